@@ -3,12 +3,9 @@
 //! Everything is checked before a port is bound: a server that started has its store open and its first objects
 //! written.
 
-use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::BrowserConfig;
 use crate::presence::{EndpointReconciler, IdentityLease};
-use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
-use futures_util::future::select_all;
 use pintle_auth::authentication::service_account::TokenConfig;
 use pintle_auth::authorization::NodeMode;
 use pintle_auth::authorization::abac::Policies;
@@ -30,10 +27,13 @@ use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
+use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
+use pintle_server::service::ApiService;
+use pintle_server::{System, vital};
 
 use pintle_handlers::{ApiServices, KubernetesKinds, LegacyTokenUses};
 use pintle_kubelet::Connections;
-use pintle_registry::{AdmissionChain, AdmissionPlugin, Environment, EtcdCodec, Registry};
+use pintle_registry::{AdmissionChain, AdmissionPlugin, EtcdCodec, Registry};
 use pintle_schema::Time;
 use pintle_services::Allocators;
 use pintle_storage::{Ended, Ending, Store, StoreError};
@@ -42,9 +42,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -141,37 +139,6 @@ pub struct Builder {
     pub controllers: pintle_controllers::Settings,
 }
 
-/// The world outside: the system's clock and random numbers.
-struct System {
-    feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-}
-
-impl Environment for System {
-    fn now_unix(&self) -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-    }
-
-    fn random(&self, buffer: &mut [u8]) {
-        if getrandom::fill(buffer).is_err() {
-            // Without a source of randomness uids would repeat: better no server than one that mixes objects up.
-            std::process::abort();
-        }
-    }
-
-    fn feature_enabled(&self, gate: &str) -> bool {
-        (self.feature_gate)(gate)
-    }
-
-    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(tokio::time::sleep(duration))
-    }
-
-    fn log(&self, line: &str) {
-        eprintln!("{line}");
-    }
-}
-
 impl Builder {
     /// A server over a store, without TLS, that lets everybody do everything: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -220,29 +187,29 @@ impl Builder {
     pub async fn start(mut self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.settings.started_unix = sources::process_start().unwrap_or(since.as_secs_f64()) as i64;
+        self.settings.started_unix = pintle_server::sources::process_start().unwrap_or(since.as_secs_f64()) as i64;
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         self.connections.answer_timeout = self.settings.request_timeout;
         let (api, presence) = self.assemble(address, &roles).await?;
         let ending = Ending::default();
         let kept = presence.clone();
-        let keeping = spawn(&ending, "what keeps the server's leases", async move { kept.keep().await });
-        let follower = spawn(&ending, "what follows roles and bindings", rbac::follow(api.clone(), roles));
+        let keeping = vital::spawn(&ending, "what keeps the server's leases", async move { kept.keep().await });
+        let follower = vital::spawn(&ending, "what follows roles and bindings", rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
         let service = ApiService { api: api.clone(), browsers: Arc::new(self.browsers) };
         let serving = pintle_http::serve(listener, self.tls, service, self.connections, shutdown.clone());
         let listener_ending = ending.clone();
-        let serving = spawn(&ending, "what serves connections", async move {
+        let serving = vital::spawn(&ending, "what serves connections", async move {
             serving.await.inspect_err(|error| listener_ending.tell(format!("the listener has failed: {error}")))
         });
-        follow_health(self.store.as_ref(), self.store_timeouts, &api);
+        vital::follow_health(self.store.as_ref(), self.store_timeouts, &api);
         let mut controllers = self.controllers;
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
         let controllers = Controllers::start(api.registry.clone(), &controllers);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        let parts = vec![self.store.ended(), ending.ended()];
-        let ends = tokio::spawn(end_with(parts, Arc::downgrade(&api), ending.clone()));
+        let (store, others, weak) = (self.store.ended(), ending.ended(), Arc::downgrade(&api));
+        let ends = tokio::spawn(vital::end_with(store, others, weak, ending.clone()));
         Ok(Server {
             address,
             api,
@@ -362,10 +329,10 @@ impl Builder {
     fn metrics(&mut self) -> Metrics {
         let metrics = Metrics::default();
         let handshake_errors = self.connections.handshake_errors.clone();
-        metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
-        metrics.add_source(sources::process);
-        metrics.add_source(sources::rules);
-        metrics.add_source(sources::audit);
+        metrics.add_source(move |out| pintle_server::sources::handshake_errors(&handshake_errors, out));
+        metrics.add_source(pintle_server::sources::process);
+        metrics.add_source(pintle_server::sources::rules);
+        metrics.add_source(pintle_server::sources::audit);
         self.metrics.drain(..).for_each(|source| metrics.add_source(source));
         metrics
     }
@@ -415,50 +382,6 @@ impl Builder {
             now,
         }
     }
-}
-
-/// Starts what the server cannot go on without.
-fn spawn<T: Send + 'static>(
-    ending: &Ending,
-    what: &'static str,
-    task: impl Future<Output = T> + Send + 'static,
-) -> JoinHandle<T> {
-    let guard = ending.guard(what);
-    tokio::spawn(async move {
-        let _guard = guard;
-        task.await
-    })
-}
-
-/// Lets the store's health be the server's.
-fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), api: &Arc<Api>) {
-    // It was read a moment ago, or there would be no server.
-    api.health.set_store(true, true);
-    let (health, was_well) = (api.clone(), AtomicBool::new(true));
-    store.on_health(Box::new(move |answer| {
-        let within = |timeout: Duration| answer.as_ref().is_ok_and(|took| *took <= timeout);
-        health.health.set_store(within(alive), within(ready));
-        match (was_well.swap(answer.is_ok(), Ordering::Relaxed), answer) {
-            (true, Err(why)) => eprintln!("warning: the store does not answer: {why}"),
-            (false, Ok(_)) => eprintln!("warning: the store answers again"),
-            _ => {}
-        }
-    }));
-}
-
-/// Which of the parts is the store.
-const STORE_PART: usize = 0;
-
-/// Lets the end of one of its parts be the server's, which is not well from then on.
-async fn end_with(parts: Vec<Ended>, api: Weak<Api>, ending: Ending) {
-    let (why, part, _) = select_all(parts).await;
-    if let Some(api) = api.upgrade() {
-        if part == STORE_PART {
-            api.health.set_store(false, false);
-        }
-        api.health.set("vital-parts", false);
-    }
-    ending.tell(why);
 }
 
 /// How long taking back what the server told the others may take.

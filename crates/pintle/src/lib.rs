@@ -5,30 +5,25 @@
 
 pub mod admission_config;
 pub mod advertised;
-pub mod browsers;
-pub mod certs;
 pub mod encryption;
 pub mod etcd;
-pub mod follow;
-pub mod kubeconfig;
-pub mod private_files;
 
-mod backends;
 mod bootstrap;
 mod builder;
 mod node_objects;
 mod presence;
 mod rbac;
 mod repair;
-mod service;
 mod service_accounts;
 mod sources;
 mod test_server;
 mod token_tracking;
 
-pub use backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
+pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
+pub use pintle_server::sources::storage_size;
+pub use pintle_server::{browsers, certs, follow, kubeconfig, private_files};
 pub use presence::EndpointReconciler;
 pub use service_accounts::DEFAULT_ISSUER;
-pub use sources::{encryption as encryption_figures, etcd as etcd_figures, storage_size};
+pub use sources::{encryption as encryption_figures, etcd as etcd_figures};
 pub use test_server::TestServer;

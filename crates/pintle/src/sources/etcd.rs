@@ -2,9 +2,9 @@
 //! Guarantees that a scrape asks no member: what is told was asked for before.
 //! Must never name an endpoint: members are told by their place on the command line, as the reference does.
 
-use super::STORAGE_SIZE;
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_etcd::figures::{Calls, Stats};
+use pintle_server::sources::STORAGE_SIZE;
 
 const STARTED: Family = Family::counter("grpc_client_started_total", "Calls that were begun.");
 const HANDLED: Family = Family::counter("grpc_client_handled_total", "Calls that have ended, by code.");

@@ -1,0 +1,38 @@
+//! `System`: the world outside, as the registry knows it: the system's clock and random numbers, and feature gates.
+//! Guarantees that random numbers are random, or the process ends. Must never be asked for time by a test.
+
+use pintle_registry::Environment;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The system's clock and random numbers, and whether a feature gate is on.
+pub struct System {
+    pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl Environment for System {
+    fn now_unix(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        if getrandom::fill(buffer).is_err() {
+            // Without a source of randomness uids would repeat: better no server than one that mixes objects up.
+            std::process::abort();
+        }
+    }
+
+    fn feature_enabled(&self, gate: &str) -> bool {
+        (self.feature_gate)(gate)
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+
+    fn log(&self, line: &str) {
+        eprintln!("{line}");
+    }
+}

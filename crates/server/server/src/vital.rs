@@ -1,0 +1,51 @@
+//! The parts that a server cannot go on without: its store, its listener, and tasks that keep it informed.
+//! Guarantees that the end of one of them makes the server unhealthy and is told. Must never restart one of them.
+
+use futures_util::future::select_all;
+use pintle_endpoints::Api;
+use pintle_storage::{Ended, Ending, Store};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Starts a task that the server cannot go on without.
+pub fn spawn<T: Send + 'static>(
+    ending: &Ending,
+    what: &'static str,
+    task: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let guard = ending.guard(what);
+    tokio::spawn(async move {
+        let _guard = guard;
+        task.await
+    })
+}
+
+/// Makes the store's health a part of the server's: within the first time it is alive, within the second it is ready.
+pub fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), api: &Arc<Api>) {
+    // It was read a moment ago, or there would be no server.
+    api.health.set_store(true, true);
+    let (health, was_well) = (api.clone(), AtomicBool::new(true));
+    store.on_health(Box::new(move |answer| {
+        let within = |timeout: Duration| answer.as_ref().is_ok_and(|took| *took <= timeout);
+        health.health.set_store(within(alive), within(ready));
+        match (was_well.swap(answer.is_ok(), Ordering::Relaxed), answer) {
+            (true, Err(why)) => eprintln!("warning: the store does not answer: {why}"),
+            (false, Ok(_)) => eprintln!("warning: the store answers again"),
+            _ => {}
+        }
+    }));
+}
+
+/// Waits for the end of the store or of another part, after which the server is not healthy any more.
+pub async fn end_with(store: Ended, others: Ended, api: Weak<Api>, ending: Ending) {
+    let (why, part, _) = select_all([store, others]).await;
+    if let Some(api) = api.upgrade() {
+        if part == 0 {
+            api.health.set_store(false, false);
+        }
+        api.health.set("vital-parts", false);
+    }
+    ending.tell(why);
+}
