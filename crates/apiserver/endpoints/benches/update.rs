@@ -4,7 +4,7 @@
 //! that counts instructions, those between the entry of `measured` and its end are the caller's own.
 
 #[expect(dead_code, reason = "of the objects of validation's bench only the pod is written")]
-#[path = "../../../kubernetes/validation/tests/objects/mod.rs"]
+#[path = "../../../kubernetes/groups/tests/objects/mod.rs"]
 mod objects;
 
 use pintle_cache::Cache;

@@ -2,7 +2,7 @@
 //! Guarantees that get, watch and delete see each object whole, whatever part of it is large.
 //! Must never leave out a kind: the list is the one that servers serve.
 
-#[path = "../../../kubernetes/validation/tests/random/mod.rs"]
+#[path = "../../../kubernetes/groups/tests/random/mod.rs"]
 #[allow(dead_code)]
 mod random;
 

@@ -1,0 +1,248 @@
+//! The `admissionregistration.k8s.io` group: webhooks and policies of admission.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+pub(crate) mod columns;
+pub(crate) mod defaults;
+pub(crate) mod rules;
+
+use pintle_resource::{
+    GENERAL, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, texts,
+};
+use pintle_schema::Str;
+use pintle_types::admissionregistration::{v1, v1alpha1, v1beta1};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        mutating_admission_policies(),
+        mutating_admission_policy_bindings(),
+        mutating_webhook_configurations(),
+        validating_admission_policies(),
+        validating_admission_policy_bindings(),
+        validating_webhook_configurations(),
+        mutating_admission_policies_v1beta1(),
+        mutating_admission_policy_bindings_v1beta1(),
+        mutating_admission_policies_v1alpha1(),
+        mutating_admission_policy_bindings_v1alpha1(),
+    ]
+}
+
+static MUTATING_ADMISSION_POLICY: Strategy =
+    Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
+
+fn mutating_admission_policy_storage() -> Storage {
+    Storage::of::<v1beta1::MutatingAdmissionPolicy>(
+        "admissionregistration.k8s.io/v1beta1",
+        "MutatingAdmissionPolicy",
+        "/registry/mutatingadmissionpolicies/",
+        "LYmCf+UMVdg=",
+    )
+}
+
+static MUTATING_ADMISSION_POLICY_BINDING: Strategy =
+    Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
+
+fn mutating_admission_policy_binding_storage() -> Storage {
+    Storage::of::<v1beta1::MutatingAdmissionPolicyBinding>(
+        "admissionregistration.k8s.io/v1beta1",
+        "MutatingAdmissionPolicyBinding",
+        "/registry/mutatingadmissionpolicybindings/",
+        "90V5FRZZ3Zg=",
+    )
+}
+
+static MUTATING_WEBHOOK_CONFIGURATION: Strategy =
+    Strategy { unconditional_update: false, generation: Some(&[&["webhooks"]]), ..GENERAL };
+
+static VALIDATING_ADMISSION_POLICY: Strategy =
+    Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..WITH_STATUS };
+
+static VALIDATING_ADMISSION_POLICY_BINDING: Strategy =
+    Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
+
+static VALIDATING_WEBHOOK_CONFIGURATION: Strategy =
+    Strategy { unconditional_update: false, generation: Some(&[&["webhooks"]]), ..GENERAL };
+
+fn mutating_admission_policies() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(mutating_admission_policy_storage()),
+        strategy: &MUTATING_ADMISSION_POLICY,
+        ..Resource::cluster::<v1::MutatingAdmissionPolicy>(
+            "admissionregistration.k8s.io",
+            "v1",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicy",
+            "MutatingAdmissionPolicy",
+        )
+    }
+}
+
+fn mutating_admission_policy_bindings() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(mutating_admission_policy_binding_storage()),
+        strategy: &MUTATING_ADMISSION_POLICY_BINDING,
+        ..Resource::cluster::<v1::MutatingAdmissionPolicyBinding>(
+            "admissionregistration.k8s.io",
+            "v1",
+            "mutatingadmissionpolicybindings",
+            "mutatingadmissionpolicybinding",
+            "MutatingAdmissionPolicyBinding",
+        )
+    }
+}
+
+fn mutating_webhook_configurations() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(Storage::of::<v1::MutatingWebhookConfiguration>(
+            "admissionregistration.k8s.io/v1",
+            "MutatingWebhookConfiguration",
+            "/registry/mutatingwebhookconfigurations/",
+            "Sqi0GUgDaX0=",
+        )),
+        strategy: &MUTATING_WEBHOOK_CONFIGURATION,
+        ..Resource::cluster::<v1::MutatingWebhookConfiguration>(
+            "admissionregistration.k8s.io",
+            "v1",
+            "mutatingwebhookconfigurations",
+            "mutatingwebhookconfiguration",
+            "MutatingWebhookConfiguration",
+        )
+    }
+}
+
+fn validating_admission_policies() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(Storage::of::<v1::ValidatingAdmissionPolicy>(
+            "admissionregistration.k8s.io/v1",
+            "ValidatingAdmissionPolicy",
+            "/registry/validatingadmissionpolicies/",
+            "6OxvlMmQ6is=",
+        )),
+        subresources: vec![Subresource::status::<v1::ValidatingAdmissionPolicy>(
+            "ValidatingAdmissionPolicy",
+            &STATUS_ALONE,
+        )],
+        strategy: &VALIDATING_ADMISSION_POLICY,
+        ..Resource::cluster::<v1::ValidatingAdmissionPolicy>(
+            "admissionregistration.k8s.io",
+            "v1",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicy",
+            "ValidatingAdmissionPolicy",
+        )
+    }
+}
+
+fn validating_admission_policy_bindings() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(Storage::of::<v1::ValidatingAdmissionPolicyBinding>(
+            "admissionregistration.k8s.io/v1",
+            "ValidatingAdmissionPolicyBinding",
+            "/registry/validatingadmissionpolicybindings/",
+            "v9715VZqakg=",
+        )),
+        strategy: &VALIDATING_ADMISSION_POLICY_BINDING,
+        ..Resource::cluster::<v1::ValidatingAdmissionPolicyBinding>(
+            "admissionregistration.k8s.io",
+            "v1",
+            "validatingadmissionpolicybindings",
+            "validatingadmissionpolicybinding",
+            "ValidatingAdmissionPolicyBinding",
+        )
+    }
+}
+
+fn validating_webhook_configurations() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(Storage::of::<v1::ValidatingWebhookConfiguration>(
+            "admissionregistration.k8s.io/v1",
+            "ValidatingWebhookConfiguration",
+            "/registry/validatingwebhookconfigurations/",
+            "B0wHjQmsGNk=",
+        )),
+        strategy: &VALIDATING_WEBHOOK_CONFIGURATION,
+        ..Resource::cluster::<v1::ValidatingWebhookConfiguration>(
+            "admissionregistration.k8s.io",
+            "v1",
+            "validatingwebhookconfigurations",
+            "validatingwebhookconfiguration",
+            "ValidatingWebhookConfiguration",
+        )
+    }
+}
+
+fn mutating_admission_policies_v1beta1() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        served: Served::OnRequest,
+        storage: Some(mutating_admission_policy_storage()),
+        strategy: &MUTATING_ADMISSION_POLICY,
+        ..Resource::cluster::<v1beta1::MutatingAdmissionPolicy>(
+            "admissionregistration.k8s.io",
+            "v1beta1",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicy",
+            "MutatingAdmissionPolicy",
+        )
+    }
+}
+
+fn mutating_admission_policy_bindings_v1beta1() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        served: Served::OnRequest,
+        storage: Some(mutating_admission_policy_binding_storage()),
+        strategy: &MUTATING_ADMISSION_POLICY_BINDING,
+        ..Resource::cluster::<v1beta1::MutatingAdmissionPolicyBinding>(
+            "admissionregistration.k8s.io",
+            "v1beta1",
+            "mutatingadmissionpolicybindings",
+            "mutatingadmissionpolicybinding",
+            "MutatingAdmissionPolicyBinding",
+        )
+    }
+}
+
+fn mutating_admission_policies_v1alpha1() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        served: Served::OnRequest,
+        storage: Some(mutating_admission_policy_storage()),
+        strategy: &MUTATING_ADMISSION_POLICY,
+        deprecation: Str::new_static(
+            "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::cluster::<v1alpha1::MutatingAdmissionPolicy>(
+            "admissionregistration.k8s.io",
+            "v1alpha1",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicy",
+            "MutatingAdmissionPolicy",
+        )
+    }
+}
+
+fn mutating_admission_policy_bindings_v1alpha1() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        served: Served::OnRequest,
+        storage: Some(mutating_admission_policy_binding_storage()),
+        strategy: &MUTATING_ADMISSION_POLICY_BINDING,
+        deprecation: Str::new_static(
+            "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::cluster::<v1alpha1::MutatingAdmissionPolicyBinding>(
+            "admissionregistration.k8s.io",
+            "v1alpha1",
+            "mutatingadmissionpolicybindings",
+            "mutatingadmissionpolicybinding",
+            "MutatingAdmissionPolicyBinding",
+        )
+    }
+}

@@ -1,0 +1,110 @@
+//! Rules of what webhooks and policies are about: operations, groups, resources.
+
+use crate::rules::items;
+use pintle_schema::{Value, View, names};
+use pintle_types::admissionregistration::v1::{
+    MatchResources, NamedRuleWithOperations, OperationType, RuleWithOperations,
+};
+use pintle_validation::{At, ValidationContext};
+use std::collections::HashSet;
+
+const ANY: &str = "*";
+
+fn texts<T>(list: View<'_, Vec<T>>) -> impl Iterator<Item = &str> + Clone {
+    items(list).iter().map(|item| item.as_str().unwrap_or_default())
+}
+
+/// What stands for all stands alone.
+fn alone<T>(list: At<'_, Vec<T>>, of: &str, cx: &mut ValidationContext<'_>) {
+    let mut all = texts(list.new);
+    if items(list.new).len() > 1 && all.any(|text| text == ANY) {
+        let detail = format!("if '*' is present, must not specify other {of}");
+        cx.errors.invalid(list.path, list.new.value().clone(), detail);
+    }
+}
+
+pub fn operations(operations: At<'_, Vec<OperationType>>, cx: &mut ValidationContext<'_>) {
+    const OPERATIONS: &[&str] = &[ANY, "CONNECT", "CREATE", "DELETE", "UPDATE"];
+    alone(operations, "operations", cx);
+    for (at, operation) in texts(operations.new).enumerate() {
+        if !OPERATIONS.contains(&operation) {
+            cx.errors.not_supported(operations.path.index(at), operation, OPERATIONS);
+        }
+    }
+}
+
+/// What mutates cannot mutate what is deleted.
+pub fn mutable_operations(matching: At<'_, Option<MatchResources>>, cx: &mut ValidationContext<'_>) {
+    const OPERATIONS: &[&str] = &[ANY, "CONNECT", "CREATE", "UPDATE"];
+    let path = matching.path.to(MatchResources::RESOURCE_RULES);
+    for rule in matching.new.or_zero().field(MatchResources::RESOURCE_RULES).iter() {
+        let rule = rule.field(NamedRuleWithOperations::RULE_WITH_OPERATIONS);
+        for operation in texts(rule.field(RuleWithOperations::OPERATIONS)) {
+            if !OPERATIONS.contains(&operation) {
+                cx.errors.not_supported(path.to(RuleWithOperations::OPERATIONS), operation, OPERATIONS);
+            }
+        }
+    }
+}
+
+pub fn api_groups(groups: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
+    alone(groups, "API groups", cx);
+}
+
+pub fn api_versions(versions: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
+    alone(versions, "API versions", cx);
+}
+
+/// Resources and subresources, none of which another one includes.
+pub fn resources(resources: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
+    let all = texts(resources.new);
+    let (mut with_any_part, mut parts_of_any) = (HashSet::new(), HashSet::new());
+    for (at, resource) in all.clone().enumerate() {
+        let path = resources.path.index(at);
+        if resource.is_empty() {
+            cx.errors.required(path, "");
+        }
+        if resource == "*/*" {
+            continue;
+        }
+        let Some((name, part)) = resource.split_once('/') else { continue };
+        if part == ANY {
+            with_any_part.insert(name);
+        }
+        if with_any_part.contains(name) && resource != format!("{name}/*") || repeats(all.clone(), at, resource) {
+            let detail = format!("if '{name}/*' is present, must not specify {resource}");
+            cx.errors.invalid(path, resource, detail);
+        }
+        if name == ANY {
+            parts_of_any.insert(part);
+        } else if parts_of_any.contains(part) {
+            let detail = format!("if '*/{part}' is present, must not specify {resource}");
+            cx.errors.invalid(path, resource, detail);
+        }
+    }
+    let has = |wanted: &str| all.clone().any(|resource| resource == wanted);
+    if items(resources.new).len() > 1 && has("*/*") {
+        let detail = "if '*/*' is present, must not specify other resources";
+        cx.errors.invalid(resources.path, resources.new.value().clone(), detail);
+    }
+    if has(ANY) && all.clone().any(|resource| resource != ANY && !resource.contains('/')) {
+        let detail = "if '*' is present, must not specify other resources without subresources";
+        cx.errors.invalid(resources.path, resources.new.value().clone(), detail);
+    }
+}
+
+/// Whether all parts of a resource are asked for twice.
+fn repeats<'a>(mut all: impl Iterator<Item = &'a str>, at: usize, resource: &str) -> bool {
+    resource.ends_with("/*") && all.position(|other| other == resource).is_some_and(|first| first < at)
+}
+
+/// Names, each once.
+pub fn resource_names(list: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
+    let mut seen = HashSet::new();
+    for (at, name) in texts(list.new).enumerate() {
+        cx.errors.invalid_each(list.path.index(at), &Value::from(name), names::path_segment_name(name));
+        if !seen.insert(name) {
+            cx.errors.duplicate(list.path.index(at), name);
+        }
+    }
+}

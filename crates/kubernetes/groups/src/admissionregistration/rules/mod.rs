@@ -1,0 +1,112 @@
+//! Rules of the group `admissionregistration.k8s.io` that tags cannot say.
+//!
+//! Policies that mutate are stored in another version than those that validate; the types that both have are judged
+//! alike. What an expression means is not judged here.
+
+mod matching;
+mod policy;
+mod webhook;
+mod webhook_client;
+
+use crate::rules::warnings::Written;
+use pintle_schema::ApiType;
+use pintle_types::admissionregistration::{v1, v1beta1};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_validation::{CustomRule, Group, KindRules, Step, When};
+
+/// The group's kinds whose steps are not the usual ones, and its rules for the first version.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES_OF_V1 };
+
+/// The same rules for the version that some kinds are stored in.
+pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, hand: RULES_OF_V1BETA1 };
+
+/// Names of what is read from files alone.
+const STATIC: &str = ".static.k8s.io";
+
+/// Warns of a name that is kept for what files tell.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    // Metadata stands at the same place in every object.
+    let metadata = written.view::<v1::ValidatingAdmissionPolicy>().field(v1::ValidatingAdmissionPolicy::METADATA);
+    if written.subresource.is_empty() && metadata.field(ObjectMeta::NAME).as_str().ends_with(STATIC) {
+        warnings.push(format!(
+            "metadata.name: names ending with {STATIC:?} are reserved for static manifest-based configurations and \
+             cannot be managed via the API"
+        ));
+    }
+}
+
+/// Finalizers need no domain.
+const fn plain(of: fn() -> &'static pintle_schema::Struct) -> KindRules {
+    KindRules {
+        create: &[Step::PlainMetadata, Step::Rules],
+        update: &[Step::PlainMetadata, Step::Rules],
+        parts: &[("status", &[Step::Rules])],
+        of,
+    }
+}
+
+static KINDS: &[KindRules] = &[
+    plain(v1::ValidatingWebhookConfiguration::schema),
+    plain(v1::MutatingWebhookConfiguration::schema),
+    plain(v1::ValidatingAdmissionPolicy::schema),
+    plain(v1::ValidatingAdmissionPolicyBinding::schema),
+];
+
+static KINDS_OF_V1BETA1: &[KindRules] =
+    &[plain(v1beta1::MutatingAdmissionPolicy::schema), plain(v1beta1::MutatingAdmissionPolicyBinding::schema)];
+
+/// A rule for a type of a version, or for one of its fields, that is written for the first version's.
+macro_rules! rule {
+    ($version:ident :: $of:ident, $rule:expr $(, $when:ident)?) => {
+        CustomRule {
+            name: stringify!($rule),
+            of: <$version::$of as ApiType>::schema,
+            field: "",
+            when: When(0 $(| When::$when)?),
+            run: |value, cx| $rule(value.typed(), cx),
+        }
+    };
+    ($version:ident :: $of:ident :: $field:ident, $rule:expr $(, $when:ident)?) => {
+        CustomRule { field: $version::$of::$field.name(), ..rule!($version::$of, $rule $(, $when)?) }
+    };
+}
+
+/// The rules of the types that versions have alike.
+macro_rules! of_version {
+    ($version:ident; $($own:expr),*) => {
+        &[
+            rule!($version::NamedRuleWithOperations::RESOURCE_NAMES, matching::resource_names),
+            rule!($version::MatchCondition, policy::match_condition),
+            rule!($version::ParamKind, policy::param_kind),
+            rule!($version::ParamRef, policy::param_ref),
+            rule!($version::Variable, policy::variable),
+            rule!($version::Mutation, policy::mutation),
+            rule!($version::MutatingAdmissionPolicySpec::MATCH_CONSTRAINTS, matching::mutable_operations, AFTER),
+            rule!($version::MutatingAdmissionPolicyBindingSpec::MATCH_RESOURCES, matching::mutable_operations, AFTER),
+            $($own),*
+        ]
+    };
+}
+
+static RULES_OF_V1: &[CustomRule] = of_version!(v1;
+    rule!(v1::RuleWithOperations::OPERATIONS, matching::operations),
+    rule!(v1::Rule::API_GROUPS, matching::api_groups),
+    rule!(v1::Rule::API_VERSIONS, matching::api_versions),
+    rule!(v1::Rule::RESOURCES, matching::resources),
+    rule!(v1::Validation, policy::validation),
+    rule!(v1::AuditAnnotation, policy::audit_annotation),
+    rule!(v1::ValidatingAdmissionPolicySpec::AUDIT_ANNOTATIONS, policy::audit_annotations),
+    rule!(v1::ValidatingAdmissionPolicyBindingSpec::VALIDATION_ACTIONS, policy::actions),
+    rule!(v1::ExpressionWarning, policy::expression_warning),
+    rule!(v1::ValidatingAdmissionPolicyStatus::CONDITIONS, crate::rules::condition::conditions),
+    rule!(v1::ValidatingWebhook::NAME, webhook::name),
+    rule!(v1::MutatingWebhook::NAME, webhook::name),
+    rule!(v1::ValidatingWebhook::ADMISSION_REVIEW_VERSIONS, webhook::review_versions),
+    rule!(v1::MutatingWebhook::ADMISSION_REVIEW_VERSIONS, webhook::review_versions),
+    rule!(v1::WebhookClientConfig, webhook_client::config)
+);
+
+static RULES_OF_V1BETA1: &[CustomRule] = of_version!(v1beta1;);
+
+#[cfg(test)]
+mod tests;

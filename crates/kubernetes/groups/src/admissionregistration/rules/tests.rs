@@ -1,0 +1,77 @@
+//! Rules of policies and webhooks on single objects.
+
+use crate::rules::tests::validate_as;
+use pintle_schema::{ApiType, Struct, Value, value};
+use pintle_types::admissionregistration::{v1, v1beta1};
+use pintle_validation::{Operation, Request};
+
+fn validate(schema: &'static Struct, object: Value) -> Vec<String> {
+    validate_as(
+        schema,
+        &object,
+        None,
+        Request {
+            api_version: "admissionregistration.k8s.io/v1",
+            namespaced: false,
+            enabled: &|_| true,
+            ..Request::new(Operation::Create)
+        },
+    )
+}
+
+fn rule(resources: Value) -> Value {
+    value!({"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": (resources), "scope": "*"})
+}
+
+fn webhook(client: Value, resources: Value) -> Vec<String> {
+    let hook = value!({
+        "name": "a.example.com", "clientConfig": (client), "rules": [(rule(resources))], "failurePolicy": "Fail",
+        "matchPolicy": "Exact", "sideEffects": "None", "timeoutSeconds": 10, "admissionReviewVersions": ["v1"]
+    });
+    validate(v1::ValidatingWebhookConfiguration::schema(), value!({"metadata": {"name": "a"}, "webhooks": [(hook)]}))
+}
+
+#[test]
+fn webhooks_are_reached_in_one_way() {
+    let url = |url: &str| webhook(value!({"url": url}), value!(["pods"]));
+    assert_eq!(url("https://h/p"), [""; 0]);
+    assert_eq!(
+        url("http://h?x"),
+        [
+            "webhooks[0].clientConfig.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
+            "webhooks[0].clientConfig.url: Invalid value: \"x\": query parameters are not permitted in the URL",
+        ]
+    );
+    assert_eq!(
+        webhook(value!({}), value!(["pods"])),
+        ["webhooks[0].clientConfig: Required value: exactly one of url or service is required"]
+    );
+}
+
+#[test]
+fn no_resource_includes_another() {
+    let of = |resources: Value| webhook(value!({"url": "https://h"}), resources);
+    assert_eq!(of(value!(["*", "pods/status"])), [""; 0]);
+    assert_eq!(of(value!(["pods/*", "pods/status"])).len(), 1);
+    assert_eq!(of(value!(["*/*", "pods"])).len(), 1);
+    assert_eq!(of(value!(["*", "pods"])).len(), 1);
+}
+
+#[test]
+fn mutations_are_told_in_the_field_of_their_type() {
+    let policy = |mutation: Value| {
+        let spec = value!({
+            "failurePolicy": "Fail", "reinvocationPolicy": "Never", "mutations": [(mutation)],
+            "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [(rule(value!(["pods"])))]}
+        });
+        validate(v1beta1::MutatingAdmissionPolicy::schema(), value!({"metadata": {"name": "a"}, "spec": spec}))
+    };
+    assert_eq!(policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}})), [""; 0]);
+    assert_eq!(
+        policy(value!({"patchType": "JSONPatch", "applyConfiguration": {"expression": "x"}})),
+        [
+            "spec.mutations[0].jsonPatch: Required value: must be specified when patchType is JSONPatch",
+            "spec.mutations[0].applyConfiguration: Invalid value: \"{applyConfiguration}\": must not be specified when patchType is JSONPatch",
+        ]
+    );
+}

@@ -1,0 +1,203 @@
+//! The `apiextensions.k8s.io` group: custom resource definitions.
+//!
+//! Definitions are stored in their first version, as they always were; what the strategy sees is that form.
+
+pub(crate) mod defaults;
+
+use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
+use pintle_resource::{
+    Context, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
+};
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::apiextensions::{v1, v1beta1};
+use v1beta1::{
+    CustomResourceDefinition, CustomResourceDefinitionSpec as Spec, CustomResourceDefinitionStatus,
+    CustomResourceDefinitionVersion as Version,
+};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![custom_resource_definitions()]
+}
+
+fn custom_resource_definitions() -> Resource {
+    Resource {
+        short_names: texts(&["crd", "crds"]),
+        categories: texts(&["api-extensions"]),
+        storage: Some(
+            Storage::of::<v1beta1::CustomResourceDefinition>(
+                "apiextensions.k8s.io/v1beta1",
+                "CustomResourceDefinition",
+                "/registry/apiextensions.k8s.io/customresourcedefinitions/",
+                "jfWCUB31mvA=",
+            )
+            .as_json()
+            .converting(to_v1beta1, from_v1beta1),
+        ),
+        subresources: vec![Subresource::status::<v1::CustomResourceDefinition>("CustomResourceDefinition", &STATUS)],
+        strategy: &CUSTOM_RESOURCE_DEFINITION,
+        ..Resource::cluster::<v1::CustomResourceDefinition>(
+            "apiextensions.k8s.io",
+            "v1",
+            "customresourcedefinitions",
+            "customresourcedefinition",
+            "CustomResourceDefinition",
+        )
+    }
+}
+
+static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
+    name: NameRule::None,
+    unconditional_update: false,
+    delete_answers_object: true,
+    generation: Some(SPEC_PATHS),
+    prepare_create: Some(|object, _| note_storage_version(object)),
+    prepare_update: Some(|object: &mut Value, _: &Value, _: &mut Context| note_storage_version(object)),
+    ..WITH_STATUS
+};
+
+/// Adds the storage version to those that objects may be stored in.
+fn note_storage_version(object: &mut Value) {
+    let mut definition = ViewMut::<CustomResourceDefinition>::new(object);
+    let versions = definition.view().field(CustomResourceDefinition::SPEC).field(Spec::VERSIONS);
+    let storage = versions.iter().find(|version| version.field(Version::STORAGE).get());
+    let Some(name) = storage.map(|version| version.field(Version::NAME).get()) else { return };
+    let status = definition.by_ref().field(CustomResourceDefinition::STATUS);
+    let stored = status.field(CustomResourceDefinitionStatus::STORED_VERSIONS);
+    if !stored.view().get().contains(&name) {
+        push(stored, &name);
+    }
+}
+
+/// What a version says here, and the same for all versions in the storage version.
+const SHARED: [(&str, &str); 4] = [
+    (Version::SCHEMA.name(), Spec::VALIDATION.name()),
+    (Version::SUBRESOURCES.name(), Spec::SUBRESOURCES.name()),
+    (Version::ADDITIONAL_PRINTER_COLUMNS.name(), Spec::ADDITIONAL_PRINTER_COLUMNS.name()),
+    (Version::SELECTABLE_FIELDS.name(), Spec::SELECTABLE_FIELDS.name()),
+];
+
+/// What a webhook says here, and the conversion itself in the storage version.
+const WEBHOOK: [(&str, &str); 2] = [
+    (v1::WebhookConversion::CLIENT_CONFIG.name(), v1beta1::CustomResourceConversion::WEBHOOK_CLIENT_CONFIG.name()),
+    (
+        v1::WebhookConversion::CONVERSION_REVIEW_VERSIONS.name(),
+        v1beta1::CustomResourceConversion::CONVERSION_REVIEW_VERSIONS.name(),
+    ),
+];
+
+/// A column's path is spelt in two ways.
+const COLUMN: [(&str, &str); 1] =
+    [(v1::CustomResourceColumnDefinition::JSON_PATH.name(), v1beta1::CustomResourceColumnDefinition::JSON_PATH.name())];
+
+fn rename_in_columns(mut spec: ViewMut<'_, Spec>, names: &[(&'static str, &'static str)]) {
+    for version in spec.by_ref().field(Spec::VERSIONS).iter_mut() {
+        let columns = version.field(Version::ADDITIONAL_PRINTER_COLUMNS);
+        columns.iter_mut().for_each(|column| rename(column.raw(), names));
+    }
+}
+
+fn to_v1beta1(object: &mut Value) {
+    let mut spec = ViewMut::<CustomResourceDefinition>::new(object).field(CustomResourceDefinition::SPEC);
+    rename_in_columns(spec.by_ref(), &COLUMN);
+    if let Some(conversion) = spec.by_ref().field(Spec::CONVERSION).some() {
+        let conversion = conversion.raw();
+        unwrap_into(conversion, v1::CustomResourceConversion::WEBHOOK.name());
+        rename(conversion, &WEBHOOK);
+    }
+    set_if_absent(&mut spec, Spec::PRESERVE_UNKNOWN_FIELDS, false);
+    let versions = spec.view().field(Spec::VERSIONS);
+    let Some(first) = versions.iter().next().map(|version| version.value().clone()) else { return };
+    spec.by_ref().field(Spec::VERSION).set(View::<Version>::new(&first).field(Version::NAME).get());
+    for (of_version, of_all) in SHARED {
+        let Some(value) = first.get(of_version).filter(|value| !value.is_zero() || value.as_map().is_some()) else {
+            continue;
+        };
+        let versions = spec.view().field(Spec::VERSIONS);
+        if !versions.iter().all(|version| version.value().get(of_version).is_some_and(|other| same(other, value))) {
+            continue;
+        }
+        for version in spec.by_ref().field(Spec::VERSIONS).iter_mut() {
+            version.raw().make_map().remove(of_version);
+        }
+        spec.by_ref().raw().make_map().set(of_all, value.clone());
+    }
+}
+
+fn from_v1beta1(object: &mut Value) {
+    let mut spec = ViewMut::<CustomResourceDefinition>::new(object).field(CustomResourceDefinition::SPEC);
+    if let Some(conversion) = spec.by_ref().field(Spec::CONVERSION).some() {
+        let conversion = conversion.raw();
+        let mut webhook = take_entries(conversion, &WEBHOOK.map(|(_, there)| there));
+        if webhook.as_map().is_some_and(|map| map.values().any(|value| !value.is_null())) {
+            rename(&mut webhook, &WEBHOOK.map(|(here, there)| (there, here)));
+            conversion.make_map().set(v1::CustomResourceConversion::WEBHOOK.name(), webhook);
+        }
+    }
+    // Definitions of old may name a version without listing it.
+    let only = spec.view().field(Spec::VERSION).get();
+    if !only.is_empty() && spec.view().field(Spec::VERSIONS).iter().len() == 0 {
+        let version = Version { name: only, served: true, storage: true, ..Default::default() };
+        spec.by_ref().field(Spec::VERSIONS).set(vec![version]);
+    }
+    clear(&mut spec, Spec::VERSION);
+    for (of_version, of_all) in SHARED {
+        let Some(value) = spec.by_ref().raw().make_map().remove(of_all).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        for version in spec.by_ref().field(Spec::VERSIONS).iter_mut() {
+            let slot = version.raw().make_map().entry(of_version);
+            if slot.is_null() {
+                *slot = value.clone();
+            }
+        }
+    }
+    rename_in_columns(spec, &COLUMN.map(|(here, there)| (there, here)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{created, round_trip};
+    use pintle_schema::value;
+
+    #[test]
+    fn what_all_versions_share_moves_up() {
+        let schema = |kind: &str| value!({"openAPIV3Schema": {"type": kind}});
+        let definition = |first: &str, second: &str| {
+            value!({"spec": {"group": "g", "conversion": {"strategy": "Webhook", "webhook": {
+                    "clientConfig": {"url": "https://a"}, "conversionReviewVersions": ["v1"]}},
+                "versions": [
+                    {"name": "v2", "served": true, "storage": true, "schema": (schema(first)), "subresources": {"status": {}},
+                        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".a"}]},
+                    {"name": "v1", "served": true, "storage": false, "schema": (schema(second)), "subresources": {"status": {}}}
+            ]}})
+        };
+        let columns = || value!([{"name": "Size", "type": "integer", "JSONPath": ".a"}]);
+        let conversion = || {
+            value!({"strategy": "Webhook", "webhookClientConfig": {"url": "https://a"},
+            "conversionReviewVersions": ["v1"]})
+        };
+        let shared = value!({"spec": {"group": "g", "version": "v2", "conversion": (conversion()),
+            "validation": (schema("object")), "subresources": {"status": {}}, "preserveUnknownFields": false,
+            "versions": [{"name": "v2", "served": true, "storage": true, "additionalPrinterColumns": (columns())},
+                {"name": "v1", "served": true, "storage": false}]}});
+        round_trip(&custom_resource_definitions(), definition("object", "object"), shared);
+        let apart = value!({"spec": {"group": "g", "version": "v2", "conversion": (conversion()),
+        "subresources": {"status": {}}, "preserveUnknownFields": false, "versions": [
+            {"name": "v2", "served": true, "storage": true, "schema": (schema("object")), "additionalPrinterColumns": (columns())},
+            {"name": "v1", "served": true, "storage": false, "schema": (schema("string"))}
+        ]}});
+        round_trip(&custom_resource_definitions(), definition("object", "string"), apart);
+    }
+
+    #[test]
+    fn the_storage_version_is_noted() {
+        let mut definition = value!({"spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": true}]},
+            "status": {"storedVersions": ["v1"]}});
+        note_storage_version(&mut definition);
+        note_storage_version(&mut definition);
+        assert_eq!(definition.at(&["status", "storedVersions"]), Some(&value!(["v1", "v2"])));
+        let made = created(&custom_resource_definitions(), definition);
+        assert_eq!(made.at(&["status", "storedVersions"]), Some(&value!(["v2"])));
+    }
+}

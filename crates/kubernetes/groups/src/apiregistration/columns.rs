@@ -1,0 +1,40 @@
+//! Kinds of the group `apiregistration.k8s.io`.
+//!
+//! Whether a service answers is what its condition says.
+
+use crate::printing::cells::*;
+use crate::printing::{AGE, Entry, NAME, printers, string};
+use pintle_schema::{Value, View};
+use pintle_types::apiregistration::v1::{
+    APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ServiceReference,
+};
+
+pub static PRINTERS: &[Entry] = printers! { "apiregistration.k8s.io";
+    APIService |service, now| {
+        NAME => name(service),
+        string("Service", "Service that serves the version, if not this server.") => server(service),
+        string("Available", "Whether the version is served.") => available(service),
+        AGE => age(service, now),
+    }
+};
+
+fn server(service: View<'_, APIService>) -> Value {
+    match service.to(APIService::SPEC).to(APIServiceSpec::SERVICE).some() {
+        Some(server) => {
+            let namespace = str_of(server.to(ServiceReference::NAMESPACE));
+            format!("{namespace}/{}", str_of(server.to(ServiceReference::NAME))).into()
+        }
+        None => "Local".into(),
+    }
+}
+
+fn available(service: View<'_, APIService>) -> Value {
+    let conditions = service.to(APIService::STATUS).to(APIServiceStatus::CONDITIONS);
+    let available = APIServiceConditionType::AVAILABLE;
+    let Some(condition) = find(conditions, APIServiceCondition::TYPE, available.as_str()) else {
+        return "Unknown".into();
+    };
+    let status = str_of(condition.to(APIServiceCondition::STATUS));
+    let reason = str_of(condition.to(APIServiceCondition::REASON));
+    if status == "True" || reason.is_empty() { status.into() } else { format!("{status} ({reason})").into() }
+}

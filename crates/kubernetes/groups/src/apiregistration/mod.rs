@@ -1,0 +1,71 @@
+//! The `apiregistration.k8s.io` group: the registration of API groups.
+//!
+//! A group that this server serves itself is available from the start.
+
+pub(crate) mod columns;
+pub(crate) mod rules;
+
+use crate::views::push;
+use pintle_resource::{Context, NameRule, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts};
+use pintle_schema::{Time, Value, ViewMut};
+use pintle_types::apiregistration::v1::{
+    APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ConditionStatus,
+};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![api_services()]
+}
+
+fn api_services() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(
+            Storage::of::<APIService>(
+                "apiregistration.k8s.io/v1",
+                "APIService",
+                "/registry/apiregistration.k8s.io/apiservices/",
+                "InPBPD7+PqM=",
+            )
+            .as_json(),
+        ),
+        subresources: vec![Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
+        strategy: &API_SERVICE,
+        ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
+    }
+}
+
+static API_SERVICE: Strategy =
+    Strategy { name: NameRule::None, unconditional_update: false, prepare_create: Some(prepare_create), ..WITH_STATUS };
+
+fn prepare_create(object: &mut Value, context: &mut Context) {
+    let service = ViewMut::<APIService>::new(object);
+    if service.view().field(APIService::SPEC).field(APIServiceSpec::SERVICE).is_set() {
+        return;
+    }
+    let available = APIServiceCondition {
+        r#type: APIServiceConditionType::AVAILABLE,
+        status: ConditionStatus::TRUE,
+        last_transition_time: Time::from_seconds(context.now_unix),
+        reason: "Local".to_owned(),
+        message: "Local APIServices are always available".to_owned(),
+    };
+    push(service.field(APIService::STATUS).field(APIServiceStatus::CONDITIONS), &available);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_local_group_is_available() {
+        let local = created(&api_services(), value!({"spec": {"group": "apps"}}));
+        let available = value!([{"type": "Available", "status": "True", "lastTransitionTime": "2001-09-09T01:46:40Z",
+            "reason": "Local", "message": "Local APIServices are always available"}]);
+        assert_eq!(local.at(&["status", "conditions"]), Some(&available));
+        let remote =
+            created(&api_services(), value!({"spec": {"service": {"name": "a"}}, "status": {"conditions": []}}));
+        assert_eq!(remote.at(&["status", "conditions"]), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Rules of StatefulSet.
+
+use super::workload;
+use crate::rules::internal_form::in_full;
+use crate::rules::{items, text_in};
+use pintle_schema::{Value, names};
+use pintle_types::apps::v1::{
+    RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
+};
+use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
+use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
+use pintle_validation::{At, ErrorKind, ValidationContext, metadata as general, same_at};
+
+/// It selects by something that can be selected by.
+pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationContext<'_>) {
+    workload::usable(selector, "", cx);
+}
+
+/// It selects the pods that it makes.
+pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
+    workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
+}
+
+/// What its pods are labeled with is judged once more, with the template's own path.
+pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    claims_are_volumes(template, cx);
+    let metadata = template.new.field(PodTemplateSpec::METADATA);
+    let labels = template.path.to(ObjectMeta::LABELS).to_string();
+    general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
+    let annotations = template.path.to(ObjectMeta::ANNOTATIONS).to_string();
+    general::validate_annotations(Some(metadata.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
+}
+
+/// Each claim that is made for a pod is a volume of its own, before those of the template and in place of any that has
+/// its name. What was found in the template's volumes is put straight for that.
+fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
+    let claims = spec.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
+    let claimed: Vec<&str> = claims
+        .iter()
+        .map(|claim| claim.field(PersistentVolumeClaim::METADATA).field(ObjectMeta::NAME).as_str())
+        .collect();
+    if claimed.is_empty() {
+        return;
+    }
+    let volumes = items(template.new.field(PodTemplateSpec::SPEC).field(PodSpec::VOLUMES));
+    let is_claimed = |at: usize| claimed.contains(&text_in(volumes, at, Volume::NAME));
+    let pod = template.path.to(PodTemplateSpec::SPEC);
+    let prefix = format!("{}[", pod.to(PodSpec::VOLUMES));
+    for error in &mut cx.errors.0 {
+        let Some((index, rest)) = error.field.strip_prefix(&prefix).and_then(|rest| rest.split_once(']')) else {
+            continue;
+        };
+        let Ok(index) = index.parse::<usize>() else { continue };
+        let place = claimed.len() + (0..index).filter(|before| !is_claimed(*before)).count();
+        let field = if is_claimed(index) { String::new() } else { format!("{prefix}{place}]{rest}") };
+        error.field = field;
+    }
+    let mounts = pod.to_string();
+    cx.errors.0.retain(|error| {
+        let is_mount = error.kind == ErrorKind::NotFound && error.field.starts_with(&mounts);
+        let found = error.value.as_ref().and_then(Value::as_str).is_some_and(|name| claimed.contains(&name));
+        !(error.field.is_empty() || is_mount && found)
+    });
+    for (at, name) in claimed.iter().enumerate() {
+        let path = format!("{prefix}{at}].{}", Volume::NAME.name());
+        match *name {
+            "" => cx.errors.required(path, ""),
+            name => cx.errors.invalid_each(path, &Value::from(name), names::dns1123_label(name)),
+        }
+    }
+}
+
+/// Pods are replaced in turn, or when somebody deletes them.
+pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut ValidationContext<'_>) {
+    match strategy.new.field(StatefulSetUpdateStrategy::TYPE).value().as_str().unwrap_or_default() {
+        "" => cx.errors.required(strategy.path, ""),
+        "OnDelete" | "RollingUpdate" => {}
+        _ => {
+            let value = in_full(strategy.new);
+            cx.errors.invalid(strategy.path, value, "must be 'RollingUpdate' or 'OnDelete'");
+        }
+    }
+}
+
+/// Pods cannot be replaced while none may be missing.
+pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut ValidationContext<'_>) {
+    let unavailable = update.new.field(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
+    if cx.enabled("MaxUnavailableStatefulSet") && unavailable.is_set() && workload::is_none(unavailable) {
+        let path = update.path.to(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
+        cx.errors.invalid(path, unavailable.value().clone(), "cannot be 0");
+    }
+}
+
+/// What may not change once a set is made.
+const FIXED: [&str; 4] = [
+    StatefulSetSpec::SELECTOR.name(),
+    StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(),
+    StatefulSetSpec::SERVICE_NAME.name(),
+    StatefulSetSpec::POD_MANAGEMENT_POLICY.name(),
+];
+
+/// Pods that exist keep their identity.
+pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut ValidationContext<'_>) {
+    let Some(old) = spec.old else { return };
+    // Nothing is told of a claim or a service but that it may not change.
+    let unjudged = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];
+    let unjudged = unjudged.map(|field| spec.path.child(field).to_string());
+    cx.errors.0.retain(|error| !unjudged.iter().any(|path| error.field.starts_with(path)));
+    if FIXED.iter().any(|field| !same_at(spec.new.value(), old.value(), field)) {
+        let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
+                      'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
+                      'minReadySeconds' are forbidden";
+        cx.errors.forbidden(spec.path, detail);
+    }
+}

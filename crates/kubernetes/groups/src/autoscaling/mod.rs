@@ -1,0 +1,59 @@
+//! The `autoscaling` group: horizontal pod autoscalers.
+//!
+//! Stored in v2; what v1 cannot say travels in annotations, see `convert`.
+
+pub(crate) mod columns;
+mod convert;
+pub(crate) mod defaults;
+mod metrics;
+pub(crate) mod rules;
+
+use pintle_resource::{Resource, STATUS, Storage, Subresource, WITH_STATUS, texts};
+use pintle_types::autoscaling::{v1, v2};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![horizontal_pod_autoscalers(), horizontal_pod_autoscalers_v1()]
+}
+
+fn horizontal_pod_autoscaler_storage() -> Storage {
+    Storage::of::<v2::HorizontalPodAutoscaler>(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "/registry/horizontalpodautoscalers/",
+        "qwQve8ut294=",
+    )
+}
+
+fn horizontal_pod_autoscalers() -> Resource {
+    Resource {
+        short_names: texts(&["hpa"]),
+        categories: texts(&["all"]),
+        storage: Some(horizontal_pod_autoscaler_storage()),
+        subresources: vec![Subresource::status::<v2::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
+        strategy: &WITH_STATUS,
+        ..Resource::namespaced::<v2::HorizontalPodAutoscaler>(
+            "autoscaling",
+            "v2",
+            "horizontalpodautoscalers",
+            "horizontalpodautoscaler",
+            "HorizontalPodAutoscaler",
+        )
+    }
+}
+
+fn horizontal_pod_autoscalers_v1() -> Resource {
+    Resource {
+        short_names: texts(&["hpa"]),
+        categories: texts(&["all"]),
+        storage: Some(horizontal_pod_autoscaler_storage().converting(convert::to_v2, convert::from_v2).defaulted()),
+        subresources: vec![Subresource::status::<v1::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
+        strategy: &WITH_STATUS,
+        ..Resource::namespaced::<v1::HorizontalPodAutoscaler>(
+            "autoscaling",
+            "v1",
+            "horizontalpodautoscalers",
+            "horizontalpodautoscaler",
+            "HorizontalPodAutoscaler",
+        )
+    }
+}

@@ -1,0 +1,86 @@
+//! Rules of the spec of jobs, their own and those that cron jobs make.
+
+use super::indexes;
+use crate::rules::domain_prefixed_path;
+use pintle_schema::{Value, View};
+use pintle_types::batch::v1::{JobSpec, SuccessPolicy, SuccessPolicyRule};
+use pintle_validation::{At, ErrorKind, ValidationContext};
+
+/// Beyond so many completions, failures are kept track of for few indexes only.
+const MANY_COMPLETIONS: i32 = 100_000;
+const MOST_WITH_MANY: i32 = 10_000;
+
+pub(super) fn number(spec: View<'_, JobSpec>, field: pintle_schema::FieldName<JobSpec, Option<i32>>) -> Option<i32> {
+    spec.field(field).some().map(View::get)
+}
+
+/// Whether the pods of a job are numbered.
+pub fn is_indexed(spec: View<'_, JobSpec>) -> bool {
+    spec.field(JobSpec::COMPLETION_MODE).value().as_str() == Some("Indexed")
+}
+
+/// Who manages a job has a name in a domain.
+pub fn manager(manager: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
+    manager.some().into_iter().for_each(|manager| domain_prefixed_path(manager, cx));
+}
+
+/// Where very many pods are numbered, failures are kept track of for few of them only.
+pub fn many_completions(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
+    let by_index = spec.new.field(JobSpec::BACKOFF_LIMIT_PER_INDEX).is_set();
+    let completions = number(spec.new, JobSpec::COMPLETIONS).unwrap_or_default();
+    if !is_indexed(spec.new) || !by_index || completions <= MANY_COMPLETIONS {
+        return;
+    }
+    if !spec.new.field(JobSpec::MAX_FAILED_INDEXES).is_set() {
+        let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
+        cx.errors.required(spec.path.to(JobSpec::MAX_FAILED_INDEXES), detail);
+    }
+    for field in [JobSpec::PARALLELISM, JobSpec::MAX_FAILED_INDEXES] {
+        if let Some(count) = number(spec.new, field).filter(|count| *count > MOST_WITH_MANY) {
+            let detail = format!(
+                "must be less than or equal to {MOST_WITH_MANY} when completions are above {MANY_COMPLETIONS} and \
+                 used with backoff limit per index"
+            );
+            cx.errors.invalid(spec.path.to(field), count, detail);
+        }
+    }
+}
+
+/// What early success is told by are indexes that the job has.
+pub fn success_policy(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
+    let policy = spec.new.field(JobSpec::SUCCESS_POLICY).some().filter(|_| is_indexed(spec.new));
+    let Some(policy) = policy else { return };
+    let completions = number(spec.new, JobSpec::COMPLETIONS).unwrap_or_default();
+    let path = spec.path.to(JobSpec::SUCCESS_POLICY);
+    let path = path.to(SuccessPolicy::RULES);
+    At { new: policy.field(SuccessPolicy::RULES), old: None, path: &path }
+        .each(|rule| success_rule(rule, completions.into(), cx));
+}
+
+fn success_rule(rule: At<'_, SuccessPolicyRule>, completions: i64, cx: &mut ValidationContext<'_>) {
+    let indexes = rule.new.field(SuccessPolicyRule::SUCCEEDED_INDEXES).some();
+    let named = indexes.map(|indexes| {
+        let text = indexes.value().as_str().unwrap_or_default();
+        indexes::count(text, completions).unwrap_or_else(|why| {
+            let path = rule.path.to(SuccessPolicyRule::SUCCEEDED_INDEXES);
+            cx.errors.invalid(path, text, format!("error parsing succeededIndexes: {why}"));
+            0
+        })
+    });
+    let count = rule.new.field(SuccessPolicyRule::SUCCEEDED_COUNT).some().map(|count| i64::from(count.get()));
+    let Some(count) = count else { return };
+    let path = rule.path.to(SuccessPolicyRule::SUCCEEDED_COUNT);
+    let limits = [
+        Some((completions, "specified completions")),
+        named.map(|named| (named, "indexes in the specified succeededIndexes field")),
+    ];
+    for (limit, what) in limits.into_iter().flatten().filter(|(limit, _)| count > *limit) {
+        let detail = format!("must be less than or equal to {limit} (the number of {what})");
+        cx.errors.invalid(path, count, detail);
+    }
+}
+
+/// An error that shows no value.
+pub(super) fn invalid_without_value(path: impl ToString, detail: &str, cx: &mut ValidationContext<'_>) {
+    cx.errors.push(ErrorKind::Invalid, path, None::<Value>, detail);
+}

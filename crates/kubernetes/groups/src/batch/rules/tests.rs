@@ -1,0 +1,121 @@
+//! Rules of the group in their place.
+
+use crate::rules::tests::validate;
+use pintle_schema::{ApiType, Value, value};
+use pintle_types::batch::v1::{CronJob, Job};
+
+fn spec() -> Value {
+    value!({
+        "parallelism": 1, "completions": 4, "backoffLimit": 6, "completionMode": "Indexed", "suspend": false,
+        "manualSelector": true, "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
+            "restartPolicy": "Never", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30,
+            "containers": [{
+                "name": "c", "image": "i", "imagePullPolicy": "Always",
+                "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File"
+            }]
+        }}
+    })
+}
+
+fn job(changes: &[(&[&str], Value)]) -> Value {
+    let mut job = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": (spec())});
+    for (path, to) in changes {
+        job.set_at(path, to.clone());
+    }
+    job
+}
+
+#[test]
+fn jobs() {
+    let validate = |changes: &[(&[&str], Value)]| validate(Job::schema(), &job(changes), None, "");
+    assert_eq!(validate(&[]), Vec::<String>::new());
+    assert_eq!(
+        validate(&[(&["spec", "maxFailedIndexes"], value!(3)), (&["spec", "completionMode"], value!("NonIndexed"))]),
+        [
+            "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified",
+            "spec.maxFailedIndexes: Invalid value: 3: requires indexed completion mode"
+        ]
+    );
+    let policy = value!({"rules": [
+        {"action": "FailJob", "onExitCodes": {"operator": "In", "containerName": "x", "values": [1, 0]}}, {}
+    ]});
+    assert_eq!(
+        validate(&[(&["spec", "podFailurePolicy"], policy)]),
+        [
+            "spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: \"x\": must be one of the \
+             container or initContainer names in the pod template",
+            "spec.podFailurePolicy.rules[0].onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator",
+            "spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: [1,0]: must be ordered",
+            "spec.podFailurePolicy.rules[1].action: Required value: valid values: [\"Count\" \"FailIndex\" \"FailJob\" \
+             \"Ignore\"]",
+            "spec.podFailurePolicy.rules[1]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required"
+        ]
+    );
+}
+
+#[test]
+fn a_changed_job_is_judged_twice() {
+    let old = job(&[]);
+    let twice = validate(Job::schema(), &job(&[(&["spec", "parallelism"], value!(-1))]), Some(&old), "");
+    let text = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";
+    assert_eq!(twice, [text, text]);
+    let fixed = validate(Job::schema(), &job(&[(&["spec", "completionMode"], value!("NonIndexed"))]), Some(&old), "");
+    assert_eq!(fixed, ["spec.completionMode: Invalid value: \"NonIndexed\": field is immutable"]);
+    let resized = job(&[(&["spec", "completions"], value!(2)), (&["spec", "parallelism"], value!(2))]);
+    assert_eq!(validate(Job::schema(), &resized, Some(&old), ""), Vec::<String>::new());
+}
+
+#[test]
+fn a_suspended_job_may_be_placed_elsewhere() {
+    let old = job(&[(&["spec", "suspend"], value!(true))]);
+    let moved = |old: &Value| {
+        let mut job = old.clone();
+        job.set_at(&["spec", "template", "spec", "nodeSelector"], value!({"a": "b"}));
+        validate(Job::schema(), &job, Some(old), "")
+    };
+    assert_eq!(moved(&old), Vec::<String>::new());
+    let errors = moved(&job(&[]));
+    assert!(errors.len() == 1 && errors[0].starts_with("spec.template: Invalid value: {\"labels\""), "{errors:?}");
+}
+
+#[test]
+fn the_status_of_a_job() {
+    let old = job(&[(&["status"], value!({"failed": 2}))]);
+    let status = |status: Value| validate(Job::schema(), &job(&[(&["status"], status)]), Some(&old), "status");
+    let finished = value!({"failed": 1, "active": 1, "conditions": [{"type": "Complete", "status": "True"}]});
+    assert_eq!(
+        status(finished),
+        [
+            "status.completionTime: Required value: completionTime is required for Complete jobs",
+            "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true \
+             condition",
+            "status.active: Invalid value: 1: active>0 is invalid for finished job",
+            "status.startTime: Required value: startTime is required for finished job",
+            "status.failed: Invalid value: 1: cannot decrease the failed counter"
+        ]
+    );
+}
+
+#[test]
+fn cron_jobs() {
+    let mut cron = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": {
+        "schedule": "@hourly", "concurrencyPolicy": "Allow", "timeZone": "Etc/UTC", "jobTemplate": {"spec": (spec())}
+    }});
+    for field in ["selector", "manualSelector"] {
+        cron.remove_at(&["spec", "jobTemplate", "spec", field]);
+    }
+    assert_eq!(validate(CronJob::schema(), &cron, None, ""), Vec::<String>::new());
+    cron.set_at(&["spec", "schedule"], "TZ=UTC * * * * *");
+    cron.set_at(&["spec", "timeZone"], "GMT+1");
+    cron.set_at(&["spec", "jobTemplate", "spec", "manualSelector"], true);
+    assert_eq!(
+        validate(CronJob::schema(), &cron, None, ""),
+        [
+            "spec.schedule: Invalid value: \"TZ=UTC * * * * *\": cannot use TZ or CRON_TZ in schedule, use timeZone \
+             field instead",
+            "spec.timeZone: Invalid value: \"GMT+1\": unknown time zone GMT+1",
+            "spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: \"nil\", \"false\""
+        ]
+    );
+}

@@ -1,0 +1,72 @@
+//! The `coordination.k8s.io` group: leases.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+pub(crate) mod columns;
+pub(crate) mod rules;
+
+use pintle_resource::{GENERAL, NameRule, Resource, Served, Storage, Strategy};
+use pintle_schema::Str;
+use pintle_types::coordination::{v1, v1alpha2, v1beta1};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![leases(), lease_candidates(), lease_candidates_v1alpha2()]
+}
+
+static LEASE: Strategy = Strategy { unconditional_update: false, create_on_update: true, ..GENERAL };
+
+static LEASE_CANDIDATE: Strategy =
+    Strategy { name: NameRule::ConfigMapKey, unconditional_update: false, create_on_update: true, ..GENERAL };
+
+fn lease_candidate_storage() -> Storage {
+    Storage::of::<v1beta1::LeaseCandidate>(
+        "coordination.k8s.io/v1beta1",
+        "LeaseCandidate",
+        "/registry/leasecandidates/",
+        "lvME0iHWE20=",
+    )
+}
+
+fn leases() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::Lease>("coordination.k8s.io/v1", "Lease", "/registry/leases/", "gqkMMb/YqFM=")),
+        strategy: &LEASE,
+        ..Resource::namespaced::<v1::Lease>("coordination.k8s.io", "v1", "leases", "lease", "Lease")
+    }
+}
+
+fn lease_candidates() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(lease_candidate_storage()),
+        strategy: &LEASE_CANDIDATE,
+        deprecation: Str::new_static(
+            "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        ..Resource::namespaced::<v1beta1::LeaseCandidate>(
+            "coordination.k8s.io",
+            "v1beta1",
+            "leasecandidates",
+            "leasecandidate",
+            "LeaseCandidate",
+        )
+    }
+}
+
+fn lease_candidates_v1alpha2() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(lease_candidate_storage()),
+        strategy: &LEASE_CANDIDATE,
+        deprecation: Str::new_static(
+            "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::namespaced::<v1alpha2::LeaseCandidate>(
+            "coordination.k8s.io",
+            "v1alpha2",
+            "leasecandidates",
+            "leasecandidate",
+            "LeaseCandidate",
+        )
+    }
+}

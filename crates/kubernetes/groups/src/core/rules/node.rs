@@ -1,0 +1,145 @@
+//! Rules of Node: taints, resources, addresses of pods, and what an update may change.
+
+use super::resource_names;
+use crate::rules::internal_form::in_full;
+use crate::rules::{Repeats, items, legacy_cidr, tell_again};
+use pintle_schema::names::{self, ip};
+use pintle_schema::{Map, Value, View};
+use pintle_types::core::v1::{Node, NodeSpec, NodeStatus, NodeSwapStatus, NodeSystemInfo, Taint};
+use pintle_validation::{At, ErrorKind, ValidationContext};
+
+const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
+const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
+
+/// What holds for every node that is written as a whole.
+pub fn node(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
+    taints(node, cx);
+    resources(node, cx);
+    let info = node.new.field(Node::STATUS).field(NodeStatus::NODE_INFO);
+    if let Some(swap) = info.field(NodeSystemInfo::SWAP).some()
+        && let Some(capacity) = swap.field(NodeSwapStatus::CAPACITY).some().map(View::get).filter(|bytes| *bytes <= 0)
+    {
+        // The reference puts it beside the node's labels.
+        let path = node.path.to(Node::METADATA);
+        let path = path.child("nodeSwapStatus");
+        cx.errors.invalid(path.to(NodeSwapStatus::CAPACITY), capacity, "must be greater than zero");
+    }
+    declared_features(node, cx);
+    node.field(Node::SPEC, |spec| pod_cidrs(spec, cx));
+}
+
+/// What an update, of the status too, may leave.
+pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
+    let Some(old) = node.old else { return };
+    resources(node, cx);
+    declared_features(node, cx);
+    let old = old.field(Node::SPEC);
+    node.field(Node::SPEC, |spec| {
+        let (cidrs, before) = (items(spec.new.field(NodeSpec::POD_CIDRS)), items(old.field(NodeSpec::POD_CIDRS)));
+        if !before.is_empty() {
+            let changed = if cidrs.len() == before.len() {
+                cidrs.iter().zip(before).filter(|(new, old)| new != old).count()
+            } else {
+                1
+            };
+            (0..changed).for_each(|_| cx.errors.forbidden(spec.path.to(NodeSpec::POD_CIDRS), CIDRS_STAY));
+        }
+        let provider = old.field(NodeSpec::PROVIDER_ID).as_str();
+        if !provider.is_empty() && provider != spec.new.field(NodeSpec::PROVIDER_ID).as_str() {
+            cx.errors.forbidden(spec.path.to(NodeSpec::PROVIDER_ID), PROVIDER_STAYS);
+        }
+    });
+    // The reference judges taints twice.
+    let metadata = node.path.to(Node::METADATA);
+    tell_again(&metadata.to(NodeSpec::TAINTS), cx);
+}
+
+/// A node has a taint of an effect once for each key. The reference tells them beside the labels.
+fn taints(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
+    let taints = items(node.new.field(Node::SPEC).field(NodeSpec::TAINTS));
+    let text = |at: usize, field: &str| taints.get(at).map_or("", |taint| taint.str_at(&[field]));
+    let identity = |at| (text(at, Taint::KEY.name()), text(at, Taint::EFFECT.name()));
+    let mut repeats = Repeats::new(taints.len(), identity);
+    let metadata = node.path.to(Node::METADATA);
+    let list = metadata.to(NodeSpec::TAINTS);
+    for (at, taint) in taints.iter().enumerate() {
+        if repeats.is_repeated(at) {
+            cx.errors.push(
+                ErrorKind::Duplicate,
+                list.index(at),
+                Some(in_full(View::<Taint>::new(taint))),
+                "taints must be unique by key and effect pair",
+            );
+        }
+    }
+}
+
+fn resources(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
+    let status = node.new.field(Node::STATUS);
+    let root = node.path.to(Node::STATUS);
+    for field in [NodeStatus::CAPACITY, NodeStatus::ALLOCATABLE] {
+        let path = root.to(field);
+        for (name, amount) in status.field(field).value().as_map().into_iter().flat_map(Map::iter) {
+            resource_names::amount(name, amount, &path.child(name), cx);
+        }
+    }
+}
+
+/// Features are named each once, in the order of the alphabet.
+fn declared_features(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
+    let features = items(node.new.field(Node::STATUS).field(NodeStatus::DECLARED_FEATURES));
+    let status = node.path.to(Node::STATUS);
+    let path = status.to(NodeStatus::DECLARED_FEATURES);
+    for (at, feature) in features.iter().enumerate() {
+        let name = feature.as_str().unwrap_or_default();
+        if !is_feature_name(name) {
+            let detail = format!("invalid feature name {}", names::quoted(name));
+            cx.errors.invalid(path.index(at), name, detail);
+        }
+        match features.get(at + 1).and_then(Value::as_str) {
+            Some(next) if next == name => cx.errors.duplicate(path.index(at), name),
+            Some(next) if next < name => {
+                cx.errors.invalid(path.index(at), name, "list must be sorted alphabetically");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_feature_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.split('/').all(is_part)
+}
+
+/// Pods get addresses of at most one block per family.
+fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut ValidationContext<'_>) {
+    let cidrs = items(spec.new.field(NodeSpec::POD_CIDRS));
+    let path = spec.path.to(NodeSpec::POD_CIDRS);
+    for (at, cidr) in cidrs.iter().enumerate() {
+        legacy_cidr(text_of(cidr), &path.index(at), cx);
+    }
+    if cidrs.len() < 2 {
+        return;
+    }
+    let wrong = cidrs.iter().enumerate().find(|(_, cidr)| ip::parse_cidr_sloppy(text_of(cidr)).is_none());
+    if let Some((at, cidr)) = wrong {
+        let cidr = text_of(cidr);
+        let detail = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{at}]: <nil> (invalid CIDR address: {cidr})"
+        );
+        cx.errors.push(ErrorKind::Internal, path, None, detail);
+    }
+    // A mapped address counts as the IPv4 one that it stands for.
+    let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(text_of(cidr)).map(|cidr| cidr.address.to_canonical().is_ipv4());
+    let has = |v4| cidrs.iter().any(|cidr| is_v4(cidr) == Some(v4));
+    if wrong.is_some() || cidrs.len() > 2 || !(has(true) && has(false)) {
+        let all = spec.new.field(NodeSpec::POD_CIDRS).value().clone();
+        cx.errors.invalid(path, all, "may specify no more than one CIDR for each IP family");
+    }
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

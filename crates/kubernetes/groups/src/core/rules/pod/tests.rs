@@ -1,0 +1,266 @@
+//! Rules of pods in their place: what makes a pod wrong, and what may change in one.
+
+use crate::rules::tests::validate_as;
+use crate::rules::validator;
+use pintle_schema::{ApiType, Value, value};
+use pintle_types::core::v1::Pod;
+use pintle_validation::{Operation, Request};
+
+fn validate(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+    let enabled = &|gate: &str| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle");
+    let lines =
+        validate_as(Pod::schema(), new, old, Request { subresource, enabled, ..Request::new(Operation::Create) });
+    lines.iter().map(|line| line.lines().next().unwrap_or_default().to_owned()).collect()
+}
+
+fn pod() -> Value {
+    value!({
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": {
+            "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30,
+            "volumes": [{"name": "v", "emptyDir": {}}],
+            "containers": [{
+                "name": "c", "image": "i", "imagePullPolicy": "Always",
+                "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File",
+                "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+                "resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}
+            }]
+        }
+    })
+}
+
+/// A pod whose container differs in one field.
+fn with(field: &str, value: Value) -> Value {
+    let mut pod = pod();
+    let containers = pod.at_mut(&["spec", "containers"]).and_then(Value::as_list_mut);
+    containers.and_then(|list| list.first_mut()).expect("a container").set_at(&[field], value);
+    pod
+}
+
+#[test]
+fn a_right_pod_passes() {
+    assert_eq!(validate(&pod(), None, ""), Vec::<String>::new());
+    assert_eq!(validate(&pod(), Some(&pod()), ""), Vec::<String>::new());
+}
+
+#[test]
+fn rules_of_restarting_depart_from_a_policy() {
+    let container = |fields: Value| {
+        let mut container = value!({
+            "name": "i", "image": "i", "imagePullPolicy": "Always", "restartPolicyRules": [{"action": "Odd"}],
+            "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File"
+        });
+        for (field, value) in fields.as_map().into_iter().flat_map(pintle_schema::Map::iter) {
+            container.set_at(&[field.as_str()], value.clone());
+        }
+        container
+    };
+    let judged = |container: Value| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "initContainers"], value!([container]));
+        validate(&pod, None, "")
+    };
+    let missing =
+        "spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used";
+    assert_eq!(judged(container(value!({}))), [missing]);
+    assert_eq!(judged(container(value!({"restartPolicy": "Never"}))).len(), 2);
+}
+
+#[test]
+fn mounts_name_volumes() {
+    let mounts = value!([{"name": "w", "mountPath": "/v"}, {"name": "v", "mountPath": "/v"}]);
+    assert_eq!(
+        validate(&with("volumeMounts", mounts), None, ""),
+        [
+            "spec.containers[0].volumeMounts[0].name: Not found: \"w\"",
+            "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": must be unique",
+        ]
+    );
+}
+
+#[test]
+fn errors_of_mounts_and_ports_come_in_the_order_of_the_items() {
+    let (mounts, ports) = ("spec.containers[0].volumeMounts", "spec.containers[0].ports");
+    let both = |path: &str, expression: &str| value!([{"name": "v", "mountPath": "/v", "subPath": path, "subPathExpr": expression}]);
+    let exclude = |expression: &str| {
+        format!(
+            "{mounts}[0].subPathExpr: Invalid value: {expression:?}: subPathExpr and subPath are mutually exclusive"
+        )
+    };
+    let relative =
+        |field: &str, path: &str| format!("{mounts}.{field}: Invalid value: {path:?}: must be a relative path");
+    let rows = [
+        (both("a", "b"), vec![exclude("b")]),
+        (both("/a", "b"), vec![relative("subPath", "/a"), exclude("b")]),
+        (both("/a", "/b"), vec![relative("subPath", "/a"), exclude("/b"), relative("subPathExpr", "/b")]),
+        (both("", "/b"), vec![relative("subPathExpr", "/b")]),
+    ];
+    for (given, expected) in rows {
+        assert_eq!(validate(&with("volumeMounts", given.clone()), None, ""), expected, "{given:?}");
+    }
+    let port =
+        |name: &str, number: i32, protocol: &str| value!({"name": name, "containerPort": number, "protocol": protocol});
+    let repeated = |at: usize, name: &str| format!("{ports}[{at}].name: Duplicate value: {name:?}");
+    let unsupported = |at: usize| {
+        format!("{ports}[{at}].protocol: Unsupported value: \"X\": supported values: \"SCTP\", \"TCP\", \"UDP\"")
+    };
+    let rows = [
+        (value!([(port("a", 1, "TCP")), (port("a", 2, "X"))]), vec![repeated(1, "a"), unsupported(1)]),
+        (value!([(port("a", 1, "X")), (port("a", 2, "TCP"))]), vec![unsupported(0), repeated(1, "a")]),
+        (
+            value!([(port("a", 1, "X")), (port("a", 2, "X")), (port("a", 3, "TCP"))]),
+            vec![unsupported(0), repeated(1, "a"), unsupported(1), repeated(2, "a")],
+        ),
+    ];
+    for (given, expected) in rows {
+        assert_eq!(validate(&with("ports", given.clone()), None, ""), expected, "{given:?}");
+    }
+}
+
+#[test]
+fn a_probe_has_one_handler() {
+    let probe = |handlers: Value| {
+        let mut probe = value!({"timeoutSeconds": 1, "periodSeconds": 1, "successThreshold": 1, "failureThreshold": 1});
+        for (name, handler) in handlers.as_map().into_iter().flat_map(|map| map.iter()) {
+            probe.set_at(&[name], handler.clone());
+        }
+        with("livenessProbe", probe)
+    };
+    let at = "spec.containers[0].livenessProbe";
+    assert_eq!(validate(&probe(value!({})), None, ""), [format!("{at}: Required value: must specify a handler type")]);
+    assert_eq!(
+        validate(&probe(value!({"exec": {}, "tcpSocket": {"port": 0}})), None, ""),
+        [
+            format!("{at}.exec.command: Required value"),
+            format!("{at}.tcpSocket: Forbidden: may not specify more than 1 handler type"),
+        ]
+    );
+}
+
+#[test]
+fn requests_stay_within_limits() {
+    let resources = value!({"limits": {"cpu": "1", "b/c": "1"}, "requests": {"cpu": "1500m", "b/c": "2"}});
+    assert_eq!(
+        validate(&with("resources", resources), None, ""),
+        [
+            "spec.containers[0].resources.requests: Invalid value: \"2\": must be equal to b/c limit of 1",
+            "spec.containers[0].resources.requests: Invalid value: \"1500m\": \
+             must be less than or equal to cpu limit of 1",
+        ]
+    );
+}
+
+#[test]
+fn updates_change_images_alone() {
+    assert_eq!(validate(&with("image", "j".into()), Some(&pod()), ""), Vec::<String>::new());
+    let changed = validate(&with("workingDir", "/w".into()), Some(&pod()), "");
+    assert!(changed.len() == 1 && changed[0].starts_with("spec: Forbidden: pod updates may not change"), "{changed:?}");
+    // A pointer to nothing is not a missing one.
+    assert_eq!(validate(&with("securityContext", value!({})), Some(&pod()), "").len(), 1);
+}
+
+#[test]
+fn what_a_gated_pod_wants_of_nodes_may_come_and_go() {
+    let of_nodes = || {
+        value!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+        [{"weight": 1, "preference": {"matchExpressions": [{"key": "k", "operator": "Exists"}]}}]}})
+    };
+    let of_pods = || {
+        value!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+        [{"topologyKey": "k", "labelSelector": {"matchLabels": {"a": "b"}}}]}})
+    };
+    let both = || {
+        let mut both = of_nodes();
+        both.set_at(&["podAffinity"], of_pods().get("podAffinity").cloned().unwrap_or_default());
+        both
+    };
+    let gated = |affinity: Option<Value>| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "schedulingGates"], value!([{"name": "g"}]));
+        affinity.into_iter().for_each(|affinity| pod.set_at(&["spec", "affinity"], affinity));
+        pod
+    };
+    let told = |new: Option<Value>, old: Option<Value>| validate(&gated(new), Some(&gated(old)), "").len();
+    assert_eq!(told(Some(of_nodes()), None), 0);
+    assert_eq!(told(None, Some(of_nodes())), 0);
+    assert_eq!(told(Some(of_pods()), Some(both())), 0);
+    assert_eq!(told(Some(both()), None), 1, "pods' affinity came with it");
+    assert_eq!(told(None, Some(both())), 1, "pods' affinity went with it");
+    assert_eq!(told(Some(of_nodes()), Some(both())), 1);
+}
+
+#[test]
+fn a_resize_changes_cpu_and_memory_alone() {
+    let resized = with("resources", value!({"limits": {"cpu": "3"}, "requests": {"cpu": "2"}}));
+    assert_eq!(validate(&resized, Some(&pod()), "resize"), Vec::<String>::new());
+    let other = with("resources", value!({"limits": {"cpu": "2", "b/c": "1"}, "requests": {"cpu": "1", "b/c": "1"}}));
+    assert_eq!(
+        validate(&other, Some(&pod()), "resize"),
+        ["spec: Forbidden: only cpu and memory resources are mutable"]
+    );
+}
+
+#[test]
+fn every_plan_of_a_pod_is_sound() {
+    assert!(validator().plan(Pod::schema()).problems.is_empty());
+}
+
+#[test]
+fn what_does_nothing_is_warned_of() {
+    let mut object = pod();
+    object.set_at(&["metadata", "name"], "a.b");
+    object.set_at(&["spec", "volumes"], value!([{"name": "v", "gitRepo": {"repository": "r"}}]));
+    object.set_at(&["spec", "topologySpreadConstraints"], value!([{"maxSkew": 1, "topologyKey": "z"}]));
+    let told = |old: Option<&Value>| {
+        let mut warnings = Vec::new();
+        let written = crate::rules::warnings::Written { object: &object, old, subresource: "" };
+        crate::rules::warnings::of(Pod::schema()).expect("pods have warnings")(&written, &mut warnings);
+        warnings
+    };
+    assert_eq!(
+        told(None),
+        [
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; \
+             a DNS label is recommended: [must not contain dots]",
+            "spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod",
+            "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
+        ]
+    );
+    assert_eq!(told(Some(&object)), Vec::<String>::new());
+}
+
+#[test]
+fn a_system_refuses_what_it_does_not_know() {
+    let on = |os: &str| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "os"], value!({"name": os}));
+        pod.set_at(&["spec", "hostPID"], value!(true));
+        pod.set_at(&["spec", "securityContext"], value!({"runAsUser": 1}));
+        validate(&pod, None, "")
+    };
+    assert_eq!(on("linux"), [""; 0]);
+    assert_eq!(on("plan9"), ["spec.os: Unsupported value: \"plan9\": supported values: \"linux\", \"windows\""]);
+    assert_eq!(
+        on("windows"),
+        ["spec.hostPID", "spec.securityContext.runAsUser"]
+            .map(|field| format!("{field}: Forbidden: cannot be set for a windows pod"))
+    );
+}
+
+#[test]
+fn addresses_that_a_pod_has_already_stay_right() {
+    let with_ips = |ips: Value| {
+        let mut pod = pod();
+        pod.set_at(&["status"], value!({"podIPs": (ips.clone()), "hostIP": "::ffff:1.2.3.4", "hostIPs": ips}));
+        pod
+    };
+    let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
+    let validate = |new: &Value, old: &Value| {
+        let request = Request { subresource: "status", enabled, ..Request::new(Operation::Create) };
+        validate_as(Pod::schema(), new, Some(old), request)
+    };
+    let (mapped, none) = (with_ips(value!([{"ip": "::ffff:1.2.3.4"}])), with_ips(value!([])));
+    let fault = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";
+    assert_eq!(validate(&mapped, &none), [format!("status.podIPs[0]: {fault}"), format!("status.hostIPs[0]: {fault}")]);
+    assert_eq!(validate(&mapped, &mapped), Vec::<String>::new());
+}

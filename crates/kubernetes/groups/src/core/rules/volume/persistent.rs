@@ -1,0 +1,269 @@
+//! Rules of persistent volumes, and of those that an attachment describes in place.
+
+use super::{first_source, take_back};
+use crate::rules::difference::difference;
+
+use crate::rules::internal_form::in_full;
+use pintle_schema::{Map, Quantity, Value, View};
+use pintle_types::core::v1::{
+    CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeReclaimPolicy,
+    PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName, VolumeNodeAffinity,
+};
+use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
+
+/// The gate of volume attributes classes.
+const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
+
+/// The sources of a persistent volume in the order in which they are looked at: the first one counts.
+const ORDER: &[&str] = &[
+    PersistentVolumeSource::HOST_PATH.name(),
+    PersistentVolumeSource::GCE_PERSISTENT_DISK.name(),
+    PersistentVolumeSource::AWS_ELASTIC_BLOCK_STORE.name(),
+    PersistentVolumeSource::GLUSTERFS.name(),
+    PersistentVolumeSource::FLOCKER.name(),
+    PersistentVolumeSource::NFS.name(),
+    PersistentVolumeSource::RBD.name(),
+    PersistentVolumeSource::QUOBYTE.name(),
+    PersistentVolumeSource::CEPHFS.name(),
+    PersistentVolumeSource::ISCSI.name(),
+    PersistentVolumeSource::CINDER.name(),
+    PersistentVolumeSource::FC.name(),
+    PersistentVolumeSource::FLEX_VOLUME.name(),
+    PersistentVolumeSource::AZURE_FILE.name(),
+    PersistentVolumeSource::VSPHERE_VOLUME.name(),
+    PersistentVolumeSource::PHOTON_PERSISTENT_DISK.name(),
+    PersistentVolumeSource::PORTWORX_VOLUME.name(),
+    PersistentVolumeSource::AZURE_DISK.name(),
+    PersistentVolumeSource::SCALE_IO.name(),
+    PersistentVolumeSource::LOCAL.name(),
+    PersistentVolumeSource::STORAGEOS.name(),
+    PersistentVolumeSource::CSI.name(),
+];
+
+/// Whether the volume is one that a VolumeAttachment describes.
+pub fn is_inline(cx: &ValidationContext<'_>) -> bool {
+    cx.request.api_version.starts_with("storage.k8s.io/")
+}
+
+fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolumeSource> {
+    spec.field(PersistentVolumeSpec::PERSISTENT_VOLUME_SOURCE)
+}
+
+/// A volume has storage, and nothing else, of a size.
+pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
+    if is_inline(cx) {
+        return;
+    }
+    let storage = ResourceName::STORAGE;
+    let amounts = capacity.new.value();
+    if amounts.is_zero() {
+        cx.errors.required(capacity.path, "");
+    }
+    if amounts.get(storage.as_str()).is_none() || amounts.as_map().is_some_and(|amounts| amounts.len() > 1) {
+        cx.errors.not_supported(capacity.path, amounts.clone(), &[storage.as_str()]);
+    }
+    for (name, amount) in amounts.as_map().into_iter().flat_map(Map::iter) {
+        let path = capacity.path.key(name);
+        no_debt(amount, &path, cx);
+        positive(amount, &path, cx);
+    }
+}
+
+/// An amount of which a whole number can be told, which is not negative.
+pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
+    let whole = units(&quantity(amount), 0);
+    if whole < 0 {
+        cx.errors.invalid(path, whole, "must be a valid resource quantity");
+    }
+    whole >= 0
+}
+
+/// How many units of ten to the power of `scale` a quantity is, as the reference counts: past 64 bits, a number with
+/// few digits counts as nothing, and of one with many the lowest bits are told.
+pub fn units(quantity: &Quantity, scale: i64) -> i64 {
+    let Some(units) = quantity.decimal().in_units(scale) else {
+        return if scale == 0 { quantity.value() } else { quantity.milli_value() };
+    };
+    let number = quantity.as_str().trim_end_matches(|c: char| !c.is_ascii_digit());
+    match i64::try_from(units) {
+        Ok(units) => units,
+        Err(_) if number.parse::<i64>().is_ok() => 0,
+        Err(_) => units as i64,
+    }
+}
+
+/// Whether an amount is a number of whole units.
+pub fn is_whole(amount: &Quantity) -> bool {
+    units(amount, -3) % 1000 == 0
+}
+
+/// An amount that is more than nothing. Says whether it is.
+pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
+    let is_positive = quantity(amount).signum() > 0;
+    if !is_positive {
+        cx.errors.invalid(path, amount.clone(), "must be greater than zero");
+    }
+    is_positive
+}
+
+/// A quantity that stands in a list of resources.
+pub fn quantity(amount: &Value) -> Quantity {
+    View::<Quantity>::new(amount).get()
+}
+
+/// What becomes of the storage.
+pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut ValidationContext<'_>) {
+    const SUPPORTED: &[&str] = &["Delete", "Recycle", "Retain"];
+    let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty()) else { return };
+    if is_inline(cx) {
+        if text != PersistentVolumeReclaimPolicy::RETAIN.as_str() {
+            cx.errors.forbidden(policy.path, "may only be Retain in the context of inline volumes");
+        }
+    } else if !SUPPORTED.contains(&text) {
+        cx.errors.not_supported(policy.path, text, SUPPORTED);
+    }
+}
+
+/// What is described in place is on its node already.
+pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut ValidationContext<'_>) {
+    if affinity.new.is_set() && is_inline(cx) {
+        take_back(affinity.path, cx);
+        cx.errors.forbidden(affinity.path, "may not be specified in the context of inline volumes");
+    }
+}
+
+/// A persistent volume has one source.
+pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut ValidationContext<'_>) {
+    type Source = PersistentVolumeSource;
+    // The fields of the source stand among those of the volume.
+    let spec: View<'_, PersistentVolumeSpec> = View::new(source.new.value());
+    let free = [Source::FLEX_VOLUME.name()];
+    first_source(source.new.value(), ORDER, &free, source.path, cx, |first, cx| {
+        let is_placed = spec.field(PersistentVolumeSpec::NODE_AFFINITY).is_set() && !is_inline(cx);
+        if first == Source::LOCAL.name() && !is_placed {
+            let path = source.path.to(PersistentVolumeSpec::NODE_AFFINITY);
+            cx.errors.required(path, "Local volume requires node affinity");
+        }
+    });
+}
+
+/// What depends on the source.
+pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut ValidationContext<'_>) {
+    type Spec = PersistentVolumeSpec;
+    let (new, path) = (spec.new, spec.path);
+    let source = source(new);
+    let host_path = source.field(PersistentVolumeSource::HOST_PATH).some();
+    let recycles = || new.field(Spec::PERSISTENT_VOLUME_RECLAIM_POLICY).value().as_str() == Some("Recycle");
+    if host_path.is_some_and(|host| is_root(host.field(HostPathVolumeSource::PATH).as_str())) && recycles() {
+        let detail = "may not be 'recycle' for a hostPath mount of '/'";
+        cx.errors.forbidden(path.to(Spec::PERSISTENT_VOLUME_RECLAIM_POLICY), detail);
+    }
+}
+
+/// Whether a path is the root, written in whatever way.
+fn is_root(path: &str) -> bool {
+    let mut depth = 0_usize;
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => depth = depth.saturating_sub(1),
+            _ => depth += 1,
+        }
+    }
+    path.starts_with('/') && depth == 0
+}
+
+/// The source of a volume stays, and so does what depends on it.
+pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut ValidationContext<'_>) {
+    type Spec = PersistentVolumeSpec;
+    let Some(old) = volume.old.map(|old| old.field(PersistentVolume::SPEC)) else { return };
+    let new = volume.new.field(PersistentVolume::SPEC);
+    let is_changed = |spec: &Value| ORDER.iter().any(|name| !same_at(spec, old.value(), name));
+    if is_changed(new.value()) {
+        let settled = without_new_secret(new.value(), old.value());
+        if is_changed(&settled) {
+            let difference = difference(&in_full(source(old)), &in_full(source(View::new(&settled))));
+            let detail = format!("spec.persistentvolumesource is immutable after creation\n{difference}");
+            cx.errors.forbidden("spec.persistentvolumesource", detail);
+        }
+    }
+    let kept = |field: &str| same_at(new.value(), old.value(), field);
+    keeps_mode(new.value(), old.value(), cx);
+    let (affinity, old_affinity) = (new.field(Spec::NODE_AFFINITY), old.field(Spec::NODE_AFFINITY));
+    if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
+        let is_kept =
+            kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
+        if !is_kept {
+            let detail = "field is immutable, except for updating from beta label to GA";
+            cx.errors.invalid(Spec::NODE_AFFINITY.name(), in_full(affinity), detail);
+        }
+    }
+    let class = Spec::VOLUME_ATTRIBUTES_CLASS_NAME;
+    if kept(class.name()) {
+        return;
+    }
+    let path = FieldPath::new(PersistentVolume::SPEC.name());
+    if class_may_change(&path.to(class), cx) && old.field(class).is_set() && !new.field(class).is_set() {
+        cx.errors.forbidden(path.to(class), "update from non-nil value to nil is forbidden");
+    }
+}
+
+/// The mode of a volume stays, and so does that which a claim asks for. The reference's path begins at the field.
+pub fn keeps_mode(new: &Value, old: &Value, cx: &mut ValidationContext<'_>) {
+    let mode = PersistentVolumeSpec::VOLUME_MODE.name();
+    if !same_at(new, old, mode) {
+        cx.errors.immutable(mode, new.get(mode).cloned().unwrap_or_default());
+    }
+}
+
+/// Whether the attributes of a volume may become others at all; told where they may not.
+pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
+    let may = cx.enabled(ATTRIBUTES_CLASSES);
+    if !may {
+        let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
+        cx.errors.forbidden(class, detail);
+    }
+    may
+}
+
+/// The spec as it is judged: a secret for expanding may come to a CSI volume that had none.
+fn without_new_secret(new: &Value, old: &Value) -> Value {
+    let secret = [PersistentVolumeSource::CSI.name(), CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name()];
+    let mut settled = new.clone();
+    if old.get(secret[0]).is_some() && old.at(&secret).is_none_or(Value::is_null) {
+        settled.remove_at(&secret);
+    }
+    settled
+}
+
+/// Node labels that have got another name, with that name.
+const RENAMED: &[(&str, &str)] = &[
+    ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+    ("beta.kubernetes.io/os", "kubernetes.io/os"),
+    ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+    ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+    ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+];
+
+fn with_new_labels(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match RENAMED.iter().find(|(old, _)| **text == **old) {
+            Some((_, new)) => Value::from(*new),
+            None => value.clone(),
+        },
+        Value::List(items) => Value::from(items.iter().map(with_new_labels).collect::<Vec<Value>>()),
+        Value::Map(map) => map.iter().map(|(key, value)| (key.clone(), with_new_labels(value))).collect::<Map>().into(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_root;
+
+    #[test]
+    fn roots() {
+        assert!(is_root("/") && is_root("//.") && is_root("/a/..") && is_root("/.."));
+        assert!(!is_root("") && !is_root("a/..") && !is_root("/a"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Validation of volumes, claims, secrets, limits and quotas.
+
+use crate::rules::tests;
+use pintle_schema::{ApiType, Struct, Value, value};
+use pintle_types::core::v1::{LimitRange, PersistentVolume, PersistentVolumeClaim, ResourceQuota, Secret};
+use pintle_types::storage::v1::{StorageClass, VolumeAttachment};
+use pintle_validation::{Operation, Request};
+
+fn validate_as(api_version: &str, schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
+    let enabled = &|gate: &str| matches!(gate, "VolumeAttributesClass" | "RecoverVolumeExpansionFailure");
+    let mut lines = tests::validate_as(
+        schema,
+        new,
+        old,
+        Request { api_version, namespaced: false, enabled, ..Request::new(Operation::Create) },
+    );
+    lines.retain(|line| !line.starts_with("metadata"));
+    lines
+}
+
+fn validate(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
+    validate_as("v1", schema, new, old)
+}
+
+fn with(mut object: Value, path: &[&str], value: Value) -> Value {
+    object.set_at(path, value);
+    object
+}
+
+fn volume() -> Value {
+    value!({
+        "metadata": {"name": "a"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "volumeMode": "Filesystem",
+            "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/x", "type": ""}
+        }
+    })
+}
+
+#[test]
+fn a_persistent_volume_has_one_source() {
+    let schema = PersistentVolume::schema();
+    assert_eq!(validate(schema, &volume(), None), [""; 0]);
+    let two = with(volume(), &["spec", "nfs"], value!({"path": "not/absolute"}));
+    assert_eq!(validate(schema, &two, None), ["spec.nfs: Forbidden: may not specify more than 1 volume type"]);
+    let disk = with(volume(), &["spec", "hostPath"], Value::Null);
+    assert_eq!(validate(schema, &disk, None), ["spec: Required value: must specify a volume type"]);
+    let disk = with(disk, &["spec", "gcePersistentDisk"], value!({"partition": 256}));
+    assert_eq!(
+        validate(schema, &disk, None),
+        [
+            "spec.persistentDisk.pdName: Required value",
+            "spec.persistentDisk.partition: Invalid value: 256: must be between 1 and 255, inclusive"
+        ]
+    );
+}
+
+#[test]
+fn a_persistent_volume_keeps_its_source() {
+    let schema = PersistentVolume::schema();
+    let resized = with(volume(), &["spec", "capacity"], value!({"storage": "2Gi"}));
+    assert_eq!(validate(schema, &resized, Some(&volume())), [""; 0]);
+    let moved = with(volume(), &["spec", "hostPath", "path"], value!("/y"));
+    let told = validate(schema, &moved, Some(&volume()));
+    let text =
+        "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7";
+    assert!(told.len() == 1 && told[0].starts_with(text), "{told:?}");
+    assert!(told[0].contains("-  \"Path\": \"/x\",\n+  \"Path\": \"/y\",\n"), "{told:?}");
+}
+
+fn claim() -> Value {
+    value!({
+        "metadata": {"name": "a"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}, "volumeMode": "Filesystem"
+        },
+        "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}
+    })
+}
+
+#[test]
+fn a_bound_claim_changes_its_size_alone() {
+    let schema = PersistentVolumeClaim::schema();
+    assert_eq!(validate(schema, &claim(), None), [""; 0]);
+    let size = &["spec", "resources", "requests"];
+    let resized = |size_now: &str| with(claim(), size, value!({"storage": size_now}));
+    assert_eq!(validate(schema, &resized("3Gi"), Some(&claim())), [""; 0]);
+    assert_eq!(validate(schema, &resized("1500Mi"), Some(&claim())), [""; 0]);
+    let text = "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity";
+    assert_eq!(validate(schema, &resized("1Gi"), Some(&claim())), [text]);
+    let other = with(claim(), &["spec", "storageClassName"], value!("fast"));
+    assert_eq!(validate(schema, &other, Some(&claim())), [""; 0], "a class may come later");
+    let other = with(claim(), &["spec", "accessModes"], value!(["ReadWriteMany"]));
+    assert_eq!(validate(schema, &other, Some(&claim())).len(), 1);
+}
+
+#[test]
+fn secrets_have_the_keys_of_their_type() {
+    let schema = Secret::schema();
+    let tls = value!({"type": "kubernetes.io/tls", "data": {"tls.crt": ""}});
+    assert_eq!(validate(schema, &tls, None), ["data[tls.key]: Required value"]);
+    let config = |text: &str| value!({"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": text}});
+    assert_eq!(validate(schema, &config("e30="), None), [""; 0]);
+    assert!(validate(schema, &config("YQ=="), None)[0].contains("<secret contents redacted>"));
+}
+
+#[test]
+fn limits_and_quotas() {
+    let limits = |item: Value| value!({"spec": {"limits": [item]}});
+    let schema = LimitRange::schema();
+    let good = limits(value!({"type": "Container", "min": {"cpu": "1"}, "max": {"cpu": "2"}}));
+    assert_eq!(validate(schema, &good, None), [""; 0]);
+    let bad = limits(value!({"type": "Container", "min": {"cpu": "3"}, "max": {"cpu": "2"}}));
+    let text = "spec.limits[0].min[cpu]: Invalid value: \"3\": min value 3 is greater than max value 2";
+    assert_eq!(validate(schema, &bad, None), [text]);
+    let schema = ResourceQuota::schema();
+    let quota = value!({"spec": {"hard": {"pods": "1", "secrets": "1"}, "scopes": ["BestEffort"]}});
+    let text = "spec.scopes: Invalid value: [\"BestEffort\"]: unsupported scope applied to resource";
+    assert_eq!(validate(schema, &quota, None), [text]);
+}
+
+#[test]
+fn classes_and_attachments_stay() {
+    let class = value!({"provisioner": "a", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"});
+    let schema = StorageClass::schema();
+    assert_eq!(validate(schema, &class, None), [""; 0]);
+    let other = with(class.clone(), &["provisioner"], Value::Null);
+    assert_eq!(
+        validate(schema, &other, Some(&class)),
+        ["provisioner: Required value", "provisioner: Invalid value: \"\": field is immutable"]
+    );
+    let schema = VolumeAttachment::schema();
+    let inline = value!({"accessModes": ["ReadWriteOnce"], "csi": {"driver": "a", "volumeHandle": "b"}});
+    let attachment = value!({"spec": {"attacher": "a", "nodeName": "n", "source": {"inlineVolumeSpec": inline}}});
+    assert_eq!(validate_as("storage.k8s.io/v1", schema, &attachment, None), [""; 0]);
+    let both = with(attachment, &["spec", "source"], value!({"persistentVolumeName": "a", "inlineVolumeSpec": {}}));
+    let text = "spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    assert_eq!(validate_as("storage.k8s.io/v1", schema, &both, None), [text]);
+}

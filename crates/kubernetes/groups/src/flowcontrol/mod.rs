@@ -1,0 +1,96 @@
+//! The `flowcontrol.apiserver.k8s.io` group: flow schemas and priority levels.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+pub(crate) mod columns;
+pub(crate) mod defaults;
+pub(crate) mod rules;
+
+use crate::views::{annotation, remove_annotation};
+use pintle_resource::{Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::flowcontrol::{v1, v1beta1, v1beta3};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![flow_schemas(), priority_level_configurations()]
+}
+
+static FLOW_SCHEMA: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
+
+static PRIORITY_LEVEL_CONFIGURATION: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
+
+fn flow_schemas() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::FlowSchema>(
+            "flowcontrol.apiserver.k8s.io/v1",
+            "FlowSchema",
+            "/registry/flowschemas/",
+            "GJVAJZSZBIw=",
+        )),
+        subresources: vec![Subresource::status::<v1::FlowSchema>("FlowSchema", &STATUS_ALONE)],
+        strategy: &FLOW_SCHEMA,
+        ..Resource::cluster::<v1::FlowSchema>(
+            "flowcontrol.apiserver.k8s.io",
+            "v1",
+            "flowschemas",
+            "flowschema",
+            "FlowSchema",
+        )
+    }
+}
+
+fn priority_level_configurations() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::PriorityLevelConfiguration>(
+            "flowcontrol.apiserver.k8s.io/v1",
+            "PriorityLevelConfiguration",
+            "/registry/prioritylevelconfigurations/",
+            "Kir5PVfvNeI=",
+        )),
+        subresources: vec![Subresource::status::<v1::PriorityLevelConfiguration>(
+            "PriorityLevelConfiguration",
+            &STATUS_ALONE,
+        )],
+        strategy: &PRIORITY_LEVEL_CONFIGURATION,
+        ..Resource::cluster::<v1::PriorityLevelConfiguration>(
+            "flowcontrol.apiserver.k8s.io",
+            "v1",
+            "prioritylevelconfigurations",
+            "prioritylevelconfiguration",
+            "PriorityLevelConfiguration",
+        )
+    }
+}
+
+/// Says that v1beta3's shares of 0 are meant, which is otherwise the same as saying none.
+const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
+/// From versions that call a level's shares by another name.
+pub(crate) fn priority_level_from_v1beta1(object: &mut Value) {
+    type Level = v1beta1::PriorityLevelConfiguration;
+    let spec = ViewMut::<Level>::new(object).field(Level::SPEC);
+    let Some(limited) = spec.field(v1beta1::PriorityLevelConfigurationSpec::LIMITED).some() else { return };
+    let mut shares = limited.field(v1beta1::LimitedPriorityLevelConfiguration::ASSURED_CONCURRENCY_SHARES);
+    let number = shares.view().get();
+    shares.by_ref().clear();
+    set_shares(object, (number != 0).then_some(number));
+}
+
+/// From v1beta3, where shares of 0 may mean none.
+pub(crate) fn priority_level_from_v1beta3(object: &mut Value) {
+    type Level = v1beta3::PriorityLevelConfiguration;
+    let mut level = ViewMut::<Level>::new(object);
+    let is_meant = annotation(level.view().field(Level::METADATA), PRESERVE_ZERO).is_some();
+    remove_annotation(level.by_ref().field(Level::METADATA), PRESERVE_ZERO);
+    let spec = level.view().field(Level::SPEC);
+    let Some(limited) = spec.field(v1beta3::PriorityLevelConfigurationSpec::LIMITED).some() else { return };
+    let number = limited.field(v1beta3::LimitedPriorityLevelConfiguration::NOMINAL_CONCURRENCY_SHARES).get();
+    set_shares(object, (number != 0 || is_meant).then_some(number));
+}
+
+fn set_shares(object: &mut Value, shares: Option<i32>) {
+    let spec = ViewMut::<v1::PriorityLevelConfiguration>::new(object).field(v1::PriorityLevelConfiguration::SPEC);
+    if let Some(limited) = spec.field(v1::PriorityLevelConfigurationSpec::LIMITED).some() {
+        limited.field(v1::LimitedPriorityLevelConfiguration::NOMINAL_CONCURRENCY_SHARES).set(shares);
+    }
+}

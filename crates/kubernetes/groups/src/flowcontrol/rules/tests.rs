@@ -1,0 +1,63 @@
+//! Rules of flow control on single objects.
+
+use crate::rules::tests::validate_as;
+use pintle_schema::{ApiType, Struct, Value, value};
+use pintle_types::flowcontrol::v1::{FlowSchema, PriorityLevelConfiguration};
+use pintle_validation::{Operation, Request};
+
+fn validate(schema: &'static Struct, object: Value) -> Vec<String> {
+    validate_as(
+        schema,
+        &object,
+        None,
+        Request {
+            api_version: "flowcontrol.apiserver.k8s.io/v1",
+            namespaced: false,
+            enabled: &|_| true,
+            ..Request::new(Operation::Create)
+        },
+    )
+}
+
+fn flow_schema(name: &str, rule: Value) -> Vec<String> {
+    let spec = value!({"priorityLevelConfiguration": {"name": "a"}, "matchingPrecedence": 5, "rules": [(rule)]});
+    validate(FlowSchema::schema(), value!({"metadata": {"name": name}, "spec": spec}))
+}
+
+#[test]
+fn subjects_are_told_in_the_field_of_their_kind() {
+    let of = |subject: Value| {
+        let urls = value!([{"verbs": ["get"], "nonResourceURLs": ["/a"]}]);
+        flow_schema("x", value!({"subjects": [(subject)], "nonResourceRules": urls}))
+    };
+    assert!(of(value!({"kind": "Group", "group": {"name": "g"}})).is_empty());
+    assert_eq!(
+        of(value!({"kind": "Group", "user": {"name": "u"}})),
+        [
+            "spec.rules[0].subjects[0].group: Required value: group is required when subject kind is 'Group'",
+            "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
+        ]
+    );
+    assert_eq!(
+        of(value!({"kind": "x"})),
+        [
+            "spec.rules[0].subjects[0].kind: Unsupported value: \"x\": supported values: \"Group\", \"ServiceAccount\", \"User\""
+        ]
+    );
+}
+
+#[test]
+fn what_flow_control_needs_stays() {
+    let told = flow_schema("exempt", value!({}));
+    assert!(told.last().is_some_and(|last| last.ends_with("spec of 'exempt' must equal the fixed value")), "{told:?}");
+    let level = |shares: i32| {
+        validate(
+            PriorityLevelConfiguration::schema(),
+            value!({"metadata": {"name": "catch-all"}, "spec": {"type": "Limited", "limited": {
+                "nominalConcurrencyShares": shares, "limitResponse": {"type": "Reject"}, "lendablePercent": 0
+            }}}),
+        )
+    };
+    assert!(level(5).is_empty(), "{:?}", level(5));
+    assert_eq!(level(6).len(), 1);
+}

@@ -1,0 +1,45 @@
+//! The built-in API groups: resources, strategies, defaults, columns, conversions and rules; one folder for each group.
+//!
+//! What a schema cannot say about a kind stands here and nowhere else. No I/O, and no knowledge of requests.
+
+pub mod defaulting;
+pub mod groups;
+pub mod printing;
+pub mod rules;
+pub mod share;
+mod template_warnings;
+pub mod unserved;
+mod views;
+
+mod admissionregistration;
+mod apiextensions;
+mod apiregistration;
+mod apiserverinternal;
+mod apps;
+mod authentication;
+mod authorization;
+mod autoscaling;
+mod batch;
+pub mod certificates;
+mod config;
+mod coordination;
+pub mod core;
+mod discovery;
+mod events;
+mod flowcontrol;
+mod networking;
+mod node;
+mod policy;
+mod rbac;
+mod resource;
+mod scheduling;
+mod storage;
+mod storagemigration;
+
+#[cfg(test)]
+mod tests;
+
+pub use core::internal;
+pub use core::qos::class as qos_class;
+pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order, resources, table};
+pub use rules::validator;

@@ -1,0 +1,184 @@
+//! The `networking.k8s.io` group: ingresses, network policies and service addresses.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+pub(crate) mod columns;
+pub(crate) mod defaults;
+pub(crate) mod rules;
+
+use crate::views::rename;
+use pintle_resource::{
+    GENERAL, NameRule, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS,
+    texts,
+};
+use pintle_schema::{IntOrString, Str, Value, ViewMut};
+use pintle_types::networking::{v1, v1beta1};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        ingress_classes(),
+        ingresses(),
+        ip_addresses(),
+        network_policies(),
+        service_cidrs(),
+        ip_addresses_v1beta1(),
+        service_cidrs_v1beta1(),
+    ]
+}
+
+static INGRESS_CLASS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
+
+static INGRESS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
+
+static IP_ADDRESS: Strategy = Strategy { name: NameRule::Ip, ..GENERAL };
+
+fn ip_address_storage() -> Storage {
+    Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=")
+}
+
+static NETWORK_POLICY: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
+
+fn service_cidr_storage() -> Storage {
+    Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=")
+}
+
+fn ingress_classes() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::IngressClass>(
+            "networking.k8s.io/v1",
+            "IngressClass",
+            "/registry/ingressclasses/",
+            "l/iqIbDgFyQ=",
+        )),
+        strategy: &INGRESS_CLASS,
+        ..Resource::cluster::<v1::IngressClass>(
+            "networking.k8s.io",
+            "v1",
+            "ingressclasses",
+            "ingressclass",
+            "IngressClass",
+        )
+    }
+}
+
+fn ingresses() -> Resource {
+    Resource {
+        short_names: texts(&["ing"]),
+        storage: Some(Storage::of::<v1::Ingress>(
+            "networking.k8s.io/v1",
+            "Ingress",
+            "/registry/ingress/",
+            "39NQlfNR+bo=",
+        )),
+        subresources: vec![Subresource::status::<v1::Ingress>("Ingress", &STATUS)],
+        strategy: &INGRESS,
+        ..Resource::namespaced::<v1::Ingress>("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress")
+    }
+}
+
+fn ip_addresses() -> Resource {
+    Resource {
+        short_names: texts(&["ip"]),
+        storage: Some(ip_address_storage()),
+        strategy: &IP_ADDRESS,
+        ..Resource::cluster::<v1::IPAddress>("networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress")
+    }
+}
+
+fn network_policies() -> Resource {
+    Resource {
+        short_names: texts(&["netpol"]),
+        storage: Some(Storage::of::<v1::NetworkPolicy>(
+            "networking.k8s.io/v1",
+            "NetworkPolicy",
+            "/registry/networkpolicies/",
+            "YpfwF18m1G8=",
+        )),
+        strategy: &NETWORK_POLICY,
+        ..Resource::namespaced::<v1::NetworkPolicy>(
+            "networking.k8s.io",
+            "v1",
+            "networkpolicies",
+            "networkpolicy",
+            "NetworkPolicy",
+        )
+    }
+}
+
+fn service_cidrs() -> Resource {
+    Resource {
+        storage: Some(service_cidr_storage()),
+        subresources: vec![Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
+        strategy: &WITH_STATUS,
+        ..Resource::cluster::<v1::ServiceCIDR>("networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR")
+    }
+}
+
+fn ip_addresses_v1beta1() -> Resource {
+    Resource {
+        short_names: texts(&["ip"]),
+        served: Served::OnRequest,
+        storage: Some(ip_address_storage()),
+        strategy: &IP_ADDRESS,
+        deprecation: Str::new_static(
+            "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
+        ),
+        ..Resource::cluster::<v1beta1::IPAddress>(
+            "networking.k8s.io",
+            "v1beta1",
+            "ipaddresses",
+            "ipaddress",
+            "IPAddress",
+        )
+    }
+}
+
+fn service_cidrs_v1beta1() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(service_cidr_storage()),
+        subresources: vec![Subresource::status::<v1beta1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
+        strategy: &WITH_STATUS,
+        deprecation: Str::new_static(
+            "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
+        ),
+        ..Resource::cluster::<v1beta1::ServiceCIDR>(
+            "networking.k8s.io",
+            "v1beta1",
+            "servicecidrs",
+            "servicecidr",
+            "ServiceCIDR",
+        )
+    }
+}
+
+/// From versions that name a backend's service and its port in two fields, and the default backend otherwise.
+pub(crate) fn ingress_from_v1beta1(object: &mut Value) {
+    let mut spec = ViewMut::<v1beta1::Ingress>::new(object).field(v1beta1::Ingress::SPEC);
+    if let Some(backend) = spec.by_ref().field(v1beta1::IngressSpec::BACKEND).some() {
+        backend_from_v1beta1(backend.raw());
+    }
+    for rule in spec.by_ref().field(v1beta1::IngressSpec::RULES).iter_mut() {
+        let value = rule.field(v1beta1::IngressRule::INGRESS_RULE_VALUE);
+        let Some(http) = value.field(v1beta1::IngressRuleValue::HTTP).some() else { continue };
+        for path in http.field(v1beta1::HTTPIngressRuleValue::PATHS).iter_mut() {
+            backend_from_v1beta1(path.field(v1beta1::HTTPIngressPath::BACKEND).raw());
+        }
+    }
+    rename(spec.raw(), &[(v1beta1::IngressSpec::BACKEND.name(), v1::IngressSpec::DEFAULT_BACKEND.name())]);
+}
+
+fn backend_from_v1beta1(backend: &mut Value) {
+    let mut old = ViewMut::<v1beta1::IngressBackend>::new(backend);
+    let name = old.view().field(v1beta1::IngressBackend::SERVICE_NAME).get();
+    let port = old.view().field(v1beta1::IngressBackend::SERVICE_PORT).get();
+    old.by_ref().field(v1beta1::IngressBackend::SERVICE_NAME).clear();
+    old.by_ref().field(v1beta1::IngressBackend::SERVICE_PORT).clear();
+    let port = match port {
+        IntOrString::Int(0) if name.is_empty() => return,
+        IntOrString::Int(number) => v1::ServiceBackendPort { number, ..Default::default() },
+        IntOrString::String(name) => v1::ServiceBackendPort { name: name.to_string(), ..Default::default() },
+    };
+    let service = v1::IngressServiceBackend { name, port };
+    ViewMut::<v1::IngressBackend>::new(backend).field(v1::IngressBackend::SERVICE).set(Some(service));
+}

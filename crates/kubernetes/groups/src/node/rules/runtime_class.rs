@@ -1,0 +1,55 @@
+//! Rules of RuntimeClass.
+
+use crate::core::rules::node_labels::old_label;
+use crate::core::rules::pod::resources;
+use crate::rules::internal_form::in_full;
+use crate::rules::warnings::Written;
+use crate::rules::{Repeats, items};
+use pintle_schema::{Map, View};
+use pintle_types::core::v1::Toleration;
+use pintle_types::node::v1::{Overhead, RuntimeClass, Scheduling};
+use pintle_validation::{At, ValidationContext};
+
+/// A class stays with its handler.
+pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut ValidationContext<'_>) {
+    class.field(RuntimeClass::HANDLER, |handler| {
+        if !handler.unchanged() {
+            cx.errors.immutable(handler.path, handler.new.as_str());
+        }
+    });
+}
+
+/// What pods take beyond their containers is told as limits of a container are.
+pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut ValidationContext<'_>) {
+    if let Some(overhead) = overhead.some() {
+        let fixed = At { new: overhead.new.field(Overhead::POD_FIXED), old: None, path: overhead.path };
+        resources::overhead(fixed, cx);
+    }
+}
+
+/// A toleration stands once.
+pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut ValidationContext<'_>) {
+    let list = items(tolerations.new);
+    let text = |at: usize, field: &str| list.get(at).map_or("", |toleration| toleration.str_at(&[field]));
+    let mut repeats = Repeats::new(list.len(), |at| {
+        let [key, operator] = [Toleration::KEY.name(), Toleration::OPERATOR.name()].map(|field| text(at, field));
+        let seconds = list.get(at).and_then(|toleration| toleration.get(Toleration::TOLERATION_SECONDS.name()));
+        let seconds = seconds.and_then(pintle_schema::Value::as_i64);
+        (key, operator, text(at, Toleration::VALUE.name()), text(at, Toleration::EFFECT.name()), seconds)
+    });
+    for (at, toleration) in list.iter().enumerate() {
+        if repeats.is_repeated(at) {
+            let toleration = in_full(View::<Toleration>::new(toleration));
+            cx.errors.duplicate(tolerations.path.index(at), toleration);
+        }
+    }
+}
+
+/// Labels of nodes that have other names by now. The reference does not say which.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let scheduling = written.view::<RuntimeClass>().field(RuntimeClass::SCHEDULING).or_zero();
+    let selector = scheduling.field(Scheduling::NODE_SELECTOR).value().as_map();
+    for text in selector.into_iter().flat_map(Map::iter).filter_map(|(label, _)| old_label(label)) {
+        warnings.push(format!("scheduling.nodeSelector: {text}"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The `policy` group: disruption budgets.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+pub(crate) mod columns;
+pub(crate) mod rules;
+
+use pintle_resource::{NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::meta::v1::{LabelSelector, LabelSelectorOperator, LabelSelectorRequirement};
+use pintle_types::policy::v1;
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![pod_disruption_budgets()]
+}
+
+static POD_DISRUPTION_BUDGET: Strategy =
+    Strategy { name: NameRule::PathSegment, unconditional_update: false, generation: Some(SPEC_PATHS), ..WITH_STATUS };
+
+fn pod_disruption_budgets() -> Resource {
+    Resource {
+        short_names: texts(&["pdb"]),
+        storage: Some(Storage::of::<v1::PodDisruptionBudget>(
+            "policy/v1",
+            "PodDisruptionBudget",
+            "/registry/poddisruptionbudgets/",
+            "EVWiDmWqyJw=",
+        )),
+        subresources: vec![Subresource::status::<v1::PodDisruptionBudget>("PodDisruptionBudget", &STATUS)],
+        strategy: &POD_DISRUPTION_BUDGET,
+        ..Resource::namespaced::<v1::PodDisruptionBudget>(
+            "policy",
+            "v1",
+            "poddisruptionbudgets",
+            "poddisruptionbudget",
+            "PodDisruptionBudget",
+        )
+    }
+}
+
+/// Means "all" or "none" in selectors of v1beta1, where an empty selector matches no pod.
+const EMPTY_MATCH: &str = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
+
+/// From v1beta1: an empty selector matches nothing there, and all pods in the storage version.
+pub(crate) fn disruption_budget_from_v1beta1(object: &mut Value) {
+    type Budget = v1::PodDisruptionBudget;
+    let spec = ViewMut::<Budget>::new(object).field(Budget::SPEC);
+    let field = spec.field(v1::PodDisruptionBudgetSpec::SELECTOR);
+    let Some(mut selector) = field.view().get() else { return };
+    let is_marker = |wanted| {
+        move |it: &LabelSelectorRequirement| it.key == EMPTY_MATCH && it.operator == wanted && it.values.is_empty()
+    };
+    match (selector.match_labels.is_empty(), &selector.match_expressions[..]) {
+        (true, []) => selector.match_expressions.push(LabelSelectorRequirement {
+            key: EMPTY_MATCH.to_owned(),
+            operator: LabelSelectorOperator::EXISTS,
+            ..Default::default()
+        }),
+        (true, [only]) if is_marker(LabelSelectorOperator::DOES_NOT_EXIST)(only) => selector = LabelSelector::default(),
+        _ => selector.match_expressions.retain(|it| it.key != EMPTY_MATCH),
+    }
+    field.set(Some(selector));
+}

@@ -1,0 +1,197 @@
+//! Tables: the columns and cells that the server prints for every built-in kind, as the reference prints them.
+//!
+//! Cells read an object in its storage version: only HorizontalPodAutoscaler and Event look different in another
+//! version, so only their objects have to be converted first. Printing never fails; what is absent prints as such.
+
+pub(crate) mod cells;
+mod default;
+#[cfg(test)]
+mod tests;
+
+use pintle_resource::{Now, Printer, Unprinted};
+use pintle_schema::{ApiType, Str, Value};
+use pintle_types::core::v1::{Container, PodSpec};
+use pintle_types::meta::v1::ObjectMeta;
+
+/// The printer of a kind; a kind without its own shows name and time of creation.
+pub fn printer(group: &str, kind: &str) -> &'static Table {
+    // The events of both groups are stored alike.
+    let group = if (group, kind) == ("events.k8s.io", "Event") { "" } else { group };
+    let entries = TABLES.iter().flat_map(|table| table.iter());
+    entries
+        .filter(|entry| entry.group == group && entry.kind == kind)
+        .map(|entry| &entry.printer)
+        .next()
+        .unwrap_or(&DEFAULT)
+}
+
+/// Annotations that stand for fields of the reference's own form of a kind, so that neither tables nor metadata alone
+/// show them: they come from that form.
+pub fn hidden_annotations(group: &str, kind: &str) -> &'static [&'static str] {
+    match (group, kind) {
+        ("apps", "DaemonSet") => &["deprecated.daemonset.template.generation"],
+        ("apps", "Deployment") => &["deprecated.deployment.rollback.to"],
+        _ => &[],
+    }
+}
+
+/// Fields that no printer looks at.
+pub fn unprinted() -> Vec<Unprinted> {
+    let pod = PodSpec::schema();
+    let container = Container::schema();
+    let metadata = ObjectMeta::schema();
+    vec![
+        (metadata, ObjectMeta::MANAGED_FIELDS.name()),
+        (pod, PodSpec::VOLUMES.name()),
+        (pod, PodSpec::AFFINITY.name()),
+        (pod, PodSpec::TOLERATIONS.name()),
+        (pod, PodSpec::SECURITY_CONTEXT.name()),
+        (pod, PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS.name()),
+        (container, Container::ENV.name()),
+        (container, Container::ENV_FROM.name()),
+        (container, Container::COMMAND.name()),
+        (container, Container::ARGS.name()),
+        (container, Container::PORTS.name()),
+        (container, Container::RESOURCES.name()),
+        (container, Container::VOLUME_MOUNTS.name()),
+        (container, Container::LIVENESS_PROBE.name()),
+        (container, Container::READINESS_PROBE.name()),
+        (container, Container::STARTUP_PROBE.name()),
+        (container, Container::LIFECYCLE.name()),
+        (container, Container::SECURITY_CONTEXT.name()),
+    ]
+}
+
+static TABLES: &[&[Entry]] = &[
+    crate::core::columns::pod::PRINTERS,
+    crate::core::columns::PRINTERS,
+    crate::core::columns::network::PRINTERS,
+    crate::core::columns::node::PRINTERS,
+    crate::core::columns::volume::PRINTERS,
+    crate::core::columns::event::PRINTERS,
+    default::PRINTERS,
+    crate::apps::columns::PRINTERS,
+    crate::batch::columns::PRINTERS,
+    crate::autoscaling::columns::PRINTERS,
+    crate::policy::columns::PRINTERS,
+    crate::networking::columns::PRINTERS,
+    crate::networking::columns::IP_ADDRESS_PRINTER,
+    crate::discovery::columns::PRINTERS,
+    crate::rbac::columns::PRINTERS,
+    crate::storage::columns::PRINTERS,
+    crate::certificates::columns::PRINTERS,
+    crate::coordination::columns::PRINTERS,
+    crate::scheduling::columns::PRINTERS,
+    crate::node::columns::PRINTERS,
+    crate::admissionregistration::columns::PRINTERS,
+    crate::flowcontrol::columns::PRINTERS,
+    crate::resource::columns::PRINTERS,
+    crate::apiregistration::columns::PRINTERS,
+    crate::apiserverinternal::columns::PRINTERS,
+    crate::storagemigration::columns::PRINTERS,
+];
+
+static DEFAULT: Table = Table { columns: default::DEFAULT_COLUMNS, cells: default::default_cells, conditions: None };
+
+/// A column, as `pintle_resource::Column` has it.
+#[derive(Clone, Copy)]
+pub struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) ty: &'static str,
+    pub(crate) format: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) priority: i32,
+}
+
+/// The columns of a built-in kind.
+pub struct Table {
+    pub(crate) columns: &'static [Column],
+    pub(crate) cells: fn(&Value, &Now) -> Vec<Value>,
+    pub(crate) conditions: Option<fn(&Value) -> Vec<Value>>,
+}
+
+impl Printer for &'static Table {
+    fn columns(&self) -> Vec<pintle_resource::Column> {
+        let column = |column: &Column| pintle_resource::Column {
+            name: Str::new_static(column.name),
+            ty: Str::new_static(column.ty),
+            format: Str::new_static(column.format),
+            description: Str::new_static(column.description),
+            priority: column.priority,
+        };
+        self.columns.iter().map(column).collect()
+    }
+
+    fn cells(&self, object: &Value, now: &Now) -> Vec<Value> {
+        (self.cells)(object, now)
+    }
+
+    fn conditions(&self, object: &Value) -> Option<Vec<Value>> {
+        self.conditions.map(|conditions| conditions(object))
+    }
+
+    fn unprinted(&self) -> Vec<Unprinted> {
+        unprinted()
+    }
+}
+
+pub(crate) struct Entry {
+    pub(crate) group: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) printer: Table,
+}
+
+pub(crate) const fn column(name: &'static str, ty: &'static str, description: &'static str) -> Column {
+    Column { name, ty, format: "", description, priority: 0 }
+}
+
+pub(crate) const fn string(name: &'static str, description: &'static str) -> Column {
+    column(name, "string", description)
+}
+
+pub(crate) const fn integer(name: &'static str, description: &'static str) -> Column {
+    column(name, "integer", description)
+}
+
+pub(crate) const fn boolean(name: &'static str, description: &'static str) -> Column {
+    column(name, "boolean", description)
+}
+
+/// A column of text that only wide output shows.
+pub(crate) const fn wide(name: &'static str, description: &'static str) -> Column {
+    Column { priority: 1, ..string(name, description) }
+}
+
+pub(crate) const NAME: Column =
+    Column { format: "name", ..string("Name", "Name of the object, unique among its kind and namespace.") };
+pub(crate) const AGE: Column = string("Age", "How long ago the object was created.");
+pub(crate) const CONTAINERS: Column = wide("Containers", "Names of the containers in the template.");
+pub(crate) const IMAGES: Column = wide("Images", "Images of the containers in the template.");
+pub(crate) const SELECTOR: Column = wide("Selector", "Labels of the objects that are selected.");
+
+/// Declares the printers of a group's kinds: a line for each column, with the expression that makes its cell.
+///
+/// The kind is the name of the type that the objects are read as.
+macro_rules! printers {
+    ($group:literal; $(
+        $kind:ident |$object:ident, $now:ident| { $($column:expr => $cell:expr,)* } $([conditions $conditions:path])?
+    )*) => {
+        &[$($crate::printing::Entry {
+            group: $group,
+            kind: stringify!($kind),
+            printer: $crate::printing::Table {
+                columns: &[$($column),*],
+                cells: |object, now| {
+                    let ($object, $now) = (::pintle_schema::View::<$kind>::new(object), now);
+                    // Not every kind shows a time.
+                    let _ = $now;
+                    vec![$($cell),*]
+                },
+                conditions: $crate::printing::printers!(@conditions $($conditions)?),
+            },
+        }),*]
+    };
+    (@conditions) => { None };
+    (@conditions $conditions:path) => { Some($conditions) };
+}
+pub(crate) use printers;

@@ -1,0 +1,365 @@
+//! The `resource.k8s.io` group: device classes, claims and slices.
+//!
+//! Four versions of one API: tables here, what they do in `prepare`, and where they differ in `convert`.
+
+pub(crate) mod columns;
+mod convert;
+pub(crate) mod defaults;
+mod prepare;
+pub(crate) mod rules;
+
+use pintle_resource::{
+    GENERAL, NameRule, Part, Resource, SPEC_PATHS, STATUS_ALONE, Selectable, Served, Storage, Strategy, Subresource,
+    WITH_STATUS,
+};
+use pintle_schema::Str;
+use pintle_types::resource::{v1, v1alpha3, v1beta1, v1beta2};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        device_classes(),
+        resource_claims(),
+        resource_claim_templates(),
+        resource_slices(),
+        device_classes_v1beta2(),
+        device_taint_rules(),
+        resource_claims_v1beta2(),
+        resource_claim_templates_v1beta2(),
+        resource_slices_v1beta2(),
+        device_classes_v1beta1(),
+        resource_claims_v1beta1(),
+        resource_claim_templates_v1beta1(),
+        resource_slices_v1beta1(),
+        device_taint_rules_v1alpha3(),
+        resource_pool_status_requests(),
+    ]
+}
+
+static DEVICE_CLASS: Strategy =
+    Strategy { name: NameRule::None, delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
+
+fn device_class_storage() -> Storage {
+    Storage::of::<v1::DeviceClass>("resource.k8s.io/v1", "DeviceClass", "/registry/deviceclasses/", "Yk2PTc1Ybxk=")
+}
+
+static RESOURCE_CLAIM: Strategy = Strategy { delete_answers_object: true, ..WITH_STATUS };
+
+static CLAIM_STATUS: Part = Part { prepare: Some(prepare::update_claim_status), ..STATUS_ALONE };
+
+fn resource_claim_storage() -> Storage {
+    Storage::of::<v1::ResourceClaim>("resource.k8s.io/v1", "ResourceClaim", "/registry/resourceclaims/", "wgAZaHcZxUg=")
+}
+
+static RESOURCE_CLAIM_TEMPLATE: Strategy = Strategy { delete_answers_object: true, ..GENERAL };
+
+fn resource_claim_template_storage() -> Storage {
+    Storage::of::<v1::ResourceClaimTemplate>(
+        "resource.k8s.io/v1",
+        "ResourceClaimTemplate",
+        "/registry/resourceclaimtemplates/",
+        "TuzjC49aUfM=",
+    )
+}
+
+static RESOURCE_SLICE: Strategy =
+    Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), counts_dropped: true, ..GENERAL };
+
+fn resource_slice_storage() -> Storage {
+    Storage::of::<v1::ResourceSlice>("resource.k8s.io/v1", "ResourceSlice", "/registry/resourceslices/", "KsC072WgaEY=")
+}
+
+static DEVICE_TAINT_RULE: Strategy = Strategy {
+    delete_answers_object: true,
+    generation: Some(SPEC_PATHS),
+    prepare_update: Some(prepare::update_taint_rule),
+    ..WITH_STATUS
+};
+
+fn device_taint_rule_storage() -> Storage {
+    Storage::of::<v1alpha3::DeviceTaintRule>(
+        "resource.k8s.io/v1alpha3",
+        "DeviceTaintRule",
+        "/registry/devicetaintrules/",
+        "DJ3UJ0fj8MI=",
+    )
+}
+
+static RESOURCE_POOL_STATUS_REQUEST: Strategy =
+    Strategy { unconditional_update: false, delete_answers_object: true, ..WITH_STATUS };
+
+fn device_classes() -> Resource {
+    Resource {
+        storage: Some(device_class_storage()),
+        strategy: &DEVICE_CLASS,
+        ..Resource::cluster::<v1::DeviceClass>("resource.k8s.io", "v1", "deviceclasses", "deviceclass", "DeviceClass")
+    }
+}
+
+fn resource_claims() -> Resource {
+    Resource {
+        storage: Some(resource_claim_storage()),
+        subresources: vec![Subresource::status::<v1::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
+        strategy: &RESOURCE_CLAIM,
+        ..Resource::namespaced::<v1::ResourceClaim>(
+            "resource.k8s.io",
+            "v1",
+            "resourceclaims",
+            "resourceclaim",
+            "ResourceClaim",
+        )
+    }
+}
+
+fn resource_claim_templates() -> Resource {
+    Resource {
+        storage: Some(resource_claim_template_storage()),
+        strategy: &RESOURCE_CLAIM_TEMPLATE,
+        ..Resource::namespaced::<v1::ResourceClaimTemplate>(
+            "resource.k8s.io",
+            "v1",
+            "resourceclaimtemplates",
+            "resourceclaimtemplate",
+            "ResourceClaimTemplate",
+        )
+    }
+}
+
+fn resource_slices() -> Resource {
+    Resource {
+        storage: Some(resource_slice_storage()),
+        selectable: vec![
+            Selectable::path("spec.driver", &["spec", "driver"]),
+            Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
+        ],
+        selector_refusal: Str::new_static(
+            "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}",
+        ),
+        strategy: &RESOURCE_SLICE,
+        ..Resource::cluster::<v1::ResourceSlice>(
+            "resource.k8s.io",
+            "v1",
+            "resourceslices",
+            "resourceslice",
+            "ResourceSlice",
+        )
+    }
+}
+
+fn device_classes_v1beta2() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(device_class_storage()),
+        strategy: &DEVICE_CLASS,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta2 DeviceClass is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        ..Resource::cluster::<v1beta2::DeviceClass>(
+            "resource.k8s.io",
+            "v1beta2",
+            "deviceclasses",
+            "deviceclass",
+            "DeviceClass",
+        )
+    }
+}
+
+fn device_taint_rules() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(device_taint_rule_storage()),
+        subresources: vec![Subresource::status::<v1beta2::DeviceTaintRule>("DeviceTaintRule", &STATUS_ALONE)],
+        strategy: &DEVICE_TAINT_RULE,
+        ..Resource::cluster::<v1beta2::DeviceTaintRule>(
+            "resource.k8s.io",
+            "v1beta2",
+            "devicetaintrules",
+            "devicetaintrule",
+            "DeviceTaintRule",
+        )
+    }
+}
+
+fn resource_claims_v1beta2() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(resource_claim_storage()),
+        subresources: vec![Subresource::status::<v1beta2::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
+        strategy: &RESOURCE_CLAIM,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        ..Resource::namespaced::<v1beta2::ResourceClaim>(
+            "resource.k8s.io",
+            "v1beta2",
+            "resourceclaims",
+            "resourceclaim",
+            "ResourceClaim",
+        )
+    }
+}
+
+fn resource_claim_templates_v1beta2() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(resource_claim_template_storage()),
+        strategy: &RESOURCE_CLAIM_TEMPLATE,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta2 ResourceClaimTemplate is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        ..Resource::namespaced::<v1beta2::ResourceClaimTemplate>(
+            "resource.k8s.io",
+            "v1beta2",
+            "resourceclaimtemplates",
+            "resourceclaimtemplate",
+            "ResourceClaimTemplate",
+        )
+    }
+}
+
+fn resource_slices_v1beta2() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(resource_slice_storage()),
+        selectable: vec![
+            Selectable::path("spec.driver", &["spec", "driver"]),
+            Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
+        ],
+        selector_refusal: Str::new_static(
+            "field label not supported for resource.k8s.io/v1beta2, Kind=ResourceSlice: {label}",
+        ),
+        strategy: &RESOURCE_SLICE,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta2 ResourceSlice is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        ..Resource::cluster::<v1beta2::ResourceSlice>(
+            "resource.k8s.io",
+            "v1beta2",
+            "resourceslices",
+            "resourceslice",
+            "ResourceSlice",
+        )
+    }
+}
+
+fn device_classes_v1beta1() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(device_class_storage()),
+        strategy: &DEVICE_CLASS,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::cluster::<v1beta1::DeviceClass>(
+            "resource.k8s.io",
+            "v1beta1",
+            "deviceclasses",
+            "deviceclass",
+            "DeviceClass",
+        )
+    }
+}
+
+fn resource_claims_v1beta1() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(resource_claim_storage().converting(convert::claim_to_v1, convert::claim_from_v1)),
+        subresources: vec![Subresource::status::<v1beta1::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
+        strategy: &RESOURCE_CLAIM,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::namespaced::<v1beta1::ResourceClaim>(
+            "resource.k8s.io",
+            "v1beta1",
+            "resourceclaims",
+            "resourceclaim",
+            "ResourceClaim",
+        )
+    }
+}
+
+fn resource_claim_templates_v1beta1() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(resource_claim_template_storage().converting(convert::template_to_v1, convert::template_from_v1)),
+        strategy: &RESOURCE_CLAIM_TEMPLATE,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::namespaced::<v1beta1::ResourceClaimTemplate>(
+            "resource.k8s.io",
+            "v1beta1",
+            "resourceclaimtemplates",
+            "resourceclaimtemplate",
+            "ResourceClaimTemplate",
+        )
+    }
+}
+
+fn resource_slices_v1beta1() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(resource_slice_storage().converting(convert::slice_to_v1, convert::slice_from_v1)),
+        selectable: vec![
+            Selectable::path("spec.driver", &["spec", "driver"]),
+            Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
+        ],
+        selector_refusal: Str::new_static(
+            "field label not supported for resource.k8s.io/v1beta1, Kind=ResourceSlice: {label}",
+        ),
+        strategy: &RESOURCE_SLICE,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ..Resource::cluster::<v1beta1::ResourceSlice>(
+            "resource.k8s.io",
+            "v1beta1",
+            "resourceslices",
+            "resourceslice",
+            "ResourceSlice",
+        )
+    }
+}
+
+fn device_taint_rules_v1alpha3() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(device_taint_rule_storage()),
+        subresources: vec![Subresource::status::<v1alpha3::DeviceTaintRule>("DeviceTaintRule", &STATUS_ALONE)],
+        strategy: &DEVICE_TAINT_RULE,
+        deprecation: Str::new_static(
+            "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        ..Resource::cluster::<v1alpha3::DeviceTaintRule>(
+            "resource.k8s.io",
+            "v1alpha3",
+            "devicetaintrules",
+            "devicetaintrule",
+            "DeviceTaintRule",
+        )
+    }
+}
+
+fn resource_pool_status_requests() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(Storage::of::<v1alpha3::ResourcePoolStatusRequest>(
+            "resource.k8s.io/v1alpha3",
+            "ResourcePoolStatusRequest",
+            "/registry/resourcepoolstatusrequests/",
+            "iy583CtMwdY=",
+        )),
+        subresources: vec![Subresource::status::<v1alpha3::ResourcePoolStatusRequest>(
+            "ResourcePoolStatusRequest",
+            &STATUS_ALONE,
+        )],
+        strategy: &RESOURCE_POOL_STATUS_REQUEST,
+        ..Resource::cluster::<v1alpha3::ResourcePoolStatusRequest>(
+            "resource.k8s.io",
+            "v1alpha3",
+            "resourcepoolstatusrequests",
+            "resourcepoolstatusrequest",
+            "ResourcePoolStatusRequest",
+        )
+    }
+}

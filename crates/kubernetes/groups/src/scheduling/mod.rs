@@ -1,0 +1,82 @@
+//! The `scheduling.k8s.io` group: priority classes, workloads and pod groups.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+pub(crate) mod columns;
+pub(crate) mod rules;
+
+use pintle_resource::{GENERAL, Resource, STATUS_ALONE, STATUS_PATHS, Served, Storage, Strategy, Subresource, texts};
+use pintle_types::scheduling::{v1, v1alpha2};
+
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![priority_classes(), pod_groups(), workloads()]
+}
+
+static PRIORITY_CLASS: Strategy =
+    Strategy { generation: Some(&[]), undeletable: (&SYSTEM_CLASSES, NOT_DELETED), ..GENERAL };
+
+/// Classes that the server makes.
+const SYSTEM_CLASSES: [&str; 2] = ["system-node-critical", "system-cluster-critical"];
+const NOT_DELETED: &str = "this is a system priority class and cannot be deleted";
+
+static POD_GROUP: Strategy = Strategy { create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, ..GENERAL };
+
+fn priority_classes() -> Resource {
+    Resource {
+        short_names: texts(&["pc"]),
+        storage: Some(Storage::of::<v1::PriorityClass>(
+            "scheduling.k8s.io/v1",
+            "PriorityClass",
+            "/registry/priorityclasses/",
+            "1QwjyaZjj3Y=",
+        )),
+        strategy: &PRIORITY_CLASS,
+        ..Resource::cluster::<v1::PriorityClass>(
+            "scheduling.k8s.io",
+            "v1",
+            "priorityclasses",
+            "priorityclass",
+            "PriorityClass",
+        )
+    }
+}
+
+fn pod_groups() -> Resource {
+    Resource {
+        served: Served::Gated("GenericWorkload"),
+        storage: Some(Storage::of::<v1alpha2::PodGroup>(
+            "scheduling.k8s.io/v1alpha2",
+            "PodGroup",
+            "/registry/podgroups/",
+            "YYgX3v5V204=",
+        )),
+        subresources: vec![Subresource::status::<v1alpha2::PodGroup>("PodGroup", &STATUS_ALONE)],
+        strategy: &POD_GROUP,
+        ..Resource::namespaced::<v1alpha2::PodGroup>(
+            "scheduling.k8s.io",
+            "v1alpha2",
+            "podgroups",
+            "podgroup",
+            "PodGroup",
+        )
+    }
+}
+
+fn workloads() -> Resource {
+    Resource {
+        served: Served::Gated("GenericWorkload"),
+        storage: Some(Storage::of::<v1alpha2::Workload>(
+            "scheduling.k8s.io/v1alpha2",
+            "Workload",
+            "/registry/workloads/",
+            "vSX7gJe5Mx8=",
+        )),
+        ..Resource::namespaced::<v1alpha2::Workload>(
+            "scheduling.k8s.io",
+            "v1alpha2",
+            "workloads",
+            "workload",
+            "Workload",
+        )
+    }
+}

@@ -1,0 +1,75 @@
+//! Rules of VolumeAttachment: one volume, and what drivers report.
+
+use crate::rules::internal_form::in_full;
+use pintle_schema::{Map, View, names};
+use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec, VolumeError};
+use pintle_validation::{At, ValidationContext, same};
+use std::collections::BTreeMap;
+
+/// What the metadata of an attachment may come to, in bytes.
+const MAX_METADATA: usize = 256 << 10;
+const MAX_MESSAGE: usize = 1024;
+
+/// An attachment is of one volume, named or described.
+pub fn one_source(source: At<'_, VolumeAttachmentSource>, cx: &mut ValidationContext<'_>) {
+    const ONE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    let name = source.new.field(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME).some().map(View::as_str);
+    match (source.new.field(VolumeAttachmentSource::INLINE_VOLUME_SPEC).is_set(), name) {
+        (false, None) => cx.errors.required(source.path, ONE),
+        (true, Some(_)) => cx.errors.forbidden(source.path, ONE),
+        (false, Some("")) => {
+            let path = source.path.to(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
+            cx.errors.required(path, "must specify non empty persistentVolumeName");
+        }
+        _ => {}
+    }
+}
+
+/// A volume that is both named and described is only told to be; otherwise its name is judged.
+pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
+    attachment.field(VolumeAttachment::SPEC, |spec| {
+        spec.field(VolumeAttachmentSpec::SOURCE, |source| {
+            let name = source.new.field(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
+            if source.new.field(VolumeAttachmentSource::INLINE_VOLUME_SPEC).is_set() && name.is_set() {
+                let path = source.path.to(VolumeAttachmentSource::INLINE_VOLUME_SPEC);
+                crate::core::rules::volume::take_back(&path, cx);
+            }
+            if let Some(name) =
+                name.some().filter(|_| !source.old.is_some_and(|old| same(source.new.value(), old.value())))
+            {
+                let path = source.path.to(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
+                cx.errors.invalid_each(path, name.value(), names::dns1123_subdomain(name.as_str()));
+            }
+        });
+    });
+}
+
+/// What the driver tells of the attached volume has a bound.
+pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
+    let entries = metadata.new.value().as_map().into_iter().flat_map(Map::iter);
+    let total: usize = entries.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
+    if total > MAX_METADATA {
+        cx.errors.too_long(metadata.path, MAX_METADATA);
+    }
+}
+
+/// Failures are told shortly. The bound that the reference tells is that of the metadata.
+pub fn failure(error: At<'_, VolumeError>, cx: &mut ValidationContext<'_>) {
+    if error.new.field(VolumeError::MESSAGE).as_str().len() > MAX_MESSAGE {
+        cx.errors.too_long(error.path.to(VolumeError::MESSAGE), MAX_METADATA);
+    }
+    if let Some(code) = error.new.field(VolumeError::ERROR_CODE).some().map(View::get).filter(|code| *code < 0) {
+        let detail = "must be between 0 and 2147483647, inclusive";
+        cx.errors.invalid(error.path.to(VolumeError::ERROR_CODE), i64::from(code), detail);
+    }
+}
+
+/// An attachment stays what it is.
+pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
+    attachment.field(VolumeAttachment::SPEC, |spec| {
+        if spec.old.is_some_and(|old| !same(spec.new.value(), old.value())) {
+            cx.errors.immutable(spec.path, in_full(spec.new));
+            cx.errors.origin("immutable");
+        }
+    });
+}
