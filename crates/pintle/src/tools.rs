@@ -4,7 +4,6 @@
 
 mod lines;
 mod lint;
-mod share;
 mod store;
 mod validate;
 
@@ -16,7 +15,6 @@ const USAGE: &str = "\
 Usage:
   pintle rules                 the reference of all validation tags and formats
   pintle rules KIND            what is demanded of a kind, as a tree; handwritten rules stand in <angle brackets>
-  pintle rules --share         how many rules of each group are tags, and how many functions are written by hand
   pintle lint                  what is wrong with the rules of the built-in kinds themselves
   pintle store check|copy      verifies or moves a store; pintle store --help tells more
   pintle validate FILE...      judges the objects in YAML or JSON files as a create would; - is standard input
@@ -41,7 +39,6 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
     let outcome = match (command.as_str(), rest.as_slice()) {
         ("rules" | "lint" | "validate", ["--help" | "-h"]) => Outcome::Fine(USAGE.to_owned()),
         ("rules", []) => Outcome::Fine(pintle_validation::docs::reference()),
-        ("rules", ["--share"]) => Outcome::Fine(share::table()),
         ("rules", [kind]) if !kind.starts_with('-') => rules(kind),
         ("lint", []) => lint(),
         ("store", rest) => store::run(rest),

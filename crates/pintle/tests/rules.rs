@@ -101,8 +101,6 @@ fn rules_are_explained_and_linted() {
         let (code, out, _) = run(&words);
         assert!(code == Some(0) && out.contains("Exit codes: 0 when nothing is wrong"), "{words:?}: {out}");
     }
-    let (code, out, _) = run(&["rules", "--share"]);
-    assert!(code == Some(0) && out.lines().any(|line| line.starts_with("apps ")), "{out}");
     assert_eq!(run(&["rules", "nonsense"]).0, Some(2));
     assert_eq!(run(&["rules", "--nonsense"]).0, Some(2));
     let (code, out, errors) = run(&["lint"]);

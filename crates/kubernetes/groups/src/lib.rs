@@ -6,7 +6,6 @@ pub mod defaulting;
 pub mod groups;
 pub mod printing;
 pub mod rules;
-pub mod share;
 mod template_warnings;
 pub mod unserved;
 mod views;

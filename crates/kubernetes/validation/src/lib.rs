@@ -2,7 +2,7 @@
 //!
 //! Re-exports alone.
 
-pub use pintle_groups::{share, validator};
+pub use pintle_groups::validator;
 
 pub mod certificates {
     //! Rules of certificates.
