@@ -3,7 +3,7 @@
 //! Must never let a setting pass that a plugin would not understand.
 
 use pintle_codec::{Strictness, yaml};
-use pintle_kinds::defaults;
+use pintle_kinds::config::apply_defaults;
 use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
@@ -91,7 +91,7 @@ fn decode<T: ApiType>(text: &[u8], versions: &[&str], kind: &str) -> Result<T, S
         let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
         return Err(format!("strict decoding error: {}", problems.join(", ")));
     }
-    defaults::apply(T::schema(), &mut decoded.value, 0);
+    apply_defaults(T::schema(), &mut decoded.value);
     T::from_value(&decoded.value).map_err(|error| error.to_string())
 }
 

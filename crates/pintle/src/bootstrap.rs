@@ -113,12 +113,12 @@ fn is_too_large(status: &Status) -> bool {
 /// The group-versions that get an APIService: those served, but for the APIServices' own.
 pub fn api_services(serves: impl Fn(&str, &str) -> bool) -> Vec<LocalApiService> {
     let mut found = Vec::new();
-    for group in pintle_kinds::GROUPS {
+    for group in pintle_kinds::groups() {
         let Some(priority) = group.priority else { continue };
-        for version in group.versions.iter().filter(|version| serves(group.name, version.name)) {
+        for version in group.versions.iter().filter(|version| serves(&group.name, &version.name)) {
             found.push(LocalApiService {
-                group: group.name.to_owned(),
-                version: version.name.to_owned(),
+                group: group.name.to_string(),
+                version: version.name.to_string(),
                 group_priority: priority,
                 version_priority: version.priority,
             });

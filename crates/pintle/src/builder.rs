@@ -240,9 +240,9 @@ impl Builder {
         };
         let gate = self.feature_gate.clone();
         let serves = |resource: &Resource| self.runtime_config.serves(resource, &|name| gate(name));
-        self.resources.update(|table| {
-            pintle_kinds::all().for_each(|resource| table.install(resource.clone(), serves(resource)));
-        });
+        for group in pintle_kinds::groups() {
+            self.resources.update(|table| table.install_group(group, serves));
+        }
         let node_objects = Arc::new(node_objects::Objects::default());
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeMode::new(node_rules, node_objects.clone());

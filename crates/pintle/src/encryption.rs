@@ -8,7 +8,7 @@ use crate::follow::follow;
 use data_encoding::HEXLOWER;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, Provider, Rule};
-use pintle_kinds::defaults;
+use pintle_kinds::config::apply_defaults;
 use pintle_schema::{ApiType, ApiValue, base64};
 use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
 use ring::digest::{SHA256, digest};
@@ -147,7 +147,7 @@ fn decode(text: &[u8]) -> Result<EncryptionConfiguration, String> {
         let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
         return Err(format!("strict decoding error: {}", problems.join(", ")));
     }
-    defaults::apply(schema, &mut decoded.value, 0);
+    apply_defaults(schema, &mut decoded.value);
     EncryptionConfiguration::from_value(&decoded.value).map_err(|error| error.to_string())
 }
 

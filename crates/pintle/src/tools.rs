@@ -7,7 +7,6 @@ mod lint;
 mod store;
 mod validate;
 
-use pintle_api_validation::validator;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -70,7 +69,7 @@ fn rules(kind: &str) -> Outcome {
     let is = |name: &str| name.eq_ignore_ascii_case(kind);
     for resource in pintle_kinds::all().filter(|one| is(&one.kind) || is(&one.plural) || is(&one.singular)) {
         let _ = writeln!(text, "# {} {}", resource.api_version(), resource.kind);
-        text.push_str(&validator().tree(&resource.schema));
+        text.push_str(&resource.rules.tree(&resource.schema));
     }
     if text.is_empty() { Outcome::Failed(format!("no kind is called {kind:?}\n")) } else { Outcome::Fine(text) }
 }

@@ -5,6 +5,7 @@
 
 mod conversion;
 mod defaults;
+mod group;
 mod maybe_ready;
 mod printer;
 mod resource;
@@ -13,6 +14,7 @@ mod table;
 
 pub use conversion::{Conversion, ConversionError, ConversionFunctions, Converted, convert_now, convert_one};
 pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
+pub use group::{Group, GroupVersion};
 pub use maybe_ready::MaybeReady;
 pub use printer::{Column, NameAndAge, Now, OPEN_AGE, Printer, Unprinted};
 pub use resource::{

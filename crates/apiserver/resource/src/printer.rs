@@ -42,6 +42,9 @@ pub trait Printer: Send + Sync {
 /// The printer of resources without columns of their own: name and time of creation.
 pub struct NameAndAge;
 
+/// What is printed for a time that was never set.
+const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+
 impl Printer for NameAndAge {
     fn columns(&self) -> Vec<Column> {
         let text = Str::new_static;
@@ -59,8 +62,11 @@ impl Printer for NameAndAge {
     }
 
     fn cells(&self, object: &Value, _: &Now) -> Vec<Value> {
-        let text = |path: &[&str]| object.at(path).cloned().unwrap_or_else(|| "".into());
-        vec![text(&["metadata", "name"]), text(&["metadata", "creationTimestamp"])]
+        let text = |field, absent: &str| match object.at(&["metadata", field]) {
+            Some(Value::String(text)) => text.clone().into(),
+            _ => absent.into(),
+        };
+        vec![text("name", ""), text("creationTimestamp", ZERO_TIME)]
     }
 }
 

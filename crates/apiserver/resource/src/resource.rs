@@ -122,13 +122,23 @@ pub struct Storage {
 
 /// A version that an older server stored objects in.
 pub struct Unserved {
-    /// Of the resource's keys, as in its `Storage`.
-    pub prefix: &'static str,
     /// As objects name it.
     pub api_version: &'static str,
     pub schema: fn() -> &'static Struct,
     /// To the storage version; `None` where its fields are among the storage version's.
     pub to_storage: Option<fn(&mut Value)>,
+}
+
+impl Unserved {
+    /// A version whose fields are among the storage version's.
+    pub const fn same<T: ApiType>(api_version: &'static str) -> Self {
+        Unserved { api_version, schema: T::schema, to_storage: None }
+    }
+
+    /// A version that needs a conversion.
+    pub const fn converted<T: ApiType>(api_version: &'static str, to_storage: fn(&mut Value)) -> Self {
+        Unserved { api_version, schema: T::schema, to_storage: Some(to_storage) }
+    }
 }
 
 /// The verbs discovery lists; a set.

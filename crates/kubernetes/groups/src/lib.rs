@@ -3,11 +3,9 @@
 //! What a schema cannot say about a kind stands here and nowhere else. No I/O, and no knowledge of requests.
 
 pub mod defaulting;
-pub mod groups;
+mod group;
 pub mod printing;
 pub mod rules;
-mod template_warnings;
-pub mod unserved;
 mod views;
 
 mod admissionregistration;
@@ -20,7 +18,7 @@ mod authorization;
 mod autoscaling;
 mod batch;
 pub mod certificates;
-mod config;
+pub mod config;
 mod coordination;
 pub mod core;
 mod discovery;
@@ -38,7 +36,7 @@ mod storagemigration;
 #[cfg(test)]
 mod tests;
 
+pub use autoscaling::columns::SCALE as SCALE_COLUMNS;
 pub use core::internal;
 pub use core::qos::class as qos_class;
-pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order, resources, table};
-pub use rules::validator;
+pub use group::{all, find, groups, resources, table};

@@ -4,13 +4,18 @@
 mod objects;
 
 use allocation_counter::measure;
-use pintle_groups::validator;
 use pintle_schema::{Struct, Value};
-use pintle_validation::{Operation, ValidationResult};
+use pintle_validation::{Operation, ValidationResult, Validator};
+
+/// The rules of a kind.
+fn validator(schema: &'static Struct) -> &'static Validator {
+    let resource = pintle_groups::all().find(|resource| std::ptr::eq(resource.stored_schema(), schema));
+    &resource.expect("a built-in kind").rules
+}
 
 fn validate(schema: &'static Struct, new: &Value, old: Option<&Value>) -> ValidationResult {
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    validator().validate(schema, new, old, &objects::request(operation))
+    validator(schema).validate(schema, new, old, &objects::request(operation))
 }
 
 /// What judging may allocate: a new pod with three containers, and a new ConfigMap. An update that changes a label allocates nothing.

@@ -11,7 +11,6 @@
 mod random;
 mod versions;
 
-use pintle_groups::validator;
 use pintle_resource::{Action, Resource};
 use pintle_schema::rules::Rule;
 use pintle_schema::{Presence, Struct, Type, Value};
@@ -57,7 +56,7 @@ fn rows(resource: &Resource, schema: &Struct, seed: u64) -> Vec<Row> {
         let wrong = |object: &Value| {
             let stored = (!std::ptr::eq(schema, stored(resource))).then(|| versions::as_stored(resource, object));
             let object = stored.as_ref().unwrap_or(object);
-            let verdict = validate(validator(), self::stored(resource), resource, (object, None), "", &|_| true);
+            let verdict = validate(&resource.rules, self::stored(resource), resource, (object, None), "", &|_| true);
             verdict.errors.0.first().map(|error| error.field.clone())
         };
         random::mended(schema, &object, wrong, random).into_iter().for_each(|mended| add(mended, true, random));
@@ -113,7 +112,6 @@ const GATES: [fn(&str) -> bool; 3] = [|_| true, |gate| gate != "DeclarativeValid
 
 #[test]
 fn stages_change_no_answer_and_no_rule_panics() {
-    let book = validator();
     let mut valid = BTreeSet::new();
     for resource in resources().filter(|resource| {
         resource.storage.as_ref().is_some_and(|storage| storage.api_version == resource.api_version())
@@ -126,7 +124,7 @@ fn stages_change_no_answer_and_no_rule_panics() {
                 valid.extend(row.is_valid.then(|| name(resource)));
                 for part in parts.iter().take(if row.old.is_some() { parts.len() } else { 1 }) {
                     let of = |enabled: &dyn Fn(&str) -> bool| {
-                        validate(book, schema, resource, (&row.new, row.old.as_ref()), part, enabled)
+                        validate(&resource.rules, schema, resource, (&row.new, row.old.as_ref()), part, enabled)
                     };
                     let verdicts = GATES.map(|gates| of(&gates));
                     for verdict in &verdicts {

@@ -3,4 +3,3 @@
 //! Re-exports alone.
 
 pub use pintle_groups::*;
-pub use pintle_groups::{defaulting as defaults, printing as columns};

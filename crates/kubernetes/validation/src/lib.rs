@@ -2,8 +2,6 @@
 //!
 //! Re-exports alone.
 
-pub use pintle_groups::validator;
-
 pub mod certificates {
     //! Rules of certificates.
 

@@ -76,7 +76,7 @@ fn is_version(api_version: &str) -> bool {
 
 /// The same of a group.
 fn is_group(name: &str) -> bool {
-    known_kinds::is_group(name) || pintle_kinds::GROUPS.iter().any(|group| group.name == name)
+    known_kinds::is_group(name) || pintle_kinds::groups().iter().any(|group| group.name == name)
 }
 
 /// The version that a name is of, and the resource where it is that of one: `v1`, `v1/pods`, `apps/v1`,

@@ -2,7 +2,6 @@
 //!
 //! It reads schemas and plans alone; no object is looked at.
 
-use pintle_api_validation::validator;
 use pintle_resource::Resource;
 use pintle_schema::rules::Rule;
 use pintle_schema::{Field, Struct, Type};
@@ -13,7 +12,7 @@ use std::collections::BTreeSet;
 pub fn problems() -> BTreeSet<String> {
     let mut lint = Lint::default();
     for resource in pintle_kinds::all() {
-        let plan = validator().plan(&resource.schema);
+        let plan = resource.rules.plan(&resource.schema);
         lint.problems.extend(plan.problems.iter().map(|(place, problem)| format!("{place}: {}", problem.0)));
         lint.alone(&resource.schema);
         lint.in_step(resource);

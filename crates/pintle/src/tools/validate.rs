@@ -4,7 +4,6 @@
 
 use super::Outcome;
 use super::lines::{Document, documents};
-use pintle_api_validation::validator;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, yaml};
 use pintle_resource::{NameRule, Resource};
 use pintle_schema::{Struct, Value, canonicalize};
@@ -123,7 +122,7 @@ fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, Strin
         enabled: &|gate| gates().enabled(gate),
         ..Request::new(Operation::Create)
     };
-    let verdict = validator().validate(schema, object, None, &request);
+    let verdict = resource.rules.validate(schema, object, None, &request);
     verdict.errors.0.iter().map(|error| (error.field.clone(), error.line())).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use pintle_cache::Image;
-use pintle_resource::{Resource, convert_now};
+use pintle_resource::{Resource, Unserved, convert_now};
 use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
@@ -145,11 +145,18 @@ fn storage_of(form: &EtcdCodec, key: &str) -> Storage {
     home(&form.versions_of(key).unwrap()).unwrap().clone()
 }
 
+/// The versions that are not served, each with the prefix that its objects are stored under.
+fn old_versions() -> impl Iterator<Item = (&'static str, &'static Unserved)> {
+    let stored = pintle_kinds::all().filter_map(|resource| Some((resource, resource.storage.as_ref()?)));
+    let hubs = stored.filter(|(resource, storage)| storage.api_version == resource.api_version());
+    hubs.flat_map(|(resource, storage)| resource.unserved.iter().map(move |old| (storage.prefix.as_str(), *old)))
+}
+
 #[test]
 fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
     let form = EtcdCodec::new(pintle_kinds::resources());
-    for old in pintle_kinds::unserved::UNSERVED {
-        let (key, kind) = (format!("{}a", old.prefix), kind_of(&form, old.prefix));
+    for (prefix, old) in old_versions() {
+        let (key, kind) = (format!("{prefix}a"), kind_of(&form, prefix));
         let home = storage_of(&form, &key);
         let object =
             value!({"kind": (kind.as_str()), "apiVersion": (old.api_version), "metadata": {"name": "a", "uid": "u"}});
@@ -169,15 +176,15 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
 #[test]
 fn exemplars_of_versions_that_are_not_served_lose_nothing() {
     let form = EtcdCodec::new(pintle_kinds::resources());
-    for old in pintle_kinds::unserved::UNSERVED {
+    for (prefix, old) in old_versions() {
         let group = match old.api_version.split_once('/') {
             Some((group, version)) => format!("{group}.{version}"),
             None => format!("core.{}", old.api_version),
         };
-        let kind = kind_of(&form, old.prefix);
+        let kind = kind_of(&form, prefix);
         let read = |suffix: &str| std::fs::read(Path::new(EXEMPLARS).join(format!("{group}.{kind}.{suffix}")));
         let (Ok(text), Ok(encoded)) = (read("json"), read("pb")) else { continue };
-        let key = format!("{}a", old.prefix);
+        let key = format!("{prefix}a");
         let [from_json, from_protobuf] = [text, encoded].map(|stored| {
             let record =
                 form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{group} {kind}: {error}"));

@@ -43,6 +43,11 @@ impl DefaultFunctions {
         DefaultFunctions { id: unique_id(), by_type }
     }
 
+    /// How many functions there are for values of a type.
+    pub fn count(&self, schema: &Struct) -> usize {
+        self.of(schema).count()
+    }
+
     fn of(&self, schema: &Struct) -> impl Iterator<Item = DefaultFunction> {
         self.by_type.get(&schema.compiled.id()).into_iter().flatten().copied()
     }

@@ -3,7 +3,7 @@
 //! The versions of a kind are alike in all that is shown, so that one type reads all of them.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, integer, printers, string};
+use crate::printing::{AGE, NAME, integer, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::admissionregistration::v1::{
     MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingSpec,
@@ -12,20 +12,20 @@ use pintle_types::admissionregistration::v1::{
     ValidatingWebhookConfiguration,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "admissionregistration.k8s.io";
-    MutatingWebhookConfiguration |configuration, now| {
+printers! {
+    MUTATING_WEBHOOK_CONFIGURATION: MutatingWebhookConfiguration |configuration, now| {
         NAME => name(configuration),
         integer("Webhooks", "How many webhooks there are.")
             => count(configuration.to(MutatingWebhookConfiguration::WEBHOOKS)),
         AGE => age(configuration, now),
     }
-    ValidatingWebhookConfiguration |configuration, now| {
+    VALIDATING_WEBHOOK_CONFIGURATION: ValidatingWebhookConfiguration |configuration, now| {
         NAME => name(configuration),
         integer("Webhooks", "How many webhooks there are.")
             => count(configuration.to(ValidatingWebhookConfiguration::WEBHOOKS)),
         AGE => age(configuration, now),
     }
-    ValidatingAdmissionPolicy |policy, now| {
+    VALIDATING_ADMISSION_POLICY: ValidatingAdmissionPolicy |policy, now| {
         NAME => name(policy),
         integer("Validations", "How many rules the policy has.")
             => count(policy.to(ValidatingAdmissionPolicy::SPEC).to(ValidatingAdmissionPolicySpec::VALIDATIONS)),
@@ -33,7 +33,7 @@ pub static PRINTERS: &[Entry] = printers! { "admissionregistration.k8s.io";
             => param_kind(policy.to(ValidatingAdmissionPolicy::SPEC).to(ValidatingAdmissionPolicySpec::PARAM_KIND)),
         AGE => age(policy, now),
     }
-    ValidatingAdmissionPolicyBinding |binding, now| {
+    VALIDATING_ADMISSION_POLICY_BINDING: ValidatingAdmissionPolicyBinding |binding, now| {
         NAME => name(binding),
         string("PolicyName", "Policy that is put to work.")
             => text(binding.to(ValidatingAdmissionPolicyBinding::SPEC).to(ValidatingAdmissionPolicyBindingSpec::POLICY_NAME)),
@@ -41,7 +41,7 @@ pub static PRINTERS: &[Entry] = printers! { "admissionregistration.k8s.io";
             => param_ref(binding.to(ValidatingAdmissionPolicyBinding::SPEC).to(ValidatingAdmissionPolicyBindingSpec::PARAM_REF)),
         AGE => age(binding, now),
     }
-    MutatingAdmissionPolicy |policy, now| {
+    MUTATING_ADMISSION_POLICY: MutatingAdmissionPolicy |policy, now| {
         NAME => name(policy),
         integer("Mutations", "How many changes the policy makes.")
             => count(policy.to(MutatingAdmissionPolicy::SPEC).to(MutatingAdmissionPolicySpec::MUTATIONS)),
@@ -49,7 +49,7 @@ pub static PRINTERS: &[Entry] = printers! { "admissionregistration.k8s.io";
             => param_kind(policy.to(MutatingAdmissionPolicy::SPEC).to(MutatingAdmissionPolicySpec::PARAM_KIND)),
         AGE => age(policy, now),
     }
-    MutatingAdmissionPolicyBinding |binding, now| {
+    MUTATING_ADMISSION_POLICY_BINDING: MutatingAdmissionPolicyBinding |binding, now| {
         NAME => name(binding),
         string("PolicyName", "Policy that is put to work.")
             => text(binding.to(MutatingAdmissionPolicyBinding::SPEC).to(MutatingAdmissionPolicyBindingSpec::POLICY_NAME)),
@@ -57,7 +57,7 @@ pub static PRINTERS: &[Entry] = printers! { "admissionregistration.k8s.io";
             => param_ref(binding.to(MutatingAdmissionPolicyBinding::SPEC).to(MutatingAdmissionPolicyBindingSpec::PARAM_REF)),
         AGE => age(binding, now),
     }
-};
+}
 
 fn param_kind(kind: View<'_, Option<ParamKind>>) -> Value {
     if !kind.is_set() {

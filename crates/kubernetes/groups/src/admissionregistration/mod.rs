@@ -4,27 +4,40 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use pintle_resource::{
-    GENERAL, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, texts,
+    GENERAL, Group, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, texts,
 };
 use pintle_schema::Str;
 use pintle_types::admissionregistration::{v1, v1alpha1, v1beta1};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        mutating_admission_policies(),
-        mutating_admission_policy_bindings(),
-        mutating_webhook_configurations(),
-        validating_admission_policies(),
-        validating_admission_policy_bindings(),
-        validating_webhook_configurations(),
-        mutating_admission_policies_v1beta1(),
-        mutating_admission_policy_bindings_v1beta1(),
-        mutating_admission_policies_v1alpha1(),
-        mutating_admission_policy_bindings_v1alpha1(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions =
+        TypeFunctions::default().rules(&[&rules::GROUP, &rules::GROUP_OF_V1BETA1]).defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("admissionregistration.k8s.io"),
+        priority: Some(16700),
+        built_in: true,
+        versions: vec![version("v1", 15), version("v1beta1", 12), version("v1alpha1", 9)],
+        resources: functions.complete(vec![
+            mutating_admission_policies(),
+            mutating_admission_policy_bindings(),
+            mutating_webhook_configurations(),
+            validating_admission_policies(),
+            validating_admission_policy_bindings(),
+            validating_webhook_configurations(),
+            mutating_admission_policies_v1beta1(),
+            mutating_admission_policy_bindings_v1beta1(),
+            mutating_admission_policies_v1alpha1(),
+            mutating_admission_policy_bindings_v1alpha1(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 static MUTATING_ADMISSION_POLICY: Strategy =
@@ -68,6 +81,8 @@ fn mutating_admission_policies() -> Resource {
         categories: texts(&["api-extensions"]),
         storage: Some(mutating_admission_policy_storage()),
         strategy: &MUTATING_ADMISSION_POLICY,
+        printer: printer(&columns::MUTATING_ADMISSION_POLICY),
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1::MutatingAdmissionPolicy>(
             "admissionregistration.k8s.io",
             "v1",
@@ -83,6 +98,8 @@ fn mutating_admission_policy_bindings() -> Resource {
         categories: texts(&["api-extensions"]),
         storage: Some(mutating_admission_policy_binding_storage()),
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
+        printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1::MutatingAdmissionPolicyBinding>(
             "admissionregistration.k8s.io",
             "v1",
@@ -103,6 +120,9 @@ fn mutating_webhook_configurations() -> Resource {
             "Sqi0GUgDaX0=",
         )),
         strategy: &MUTATING_WEBHOOK_CONFIGURATION,
+        printer: printer(&columns::MUTATING_WEBHOOK_CONFIGURATION),
+        warn: Some(rules::warn),
+        unserved: old_versions::MUTATING_WEBHOOK_CONFIGURATIONS.iter().collect(),
         ..Resource::cluster::<v1::MutatingWebhookConfiguration>(
             "admissionregistration.k8s.io",
             "v1",
@@ -127,6 +147,9 @@ fn validating_admission_policies() -> Resource {
             &STATUS_ALONE,
         )],
         strategy: &VALIDATING_ADMISSION_POLICY,
+        printer: printer(&columns::VALIDATING_ADMISSION_POLICY),
+        warn: Some(rules::warn),
+        unserved: old_versions::VALIDATING_ADMISSION_POLICIES.iter().collect(),
         ..Resource::cluster::<v1::ValidatingAdmissionPolicy>(
             "admissionregistration.k8s.io",
             "v1",
@@ -147,6 +170,9 @@ fn validating_admission_policy_bindings() -> Resource {
             "v9715VZqakg=",
         )),
         strategy: &VALIDATING_ADMISSION_POLICY_BINDING,
+        printer: printer(&columns::VALIDATING_ADMISSION_POLICY_BINDING),
+        warn: Some(rules::warn),
+        unserved: old_versions::VALIDATING_ADMISSION_POLICY_BINDINGS.iter().collect(),
         ..Resource::cluster::<v1::ValidatingAdmissionPolicyBinding>(
             "admissionregistration.k8s.io",
             "v1",
@@ -167,6 +193,9 @@ fn validating_webhook_configurations() -> Resource {
             "B0wHjQmsGNk=",
         )),
         strategy: &VALIDATING_WEBHOOK_CONFIGURATION,
+        printer: printer(&columns::VALIDATING_WEBHOOK_CONFIGURATION),
+        warn: Some(rules::warn),
+        unserved: old_versions::VALIDATING_WEBHOOK_CONFIGURATIONS.iter().collect(),
         ..Resource::cluster::<v1::ValidatingWebhookConfiguration>(
             "admissionregistration.k8s.io",
             "v1",
@@ -183,6 +212,8 @@ fn mutating_admission_policies_v1beta1() -> Resource {
         served: Served::OnRequest,
         storage: Some(mutating_admission_policy_storage()),
         strategy: &MUTATING_ADMISSION_POLICY,
+        printer: printer(&columns::MUTATING_ADMISSION_POLICY),
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1beta1::MutatingAdmissionPolicy>(
             "admissionregistration.k8s.io",
             "v1beta1",
@@ -199,6 +230,8 @@ fn mutating_admission_policy_bindings_v1beta1() -> Resource {
         served: Served::OnRequest,
         storage: Some(mutating_admission_policy_binding_storage()),
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
+        printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1beta1::MutatingAdmissionPolicyBinding>(
             "admissionregistration.k8s.io",
             "v1beta1",
@@ -218,6 +251,8 @@ fn mutating_admission_policies_v1alpha1() -> Resource {
         deprecation: Str::new_static(
             "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::MUTATING_ADMISSION_POLICY),
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1alpha1::MutatingAdmissionPolicy>(
             "admissionregistration.k8s.io",
             "v1alpha1",
@@ -237,6 +272,8 @@ fn mutating_admission_policy_bindings_v1alpha1() -> Resource {
         deprecation: Str::new_static(
             "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1alpha1::MutatingAdmissionPolicyBinding>(
             "admissionregistration.k8s.io",
             "v1alpha1",

@@ -4,19 +4,29 @@
 
 pub(crate) mod defaults;
 
+use crate::group::{TypeFunctions, version};
 use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
 use pintle_resource::{
-    Context, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
+    Context, Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
 };
-use pintle_schema::{Value, View, ViewMut};
+use pintle_schema::{Str, Value, View, ViewMut};
 use pintle_types::apiextensions::{v1, v1beta1};
 use v1beta1::{
     CustomResourceDefinition, CustomResourceDefinitionSpec as Spec, CustomResourceDefinitionStatus,
     CustomResourceDefinitionVersion as Version,
 };
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![custom_resource_definitions()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("apiextensions.k8s.io"),
+        priority: Some(16700),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![custom_resource_definitions()]),
+        internal: Vec::new(),
+    }
 }
 
 fn custom_resource_definitions() -> Resource {

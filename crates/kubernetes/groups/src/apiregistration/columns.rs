@@ -3,20 +3,20 @@
 //! Whether a service answers is what its condition says.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ServiceReference,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "apiregistration.k8s.io";
-    APIService |service, now| {
+printers! {
+    API_SERVICE: APIService |service, now| {
         NAME => name(service),
         string("Service", "Service that serves the version, if not this server.") => server(service),
         string("Available", "Whether the version is served.") => available(service),
         AGE => age(service, now),
     }
-};
+}
 
 fn server(service: View<'_, APIService>) -> Value {
     match service.to(APIService::SPEC).to(APIServiceSpec::SERVICE).some() {

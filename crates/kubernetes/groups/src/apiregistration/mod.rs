@@ -3,17 +3,31 @@
 //! A group that this server serves itself is available from the start.
 
 pub(crate) mod columns;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::push;
-use pintle_resource::{Context, NameRule, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts};
-use pintle_schema::{Time, Value, ViewMut};
+use pintle_resource::{
+    Context, Group, NameRule, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts,
+};
+use pintle_schema::{Str, Time, Value, ViewMut};
 use pintle_types::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ConditionStatus,
 };
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![api_services()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("apiregistration.k8s.io"),
+        priority: None,
+        built_in: true,
+        versions: vec![version("v1", 0)],
+        resources: functions.complete(vec![api_services()]),
+        internal: Vec::new(),
+    }
 }
 
 fn api_services() -> Resource {
@@ -30,6 +44,8 @@ fn api_services() -> Resource {
         ),
         subresources: vec![Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
         strategy: &API_SERVICE,
+        printer: printer(&columns::API_SERVICE),
+        unserved: old_versions::API_SERVICES.iter().collect(),
         ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
     }
 }

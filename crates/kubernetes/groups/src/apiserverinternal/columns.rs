@@ -3,19 +3,19 @@
 //! Long lists are cut short and the rest is counted.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::apiserverinternal::v1alpha1::{ServerStorageVersion, StorageVersion, StorageVersionStatus};
 
-pub static PRINTERS: &[Entry] = printers! { "internal.apiserver.k8s.io";
-    StorageVersion |version, now| {
+printers! {
+    STORAGE_VERSION: StorageVersion |version, now| {
         NAME => name(version),
         string("CommonEncodingVersion", "Version that all servers write.")
             => text_or(version.to(StorageVersion::STATUS).to(StorageVersionStatus::COMMON_ENCODING_VERSION), UNSET),
         string("StorageVersions", "Version that each server writes.") => servers(version),
         AGE => age(version, now),
     }
-};
+}
 
 fn servers(version: View<'_, StorageVersion>) -> Value {
     let server = |server: View<'_, ServerStorageVersion>| {

@@ -5,11 +5,23 @@
 pub(crate) mod columns;
 pub(crate) mod rules;
 
-use pintle_resource::{NameRule, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{Group, NameRule, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS};
+use pintle_schema::Str;
 use pintle_types::apiserverinternal::v1alpha1;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![storage_versions()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("internal.apiserver.k8s.io"),
+        priority: Some(16000),
+        built_in: true,
+        versions: vec![version("v1alpha1", 9)],
+        resources: functions.complete(vec![storage_versions()]),
+        internal: Vec::new(),
+    }
 }
 
 static STORAGE_VERSION: Strategy = Strategy { name: NameRule::None, unconditional_update: false, ..WITH_STATUS };
@@ -25,6 +37,7 @@ fn storage_versions() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1alpha1::StorageVersion>("StorageVersion", &STATUS_ALONE)],
         strategy: &STORAGE_VERSION,
+        printer: printer(&columns::STORAGE_VERSION),
         ..Resource::cluster::<v1alpha1::StorageVersion>(
             "internal.apiserver.k8s.io",
             "v1alpha1",

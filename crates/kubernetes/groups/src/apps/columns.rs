@@ -3,7 +3,7 @@
 //! Numbers of pods, and what their template says.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, CONTAINERS, Entry, IMAGES, NAME, SELECTOR, integer, printers, string};
+use crate::printing::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::apps::v1::{
     ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetStatus, Deployment, DeploymentSpec, DeploymentStatus,
@@ -12,8 +12,8 @@ use pintle_types::apps::v1::{
 use pintle_types::core::v1::{PodSpec, PodTemplateSpec};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
 
-pub static PRINTERS: &[Entry] = printers! { "apps";
-    Deployment |deployment, now| {
+printers! {
+    DEPLOYMENT: Deployment |deployment, now| {
         NAME => name(deployment),
         string("Ready", "How many pods are ready, of how many.") => ready_of(
             deployment.to(Deployment::STATUS).to(DeploymentStatus::READY_REPLICAS),
@@ -30,7 +30,7 @@ pub static PRINTERS: &[Entry] = printers! { "apps";
         SELECTOR => selector_text(deployment.to(Deployment::SPEC).to(DeploymentSpec::SELECTOR))
             .map_or("<invalid>".into(), Value::from),
     }
-    ReplicaSet |set, now| {
+    REPLICA_SET: ReplicaSet |set, now| {
         NAME => name(set),
         integer("Desired", "How many pods there should be.")
             => number(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::REPLICAS)),
@@ -43,7 +43,7 @@ pub static PRINTERS: &[Entry] = printers! { "apps";
         IMAGES => images(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::TEMPLATE)),
         SELECTOR => selector(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::SELECTOR)),
     }
-    DaemonSet |set, now| {
+    DAEMON_SET: DaemonSet |set, now| {
         NAME => name(set),
         integer("Desired", "How many nodes should run a pod.")
             => number(set.to(DaemonSet::STATUS).to(DaemonSetStatus::DESIRED_NUMBER_SCHEDULED)),
@@ -63,7 +63,7 @@ pub static PRINTERS: &[Entry] = printers! { "apps";
         IMAGES => images(set.to(DaemonSet::SPEC).to(DaemonSetSpec::TEMPLATE)),
         SELECTOR => selector(set.to(DaemonSet::SPEC).to(DaemonSetSpec::SELECTOR)),
     }
-    StatefulSet |set, now| {
+    STATEFUL_SET: StatefulSet |set, now| {
         NAME => name(set),
         string("Ready", "How many pods are ready, of how many.") => ready_of(
             set.to(StatefulSet::STATUS).to(StatefulSetStatus::READY_REPLICAS),
@@ -73,13 +73,13 @@ pub static PRINTERS: &[Entry] = printers! { "apps";
         CONTAINERS => containers(set.to(StatefulSet::SPEC).to(StatefulSetSpec::TEMPLATE)),
         IMAGES => images(set.to(StatefulSet::SPEC).to(StatefulSetSpec::TEMPLATE)),
     }
-    ControllerRevision |revision, now| {
+    CONTROLLER_REVISION: ControllerRevision |revision, now| {
         NAME => name(revision),
         string("Controller", "Object whose state it keeps.") => controller(revision),
         string("Revision", "Number of the revision.") => number(revision.to(ControllerRevision::REVISION)),
         AGE => age(revision, now),
     }
-};
+}
 
 fn ready_of(ready: View<'_, i32>, wanted: View<'_, Option<i32>>) -> Value {
     format!("{}/{}", int_of(ready), int_of(wanted)).into()

@@ -4,15 +4,20 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
+mod warnings;
 
+use crate::core;
 use crate::core::pod_spec;
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::{annotation, set_annotation};
 use pintle_resource::{
-    Context, NameRule, Part, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource, WITH_STATUS,
-    same, texts,
+    Context, Group, NameRule, Part, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource,
+    WITH_STATUS, same, texts,
 };
-use pintle_schema::{Value, View, ViewMut};
+use pintle_schema::{Str, Value, View, ViewMut};
 use pintle_types::apps::{v1, v1beta1};
 use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1::PersistentVolumeClaim;
@@ -22,8 +27,27 @@ use v1::{
     DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
 };
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![controller_revisions(), daemon_sets(), deployments(), replica_sets(), stateful_sets()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default()
+        .rules(&[&rules::GROUP])
+        .defaults(defaults::RULES)
+        .rules(core::rules::ALL)
+        .defaults(&core::defaults::ALL.concat());
+    Group {
+        name: Str::new_static("apps"),
+        priority: Some(17800),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![
+            controller_revisions(),
+            daemon_sets(),
+            deployments(),
+            replica_sets(),
+            stateful_sets(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 fn controller_revisions() -> Resource {
@@ -34,6 +58,8 @@ fn controller_revisions() -> Resource {
             "/registry/controllerrevisions/",
             "85nkx63pcBU=",
         )),
+        printer: printer(&columns::CONTROLLER_REVISION),
+        unserved: old_versions::CONTROLLER_REVISIONS.iter().collect(),
         ..Resource::namespaced::<v1::ControllerRevision>(
             "apps",
             "v1",
@@ -51,6 +77,10 @@ fn daemon_sets() -> Resource {
         storage: Some(Storage::of::<DaemonSet>("apps/v1", "DaemonSet", "/registry/daemonsets/", "dd7pWHUlMKQ=")),
         subresources: vec![Subresource::status::<DaemonSet>("DaemonSet", &DAEMON_SET_STATUS)],
         strategy: &DAEMON_SET,
+        hidden_annotations: &["deprecated.daemonset.template.generation"],
+        printer: printer(&columns::DAEMON_SET),
+        warn: Some(warnings::daemon_set),
+        unserved: old_versions::DAEMON_SETS.iter().collect(),
         ..Resource::namespaced::<DaemonSet>("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
     }
 }
@@ -65,6 +95,10 @@ fn deployments() -> Resource {
             Subresource::status::<Deployment>("Deployment", &DEPLOYMENT_STATUS),
         ],
         strategy: &DEPLOYMENT,
+        hidden_annotations: &["deprecated.deployment.rollback.to"],
+        printer: printer(&columns::DEPLOYMENT),
+        warn: Some(warnings::deployment),
+        unserved: old_versions::DEPLOYMENTS.iter().collect(),
         ..Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment")
     }
 }
@@ -79,6 +113,9 @@ fn replica_sets() -> Resource {
             Subresource::status::<ReplicaSet>("ReplicaSet", &STATUS),
         ],
         strategy: &REPLICA_SET,
+        printer: printer(&columns::REPLICA_SET),
+        warn: Some(warnings::replica_set),
+        unserved: old_versions::REPLICA_SETS.iter().collect(),
         ..Resource::namespaced::<ReplicaSet>("apps", "v1", "replicasets", "replicaset", "ReplicaSet")
     }
 }
@@ -93,6 +130,9 @@ fn stateful_sets() -> Resource {
             Subresource::status::<StatefulSet>("StatefulSet", &STATUS),
         ],
         strategy: &STATEFUL_SET,
+        printer: printer(&columns::STATEFUL_SET),
+        warn: Some(warnings::stateful_set),
+        unserved: old_versions::STATEFUL_SETS.iter().collect(),
         ..Resource::namespaced::<StatefulSet>("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
     }
 }

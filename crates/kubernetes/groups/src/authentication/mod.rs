@@ -2,11 +2,22 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use pintle_resource::{Resource, Verbs};
+use crate::group::{TypeFunctions, version};
+use pintle_resource::{Group, Resource, Verbs};
+use pintle_schema::Str;
 use pintle_types::authentication::v1;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![self_subject_reviews(), token_reviews()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default();
+    Group {
+        name: Str::new_static("authentication.k8s.io"),
+        priority: Some(17700),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![self_subject_reviews(), token_reviews()]),
+        internal: Vec::new(),
+    }
 }
 
 fn self_subject_reviews() -> Resource {

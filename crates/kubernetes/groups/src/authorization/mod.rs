@@ -4,16 +4,27 @@
 
 pub(crate) mod rules;
 
-use pintle_resource::{Resource, Verbs};
+use crate::group::{TypeFunctions, version};
+use pintle_resource::{Group, Resource, Verbs};
+use pintle_schema::Str;
 use pintle_types::authorization::v1;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        local_subject_access_reviews(),
-        self_subject_access_reviews(),
-        self_subject_rules_reviews(),
-        subject_access_reviews(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("authorization.k8s.io"),
+        priority: Some(17600),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![
+            local_subject_access_reviews(),
+            self_subject_access_reviews(),
+            self_subject_rules_reviews(),
+            subject_access_reviews(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 fn local_subject_access_reviews() -> Resource {

@@ -3,7 +3,7 @@
 //! A target is shown beside the current metric at the same place of its list.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Column, Entry, NAME, integer, printers, string};
+use crate::printing::{AGE, Column, NAME, integer, printers, string};
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use pintle_types::autoscaling::v2::{
@@ -13,8 +13,8 @@ use pintle_types::autoscaling::v2::{
     ObjectMetricStatus, PodsMetricSource, PodsMetricStatus, ResourceMetricSource, ResourceMetricStatus,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "autoscaling";
-    HorizontalPodAutoscaler |autoscaler, now| {
+printers! {
+    HORIZONTAL_POD_AUTOSCALER: HorizontalPodAutoscaler |autoscaler, now| {
         NAME => name(autoscaler),
         string("Reference", "Object that is scaled.") => reference(autoscaler),
         string("Targets", "Current metrics, of what they should be.") => targets(autoscaler),
@@ -26,13 +26,13 @@ pub static PRINTERS: &[Entry] = printers! { "autoscaling";
             => number(autoscaler.to(HorizontalPodAutoscaler::STATUS).to(HorizontalPodAutoscalerStatus::CURRENT_REPLICAS)),
         AGE => age(autoscaler, now),
     }
-    Scale |scale, now| {
+    SCALE: Scale |scale, now| {
         Column { format: "", ..NAME } => name(scale),
         integer("Desired", "How many pods there should be.") => number(scale.to(Scale::SPEC).to(ScaleSpec::REPLICAS)),
         integer("Available", "How many pods there are.") => number(scale.to(Scale::STATUS).to(ScaleStatus::REPLICAS)),
         AGE => age(scale, now),
     }
-};
+}
 
 /// So many metrics are shown, the others counted.
 const SHOWN: usize = 2;

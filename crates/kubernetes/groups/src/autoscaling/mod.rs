@@ -8,11 +8,23 @@ pub(crate) mod defaults;
 mod metrics;
 pub(crate) mod rules;
 
-use pintle_resource::{Resource, STATUS, Storage, Subresource, WITH_STATUS, texts};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{Group, Resource, STATUS, Storage, Subresource, WITH_STATUS, texts};
+use pintle_schema::Str;
 use pintle_types::autoscaling::{v1, v2};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![horizontal_pod_autoscalers(), horizontal_pod_autoscalers_v1()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("autoscaling"),
+        priority: Some(17500),
+        built_in: true,
+        versions: vec![version("v2", 30), version("v1", 15)],
+        resources: functions.complete(vec![horizontal_pod_autoscalers(), horizontal_pod_autoscalers_v1()]),
+        internal: Vec::new(),
+    }
 }
 
 fn horizontal_pod_autoscaler_storage() -> Storage {
@@ -31,6 +43,7 @@ fn horizontal_pod_autoscalers() -> Resource {
         storage: Some(horizontal_pod_autoscaler_storage()),
         subresources: vec![Subresource::status::<v2::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
         strategy: &WITH_STATUS,
+        printer: printer(&columns::HORIZONTAL_POD_AUTOSCALER),
         ..Resource::namespaced::<v2::HorizontalPodAutoscaler>(
             "autoscaling",
             "v2",
@@ -48,6 +61,7 @@ fn horizontal_pod_autoscalers_v1() -> Resource {
         storage: Some(horizontal_pod_autoscaler_storage().converting(convert::to_v2, convert::from_v2).defaulted()),
         subresources: vec![Subresource::status::<v1::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
         strategy: &WITH_STATUS,
+        printer: printer(&columns::HORIZONTAL_POD_AUTOSCALER),
         ..Resource::namespaced::<v1::HorizontalPodAutoscaler>(
             "autoscaling",
             "v1",

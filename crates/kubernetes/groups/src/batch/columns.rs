@@ -3,7 +3,7 @@
 //! A job's status is the first of its true conditions in a fixed order of rank.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, CONTAINERS, Entry, IMAGES, NAME, SELECTOR, boolean, integer, printers, string};
+use crate::printing::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, boolean, integer, printers, string};
 use pintle_resource::Now;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{
@@ -11,8 +11,8 @@ use pintle_types::batch::v1::{
 };
 use pintle_types::core::v1::ConditionStatus;
 
-pub static PRINTERS: &[Entry] = printers! { "batch";
-    Job |job, now| {
+printers! {
+    JOB: Job |job, now| {
         NAME => name(job),
         string("Status", "Where the job is in its life.") => status(job),
         string("Completions", "How many pods succeeded, of how many.") => completions(job),
@@ -22,7 +22,7 @@ pub static PRINTERS: &[Entry] = printers! { "batch";
         IMAGES => images(job.to(Job::SPEC).to(JobSpec::TEMPLATE)),
         SELECTOR => selector(job.to(Job::SPEC).to(JobSpec::SELECTOR)),
     }
-    CronJob |cron, now| {
+    CRON_JOB: CronJob |cron, now| {
         NAME => name(cron),
         string("Schedule", "When jobs are started, as cron writes it.")
             => text(cron.to(CronJob::SPEC).to(CronJobSpec::SCHEDULE)),
@@ -37,7 +37,7 @@ pub static PRINTERS: &[Entry] = printers! { "batch";
         IMAGES => images(job_spec(cron).to(JobSpec::TEMPLATE)),
         SELECTOR => selector(job_spec(cron).to(JobSpec::SELECTOR)),
     }
-};
+}
 
 fn status(job: View<'_, Job>) -> Value {
     let conditions = job.to(Job::STATUS).to(JobStatus::CONDITIONS);

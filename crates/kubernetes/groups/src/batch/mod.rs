@@ -4,12 +4,17 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
+mod warnings;
 
+use crate::core;
 use crate::core::pod_spec;
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use pintle_resource::{
-    Context, GarbageCollection, Resource, SPEC_PATHS, STATUS, Selectable, Storage, Strategy, Subresource, WITH_STATUS,
-    texts,
+    Context, GarbageCollection, Group, Resource, SPEC_PATHS, STATUS, Selectable, Storage, Strategy, Subresource,
+    WITH_STATUS, texts,
 };
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::batch::v1;
@@ -17,8 +22,21 @@ use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![cron_jobs(), jobs()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default()
+        .rules(&[&rules::GROUP])
+        .defaults(defaults::RULES)
+        .rules(core::rules::ALL)
+        .defaults(&core::defaults::ALL.concat());
+    Group {
+        name: Str::new_static("batch"),
+        priority: Some(17400),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![cron_jobs(), jobs()]),
+        internal: Vec::new(),
+    }
 }
 
 fn cron_jobs() -> Resource {
@@ -28,6 +46,9 @@ fn cron_jobs() -> Resource {
         storage: Some(Storage::of::<CronJob>("batch/v1", "CronJob", "/registry/cronjobs/", "sd5LIXh4Fjs=")),
         subresources: vec![Subresource::status::<CronJob>("CronJob", &STATUS)],
         strategy: &CRON_JOB,
+        printer: printer(&columns::CRON_JOB),
+        warn: Some(warnings::cron_job),
+        unserved: old_versions::CRON_JOBS.iter().collect(),
         ..Resource::namespaced::<CronJob>("batch", "v1", "cronjobs", "cronjob", "CronJob")
     }
 }
@@ -40,6 +61,8 @@ fn jobs() -> Resource {
         selectable: vec![Selectable::path("status.successful", &["status", "succeeded"])],
         selector_refusal: Str::new_static("field label \"{label}\" not supported for Job"),
         strategy: &JOB,
+        printer: printer(&columns::JOB),
+        warn: Some(warnings::job),
         ..Resource::namespaced::<Job>("batch", "v1", "jobs", "job", "Job")
     }
 }

@@ -3,7 +3,7 @@
 //! Conditions of these kinds count as soon as they are there, whatever their status says.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_schema::duration::human_duration;
 use pintle_schema::{Value, View};
 use pintle_types::certificates::v1::{
@@ -16,8 +16,8 @@ use pintle_types::certificates::v1beta1::{
 };
 use pintle_types::meta::v1::Condition;
 
-pub static PRINTERS: &[Entry] = printers! { "certificates.k8s.io";
-    CertificateSigningRequest |request, now| {
+printers! {
+    CERTIFICATE_SIGNING_REQUEST: CertificateSigningRequest |request, now| {
         NAME => name(request),
         AGE => age(request, now),
         string("SignerName", "Who is to sign.")
@@ -27,12 +27,12 @@ pub static PRINTERS: &[Entry] = printers! { "certificates.k8s.io";
         string("RequestedDuration", "How long the certificate should be valid.") => requested_duration(request),
         string("Condition", "What was decided, and whether there is a certificate.") => decision(request),
     }
-    ClusterTrustBundle |bundle, now| {
+    CLUSTER_TRUST_BUNDLE: ClusterTrustBundle |bundle, now| {
         NAME => name(bundle),
         string("SignerName", "Signer whose certificates are trusted.")
             => text_or(bundle.to(ClusterTrustBundle::SPEC).to(ClusterTrustBundleSpec::SIGNER_NAME), NONE),
     }
-    PodCertificateRequest |request, now| {
+    POD_CERTIFICATE_REQUEST: PodCertificateRequest |request, now| {
         NAME => name(request),
         string("PodName", "Pod that the certificate is for.")
             => text(request.to(PodCertificateRequest::SPEC).to(PodCertificateRequestSpec::POD_NAME)),
@@ -46,7 +46,7 @@ pub static PRINTERS: &[Entry] = printers! { "certificates.k8s.io";
         string("UnverifiedUserAnnotations", "What the pod's author tells the signer.")
             => labels(request.to(PodCertificateRequest::SPEC).to(PodCertificateRequestSpec::UNVERIFIED_USER_ANNOTATIONS)),
     }
-};
+}
 
 fn requested_duration(request: View<'_, CertificateSigningRequest>) -> Value {
     let spec = request.to(CertificateSigningRequest::SPEC);

@@ -4,12 +4,15 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::set_if_absent;
 use pintle_resource::{
-    Context, GENERAL, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Served, Storage,
-    Strategy, Subresource, texts,
+    Context, GENERAL, Group, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Served,
+    Storage, Strategy, Subresource, texts,
 };
 use pintle_schema::{Str, Time, Value, View, ViewMut};
 use pintle_types::certificates::{v1, v1alpha1, v1beta1};
@@ -18,13 +21,22 @@ use v1::{
     CertificateSigningRequestStatus, ExtraValue, RequestConditionType,
 };
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        certificate_signing_requests(),
-        cluster_trust_bundles(),
-        pod_certificate_requests(),
-        cluster_trust_bundles_v1alpha1(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("certificates.k8s.io"),
+        priority: Some(17300),
+        built_in: true,
+        versions: vec![version("v1", 15), version("v1beta1", 9), version("v1alpha1", 1)],
+        resources: functions.complete(vec![
+            certificate_signing_requests(),
+            cluster_trust_bundles(),
+            pod_certificate_requests(),
+            cluster_trust_bundles_v1alpha1(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 fn certificate_signing_requests() -> Resource {
@@ -46,6 +58,8 @@ fn certificate_signing_requests() -> Resource {
         selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &CERTIFICATE_SIGNING_REQUEST,
+        printer: printer(&columns::CERTIFICATE_SIGNING_REQUEST),
+        unserved: old_versions::CERTIFICATE_SIGNING_REQUESTS.iter().collect(),
         ..Resource::cluster::<CertificateSigningRequest>(
             "certificates.k8s.io",
             "v1",
@@ -63,6 +77,7 @@ fn cluster_trust_bundles() -> Resource {
         selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &CLUSTER_TRUST_BUNDLE,
+        printer: printer(&columns::CLUSTER_TRUST_BUNDLE),
         ..Resource::cluster::<v1beta1::ClusterTrustBundle>(
             "certificates.k8s.io",
             "v1beta1",
@@ -94,6 +109,7 @@ fn pod_certificate_requests() -> Resource {
         ],
         selector_refusal: NOT_SUPPORTED,
         strategy: &POD_CERTIFICATE_REQUEST,
+        printer: printer(&columns::POD_CERTIFICATE_REQUEST),
         ..Resource::namespaced::<v1beta1::PodCertificateRequest>(
             "certificates.k8s.io",
             "v1beta1",
@@ -114,6 +130,7 @@ fn cluster_trust_bundles_v1alpha1() -> Resource {
         deprecation: Str::new_static(
             "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
         ),
+        printer: printer(&columns::CLUSTER_TRUST_BUNDLE),
         ..Resource::cluster::<v1alpha1::ClusterTrustBundle>(
             "certificates.k8s.io",
             "v1alpha1",

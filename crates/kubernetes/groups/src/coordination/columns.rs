@@ -3,17 +3,17 @@
 //! Whether a lease has run out is not judged here.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
 use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
 
-pub static PRINTERS: &[Entry] = printers! { "coordination.k8s.io";
-    Lease |lease, now| {
+printers! {
+    LEASE: Lease |lease, now| {
         NAME => name(lease),
         string("Holder", "Who holds the lease.") => text(lease.to(Lease::SPEC).to(LeaseSpec::HOLDER_IDENTITY)),
         AGE => age(lease, now),
     }
-    LeaseCandidate |candidate, now| {
+    LEASE_CANDIDATE: LeaseCandidate |candidate, now| {
         NAME => name(candidate),
         string("LeaseName", "Lease that is sought.")
             => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::LEASE_NAME)),
@@ -23,4 +23,4 @@ pub static PRINTERS: &[Entry] = printers! { "coordination.k8s.io";
             => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::EMULATION_VERSION)),
         AGE => age(candidate, now),
     }
-};
+}

@@ -3,14 +3,26 @@
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
 pub(crate) mod columns;
+mod old_versions;
 pub(crate) mod rules;
 
-use pintle_resource::{GENERAL, NameRule, Resource, Served, Storage, Strategy};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{GENERAL, Group, NameRule, Resource, Served, Storage, Strategy};
 use pintle_schema::Str;
 use pintle_types::coordination::{v1, v1alpha2, v1beta1};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![leases(), lease_candidates(), lease_candidates_v1alpha2()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("coordination.k8s.io"),
+        priority: Some(16500),
+        built_in: true,
+        versions: vec![version("v1", 15), version("v1beta1", 13), version("v1alpha2", 12)],
+        resources: functions.complete(vec![leases(), lease_candidates(), lease_candidates_v1alpha2()]),
+        internal: Vec::new(),
+    }
 }
 
 static LEASE: Strategy = Strategy { unconditional_update: false, create_on_update: true, ..GENERAL };
@@ -31,6 +43,8 @@ fn leases() -> Resource {
     Resource {
         storage: Some(Storage::of::<v1::Lease>("coordination.k8s.io/v1", "Lease", "/registry/leases/", "gqkMMb/YqFM=")),
         strategy: &LEASE,
+        printer: printer(&columns::LEASE),
+        unserved: old_versions::LEASES.iter().collect(),
         ..Resource::namespaced::<v1::Lease>("coordination.k8s.io", "v1", "leases", "lease", "Lease")
     }
 }
@@ -43,6 +57,7 @@ fn lease_candidates() -> Resource {
         deprecation: Str::new_static(
             "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
         ),
+        printer: printer(&columns::LEASE_CANDIDATE),
         ..Resource::namespaced::<v1beta1::LeaseCandidate>(
             "coordination.k8s.io",
             "v1beta1",
@@ -61,6 +76,7 @@ fn lease_candidates_v1alpha2() -> Resource {
         deprecation: Str::new_static(
             "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::LEASE_CANDIDATE),
         ..Resource::namespaced::<v1alpha2::LeaseCandidate>(
             "coordination.k8s.io",
             "v1alpha2",

@@ -2,6 +2,7 @@
 //!
 //! A Secret never leaves this module's hands with `stringData`: it is for writing only.
 
+use crate::printing::printer;
 use crate::views::clear;
 use pintle_resource::{GENERAL, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy, texts};
 use pintle_schema::{ApiValue, Bytes, Value, ViewMut};
@@ -11,6 +12,7 @@ pub(super) fn config_maps() -> Resource {
     Resource {
         short_names: texts(&["cm"]),
         storage: Some(Storage::of::<v1::ConfigMap>("v1", "ConfigMap", "/registry/configmaps/", "qFsyl6wFWjQ=")),
+        printer: printer(&super::columns::CONFIG_MAP),
         ..Resource::namespaced::<v1::ConfigMap>("", "v1", "configmaps", "configmap", "ConfigMap")
     }
 }
@@ -21,6 +23,8 @@ pub(super) fn secrets() -> Resource {
         selectable: vec![Selectable::path("type", &["type"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &Strategy { normalize: Some(merge_string_data), ..GENERAL },
+        printer: printer(&super::columns::SECRET),
+        warn: Some(super::rules::key_pair::warn),
         ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
     }
 }

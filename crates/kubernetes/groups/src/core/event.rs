@@ -2,6 +2,7 @@
 //!
 //! They expire, and nothing depends on them; the newer form is converted in `events`.
 
+use crate::printing::printer;
 use pintle_resource::{
     FieldValue, GENERAL, GarbageCollection, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy, texts,
 };
@@ -38,6 +39,8 @@ pub(super) fn events() -> Resource {
         selector_refusal: NOT_SUPPORTED,
         strategy: &EVENT_STRATEGY,
         ttl_seconds: TTL_SECONDS,
+        printer: printer(&super::columns::event::EVENT),
+        unserved: crate::events::old_versions::EVENTS.iter().collect(),
         ..Resource::namespaced::<v1::Event>("", "v1", "events", "event", "Event")
     }
 }

@@ -23,26 +23,37 @@ mod service_update;
 mod volume;
 mod workload;
 
-use pintle_resource::Resource;
+use crate::group::{TypeFunctions, version};
+use pintle_resource::Group;
+use pintle_schema::Str;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        pod::bindings(),
-        node::component_statuses(),
-        config::config_maps(),
-        service::endpoints(),
-        event::events(),
-        quota::limit_ranges(),
-        namespace::namespaces(),
-        node::nodes(),
-        volume::persistent_volume_claims(),
-        volume::persistent_volumes(),
-        pod::pods(),
-        workload::pod_templates(),
-        workload::replication_controllers(),
-        quota::resource_quotas(),
-        config::secrets(),
-        service_account::service_accounts(),
-        service::services(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(rules::ALL).defaults(&defaults::ALL.concat());
+    Group {
+        name: Str::new_static(""),
+        priority: Some(18000),
+        built_in: true,
+        versions: vec![version("v1", 1)],
+        resources: functions.complete(vec![
+            pod::bindings(),
+            node::component_statuses(),
+            config::config_maps(),
+            service::endpoints(),
+            event::events(),
+            quota::limit_ranges(),
+            namespace::namespaces(),
+            node::nodes(),
+            volume::persistent_volume_claims(),
+            volume::persistent_volumes(),
+            pod::pods(),
+            workload::pod_templates(),
+            workload::replication_controllers(),
+            quota::resource_quotas(),
+            config::secrets(),
+            service_account::service_accounts(),
+            service::services(),
+        ]),
+        internal: internal::internal().cloned().collect(),
+    }
 }

@@ -3,6 +3,7 @@
 //! Their second list of finalizers, in the spec, is written through `finalize` alone, and holds a deleted namespace.
 
 use crate::core::defaults::namespace_label;
+use crate::printing::printer;
 use crate::views::push;
 use pintle_resource::{
     Context, GENERAL, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Storage, Strategy,
@@ -30,6 +31,7 @@ pub(super) fn namespaces() -> Resource {
         selectable: vec![Selectable::path("status.phase", &["status", "phase"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &NAMESPACE,
+        printer: printer(&super::columns::NAMESPACE),
         ..Resource::cluster::<v1::Namespace>("", "v1", "namespaces", "namespace", "Namespace")
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Component statuses are probed when asked for and never stored.
 
+use crate::printing::printer;
 use crate::views::clear;
 use pintle_resource::{
     Context, NOT_SUPPORTED, Part, Resource, STATUS, STATUS_PATHS, Selectable, Storage, Strategy, Subresource, Verbs,
@@ -15,6 +16,7 @@ pub(super) fn component_statuses() -> Resource {
         verbs: Verbs::GET.and(Verbs::LIST),
         short_names: texts(&["cs"]),
         deprecation: Str::new_static("v1 ComponentStatus is deprecated in v1.19+"),
+        printer: printer(&super::columns::COMPONENT_STATUS),
         ..Resource::cluster::<v1::ComponentStatus>("", "v1", "componentstatuses", "componentstatus", "ComponentStatus")
     }
 }
@@ -30,6 +32,8 @@ pub(super) fn nodes() -> Resource {
         selectable: vec![Selectable::path("spec.unschedulable", &["spec", "unschedulable"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &NODE,
+        printer: printer(&super::columns::node::NODE),
+        warn: Some(super::rules::cluster_warnings::node),
         ..Resource::cluster::<v1::Node>("", "v1", "nodes", "node", "Node")
     }
 }

@@ -3,6 +3,7 @@
 //! What a pod is on create and update; the subresources that write parts of it stand in `pod_parts`.
 
 use super::{app_armor, match_label_keys, pod_parts, pod_spec, qos};
+use crate::printing::printer;
 use crate::views::{clear, push};
 use pintle_resource::{
     Action, Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, SPEC_PATHS, Selectable, Storage, Strategy,
@@ -53,6 +54,8 @@ pub(super) fn pods() -> Resource {
         ],
         selector_refusal: NOT_SUPPORTED,
         strategy: &POD,
+        printer: printer(&super::columns::pod::POD),
+        warn: Some(super::rules::pod::warnings::pod),
         ..Resource::namespaced::<Pod>("", "v1", "pods", "pod", "Pod")
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Only what is stored; admission applies them.
 
+use crate::printing::printer;
 use pintle_resource::{Context, GENERAL, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
@@ -27,6 +28,8 @@ pub(super) fn resource_quotas() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1::ResourceQuota>("ResourceQuota", &STATUS)],
         strategy: &Strategy { delete_answers_object: true, ..WITH_STATUS },
+        printer: printer(&super::columns::RESOURCE_QUOTA),
+        warn: Some(super::rules::quota::resource_quota::warn),
         ..Resource::namespaced::<v1::ResourceQuota>("", "v1", "resourcequotas", "resourcequota", "ResourceQuota")
     }
 }

@@ -4,6 +4,7 @@
 //! `service_update`.
 
 use super::service_update;
+use crate::printing::printer;
 use crate::views::set_if_absent;
 use pintle_resource::{
     Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy, Subresource, Verbs,
@@ -19,6 +20,8 @@ pub(super) fn endpoints() -> Resource {
         storage: Some(Storage::of::<v1::Endpoints>("v1", "Endpoints", "/registry/services/endpoints/", "fWeeMqaN/OA=")),
         strategy: &Strategy { create_on_update: true, ..GENERAL },
         deprecation: Str::new_static("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+        printer: printer(&super::columns::network::ENDPOINTS),
+        warn: Some(super::rules::cluster_warnings::endpoints),
         ..Resource::namespaced::<v1::Endpoints>("", "v1", "endpoints", "endpoints", "Endpoints")
     }
 }
@@ -38,6 +41,8 @@ pub(super) fn services() -> Resource {
         ],
         selector_refusal: NOT_SUPPORTED,
         strategy: &SERVICE,
+        printer: printer(&super::columns::network::SERVICE),
+        warn: Some(super::rules::service::warn),
         ..Resource::namespaced::<Service>("", "v1", "services", "service", "Service")
     }
 }

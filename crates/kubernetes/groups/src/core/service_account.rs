@@ -2,6 +2,7 @@
 //!
 //! The secrets they list are names alone; tokens are made by the registry.
 
+use crate::printing::printer;
 use pintle_resource::{Action, Context, GENERAL, Resource, Storage, Strategy, Subresource, texts};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::authentication;
@@ -21,6 +22,8 @@ pub(super) fn service_accounts() -> Resource {
                 .of_group("authentication.k8s.io", "v1"),
         ],
         strategy: &SERVICE_ACCOUNT,
+        printer: printer(&super::columns::SERVICE_ACCOUNT),
+        warn: Some(super::rules::cluster_warnings::service_account),
         ..Resource::namespaced::<v1::ServiceAccount>("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount")
     }
 }

@@ -3,6 +3,7 @@
 //! A claim names what it is filled from in two fields, one from before references could cross namespaces; here they
 //! are kept alike.
 
+use crate::printing::printer;
 use crate::views::{clear, take_old};
 use pintle_resource::{Context, Part, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
 use pintle_schema::{Time, Value, View, ViewMut};
@@ -23,6 +24,8 @@ pub(super) fn persistent_volume_claims() -> Resource {
         )),
         subresources: vec![Subresource::status::<PersistentVolumeClaim>("PersistentVolumeClaim", &STATUS)],
         strategy: &CLAIM,
+        printer: printer(&super::columns::volume::PERSISTENT_VOLUME_CLAIM),
+        warn: Some(super::rules::volume::warnings::claim),
         ..Resource::namespaced::<PersistentVolumeClaim>(
             "",
             "v1",
@@ -44,6 +47,8 @@ pub(super) fn persistent_volumes() -> Resource {
         )),
         subresources: vec![Subresource::status::<PersistentVolume>("PersistentVolume", &VOLUME_STATUS)],
         strategy: &VOLUME,
+        printer: printer(&super::columns::volume::PERSISTENT_VOLUME),
+        warn: Some(super::rules::volume::warnings::volume),
         ..Resource::cluster::<PersistentVolume>("", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume")
     }
 }

@@ -3,6 +3,7 @@
 //! Newer workloads stand in `apps`.
 
 use crate::core::pod_spec;
+use crate::printing::printer;
 use pintle_resource::{
     GENERAL, GarbageCollection, NOT_SUPPORTED, NameRule, Resource, SPEC_PATHS, STATUS, ScalePaths, Selectable, Storage,
     Strategy, Subresource, WITH_STATUS, texts,
@@ -15,6 +16,8 @@ pub(super) fn pod_templates() -> Resource {
     Resource {
         storage: Some(Storage::of::<v1::PodTemplate>("v1", "PodTemplate", "/registry/podtemplates/", "LIXB2x4IFpk=")),
         strategy: &POD_TEMPLATE,
+        printer: printer(&super::columns::pod::POD_TEMPLATE),
+        warn: Some(super::rules::template_warnings::pod_template),
         ..Resource::namespaced::<v1::PodTemplate>("", "v1", "podtemplates", "podtemplate", "PodTemplate")
     }
 }
@@ -36,6 +39,8 @@ pub(super) fn replication_controllers() -> Resource {
         selectable: vec![Selectable::path("status.replicas", &["status", "replicas"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &REPLICATION_CONTROLLER,
+        printer: printer(&super::columns::REPLICATION_CONTROLLER),
+        warn: Some(super::rules::template_warnings::replication_controller),
         ..Resource::namespaced::<v1::ReplicationController>(
             "",
             "v1",

@@ -3,19 +3,19 @@
 //! Long lists are cut short and the rest is counted.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 
-pub static PRINTERS: &[Entry] = printers! { "discovery.k8s.io";
-    EndpointSlice |slice, now| {
+printers! {
+    ENDPOINT_SLICE: EndpointSlice |slice, now| {
         NAME => name(slice),
         string("AddressType", "What the addresses are.") => text(slice.to(EndpointSlice::ADDRESS_TYPE)),
         string("Ports", "Ports of every endpoint.") => ports(slice),
         string("Endpoints", "Addresses of the endpoints.") => endpoints(slice),
         AGE => age(slice, now),
     }
-};
+}
 
 fn ports(slice: View<'_, EndpointSlice>) -> Value {
     let port = |port: View<'_, EndpointPort>| match port.to(EndpointPort::PORT).get() {

@@ -3,17 +3,29 @@
 //! The topology of endpoints is from before v1 and no longer written.
 
 pub(crate) mod columns;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::{clear, next_generation};
-use pintle_resource::{Context, GENERAL, Resource, Storage, Strategy, same};
-use pintle_schema::{Value, View, ViewMut};
+use pintle_resource::{Context, GENERAL, Group, Resource, Storage, Strategy, same};
+use pintle_schema::{Str, Value, View, ViewMut};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
 use pintle_types::discovery::v1beta1;
 use std::collections::BTreeSet;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![endpoint_slices()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("discovery.k8s.io"),
+        priority: Some(16200),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![endpoint_slices()]),
+        internal: Vec::new(),
+    }
 }
 
 fn endpoint_slices() -> Resource {
@@ -25,6 +37,9 @@ fn endpoint_slices() -> Resource {
             "qgS0xkrxYAI=",
         )),
         strategy: &ENDPOINT_SLICE,
+        printer: printer(&columns::ENDPOINT_SLICE),
+        warn: Some(rules::endpoint_slice::warn),
+        unserved: old_versions::ENDPOINT_SLICES.iter().collect(),
         ..Resource::namespaced::<EndpointSlice>(
             "discovery.k8s.io",
             "v1",

@@ -2,15 +2,29 @@
 //!
 //! They are stored in the first form, under other names of fields; nothing is lost either way.
 
+pub(crate) mod old_versions;
+
+use crate::core;
 use crate::core::event::{EVENT_STRATEGY, TTL_SECONDS, storage};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::rename;
-use pintle_resource::{NOT_SUPPORTED, Resource, Selectable, texts};
-use pintle_schema::Value;
-use pintle_types::core::v1 as core;
+use pintle_resource::{Group, NOT_SUPPORTED, Resource, Selectable, texts};
+use pintle_schema::{Str, Value};
+use pintle_types::core::v1 as core_v1;
 use pintle_types::events::v1;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![events()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(core::rules::ALL).defaults(&core::defaults::ALL.concat());
+    Group {
+        name: Str::new_static("events.k8s.io"),
+        priority: Some(17750),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![events()]),
+        internal: Vec::new(),
+    }
 }
 
 fn events() -> Resource {
@@ -32,19 +46,21 @@ fn events() -> Resource {
         selector_refusal: NOT_SUPPORTED,
         strategy: &EVENT_STRATEGY,
         ttl_seconds: TTL_SECONDS,
+        printer: printer(&crate::core::columns::event::EVENT),
+        unserved: old_versions::EVENTS.iter().collect(),
         ..Resource::namespaced::<v1::Event>("events.k8s.io", "v1", "events", "event", "Event")
     }
 }
 
 /// The fields whose names differ: here, and in the core group.
 const NAMES: [(&str, &str); 7] = [
-    (v1::Event::REGARDING.name(), core::Event::INVOLVED_OBJECT.name()),
-    (v1::Event::NOTE.name(), core::Event::MESSAGE.name()),
-    (v1::Event::REPORTING_CONTROLLER.name(), core::Event::REPORTING_COMPONENT.name()),
-    (v1::Event::DEPRECATED_SOURCE.name(), core::Event::SOURCE.name()),
-    (v1::Event::DEPRECATED_FIRST_TIMESTAMP.name(), core::Event::FIRST_TIMESTAMP.name()),
-    (v1::Event::DEPRECATED_LAST_TIMESTAMP.name(), core::Event::LAST_TIMESTAMP.name()),
-    (v1::Event::DEPRECATED_COUNT.name(), core::Event::COUNT.name()),
+    (v1::Event::REGARDING.name(), core_v1::Event::INVOLVED_OBJECT.name()),
+    (v1::Event::NOTE.name(), core_v1::Event::MESSAGE.name()),
+    (v1::Event::REPORTING_CONTROLLER.name(), core_v1::Event::REPORTING_COMPONENT.name()),
+    (v1::Event::DEPRECATED_SOURCE.name(), core_v1::Event::SOURCE.name()),
+    (v1::Event::DEPRECATED_FIRST_TIMESTAMP.name(), core_v1::Event::FIRST_TIMESTAMP.name()),
+    (v1::Event::DEPRECATED_LAST_TIMESTAMP.name(), core_v1::Event::LAST_TIMESTAMP.name()),
+    (v1::Event::DEPRECATED_COUNT.name(), core_v1::Event::COUNT.name()),
 ];
 
 pub(crate) fn to_core(object: &mut Value) {

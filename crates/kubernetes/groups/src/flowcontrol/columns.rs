@@ -3,7 +3,7 @@
 //! Numbers stay numbers although their columns are said to be text.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::flowcontrol::v1::{
     FlowDistinguisherMethod, FlowSchema, FlowSchemaCondition, FlowSchemaSpec, FlowSchemaStatus, LimitResponse,
@@ -11,8 +11,8 @@ use pintle_types::flowcontrol::v1::{
     PriorityLevelConfigurationSpec, QueuingConfiguration,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "flowcontrol.apiserver.k8s.io";
-    FlowSchema |schema, now| {
+printers! {
+    FLOW_SCHEMA: FlowSchema |schema, now| {
         NAME => name(schema),
         string("PriorityLevel", "Priority level of its requests.") => text(
             schema.to(FlowSchema::SPEC).to(FlowSchemaSpec::PRIORITY_LEVEL_CONFIGURATION)
@@ -25,7 +25,7 @@ pub static PRINTERS: &[Entry] = printers! { "flowcontrol.apiserver.k8s.io";
         AGE => age(schema, now),
         string("MissingPL", "Whether the priority level does not exist.") => dangling(schema),
     }
-    PriorityLevelConfiguration |level, now| {
+    PRIORITY_LEVEL_CONFIGURATION: PriorityLevelConfiguration |level, now| {
         NAME => name(level),
         string("Type", "Whether its requests are limited.")
             => text(level.to(PriorityLevelConfiguration::SPEC).to(PriorityLevelConfigurationSpec::TYPE)),
@@ -42,7 +42,7 @@ pub static PRINTERS: &[Entry] = printers! { "flowcontrol.apiserver.k8s.io";
             => queuing(level, |queuing| number(queuing.to(QueuingConfiguration::QUEUE_LENGTH_LIMIT))),
         AGE => age(level, now),
     }
-};
+}
 
 fn dangling(schema: View<'_, FlowSchema>) -> Value {
     let conditions = schema.to(FlowSchema::STATUS).to(FlowSchemaStatus::CONDITIONS);

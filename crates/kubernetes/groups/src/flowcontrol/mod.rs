@@ -4,15 +4,27 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::{annotation, remove_annotation};
-use pintle_resource::{Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS};
-use pintle_schema::{Value, ViewMut};
+use pintle_resource::{Group, Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS};
+use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::flowcontrol::{v1, v1beta1, v1beta3};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![flow_schemas(), priority_level_configurations()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("flowcontrol.apiserver.k8s.io"),
+        priority: Some(16100),
+        built_in: true,
+        versions: vec![version("v1", 21)],
+        resources: functions.complete(vec![flow_schemas(), priority_level_configurations()]),
+        internal: Vec::new(),
+    }
 }
 
 static FLOW_SCHEMA: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
@@ -29,6 +41,8 @@ fn flow_schemas() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1::FlowSchema>("FlowSchema", &STATUS_ALONE)],
         strategy: &FLOW_SCHEMA,
+        printer: printer(&columns::FLOW_SCHEMA),
+        unserved: old_versions::FLOW_SCHEMAS.iter().collect(),
         ..Resource::cluster::<v1::FlowSchema>(
             "flowcontrol.apiserver.k8s.io",
             "v1",
@@ -52,6 +66,8 @@ fn priority_level_configurations() -> Resource {
             &STATUS_ALONE,
         )],
         strategy: &PRIORITY_LEVEL_CONFIGURATION,
+        printer: printer(&columns::PRIORITY_LEVEL_CONFIGURATION),
+        unserved: old_versions::PRIORITY_LEVEL_CONFIGURATIONS.iter().collect(),
         ..Resource::cluster::<v1::PriorityLevelConfiguration>(
             "flowcontrol.apiserver.k8s.io",
             "v1",

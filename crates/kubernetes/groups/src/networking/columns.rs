@@ -3,7 +3,7 @@
 //! Only what the objects say: whether an address answers is not known here.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Column, Entry, NAME, Table, printers, string};
+use crate::printing::{AGE, Column, NAME, Table, printers, string};
 use pintle_resource::Now;
 use pintle_schema::{Value, View};
 use pintle_types::networking::v1::{
@@ -12,8 +12,8 @@ use pintle_types::networking::v1::{
     NetworkPolicySpec, ParentReference, ServiceCIDR, ServiceCIDRSpec,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "networking.k8s.io";
-    Ingress |ingress, now| {
+printers! {
+    INGRESS: Ingress |ingress, now| {
         NAME => name(ingress),
         string("Class", "Class whose controller serves it.")
             => text_or(ingress.to(Ingress::SPEC).to(IngressSpec::INGRESS_CLASS_NAME), NONE),
@@ -22,33 +22,29 @@ pub static PRINTERS: &[Entry] = printers! { "networking.k8s.io";
         string("Ports", "Ports that it listens on.") => ports(ingress),
         AGE => age(ingress, now),
     }
-    IngressClass |class, now| {
+    INGRESS_CLASS: IngressClass |class, now| {
         NAME => class_name(class),
         string("Controller", "Who serves the class.")
             => text(class.to(IngressClass::SPEC).to(IngressClassSpec::CONTROLLER)),
         string("Parameters", "Object with the controller's settings.") => parameters(class),
         AGE => age(class, now),
     }
-    NetworkPolicy |policy, now| {
+    NETWORK_POLICY: NetworkPolicy |policy, now| {
         NAME => name(policy),
         string("Pod-Selector", "Labels of the pods it is for.")
             => selector(policy.to(NetworkPolicy::SPEC).to(NetworkPolicySpec::POD_SELECTOR)),
         AGE => age(policy, now),
     }
-    ServiceCIDR |range, now| {
+    SERVICE_CIDR: ServiceCIDR |range, now| {
         NAME => name(range),
         string("CIDRs", "Ranges that services get addresses from.")
             => join(strings(range.to(ServiceCIDR::SPEC).to(ServiceCIDRSpec::CIDRS)), ",").into(),
         AGE => age(range, now),
     }
-};
+}
 
 /// Its rows have a cell more than it has columns, as in the reference, so that no macro fits.
-pub static IP_ADDRESS_PRINTER: &[Entry] = &[Entry {
-    group: "networking.k8s.io",
-    kind: "IPAddress",
-    printer: Table { columns: IP_ADDRESS_COLUMNS, cells: ip_address, conditions: None },
-}];
+pub(crate) static IP_ADDRESS: Table = Table { columns: IP_ADDRESS_COLUMNS, cells: ip_address, conditions: None };
 
 static IP_ADDRESS_COLUMNS: &[Column] = &[NAME, string("ParentRef", "Object that uses the address.")];
 

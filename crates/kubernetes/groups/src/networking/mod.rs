@@ -4,26 +4,38 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::rename;
 use pintle_resource::{
-    GENERAL, NameRule, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS,
-    texts,
+    GENERAL, Group, NameRule, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, Served, Storage, Strategy, Subresource,
+    WITH_STATUS, texts,
 };
 use pintle_schema::{IntOrString, Str, Value, ViewMut};
 use pintle_types::networking::{v1, v1beta1};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        ingress_classes(),
-        ingresses(),
-        ip_addresses(),
-        network_policies(),
-        service_cidrs(),
-        ip_addresses_v1beta1(),
-        service_cidrs_v1beta1(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("networking.k8s.io"),
+        priority: Some(17200),
+        built_in: true,
+        versions: vec![version("v1", 15), version("v1beta1", 9)],
+        resources: functions.complete(vec![
+            ingress_classes(),
+            ingresses(),
+            ip_addresses(),
+            network_policies(),
+            service_cidrs(),
+            ip_addresses_v1beta1(),
+            service_cidrs_v1beta1(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 static INGRESS_CLASS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
@@ -51,6 +63,8 @@ fn ingress_classes() -> Resource {
             "l/iqIbDgFyQ=",
         )),
         strategy: &INGRESS_CLASS,
+        printer: printer(&columns::INGRESS_CLASS),
+        unserved: old_versions::INGRESS_CLASSES.iter().collect(),
         ..Resource::cluster::<v1::IngressClass>(
             "networking.k8s.io",
             "v1",
@@ -72,6 +86,9 @@ fn ingresses() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1::Ingress>("Ingress", &STATUS)],
         strategy: &INGRESS,
+        printer: printer(&columns::INGRESS),
+        warn: Some(rules::ingress::warn),
+        unserved: old_versions::INGRESSES.iter().collect(),
         ..Resource::namespaced::<v1::Ingress>("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress")
     }
 }
@@ -81,6 +98,7 @@ fn ip_addresses() -> Resource {
         short_names: texts(&["ip"]),
         storage: Some(ip_address_storage()),
         strategy: &IP_ADDRESS,
+        printer: printer(&columns::IP_ADDRESS),
         ..Resource::cluster::<v1::IPAddress>("networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress")
     }
 }
@@ -95,6 +113,9 @@ fn network_policies() -> Resource {
             "YpfwF18m1G8=",
         )),
         strategy: &NETWORK_POLICY,
+        printer: printer(&columns::NETWORK_POLICY),
+        warn: Some(rules::network_policy::warn),
+        unserved: old_versions::NETWORK_POLICIES.iter().collect(),
         ..Resource::namespaced::<v1::NetworkPolicy>(
             "networking.k8s.io",
             "v1",
@@ -110,6 +131,7 @@ fn service_cidrs() -> Resource {
         storage: Some(service_cidr_storage()),
         subresources: vec![Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
         strategy: &WITH_STATUS,
+        printer: printer(&columns::SERVICE_CIDR),
         ..Resource::cluster::<v1::ServiceCIDR>("networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR")
     }
 }
@@ -123,6 +145,7 @@ fn ip_addresses_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
         ),
+        printer: printer(&columns::IP_ADDRESS),
         ..Resource::cluster::<v1beta1::IPAddress>(
             "networking.k8s.io",
             "v1beta1",
@@ -142,6 +165,7 @@ fn service_cidrs_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
         ),
+        printer: printer(&columns::SERVICE_CIDR),
         ..Resource::cluster::<v1beta1::ServiceCIDR>(
             "networking.k8s.io",
             "v1beta1",

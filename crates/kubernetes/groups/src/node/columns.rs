@@ -3,13 +3,13 @@
 //! Only what the objects say: which nodes have the runtime is not known here.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_types::node::v1::RuntimeClass;
 
-pub static PRINTERS: &[Entry] = printers! { "node.k8s.io";
-    RuntimeClass |class, now| {
+printers! {
+    RUNTIME_CLASS: RuntimeClass |class, now| {
         NAME => name(class),
         string("Handler", "Name by which nodes know the runtime.") => text(class.to(RuntimeClass::HANDLER)),
         AGE => age(class, now),
     }
-};
+}

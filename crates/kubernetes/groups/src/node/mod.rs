@@ -3,15 +3,27 @@
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
 pub(crate) mod columns;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::{rename, unwrap_into};
-use pintle_resource::{GENERAL, Resource, Storage, Strategy};
-use pintle_schema::Value;
+use pintle_resource::{GENERAL, Group, Resource, Storage, Strategy};
+use pintle_schema::{Str, Value};
 use pintle_types::node::{v1, v1alpha1};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![runtime_classes()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("node.k8s.io"),
+        priority: Some(16300),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![runtime_classes()]),
+        internal: Vec::new(),
+    }
 }
 
 static RUNTIME_CLASS: Strategy = Strategy { unconditional_update: false, create_on_update: true, ..GENERAL };
@@ -25,6 +37,9 @@ fn runtime_classes() -> Resource {
             "WQTu1GL3T2Q=",
         )),
         strategy: &RUNTIME_CLASS,
+        printer: printer(&columns::RUNTIME_CLASS),
+        warn: Some(rules::runtime_class::warn),
+        unserved: old_versions::RUNTIME_CLASSES.iter().collect(),
         ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
     }
 }

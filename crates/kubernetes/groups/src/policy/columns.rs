@@ -3,11 +3,11 @@
 //! Limits are numbers or percentages and print as text.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, integer, printers, string};
+use crate::printing::{AGE, NAME, integer, printers, string};
 use pintle_types::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus};
 
-pub static PRINTERS: &[Entry] = printers! { "policy";
-    PodDisruptionBudget |budget, now| {
+printers! {
+    POD_DISRUPTION_BUDGET: PodDisruptionBudget |budget, now| {
         NAME => name(budget),
         string("Min Available", "How many pods must stay.")
             => scalar_text_or(budget.to(PodDisruptionBudget::SPEC).to(PodDisruptionBudgetSpec::MIN_AVAILABLE), "N/A"),
@@ -17,4 +17,4 @@ pub static PRINTERS: &[Entry] = printers! { "policy";
             => number(budget.to(PodDisruptionBudget::STATUS).to(PodDisruptionBudgetStatus::DISRUPTIONS_ALLOWED)),
         AGE => age(budget, now),
     }
-};
+}

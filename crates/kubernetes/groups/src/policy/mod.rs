@@ -3,15 +3,29 @@
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
 pub(crate) mod columns;
+mod old_versions;
 pub(crate) mod rules;
 
-use pintle_resource::{NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
-use pintle_schema::{Value, ViewMut};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{
+    Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts,
+};
+use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorOperator, LabelSelectorRequirement};
 use pintle_types::policy::v1;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![pod_disruption_budgets()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("policy"),
+        priority: Some(17100),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![pod_disruption_budgets()]),
+        internal: Vec::new(),
+    }
 }
 
 static POD_DISRUPTION_BUDGET: Strategy =
@@ -28,6 +42,8 @@ fn pod_disruption_budgets() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1::PodDisruptionBudget>("PodDisruptionBudget", &STATUS)],
         strategy: &POD_DISRUPTION_BUDGET,
+        printer: printer(&columns::POD_DISRUPTION_BUDGET),
+        unserved: old_versions::POD_DISRUPTION_BUDGETS.iter().collect(),
         ..Resource::namespaced::<v1::PodDisruptionBudget>(
             "policy",
             "v1",

@@ -4,7 +4,6 @@
 //! version, so only their objects have to be converted first. Printing never fails; what is absent prints as such.
 
 pub(crate) mod cells;
-mod default;
 #[cfg(test)]
 mod tests;
 
@@ -12,27 +11,11 @@ use pintle_resource::{Now, Printer, Unprinted};
 use pintle_schema::{ApiType, Str, Value};
 use pintle_types::core::v1::{Container, PodSpec};
 use pintle_types::meta::v1::ObjectMeta;
+use std::sync::Arc;
 
-/// The printer of a kind; a kind without its own shows name and time of creation.
-pub fn printer(group: &str, kind: &str) -> &'static Table {
-    // The events of both groups are stored alike.
-    let group = if (group, kind) == ("events.k8s.io", "Event") { "" } else { group };
-    let entries = TABLES.iter().flat_map(|table| table.iter());
-    entries
-        .filter(|entry| entry.group == group && entry.kind == kind)
-        .map(|entry| &entry.printer)
-        .next()
-        .unwrap_or(&DEFAULT)
-}
-
-/// Annotations that stand for fields of the reference's own form of a kind, so that neither tables nor metadata alone
-/// show them: they come from that form.
-pub fn hidden_annotations(group: &str, kind: &str) -> &'static [&'static str] {
-    match (group, kind) {
-        ("apps", "DaemonSet") => &["deprecated.daemonset.template.generation"],
-        ("apps", "Deployment") => &["deprecated.deployment.rollback.to"],
-        _ => &[],
-    }
+/// The printer that a table of columns makes.
+pub(crate) fn printer(table: &'static Table) -> Arc<dyn Printer> {
+    Arc::new(table)
 }
 
 /// Fields that no printer looks at.
@@ -61,37 +44,6 @@ pub fn unprinted() -> Vec<Unprinted> {
         (container, Container::SECURITY_CONTEXT.name()),
     ]
 }
-
-static TABLES: &[&[Entry]] = &[
-    crate::core::columns::pod::PRINTERS,
-    crate::core::columns::PRINTERS,
-    crate::core::columns::network::PRINTERS,
-    crate::core::columns::node::PRINTERS,
-    crate::core::columns::volume::PRINTERS,
-    crate::core::columns::event::PRINTERS,
-    default::PRINTERS,
-    crate::apps::columns::PRINTERS,
-    crate::batch::columns::PRINTERS,
-    crate::autoscaling::columns::PRINTERS,
-    crate::policy::columns::PRINTERS,
-    crate::networking::columns::PRINTERS,
-    crate::networking::columns::IP_ADDRESS_PRINTER,
-    crate::discovery::columns::PRINTERS,
-    crate::rbac::columns::PRINTERS,
-    crate::storage::columns::PRINTERS,
-    crate::certificates::columns::PRINTERS,
-    crate::coordination::columns::PRINTERS,
-    crate::scheduling::columns::PRINTERS,
-    crate::node::columns::PRINTERS,
-    crate::admissionregistration::columns::PRINTERS,
-    crate::flowcontrol::columns::PRINTERS,
-    crate::resource::columns::PRINTERS,
-    crate::apiregistration::columns::PRINTERS,
-    crate::apiserverinternal::columns::PRINTERS,
-    crate::storagemigration::columns::PRINTERS,
-];
-
-static DEFAULT: Table = Table { columns: default::DEFAULT_COLUMNS, cells: default::default_cells, conditions: None };
 
 /// A column, as `pintle_resource::Column` has it.
 #[derive(Clone, Copy)]
@@ -135,12 +87,6 @@ impl Printer for &'static Table {
     }
 }
 
-pub(crate) struct Entry {
-    pub(crate) group: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) printer: Table,
-}
-
 pub(crate) const fn column(name: &'static str, ty: &'static str, description: &'static str) -> Column {
     Column { name, ty, format: "", description, priority: 0 }
 }
@@ -169,27 +115,21 @@ pub(crate) const CONTAINERS: Column = wide("Containers", "Names of the container
 pub(crate) const IMAGES: Column = wide("Images", "Images of the containers in the template.");
 pub(crate) const SELECTOR: Column = wide("Selector", "Labels of the objects that are selected.");
 
-/// Declares the printers of a group's kinds: a line for each column, with the expression that makes its cell.
-///
-/// The kind is the name of the type that the objects are read as.
+/// Declares the tables of a group's kinds: a line for each column, with the expression that makes its cell.
 macro_rules! printers {
-    ($group:literal; $(
-        $kind:ident |$object:ident, $now:ident| { $($column:expr => $cell:expr,)* } $([conditions $conditions:path])?
+    ($(
+        $name:ident: $kind:ident |$object:ident, $now:ident| { $($column:expr => $cell:expr,)* } $([conditions $conditions:path])?
     )*) => {
-        &[$($crate::printing::Entry {
-            group: $group,
-            kind: stringify!($kind),
-            printer: $crate::printing::Table {
-                columns: &[$($column),*],
-                cells: |object, now| {
-                    let ($object, $now) = (::pintle_schema::View::<$kind>::new(object), now);
-                    // Not every kind shows a time.
-                    let _ = $now;
-                    vec![$($cell),*]
-                },
-                conditions: $crate::printing::printers!(@conditions $($conditions)?),
+        $(pub static $name: $crate::printing::Table = $crate::printing::Table {
+            columns: &[$($column),*],
+            cells: |object, now| {
+                let ($object, $now) = (::pintle_schema::View::<$kind>::new(object), now);
+                // Not every kind shows a time.
+                let _ = $now;
+                vec![$($cell),*]
             },
-        }),*]
+            conditions: $crate::printing::printers!(@conditions $($conditions)?),
+        };)*
     };
     (@conditions) => { None };
     (@conditions $conditions:path) => { Some($conditions) };

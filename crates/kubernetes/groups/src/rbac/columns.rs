@@ -3,12 +3,12 @@
 //! Both kinds of binding print alike.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string, wide};
+use crate::printing::{AGE, NAME, printers, string, wide};
 use pintle_schema::{Value, View};
 use pintle_types::rbac::v1::{ClusterRoleBinding, RoleBinding, RoleRef, Subject};
 
-pub static PRINTERS: &[Entry] = printers! { "rbac.authorization.k8s.io";
-    RoleBinding |binding, now| {
+printers! {
+    ROLE_BINDING: RoleBinding |binding, now| {
         NAME => name(binding),
         string("Role", "Role that is granted.") => role(binding.to(RoleBinding::ROLE_REF)),
         AGE => age(binding, now),
@@ -17,7 +17,7 @@ pub static PRINTERS: &[Entry] = printers! { "rbac.authorization.k8s.io";
         wide("ServiceAccounts", "Service accounts that have the role.")
             => subjects(binding.to(RoleBinding::SUBJECTS), "ServiceAccount"),
     }
-    ClusterRoleBinding |binding, now| {
+    CLUSTER_ROLE_BINDING: ClusterRoleBinding |binding, now| {
         NAME => name(binding),
         string("Role", "Role that is granted.") => role(binding.to(ClusterRoleBinding::ROLE_REF)),
         AGE => age(binding, now),
@@ -26,7 +26,7 @@ pub static PRINTERS: &[Entry] = printers! { "rbac.authorization.k8s.io";
         wide("ServiceAccounts", "Service accounts that have the role.")
             => subjects(binding.to(ClusterRoleBinding::SUBJECTS), "ServiceAccount"),
     }
-};
+}
 
 fn role(role: View<'_, RoleRef>) -> Value {
     format!("{}/{}", str_of(role.to(RoleRef::KIND)), str_of(role.to(RoleRef::NAME))).into()

@@ -4,17 +4,29 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
 
-use pintle_resource::{GENERAL, NameRule, Resource, Storage, Strategy};
-use pintle_schema::{Value, ViewMut};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{GENERAL, Group, NameRule, Resource, Storage, Strategy};
+use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::rbac::{v1, v1alpha1};
 
 /// The group of users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![cluster_role_bindings(), cluster_roles(), role_bindings(), roles()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
+    Group {
+        name: Str::new_static("rbac.authorization.k8s.io"),
+        priority: Some(17000),
+        built_in: true,
+        versions: vec![version("v1", 15)],
+        resources: functions.complete(vec![cluster_role_bindings(), cluster_roles(), role_bindings(), roles()]),
+        internal: Vec::new(),
+    }
 }
 
 static CLUSTER_ROLE_BINDING: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
@@ -34,6 +46,8 @@ fn cluster_role_bindings() -> Resource {
             "48tpQ8gZHFc=",
         )),
         strategy: &CLUSTER_ROLE_BINDING,
+        printer: printer(&columns::CLUSTER_ROLE_BINDING),
+        unserved: old_versions::CLUSTER_ROLE_BINDINGS.iter().collect(),
         ..Resource::cluster::<v1::ClusterRoleBinding>(
             "rbac.authorization.k8s.io",
             "v1",
@@ -53,6 +67,7 @@ fn cluster_roles() -> Resource {
             "bYE5ZWDrJ44=",
         )),
         strategy: &CLUSTER_ROLE,
+        unserved: old_versions::CLUSTER_ROLES.iter().collect(),
         ..Resource::cluster::<v1::ClusterRole>(
             "rbac.authorization.k8s.io",
             "v1",
@@ -72,6 +87,8 @@ fn role_bindings() -> Resource {
             "eGsCzGH6b1g=",
         )),
         strategy: &ROLE_BINDING,
+        printer: printer(&columns::ROLE_BINDING),
+        unserved: old_versions::ROLE_BINDINGS.iter().collect(),
         ..Resource::namespaced::<v1::RoleBinding>(
             "rbac.authorization.k8s.io",
             "v1",
@@ -91,6 +108,7 @@ fn roles() -> Resource {
             "7FuwZcIIItM=",
         )),
         strategy: &ROLE,
+        unserved: old_versions::ROLES.iter().collect(),
         ..Resource::namespaced::<v1::Role>("rbac.authorization.k8s.io", "v1", "roles", "role", "Role")
     }
 }

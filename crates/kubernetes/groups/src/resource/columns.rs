@@ -3,7 +3,7 @@
 //! Older versions differ only in what is not shown, so that one type reads all of them.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, integer, printers, string};
+use crate::printing::{AGE, NAME, integer, printers, string};
 use pintle_schema::{FieldName, Value, View};
 use pintle_types::meta::v1::Condition;
 use pintle_types::resource::v1::{
@@ -15,21 +15,21 @@ use pintle_types::resource::v1alpha3::{
     ResourcePoolStatusRequestSpec, ResourcePoolStatusRequestStatus,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "resource.k8s.io";
-    DeviceClass |class, now| {
+printers! {
+    DEVICE_CLASS: DeviceClass |class, now| {
         NAME => name(class),
         AGE => age(class, now),
     }
-    ResourceClaim |claim, now| {
+    RESOURCE_CLAIM: ResourceClaim |claim, now| {
         NAME => name(claim),
         string("State", "Whether the claim is allocated and in use.") => state(claim),
         AGE => age(claim, now),
     }
-    ResourceClaimTemplate |template, now| {
+    RESOURCE_CLAIM_TEMPLATE: ResourceClaimTemplate |template, now| {
         NAME => name(template),
         AGE => age(template, now),
     }
-    ResourceSlice |slice, now| {
+    RESOURCE_SLICE: ResourceSlice |slice, now| {
         NAME => name(slice),
         string("Node", "Node that has the devices.")
             => text(slice.to(ResourceSlice::SPEC).to(ResourceSliceSpec::NODE_NAME)),
@@ -38,7 +38,7 @@ pub static PRINTERS: &[Entry] = printers! { "resource.k8s.io";
             => text(slice.to(ResourceSlice::SPEC).to(ResourceSliceSpec::POOL).to(ResourcePool::NAME)),
         AGE => age(slice, now),
     }
-    DeviceTaintRule |rule, now| {
+    DEVICE_TAINT_RULE: DeviceTaintRule |rule, now| {
         NAME => name(rule),
         string("Key", "Key of the taint.") => text(taint(rule).to(DeviceTaint::KEY)),
         string("Value", "Value of the taint.") => text(taint(rule).to(DeviceTaint::VALUE)),
@@ -47,7 +47,7 @@ pub static PRINTERS: &[Entry] = printers! { "resource.k8s.io";
             => since_or(taint(rule).to(DeviceTaint::TIME_ADDED), now, "").into(),
         AGE => age(rule, now),
     }
-    ResourcePoolStatusRequest |request, now| {
+    RESOURCE_POOL_STATUS_REQUEST: ResourcePoolStatusRequest |request, now| {
         NAME => name(request),
         string("Driver", "Driver whose pools are asked for.")
             => text(request.to(ResourcePoolStatusRequest::SPEC).to(ResourcePoolStatusRequestSpec::DRIVER)),
@@ -65,7 +65,7 @@ pub static PRINTERS: &[Entry] = printers! { "resource.k8s.io";
             None => NONE.into(),
         },
     }
-};
+}
 
 fn state(claim: View<'_, ResourceClaim>) -> Value {
     let status = claim.to(ResourceClaim::STATUS);

@@ -8,31 +8,43 @@ pub(crate) mod defaults;
 mod prepare;
 pub(crate) mod rules;
 
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use pintle_resource::{
-    GENERAL, NameRule, Part, Resource, SPEC_PATHS, STATUS_ALONE, Selectable, Served, Storage, Strategy, Subresource,
-    WITH_STATUS,
+    GENERAL, Group, NameRule, Part, Resource, SPEC_PATHS, STATUS_ALONE, Selectable, Served, Storage, Strategy,
+    Subresource, WITH_STATUS,
 };
 use pintle_schema::Str;
 use pintle_types::resource::{v1, v1alpha3, v1beta1, v1beta2};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        device_classes(),
-        resource_claims(),
-        resource_claim_templates(),
-        resource_slices(),
-        device_classes_v1beta2(),
-        device_taint_rules(),
-        resource_claims_v1beta2(),
-        resource_claim_templates_v1beta2(),
-        resource_slices_v1beta2(),
-        device_classes_v1beta1(),
-        resource_claims_v1beta1(),
-        resource_claim_templates_v1beta1(),
-        resource_slices_v1beta1(),
-        device_taint_rules_v1alpha3(),
-        resource_pool_status_requests(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions =
+        TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES).dated_defaults(defaults::DATED);
+    Group {
+        name: Str::new_static("resource.k8s.io"),
+        priority: Some(16200),
+        built_in: true,
+        versions: vec![version("v1", 21), version("v1beta2", 15), version("v1beta1", 9), version("v1alpha3", 1)],
+        resources: functions.complete(vec![
+            device_classes(),
+            resource_claims(),
+            resource_claim_templates(),
+            resource_slices(),
+            device_classes_v1beta2(),
+            device_taint_rules(),
+            resource_claims_v1beta2(),
+            resource_claim_templates_v1beta2(),
+            resource_slices_v1beta2(),
+            device_classes_v1beta1(),
+            resource_claims_v1beta1(),
+            resource_claim_templates_v1beta1(),
+            resource_slices_v1beta1(),
+            device_taint_rules_v1alpha3(),
+            resource_pool_status_requests(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 static DEVICE_CLASS: Strategy =
@@ -91,6 +103,7 @@ fn device_classes() -> Resource {
     Resource {
         storage: Some(device_class_storage()),
         strategy: &DEVICE_CLASS,
+        printer: printer(&columns::DEVICE_CLASS),
         ..Resource::cluster::<v1::DeviceClass>("resource.k8s.io", "v1", "deviceclasses", "deviceclass", "DeviceClass")
     }
 }
@@ -100,6 +113,7 @@ fn resource_claims() -> Resource {
         storage: Some(resource_claim_storage()),
         subresources: vec![Subresource::status::<v1::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
         strategy: &RESOURCE_CLAIM,
+        printer: printer(&columns::RESOURCE_CLAIM),
         ..Resource::namespaced::<v1::ResourceClaim>(
             "resource.k8s.io",
             "v1",
@@ -114,6 +128,7 @@ fn resource_claim_templates() -> Resource {
     Resource {
         storage: Some(resource_claim_template_storage()),
         strategy: &RESOURCE_CLAIM_TEMPLATE,
+        printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
         ..Resource::namespaced::<v1::ResourceClaimTemplate>(
             "resource.k8s.io",
             "v1",
@@ -135,6 +150,8 @@ fn resource_slices() -> Resource {
             "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}",
         ),
         strategy: &RESOURCE_SLICE,
+        printer: printer(&columns::RESOURCE_SLICE),
+        warn: Some(rules::slice::warn),
         ..Resource::cluster::<v1::ResourceSlice>(
             "resource.k8s.io",
             "v1",
@@ -153,6 +170,7 @@ fn device_classes_v1beta2() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta2 DeviceClass is deprecated in v1.36+, unavailable in v1.39+",
         ),
+        printer: printer(&columns::DEVICE_CLASS),
         ..Resource::cluster::<v1beta2::DeviceClass>(
             "resource.k8s.io",
             "v1beta2",
@@ -169,6 +187,7 @@ fn device_taint_rules() -> Resource {
         storage: Some(device_taint_rule_storage()),
         subresources: vec![Subresource::status::<v1beta2::DeviceTaintRule>("DeviceTaintRule", &STATUS_ALONE)],
         strategy: &DEVICE_TAINT_RULE,
+        printer: printer(&columns::DEVICE_TAINT_RULE),
         ..Resource::cluster::<v1beta2::DeviceTaintRule>(
             "resource.k8s.io",
             "v1beta2",
@@ -188,6 +207,7 @@ fn resource_claims_v1beta2() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
         ),
+        printer: printer(&columns::RESOURCE_CLAIM),
         ..Resource::namespaced::<v1beta2::ResourceClaim>(
             "resource.k8s.io",
             "v1beta2",
@@ -206,6 +226,7 @@ fn resource_claim_templates_v1beta2() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta2 ResourceClaimTemplate is deprecated in v1.36+, unavailable in v1.39+",
         ),
+        printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
         ..Resource::namespaced::<v1beta2::ResourceClaimTemplate>(
             "resource.k8s.io",
             "v1beta2",
@@ -231,6 +252,8 @@ fn resource_slices_v1beta2() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta2 ResourceSlice is deprecated in v1.36+, unavailable in v1.39+",
         ),
+        printer: printer(&columns::RESOURCE_SLICE),
+        warn: Some(rules::slice::warn),
         ..Resource::cluster::<v1beta2::ResourceSlice>(
             "resource.k8s.io",
             "v1beta2",
@@ -249,6 +272,7 @@ fn device_classes_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::DEVICE_CLASS),
         ..Resource::cluster::<v1beta1::DeviceClass>(
             "resource.k8s.io",
             "v1beta1",
@@ -268,6 +292,7 @@ fn resource_claims_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::RESOURCE_CLAIM),
         ..Resource::namespaced::<v1beta1::ResourceClaim>(
             "resource.k8s.io",
             "v1beta1",
@@ -286,6 +311,7 @@ fn resource_claim_templates_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
         ..Resource::namespaced::<v1beta1::ResourceClaimTemplate>(
             "resource.k8s.io",
             "v1beta1",
@@ -311,6 +337,8 @@ fn resource_slices_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+",
         ),
+        printer: printer(&columns::RESOURCE_SLICE),
+        warn: Some(rules::slice::warn),
         ..Resource::cluster::<v1beta1::ResourceSlice>(
             "resource.k8s.io",
             "v1beta1",
@@ -330,6 +358,7 @@ fn device_taint_rules_v1alpha3() -> Resource {
         deprecation: Str::new_static(
             "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+",
         ),
+        printer: printer(&columns::DEVICE_TAINT_RULE),
         ..Resource::cluster::<v1alpha3::DeviceTaintRule>(
             "resource.k8s.io",
             "v1alpha3",
@@ -354,6 +383,7 @@ fn resource_pool_status_requests() -> Resource {
             &STATUS_ALONE,
         )],
         strategy: &RESOURCE_POOL_STATUS_REQUEST,
+        printer: printer(&columns::RESOURCE_POOL_STATUS_REQUEST),
         ..Resource::cluster::<v1alpha3::ResourcePoolStatusRequest>(
             "resource.k8s.io",
             "v1alpha3",

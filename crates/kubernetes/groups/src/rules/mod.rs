@@ -6,15 +6,12 @@ pub(crate) mod condition;
 pub(crate) mod difference;
 pub(crate) mod internal_form;
 pub(crate) mod label_selector;
-mod validator;
 pub(crate) mod warnings;
 
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
 mod warning_tests;
-
-pub use validator::validator;
 
 use pintle_schema::{ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};

@@ -1,6 +1,6 @@
 //! Rules in their place: what the tables and tags make of objects.
 
-use crate::rules::validator;
+use crate::tests::resource_for;
 use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use pintle_types::core::v1::{ConfigMap, ReplicationController};
 use pintle_validation::{Operation, Request};
@@ -23,7 +23,7 @@ pub(crate) fn validate_as(
     };
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
     let request = Request { operation, ..request };
-    let verdict = validator().validate(schema, &canonical(new), old.map(canonical).as_ref(), &request);
+    let verdict = resource_for(schema).rules.validate(schema, &canonical(new), old.map(canonical).as_ref(), &request);
     assert!(!verdict.panicked);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }

@@ -1,6 +1,7 @@
 //! What each kind is warned of, and when.
 
-use crate::rules::warnings::{MOST, Written, of};
+use crate::rules::warnings::{MOST, Written};
+use crate::tests::resource_for;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::admissionregistration::v1::ValidatingAdmissionPolicy;
 use pintle_types::apps::v1::{DaemonSet, Deployment, StatefulSet};
@@ -11,7 +12,7 @@ use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass};
 
 fn told(schema: &'static Struct, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(warn) = of(schema) {
+    if let Some(warn) = resource_for(schema).warn {
         warn(&Written { object, old, subresource }, &mut warnings);
     }
     warnings

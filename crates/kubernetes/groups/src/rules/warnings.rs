@@ -2,75 +2,14 @@
 //!
 //! They are told only of objects that the rules found right, and change nothing.
 
-use crate::admissionregistration;
-use crate::core::rules::volume::warnings as volume;
-use crate::core::rules::{cluster_warnings, key_pair, pod, service};
-use crate::networking;
-use crate::template_warnings as templates;
-pub use pintle_resource::{Warn, Written};
-use pintle_schema::names::ip;
-use pintle_schema::names::quoted;
-use pintle_schema::{ApiType, Struct, View};
-use pintle_types::admissionregistration::{v1 as admission_v1, v1beta1 as admission_v1beta1};
-use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use pintle_types::batch::v1::{CronJob, Job};
-use pintle_types::core::v1::{
-    Endpoints, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodTemplate, ReplicationController, ResourceQuota,
-    Secret, Service, ServiceAccount,
-};
-use pintle_types::discovery::v1::EndpointSlice;
-use pintle_types::networking::v1::{Ingress, NetworkPolicy};
-use pintle_types::node::v1::RuntimeClass;
-use pintle_types::resource::v1::ResourceSlice;
-use pintle_types::storage::v1::{CSIDriver, CSIStorageCapacity, StorageClass};
+pub use pintle_resource::Written;
+use pintle_schema::View;
+use pintle_schema::names::{ip, quoted};
 use pintle_validation::FieldPath;
 use std::net::IpAddr;
 
 /// Where a warning is about two items of a list, no more are made than this: no header has room for their texts.
 pub const MOST: usize = 4096;
-
-/// A kind and its warnings.
-type OfKind = (fn() -> &'static Struct, Warn);
-
-/// The kinds that have warnings.
-static KINDS: &[OfKind] = &[
-    (Service::schema, service::warn),
-    (Endpoints::schema, cluster_warnings::endpoints),
-    (Node::schema, cluster_warnings::node),
-    (EndpointSlice::schema, crate::discovery::rules::endpoint_slice::warn),
-    (Ingress::schema, networking::rules::ingress::warn),
-    (NetworkPolicy::schema, networking::rules::network_policy::warn),
-    (Pod::schema, pod::warnings::pod),
-    (PodTemplate::schema, templates::pod_template),
-    (ReplicationController::schema, templates::replication_controller),
-    (Deployment::schema, templates::deployment),
-    (ReplicaSet::schema, templates::replica_set),
-    (DaemonSet::schema, templates::daemon_set),
-    (StatefulSet::schema, templates::stateful_set),
-    (Job::schema, templates::job),
-    (CronJob::schema, templates::cron_job),
-    (CSIDriver::schema, crate::storage::rules::driver::warn),
-    (CSIStorageCapacity::schema, crate::storage::rules::class::warn_of_capacity),
-    (StorageClass::schema, crate::storage::rules::class::warn),
-    (RuntimeClass::schema, crate::node::rules::runtime_class::warn),
-    (ResourceQuota::schema, crate::core::rules::quota::resource_quota::warn),
-    (ServiceAccount::schema, cluster_warnings::service_account),
-    (PersistentVolume::schema, volume::volume),
-    (PersistentVolumeClaim::schema, volume::claim),
-    (Secret::schema, key_pair::warn),
-    (ResourceSlice::schema, crate::resource::rules::slice::warn),
-    (admission_v1::ValidatingWebhookConfiguration::schema, admissionregistration::rules::warn),
-    (admission_v1::MutatingWebhookConfiguration::schema, admissionregistration::rules::warn),
-    (admission_v1::ValidatingAdmissionPolicy::schema, admissionregistration::rules::warn),
-    (admission_v1::ValidatingAdmissionPolicyBinding::schema, admissionregistration::rules::warn),
-    (admission_v1beta1::MutatingAdmissionPolicy::schema, admissionregistration::rules::warn),
-    (admission_v1beta1::MutatingAdmissionPolicyBinding::schema, admissionregistration::rules::warn),
-];
-
-/// The warnings of a kind, given by its storage version.
-pub fn of(schema: &Struct) -> Option<Warn> {
-    KINDS.iter().find(|(kind, _)| std::ptr::eq(kind(), schema)).map(|(_, warn)| *warn)
-}
 
 /// An address that is not written as addresses are shown.
 pub fn address(text: &str, path: &FieldPath<'_>, warnings: &mut Vec<String>) {

@@ -3,7 +3,7 @@
 //! A pod group's status is told by two of its conditions alone.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, boolean, integer, printers, string};
+use crate::printing::{AGE, NAME, boolean, integer, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::Condition;
 use pintle_types::scheduling::v1::PriorityClass;
@@ -12,8 +12,8 @@ use pintle_types::scheduling::v1alpha2::{
     WorkloadPodGroupTemplateReference,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "scheduling.k8s.io";
-    PriorityClass |class, now| {
+printers! {
+    PRIORITY_CLASS: PriorityClass |class, now| {
         NAME => name(class),
         integer("Value", "Priority of the pods; the higher goes first.") => number(class.to(PriorityClass::VALUE)),
         boolean("Global-Default", "Whether pods without a class get this one.")
@@ -22,11 +22,11 @@ pub static PRINTERS: &[Entry] = printers! { "scheduling.k8s.io";
         string("PreemptionPolicy", "Whether its pods push others out.")
             => text(class.to(PriorityClass::PREEMPTION_POLICY)),
     }
-    Workload |workload, now| {
+    WORKLOAD: Workload |workload, now| {
         NAME => name(workload),
         AGE => age(workload, now),
     }
-    PodGroup |group, now| {
+    POD_GROUP: PodGroup |group, now| {
         NAME => name(group),
         string("Policy", "Whether its pods are scheduled all at once.") => policy(group),
         string("Workload", "Workload that the group is part of.") => text_or(
@@ -37,7 +37,7 @@ pub static PRINTERS: &[Entry] = printers! { "scheduling.k8s.io";
         string("Status", "Whether the group is scheduled.") => status(group),
         AGE => age(group, now),
     }
-};
+}
 
 fn policy(group: View<'_, PodGroup>) -> Value {
     let policy = group.to(PodGroup::SPEC).to(PodGroupSpec::SCHEDULING_POLICY);

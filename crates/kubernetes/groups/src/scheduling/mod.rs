@@ -3,13 +3,28 @@
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
 pub(crate) mod columns;
+mod old_versions;
 pub(crate) mod rules;
 
-use pintle_resource::{GENERAL, Resource, STATUS_ALONE, STATUS_PATHS, Served, Storage, Strategy, Subresource, texts};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{
+    GENERAL, Group, Resource, STATUS_ALONE, STATUS_PATHS, Served, Storage, Strategy, Subresource, texts,
+};
+use pintle_schema::Str;
 use pintle_types::scheduling::{v1, v1alpha2};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![priority_classes(), pod_groups(), workloads()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("scheduling.k8s.io"),
+        priority: Some(16600),
+        built_in: true,
+        versions: vec![version("v1", 15), version("v1alpha2", 2)],
+        resources: functions.complete(vec![priority_classes(), pod_groups(), workloads()]),
+        internal: Vec::new(),
+    }
 }
 
 static PRIORITY_CLASS: Strategy =
@@ -31,6 +46,8 @@ fn priority_classes() -> Resource {
             "1QwjyaZjj3Y=",
         )),
         strategy: &PRIORITY_CLASS,
+        printer: printer(&columns::PRIORITY_CLASS),
+        unserved: old_versions::PRIORITY_CLASSES.iter().collect(),
         ..Resource::cluster::<v1::PriorityClass>(
             "scheduling.k8s.io",
             "v1",
@@ -52,6 +69,7 @@ fn pod_groups() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1alpha2::PodGroup>("PodGroup", &STATUS_ALONE)],
         strategy: &POD_GROUP,
+        printer: printer(&columns::POD_GROUP),
         ..Resource::namespaced::<v1alpha2::PodGroup>(
             "scheduling.k8s.io",
             "v1alpha2",
@@ -71,6 +89,7 @@ fn workloads() -> Resource {
             "/registry/workloads/",
             "vSX7gJe5Mx8=",
         )),
+        printer: printer(&columns::WORKLOAD),
         ..Resource::namespaced::<v1alpha2::Workload>(
             "scheduling.k8s.io",
             "v1alpha2",

@@ -3,15 +3,15 @@
 //! What defaulting fills in is filled in here, too: old objects may lack it.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Column, Entry, NAME, boolean, integer, printers, string};
+use crate::printing::{AGE, Column, NAME, boolean, integer, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeSpec, StorageClass, TokenRequest, VolumeAttachment,
     VolumeAttachmentSource, VolumeAttachmentSpec, VolumeAttachmentStatus, VolumeAttributesClass,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "storage.k8s.io";
-    StorageClass |class, now| {
+printers! {
+    STORAGE_CLASS: StorageClass |class, now| {
         NAME => default_name(class, DEFAULT_CLASS),
         string("Provisioner", "Who makes the volumes.") => text(class.to(StorageClass::PROVISIONER)),
         string("ReclaimPolicy", "What becomes of volumes when their claim is gone.")
@@ -22,12 +22,12 @@ pub static PRINTERS: &[Entry] = printers! { "storage.k8s.io";
             => flag(class.to(StorageClass::ALLOW_VOLUME_EXPANSION)),
         AGE => age(class, now),
     }
-    VolumeAttributesClass |class, now| {
+    VOLUME_ATTRIBUTES_CLASS: VolumeAttributesClass |class, now| {
         NAME => name(class),
         string("DriverName", "Driver that knows the attributes.") => text(class.to(VolumeAttributesClass::DRIVER_NAME)),
         AGE => age(class, now),
     }
-    VolumeAttachment |attachment, now| {
+    VOLUME_ATTACHMENT: VolumeAttachment |attachment, now| {
         NAME => name(attachment),
         Column { format: "name", ..string("Attacher", "Driver that attaches the volume.") }
             => text(attachment.to(VolumeAttachment::SPEC).to(VolumeAttachmentSpec::ATTACHER)),
@@ -40,12 +40,12 @@ pub static PRINTERS: &[Entry] = printers! { "storage.k8s.io";
             => flag(attachment.to(VolumeAttachment::STATUS).to(VolumeAttachmentStatus::ATTACHED)),
         AGE => age(attachment, now),
     }
-    CSINode |node, now| {
+    CSI_NODE: CSINode |node, now| {
         NAME => name(node),
         integer("Drivers", "How many drivers the node has.") => count(node.to(CSINode::SPEC).to(CSINodeSpec::DRIVERS)),
         AGE => age(node, now),
     }
-    CSIDriver |driver, now| {
+    CSI_DRIVER: CSIDriver |driver, now| {
         NAME => name(driver),
         boolean("AttachRequired", "Whether volumes are attached before they are mounted.")
             => flag_or(driver.to(CSIDriver::SPEC).to(CSIDriverSpec::ATTACH_REQUIRED), true),
@@ -60,7 +60,7 @@ pub static PRINTERS: &[Entry] = printers! { "storage.k8s.io";
             => or(join(strings(driver.to(CSIDriver::SPEC).to(CSIDriverSpec::VOLUME_LIFECYCLE_MODES)), ","), NONE),
         AGE => age(driver, now),
     }
-};
+}
 
 const DEFAULT_CLASS: &[&str] =
     &["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];

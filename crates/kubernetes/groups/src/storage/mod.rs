@@ -4,25 +4,42 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
+mod old_versions;
 pub(crate) mod rules;
 
+use crate::core;
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
 use crate::views::next_generation;
 use pintle_resource::{
-    Context, GENERAL, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
+    Context, GENERAL, Group, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
 };
 use pintle_schema::{Str, Value, View, ViewMut};
 use pintle_types::storage::{v1, v1beta1};
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![
-        csi_drivers(),
-        csi_nodes(),
-        csi_storage_capacities(),
-        storage_classes(),
-        volume_attachments(),
-        volume_attributes_classes(),
-        volume_attributes_classes_v1beta1(),
-    ]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default()
+        .rules(&[&rules::GROUP])
+        .defaults(defaults::RULES)
+        .rules(core::rules::ALL)
+        .defaults(&core::defaults::ALL.concat());
+    Group {
+        name: Str::new_static("storage.k8s.io"),
+        priority: Some(16800),
+        built_in: true,
+        versions: vec![version("v1", 15), version("v1beta1", 9)],
+        resources: functions.complete(vec![
+            csi_drivers(),
+            csi_nodes(),
+            csi_storage_capacities(),
+            storage_classes(),
+            volume_attachments(),
+            volume_attributes_classes(),
+            volume_attributes_classes_v1beta1(),
+        ]),
+        internal: Vec::new(),
+    }
 }
 
 /// Generations of drivers start at 0, so they are not counted the usual way.
@@ -62,6 +79,9 @@ fn csi_drivers() -> Resource {
             "hL6j/rwBV5w=",
         )),
         strategy: &CSI_DRIVER,
+        printer: printer(&columns::CSI_DRIVER),
+        warn: Some(rules::driver::warn),
+        unserved: old_versions::CSI_DRIVERS.iter().collect(),
         ..Resource::cluster::<v1::CSIDriver>("storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver")
     }
 }
@@ -75,6 +95,8 @@ fn csi_nodes() -> Resource {
             "Pe62DkZtjuo=",
         )),
         strategy: &CSI_NODE,
+        printer: printer(&columns::CSI_NODE),
+        unserved: old_versions::CSI_NODES.iter().collect(),
         ..Resource::cluster::<v1::CSINode>("storage.k8s.io", "v1", "csinodes", "csinode", "CSINode")
     }
 }
@@ -88,6 +110,8 @@ fn csi_storage_capacities() -> Resource {
             "xeVl+2Ly1kE=",
         )),
         strategy: &CSI_STORAGE_CAPACITY,
+        warn: Some(rules::class::warn_of_capacity),
+        unserved: old_versions::CSI_STORAGE_CAPACITIES.iter().collect(),
         ..Resource::namespaced::<v1::CSIStorageCapacity>(
             "storage.k8s.io",
             "v1",
@@ -108,6 +132,9 @@ fn storage_classes() -> Resource {
             "K+m6uJwbjGY=",
         )),
         strategy: &STORAGE_CLASS,
+        printer: printer(&columns::STORAGE_CLASS),
+        warn: Some(rules::class::warn),
+        unserved: old_versions::STORAGE_CLASSES.iter().collect(),
         ..Resource::cluster::<v1::StorageClass>(
             "storage.k8s.io",
             "v1",
@@ -128,6 +155,8 @@ fn volume_attachments() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1::VolumeAttachment>("VolumeAttachment", &STATUS_ALONE)],
         strategy: &VOLUME_ATTACHMENT,
+        printer: printer(&columns::VOLUME_ATTACHMENT),
+        unserved: old_versions::VOLUME_ATTACHMENTS.iter().collect(),
         ..Resource::cluster::<v1::VolumeAttachment>(
             "storage.k8s.io",
             "v1",
@@ -143,6 +172,8 @@ fn volume_attributes_classes() -> Resource {
         short_names: texts(&["vac"]),
         storage: Some(volume_attributes_class_storage()),
         strategy: &VOLUME_ATTRIBUTES_CLASS,
+        printer: printer(&columns::VOLUME_ATTRIBUTES_CLASS),
+        unserved: old_versions::VOLUME_ATTRIBUTES_CLASSES.iter().collect(),
         ..Resource::cluster::<v1::VolumeAttributesClass>(
             "storage.k8s.io",
             "v1",
@@ -162,6 +193,8 @@ fn volume_attributes_classes_v1beta1() -> Resource {
         deprecation: Str::new_static(
             "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass",
         ),
+        printer: printer(&columns::VOLUME_ATTRIBUTES_CLASS),
+        unserved: old_versions::VOLUME_ATTRIBUTES_CLASSES.iter().collect(),
         ..Resource::cluster::<v1beta1::VolumeAttributesClass>(
             "storage.k8s.io",
             "v1beta1",

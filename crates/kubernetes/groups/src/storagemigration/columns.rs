@@ -3,20 +3,20 @@
 //! The newest true condition, which stands last, is the status.
 
 use crate::printing::cells::*;
-use crate::printing::{Column, Entry, NAME, printers, string};
+use crate::printing::{Column, NAME, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{Condition, GroupResource};
 use pintle_types::storagemigration::v1beta1::{
     StorageVersionMigration, StorageVersionMigrationSpec, StorageVersionMigrationStatus,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "storagemigration.k8s.io";
-    StorageVersionMigration |migration, now| {
+printers! {
+    STORAGE_VERSION_MIGRATION: StorageVersionMigration |migration, now| {
         Column { format: "", ..NAME } => name(migration),
         string("Resource", "Resource whose objects are written anew.") => resource(migration),
         string("Status", "How far the migration is.") => status(migration),
     }
-};
+}
 
 fn resource(migration: View<'_, StorageVersionMigration>) -> Value {
     let resource = migration.to(StorageVersionMigration::SPEC).to(StorageVersionMigrationSpec::RESOURCE);

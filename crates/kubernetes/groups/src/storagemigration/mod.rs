@@ -5,11 +5,23 @@
 pub(crate) mod columns;
 pub(crate) mod rules;
 
-use pintle_resource::{Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS};
+use crate::group::{TypeFunctions, version};
+use crate::printing::printer;
+use pintle_resource::{Group, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS};
+use pintle_schema::Str;
 use pintle_types::storagemigration::v1beta1;
 
-pub(crate) fn resources() -> Vec<Resource> {
-    vec![storage_version_migrations()]
+/// The group.
+pub fn group() -> Group {
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]);
+    Group {
+        name: Str::new_static("storagemigration.k8s.io"),
+        priority: Some(15800),
+        built_in: true,
+        versions: vec![version("v1beta1", 9)],
+        resources: functions.complete(vec![storage_version_migrations()]),
+        internal: Vec::new(),
+    }
 }
 
 static STORAGE_VERSION_MIGRATION: Strategy = Strategy { unconditional_update: false, ..WITH_STATUS };
@@ -28,6 +40,7 @@ fn storage_version_migrations() -> Resource {
             &STATUS_ALONE,
         )],
         strategy: &STORAGE_VERSION_MIGRATION,
+        printer: printer(&columns::STORAGE_VERSION_MIGRATION),
         ..Resource::cluster::<v1beta1::StorageVersionMigration>(
             "storagemigration.k8s.io",
             "v1beta1",

@@ -7,7 +7,6 @@
 mod stated;
 
 use super::{GATES, Row, lines, name, resources, rounds, rows, stored, validate};
-use pintle_groups::validator;
 use pintle_resource::{Resource, convert_now};
 use pintle_schema::{Value, canonicalize};
 use pintle_validation::{FieldError, ValidationResult, Validator};
@@ -74,7 +73,7 @@ fn rewritten(version: &Resource, object: &Value) -> Value {
 /// A stored object judged for a client of a version.
 fn judged(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<String> {
     let of = |gates: &dyn Fn(&str) -> bool| {
-        let verdict = validate(validator(), stored(version), version, (new, old), "", gates);
+        let verdict = validate(&version.rules, stored(version), version, (new, old), "", gates);
         assert_eq!(verdict.mismatches, [], "{}: {new:?}", name(version));
         verdict
     };

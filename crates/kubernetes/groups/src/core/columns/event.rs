@@ -3,13 +3,13 @@
 //! Times and counts come from the fields of old, from the series or from the event's own time, in that order of age.
 
 use crate::printing::cells::*;
-use crate::printing::{Column, Entry, NAME, printers, string, wide};
+use crate::printing::{Column, NAME, printers, string, wide};
 use pintle_resource::Now;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Event, EventSeries, EventSource, ObjectReference};
 
-pub static PRINTERS: &[Entry] = printers! { "";
-    Event |event, now| {
+printers! {
+    EVENT: Event |event, now| {
         string("Last Seen", "How long ago it last happened.") => last_seen(event, now).into(),
         string("Type", "Normal or Warning.") => text(event.to(Event::TYPE)),
         string("Reason", "What happened, in a word.") => text(event.to(Event::REASON)),
@@ -22,7 +22,7 @@ pub static PRINTERS: &[Entry] = printers! { "";
         wide("Count", "How often it happened.") => times(event),
         Column { priority: 1, ..NAME } => name(event),
     }
-};
+}
 
 fn first_seen(event: View<'_, Event>, now: &Now) -> String {
     match event.to(Event::FIRST_TIMESTAMP).seconds() {

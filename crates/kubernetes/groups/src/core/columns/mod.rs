@@ -9,7 +9,7 @@ pub(crate) mod pod;
 pub(crate) mod volume;
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, CONTAINERS, Entry, IMAGES, NAME, SELECTOR, integer, printers, string};
+use crate::printing::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer, printers, string};
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
     ComponentCondition, ComponentConditionType, ComponentStatus, ConditionStatus, ConfigMap, Namespace,
@@ -17,36 +17,36 @@ use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaStatus, Secret, ServiceAccount,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "";
-    ConfigMap |map, now| {
+printers! {
+    CONFIG_MAP: ConfigMap |map, now| {
         NAME => name(map),
         string("Data", "How many keys it holds.")
             => (len(map.to(ConfigMap::DATA)) + len(map.to(ConfigMap::BINARY_DATA))).into(),
         AGE => age(map, now),
     }
-    Secret |secret, now| {
+    SECRET: Secret |secret, now| {
         NAME => name(secret),
         string("Type", "What the secret is for.") => text(secret.to(Secret::TYPE)),
         string("Data", "How many keys it holds.") => count(secret.to(Secret::DATA)),
         AGE => age(secret, now),
     }
-    ServiceAccount |account, now| {
+    SERVICE_ACCOUNT: ServiceAccount |account, now| {
         NAME => name(account),
         AGE => age(account, now),
     }
-    Namespace |namespace, now| {
+    NAMESPACE: Namespace |namespace, now| {
         NAME => name(namespace),
         string("Status", "Whether it is in use or being deleted.")
             => text(namespace.to(Namespace::STATUS).to(NamespaceStatus::PHASE)),
         AGE => age(namespace, now),
     }
-    ComponentStatus |component, now| {
+    COMPONENT_STATUS: ComponentStatus |component, now| {
         NAME => name(component),
         string("Status", "Whether the component answers well.") => health(component),
         string("Message", "What the component said.") => text_of(healthy(component), ComponentCondition::MESSAGE),
         string("Error", "What went wrong when it was asked.") => text_of(healthy(component), ComponentCondition::ERROR),
     }
-    ReplicationController |controller, now| {
+    REPLICATION_CONTROLLER: ReplicationController |controller, now| {
         NAME => name(controller),
         integer("Desired", "How many pods there should be.")
             => number(controller.to(ReplicationController::SPEC).to(ReplicationControllerSpec::REPLICAS)),
@@ -59,14 +59,14 @@ pub static PRINTERS: &[Entry] = printers! { "";
         IMAGES => images(template(controller)),
         SELECTOR => labels(controller.to(ReplicationController::SPEC).to(ReplicationControllerSpec::SELECTOR)),
     }
-    ResourceQuota |quota, now| {
+    RESOURCE_QUOTA: ResourceQuota |quota, now| {
         NAME => name(quota),
         string("Request", "What is used of what may be, but for limits.")
             => used_of_hard(quota, |resource| !is_limit(resource)),
         string("Limit", "What is used of the limits that may be set.") => used_of_hard(quota, is_limit),
         AGE => age(quota, now),
     }
-};
+}
 
 fn template(controller: View<'_, ReplicationController>) -> View<'_, PodTemplateSpec> {
     controller.to(ReplicationController::SPEC).to(ReplicationControllerSpec::TEMPLATE).or_zero()

@@ -3,15 +3,15 @@
 //! Shared with Ingress: the addresses of a load balancer.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, SELECTOR, printers, string};
+use crate::printing::{AGE, NAME, SELECTOR, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     EndpointAddress, EndpointPort, EndpointSubset, Endpoints, LoadBalancerIngress, LoadBalancerStatus, Service,
     ServicePort, ServiceSpec, ServiceStatus, ServiceType,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "";
-    Service |service, now| {
+printers! {
+    SERVICE: Service |service, now| {
         NAME => name(service),
         string("Type", "How far the service can be reached.") => text(service.to(Service::SPEC).to(ServiceSpec::TYPE)),
         string("Cluster-IP", "Address inside the cluster.") => cluster_ip(service),
@@ -20,12 +20,12 @@ pub static PRINTERS: &[Entry] = printers! { "";
         AGE => age(service, now),
         SELECTOR => labels(service.to(Service::SPEC).to(ServiceSpec::SELECTOR)),
     }
-    Endpoints |endpoints, now| {
+    ENDPOINTS: Endpoints |endpoints, now| {
         NAME => name(endpoints),
         string("Endpoints", "Addresses and ports that are ready.") => addresses_and_ports(endpoints),
         AGE => age(endpoints, now),
     }
-};
+}
 
 fn cluster_ip(service: View<'_, Service>) -> Value {
     let ips = service.to(Service::SPEC).to(ServiceSpec::CLUSTER_IPS);

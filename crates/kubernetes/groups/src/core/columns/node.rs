@@ -3,7 +3,7 @@
 //! A node's roles are read from its labels alone.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string, wide};
+use crate::printing::{AGE, NAME, printers, string, wide};
 use pintle_schema::{FieldName, Map, Value, View};
 use pintle_types::core::v1::{
     ConditionStatus, Node, NodeAddress, NodeAddressType, NodeCondition, NodeConditionType, NodeSpec, NodeStatus,
@@ -11,8 +11,8 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 
-pub static PRINTERS: &[Entry] = printers! { "";
-    Node |node, now| {
+printers! {
+    NODE: Node |node, now| {
         NAME => name(node),
         string("Status", "Whether the node is ready, and open for pods.") => status(node),
         string("Roles", "What the node is for.") => roles(node),
@@ -25,7 +25,7 @@ pub static PRINTERS: &[Entry] = printers! { "";
         wide("Container-Runtime", "Container runtime and its version.")
             => text_or(info(node, NodeSystemInfo::CONTAINER_RUNTIME_VERSION), UNKNOWN),
     }
-};
+}
 
 /// The label whose value is a role.
 const ROLE: &str = "kubernetes.io/role";

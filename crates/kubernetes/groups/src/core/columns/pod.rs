@@ -4,7 +4,7 @@
 //! the others from last to first.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string, wide};
+use crate::printing::{AGE, NAME, printers, string, wide};
 use pintle_resource::Now;
 use pintle_schema::{ApiValue, Value, View};
 use pintle_types::core::v1::{
@@ -14,8 +14,8 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::{ObjectMeta, RowConditionType, TableRowCondition};
 
-pub static PRINTERS: &[Entry] = printers! { "";
-    Pod |pod, now| {
+printers! {
+    POD: Pod |pod, now| {
         NAME => name(pod),
         string("Ready", "Running and ready containers, of how many.") => ready(pod),
         string("Status", "Where the pod is in its life, or why it does not get on.") => Walk::of(pod).status.into(),
@@ -27,14 +27,14 @@ pub static PRINTERS: &[Entry] = printers! { "";
             => text_or(pod.to(Pod::STATUS).to(PodStatus::NOMINATED_NODE_NAME), NONE),
         wide("Readiness Gates", "Further conditions that hold, of how many.") => readiness_gates(pod),
     } [conditions row_conditions]
-    PodTemplate |template, now| {
+    POD_TEMPLATE: PodTemplate |template, now| {
         NAME => name(template),
         string("Containers", "Names of the containers.") => containers(template.to(PodTemplate::TEMPLATE)),
         string("Images", "Images of the containers.") => images(template.to(PodTemplate::TEMPLATE)),
         string("Pod Labels", "Labels that the pods get.")
             => labels(template.to(PodTemplate::TEMPLATE).to(PodTemplateSpec::METADATA).to(ObjectMeta::LABELS)),
     }
-};
+}
 
 fn ready(pod: View<'_, Pod>) -> Value {
     let spec = pod.to(Pod::SPEC);

@@ -3,15 +3,15 @@
 //! The annotation of old that names the storage class still stands before the field.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Entry, NAME, printers, string, wide};
+use crate::printing::{AGE, NAME, printers, string, wide};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     ObjectReference, PersistentVolume, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimSpec,
     PersistentVolumeClaimStatus, PersistentVolumeSpec, PersistentVolumeStatus, ResourceList,
 };
 
-pub static PRINTERS: &[Entry] = printers! { "";
-    PersistentVolume |volume, now| {
+printers! {
+    PERSISTENT_VOLUME: PersistentVolume |volume, now| {
         NAME => name(volume),
         string("Capacity", "How much the volume holds.")
             => storage(volume.to(PersistentVolume::SPEC).to(PersistentVolumeSpec::CAPACITY), "0"),
@@ -32,7 +32,7 @@ pub static PRINTERS: &[Entry] = printers! { "";
         wide("VolumeMode", "Whether it is a file system or a block device.")
             => text_or(volume.to(PersistentVolume::SPEC).to(PersistentVolumeSpec::VOLUME_MODE), UNSET),
     }
-    PersistentVolumeClaim |claim, now| {
+    PERSISTENT_VOLUME_CLAIM: PersistentVolumeClaim |claim, now| {
         NAME => name(claim),
         string("Status", "Whether the claim is bound.")
             => phase(claim, claim.to(PersistentVolumeClaim::STATUS).to(PersistentVolumeClaimStatus::PHASE)),
@@ -49,7 +49,7 @@ pub static PRINTERS: &[Entry] = printers! { "";
         wide("VolumeMode", "Whether it is a file system or a block device.")
             => text_or(claim.to(PersistentVolumeClaim::SPEC).to(PersistentVolumeClaimSpec::VOLUME_MODE), UNSET),
     }
-};
+}
 
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 

@@ -3,9 +3,9 @@
 //! Labels and selectors copied from templates, a node's allocatable resources, limit ranges, a namespace's name label.
 
 mod image;
-pub(crate) mod persistent_volume;
-pub(crate) mod pod;
-pub(crate) mod service;
+mod persistent_volume;
+mod pod;
+mod service;
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{fill_map, get_mut, is_zero, put, text};
@@ -15,7 +15,10 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 
-pub const RULES: &[Rule] = &[
+/// The defaults of all types of the group.
+pub const ALL: &[&[Rule]] = &[RULES, persistent_volume::RULES, pod::RULES, service::RULES];
+
+const RULES: &[Rule] = &[
     (ReplicationController::schema, replication_controller),
     (Namespace::schema, namespace_label),
     (NodeStatus::schema, allocatable),

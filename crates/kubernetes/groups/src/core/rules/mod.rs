@@ -20,11 +20,15 @@ pub mod replication_controller;
 pub mod resource_names;
 pub mod secret;
 pub mod service;
+pub mod template_warnings;
 pub mod volume;
 
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec};
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
+
+/// The rules of all types of the group.
+pub static ALL: &[&Group] = &[&GROUP, &pod::GROUP, &cluster::GROUP, &quota::GROUP, &secret::GROUP, &volume::GROUP];
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };

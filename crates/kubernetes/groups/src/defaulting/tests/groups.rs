@@ -10,7 +10,6 @@ use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use pintle_types::autoscaling::v2::HorizontalPodAutoscaler;
 use pintle_types::batch::v1::{CronJob, Job};
 use pintle_types::certificates::v1beta1::CertificateSigningRequest;
-use pintle_types::config_apiserver::v1::KMSConfiguration;
 use pintle_types::discovery::v1::EndpointSlice;
 use pintle_types::networking::v1::{IngressClass, NetworkPolicy};
 use pintle_types::rbac::v1::RoleBinding;
@@ -176,8 +175,6 @@ fn the_other_groups() {
     );
     let usages = at::<CertificateSigningRequest>(v!({}), &["spec", "usages"]);
     assert_eq!(usages, v!(["digital signature", "key encipherment"]));
-    assert_eq!(at::<KMSConfiguration>(v!({}), &["cachesize"]), Value::Int(1000));
-    assert_eq!(at::<KMSConfiguration>(v!({"apiVersion": "v2"}), &["cachesize"]), Value::Null);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod groups;
 mod pods;
 
-use super::apply;
+use crate::tests::resource_for;
 use pintle_schema::{ApiType, Form, Presence, Ref, Struct, Type, Value, canonicalize, value, value as v};
 use pintle_types::admissionregistration::v1beta1::ValidatingWebhookConfiguration as OldWebhooks;
 use pintle_types::apiextensions::v1::CustomResourceDefinition;
@@ -26,6 +26,10 @@ use pintle_types::{admissionregistration, apiregistration, flowcontrol, networki
 
 /// When objects are defaulted: 2001-09-09T01:46:40Z.
 const NOW: i64 = 1_000_000_000;
+
+fn apply(schema: &Struct, object: &mut Value, now: i64) {
+    resource_for(schema).defaults.apply(schema, object, now);
+}
 
 /// Defaults `input` and compares it with `wanted`, both in the form of the wire; again changes nothing.
 #[track_caller]

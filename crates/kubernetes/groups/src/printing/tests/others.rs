@@ -111,7 +111,6 @@ fn others() {
             value!({"metadata": (created()), "data": {"a": ""}, "binaryData": {"b": ""}}),
             value!(["n", 2, "60m"]),
         ),
-        ("", "Status", value!({"status": "Failure", "reason": "R", "message": "m"}), value!(["Failure", "R", "m"])),
         (
             "apps",
             "ControllerRevision",

@@ -2,8 +2,8 @@
 //!
 //! Rows of statuses and cells; nothing depends on the time of the run.
 
+use super::printer;
 use super::{HOUR_AGO, MINUTE_AGO, check, check_row, v};
-use crate::printing::printer;
 use pintle_schema::{Value, value};
 
 #[test]
@@ -174,7 +174,7 @@ fn status_of_containers() {
 #[test]
 fn rows_of_finished_pods_say_so() {
     let conditions = |phase: &str| {
-        let remarks = printer("", "Pod").conditions.map(|conditions| conditions(&value!({"status": {"phase": phase}})));
+        let remarks = printer("", "Pod").conditions(&value!({"status": {"phase": phase}}));
         Value::List(remarks.unwrap_or_default())
     };
     assert_eq!(conditions("Running"), value!([]));

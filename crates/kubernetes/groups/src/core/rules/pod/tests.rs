@@ -1,7 +1,7 @@
 //! Rules of pods in their place: what makes a pod wrong, and what may change in one.
 
 use crate::rules::tests::validate_as;
-use crate::rules::validator;
+use crate::tests::resource_for;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::Pod;
 use pintle_validation::{Operation, Request};
@@ -202,7 +202,7 @@ fn a_resize_changes_cpu_and_memory_alone() {
 
 #[test]
 fn every_plan_of_a_pod_is_sound() {
-    assert!(validator().plan(Pod::schema()).problems.is_empty());
+    assert!(resource_for(Pod::schema()).rules.plan(Pod::schema()).problems.is_empty());
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn what_does_nothing_is_warned_of() {
     let told = |old: Option<&Value>| {
         let mut warnings = Vec::new();
         let written = crate::rules::warnings::Written { object: &object, old, subresource: "" };
-        crate::rules::warnings::of(Pod::schema()).expect("pods have warnings")(&written, &mut warnings);
+        resource_for(Pod::schema()).warn.expect("pods have warnings")(&written, &mut warnings);
         warnings
     };
     assert_eq!(

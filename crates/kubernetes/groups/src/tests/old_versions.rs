@@ -1,11 +1,20 @@
 //! The table of versions that are not served: that it is whole, that what needs no conversion has none, and what conversions do.
 
-use super::*;
-use crate::groups::all;
-use pintle_schema::{Struct, Type, value};
+use crate::all;
+use pintle_resource::{Resource, Unserved};
+use pintle_schema::{Struct, Type, Value, value};
+use std::sync::Arc;
 
-fn stored(prefix: &str) -> Option<pintle_resource::Storage> {
-    all().find_map(|resource| resource.storage.clone().filter(|storage| storage.prefix == prefix))
+/// The versions of each resource, once.
+fn versions() -> impl Iterator<Item = (&'static Arc<Resource>, &'static Unserved)> {
+    let hubs = all().filter(|resource| {
+        resource.storage.as_ref().is_some_and(|storage| storage.api_version == resource.api_version())
+    });
+    hubs.flat_map(|resource| resource.unserved.iter().map(move |version| (resource, *version)))
+}
+
+fn prefix(resource: &Resource) -> &str {
+    resource.storage.as_ref().map_or("", |storage| &storage.prefix)
 }
 
 /// The fields of an old type that the storage version does not have in the same way.
@@ -36,27 +45,26 @@ fn differ(old: &Type, new: &Type, path: &str, depth: u32, found: &mut Vec<String
 #[test]
 fn what_is_not_converted_has_the_fields_of_the_storage_version() {
     let mut found = Vec::new();
-    for version in UNSERVED {
-        let storage = stored(version.prefix).unwrap_or_else(|| panic!("nothing is stored in {}", version.prefix));
+    for (resource, version) in versions() {
         let mut differences_of = Vec::new();
-        differences((version.schema)(), &storage.schema, "", 0, &mut differences_of);
+        differences((version.schema)(), resource.stored_schema(), "", 0, &mut differences_of);
         if version.to_storage.is_none() && !differences_of.is_empty() {
-            found.push(format!("{} {}: {differences_of:?}", version.prefix, version.api_version));
+            found.push(format!("{} {}: {differences_of:?}", resource.plural, version.api_version));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]
-fn no_version_is_served_or_told_twice() {
-    for (at, version) in UNSERVED.iter().enumerate() {
-        let name = format!("{} {}", version.prefix, version.api_version);
-        let is_same = |other: &&Unserved| (other.prefix, other.api_version) == (version.prefix, version.api_version);
-        assert!(!UNSERVED[at + 1..].iter().any(|other| is_same(&other)), "{name}");
-        let served = all().filter(|it| it.storage.as_ref().is_some_and(|storage| storage.prefix == version.prefix));
-        assert!(!served.into_iter().any(|it| it.api_version() == version.api_version), "{name}");
-        let hub = all().find(|it| it.storage.as_ref().is_some_and(|storage| storage.prefix == version.prefix));
-        assert!(hub.is_some_and(|hub| hub.unserved(version.api_version).is_some()), "{name}");
+fn no_version_is_served_or_named_twice() {
+    for (resource, version) in versions() {
+        let name = format!("{} {}", resource.plural, version.api_version);
+        let same = resource.unserved.iter().filter(|other| other.api_version == version.api_version);
+        assert_eq!(same.count(), 1, "{name}");
+        for other in all().filter(|other| prefix(other) == prefix(resource)) {
+            assert_ne!(other.api_version(), version.api_version, "{name}");
+            assert!(other.unserved(version.api_version).is_some(), "{name} is unknown in {}", other.api_version());
+        }
     }
 }
 
@@ -165,15 +173,16 @@ fn shapes_that_differ_are_converted() {
             ]}),
         ),
     ];
-    for (prefix, api_version, mut object, mut expected) in rows {
-        let name = format!("{prefix} {api_version}");
-        let version = of(prefix).into_iter().find(|version| version.api_version == api_version);
-        let version = version.unwrap_or_else(|| panic!("{name}"));
-        let storage = stored(prefix).unwrap_or_else(|| panic!("{name}"));
+    for (stored_in, api_version, mut object, mut expected) in rows {
+        let name = format!("{stored_in} {api_version}");
+        let is_row = |(resource, version): &(&'static Arc<Resource>, &'static Unserved)| {
+            prefix(resource) == stored_in && version.api_version == api_version
+        };
+        let (resource, version) = versions().find(is_row).unwrap_or_else(|| panic!("{name}"));
         pintle_schema::canonicalize((version.schema)(), &mut object);
         version.to_storage.unwrap_or_else(|| panic!("{name}"))(&mut object);
         for object in [&mut object, &mut expected] {
-            pintle_schema::canonicalize(&storage.schema, object);
+            pintle_schema::canonicalize(resource.stored_schema(), object);
         }
         assert_eq!(object, expected, "{name}");
     }

@@ -1,12 +1,28 @@
-//! Invariants of the tables as a whole, and helpers for the tests of single kinds.
+//! Invariants of all resources, and helpers for the tests of single kinds.
 //!
 //! Nothing here knows a kind's rules.
 
-use crate::{all, find, group_order};
+use crate::{all, find, groups};
 use pintle_resource::{Action, Context, FieldValue, Path, Resource, Strategy, StrategyEnvironment, Verbs, convert_now};
-use pintle_schema::{Struct, Value, canonicalize};
+use pintle_schema::{Struct, Type, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+mod old_versions;
+
+/// The resource of a kind, in the version that is stored where there are several.
+pub(crate) fn resource_of(group: &str, kind: &str) -> &'static Arc<Resource> {
+    let of_kind = || all().filter(|resource| resource.group == group && resource.kind == kind);
+    let is_hub = |resource: &&Arc<Resource>| std::ptr::eq(&*resource.schema, resource.stored_schema());
+    of_kind().find(is_hub).or_else(|| of_kind().next()).unwrap_or_else(|| panic!("no {kind} in {group:?}"))
+}
+
+/// A resource that is stored as a type, or else one of the group of the type.
+pub(crate) fn resource_for(schema: &Struct) -> &'static Arc<Resource> {
+    let of_type = |resource: &&Arc<Resource>| std::ptr::eq(resource.stored_schema(), schema);
+    let of_group = |resource: &&Arc<Resource>| resource.schema.group_version().0 == schema.group_version().0;
+    all().find(of_type).or_else(|| all().find(of_group)).unwrap_or_else(|| panic!("no group for {}", &*schema.name))
+}
 
 /// 2001-09-09T01:46:40Z.
 pub(crate) const NOW: i64 = 1_000_000_000;
@@ -158,7 +174,7 @@ fn rows_are_whole() {
             assert_eq!(schema, Some(subresource.kind.as_str()), "{name}");
         }
     }
-    assert_eq!(group_order().count(), 23);
+    assert_eq!(groups().len(), 23);
 }
 
 #[test]
@@ -227,4 +243,47 @@ fn kinds_are_looked_up_among_public_resources() {
         assert_eq!(found("Endpoints").as_deref(), Some("endpoints"));
         assert_eq!(found("RangeAllocation"), None);
     }
+}
+
+/// All types that an object of a type consists of.
+fn types_in(schema: &'static Struct, found: &mut BTreeMap<usize, &'static Struct>) {
+    if found.insert(std::ptr::from_ref(schema).addr(), schema).is_some() {
+        return;
+    }
+    for field in schema.fields.iter() {
+        let mut ty = &field.ty;
+        loop {
+            ty = match ty {
+                Type::List(list) => &list.elem,
+                Type::Map(map) => &map.elem,
+                _ => break,
+            };
+        }
+        if let Some(inner) = ty.as_struct() {
+            types_in(inner, found);
+        }
+    }
+}
+
+/// A group whose resources lack a function of a type in their objects would neither validate nor default it.
+#[test]
+fn resources_have_all_functions_of_the_types_in_their_objects() {
+    let mut lacking = BTreeSet::new();
+    for resource in all() {
+        let name = format!("{}/{}", resource.api_version(), resource.plural);
+        let mut types = BTreeMap::new();
+        types_in(&resource.schema, &mut types);
+        types_in(resource.stored_schema(), &mut types);
+        for schema in types.into_values() {
+            let rules = all().map(|other| other.rules.handwritten(schema)).max();
+            if Some(resource.rules.handwritten(schema)) != rules {
+                lacking.insert(format!("{name} lacks rules of {}", &*schema.name));
+            }
+            let defaults = all().map(|other| other.defaults.count(schema)).max();
+            if Some(resource.defaults.count(schema)) != defaults {
+                lacking.insert(format!("{name} lacks defaults of {}", &*schema.name));
+            }
+        }
+    }
+    assert_eq!(lacking, BTreeSet::new());
 }

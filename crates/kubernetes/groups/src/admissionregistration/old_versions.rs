@@ -1,0 +1,31 @@
+//! Versions of this group that are registered and not served: objects may have been stored in them by an older
+//! kube-apiserver. Each leads to the storage version, fields that nothing reads any more excepted.
+
+use pintle_resource::Unserved;
+use pintle_types as types;
+
+pub(crate) static MUTATING_WEBHOOK_CONFIGURATIONS: &[Unserved] = &[Unserved::same::<
+    types::admissionregistration::v1beta1::MutatingWebhookConfiguration,
+>("admissionregistration.k8s.io/v1beta1")];
+
+pub(crate) static VALIDATING_ADMISSION_POLICIES: &[Unserved] = &[
+    Unserved::same::<types::admissionregistration::v1alpha1::ValidatingAdmissionPolicy>(
+        "admissionregistration.k8s.io/v1alpha1",
+    ),
+    Unserved::same::<types::admissionregistration::v1beta1::ValidatingAdmissionPolicy>(
+        "admissionregistration.k8s.io/v1beta1",
+    ),
+];
+
+pub(crate) static VALIDATING_ADMISSION_POLICY_BINDINGS: &[Unserved] = &[
+    Unserved::same::<types::admissionregistration::v1alpha1::ValidatingAdmissionPolicyBinding>(
+        "admissionregistration.k8s.io/v1alpha1",
+    ),
+    Unserved::same::<types::admissionregistration::v1beta1::ValidatingAdmissionPolicyBinding>(
+        "admissionregistration.k8s.io/v1beta1",
+    ),
+];
+
+pub(crate) static VALIDATING_WEBHOOK_CONFIGURATIONS: &[Unserved] = &[Unserved::same::<
+    types::admissionregistration::v1beta1::ValidatingWebhookConfiguration,
+>("admissionregistration.k8s.io/v1beta1")];

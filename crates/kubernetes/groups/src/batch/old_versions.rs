@@ -1,0 +1,7 @@
+//! Versions of this group that are registered and not served: objects may have been stored in them by an older
+//! kube-apiserver. Each leads to the storage version, fields that nothing reads any more excepted.
+
+use pintle_resource::Unserved;
+use pintle_types as types;
+
+pub(crate) static CRON_JOBS: &[Unserved] = &[Unserved::same::<types::batch::v1beta1::CronJob>("batch/v1beta1")];

@@ -1,0 +1,26 @@
+//! Versions of this group that are registered and not served: objects may have been stored in them by an older
+//! kube-apiserver. Each leads to the storage version, fields that nothing reads any more excepted.
+
+use pintle_resource::Unserved;
+use pintle_types as types;
+
+pub(crate) static FLOW_SCHEMAS: &[Unserved] = &[
+    Unserved::same::<types::flowcontrol::v1beta1::FlowSchema>("flowcontrol.apiserver.k8s.io/v1beta1"),
+    Unserved::same::<types::flowcontrol::v1beta2::FlowSchema>("flowcontrol.apiserver.k8s.io/v1beta2"),
+    Unserved::same::<types::flowcontrol::v1beta3::FlowSchema>("flowcontrol.apiserver.k8s.io/v1beta3"),
+];
+
+pub(crate) static PRIORITY_LEVEL_CONFIGURATIONS: &[Unserved] = &[
+    Unserved::converted::<types::flowcontrol::v1beta1::PriorityLevelConfiguration>(
+        "flowcontrol.apiserver.k8s.io/v1beta1",
+        super::priority_level_from_v1beta1,
+    ),
+    Unserved::converted::<types::flowcontrol::v1beta2::PriorityLevelConfiguration>(
+        "flowcontrol.apiserver.k8s.io/v1beta2",
+        super::priority_level_from_v1beta1,
+    ),
+    Unserved::converted::<types::flowcontrol::v1beta3::PriorityLevelConfiguration>(
+        "flowcontrol.apiserver.k8s.io/v1beta3",
+        super::priority_level_from_v1beta3,
+    ),
+];

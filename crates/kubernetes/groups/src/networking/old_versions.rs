@@ -1,0 +1,19 @@
+//! Versions of this group that are registered and not served: objects may have been stored in them by an older
+//! kube-apiserver. Each leads to the storage version, fields that nothing reads any more excepted.
+
+use pintle_resource::Unserved;
+use pintle_types as types;
+
+pub(crate) static INGRESSES: &[Unserved] = &[
+    Unserved::converted::<types::extensions::v1beta1::Ingress>("extensions/v1beta1", super::ingress_from_v1beta1),
+    Unserved::converted::<types::networking::v1beta1::Ingress>(
+        "networking.k8s.io/v1beta1",
+        super::ingress_from_v1beta1,
+    ),
+];
+
+pub(crate) static INGRESS_CLASSES: &[Unserved] =
+    &[Unserved::same::<types::networking::v1beta1::IngressClass>("networking.k8s.io/v1beta1")];
+
+pub(crate) static NETWORK_POLICIES: &[Unserved] =
+    &[Unserved::same::<types::extensions::v1beta1::NetworkPolicy>("extensions/v1beta1")];
