@@ -13,9 +13,9 @@ pub(crate) mod tests;
 #[cfg(test)]
 mod warning_tests;
 
-use pintle_schema::{ApiValue, FieldName, Map, Value, View, names};
+use pintle_schema::{ApiType, ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
-use pintle_validation::{At, FieldPath, ValidationContext, formats};
+use pintle_validation::{At, FieldPath, ValidationContext, check, formats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -34,6 +34,23 @@ pub fn selects(selector: View<'_, BTreeMap<String, String>>, metadata: View<'_, 
 pub fn labels(labels: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let path = labels.path.to_string();
     pintle_validation::metadata::validate_labels(Some(labels.new.value()), &path, &mut cx.errors);
+}
+
+/// Reports the fields of a struct that are set and must not be.
+pub fn forbid<T: ApiType>(
+    owner: View<'_, T>,
+    path: &FieldPath<'_>,
+    fields: &[&str],
+    detail: &str,
+    cx: &mut ValidationContext<'_>,
+) {
+    for name in fields {
+        let field = T::schema().fields.iter().find(|field| &*field.name == *name);
+        let value = owner.value().get(name).unwrap_or(&Value::Null);
+        if field.is_some_and(|field| check::is_set(value, check::is_pointer(field))) {
+            cx.errors.forbidden(path.child(name), detail);
+        }
+    }
 }
 
 /// A field that updates must leave as it is, told with the new value.

@@ -146,36 +146,7 @@ pub struct Pod {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Desired containers and placement.
-    #[k8s(
-        proto = 2,
-        optional,
-        last(
-            subfields("containers", "initContainers")(each_val(subfield(image)(format = "trimmed"))),
-            subfield(volumes)(
-                when(service_account_name = "")(
-                    each_val(
-                        subfield(projected)(
-                            subfield(sources)(
-                                each_val(
-                                    subfield(service_account_token)(
-                                        forbidden = "must not be specified when serviceAccountName is not set"
-                                    )
-                                )
-                            )
-                        )
-                    )
-                )
-            ),
-            on_create(
-                subfield(ephemeral_containers)(forbidden = "cannot be set on create"),
-                subfield(node_name)(
-                    when_set(scheduling_gates)(
-                        forbidden = "cannot be set until all schedulingGates have been cleared"
-                    )
-                )
-            )
-        )
-    )]
+    #[k8s(proto = 2, optional)]
     pub spec: PodSpec,
     /// Last observed state; may lag behind.
     #[k8s(proto = 3, optional)]

@@ -88,160 +88,6 @@ string_type! {
         "schedulingGroup"
     )
 )]
-#[k8s(
-    last(
-        subfield(dns_config)(
-            when(dns_policy = "None")(
-                required = "must provide `dnsConfig` when `dnsPolicy` is None",
-                subfield(nameservers)(required = "must provide at least one DNS nameserver when `dnsPolicy` is None")
-            )
-        ),
-        subfield(hostname_override)(
-            when(setHostnameAsFQDN = "true")(forbidden = "may not be specified when setHostnameAsFQDN is true")
-        ),
-        subfield(hostname_override)(
-            when(host_network = "true")(forbidden = "may not be specified when hostNetwork is true")
-        ),
-        subfield(hostname_override)(max_bytes = 64, format = "dns1123-subdomain"),
-        unless(host_users = "false")(
-            subfields("initContainers", "containers", "ephemeralContainers")(
-                each_val(
-                    subfield(security_context)(
-                        subfield(proc_mount)(
-                            worded(invalid = "`hostUsers` must be false to use `Unmasked`")(neq = "Unmasked")
-                        )
-                    )
-                )
-            )
-        ),
-        when(host_users = "false")(
-            subfield(host_network)(
-                if_disabled(UserNamespacesHostNetworkSupport)(forbidden = "when `hostUsers` is false")
-            ),
-            subfields("initContainers", "containers", "ephemeralContainers")(
-                each_val(subfield(volume_devices)(forbidden = "when `hostUsers` is false"))
-            ),
-            subfield(hostPID)(error_path("../HostPID")(forbidden = "when `hostUsers` is false")),
-            subfield(hostIPC)(error_path("../HostIPC")(forbidden = "when `hostUsers` is false"))
-        ),
-        when(hostPID = "true")(
-            subfield(share_process_namespace)(
-                error_path("../securityContext/shareProcessNamespace")(
-                    worded(invalid = "ShareProcessNamespace and HostPID cannot both be enabled")(neq = true)
-                )
-            )
-        ),
-        when(restart_policy = "Never")(
-            subfields("initContainers", "containers", "ephemeralContainers")(
-                each_val(
-                    subfield(resize_policy)(
-                        each_val(
-                            subfield(restart_policy)(
-                                error_path("../..")(
-                                    worded(invalid = "must be 'NotRequired' when pod `restartPolicy` is 'Never'")(
-                                        enum("NotRequired")
-                                    )
-                                )
-                            )
-                        )
-                    )
-                )
-            )
-        ),
-        if_enabled(ContainerStopSignals)(
-            subfield(containers)(
-                when_unset(os)(
-                    each_val(
-                        subfield(lifecycle)(
-                            subfield(stop_signal)(
-                                forbidden = "may not be set for containers with empty `spec.os.name`"
-                            )
-                        )
-                    )
-                ),
-                when(os = "linux")(each_val(subfield(lifecycle)(subfield(stop_signal)(enum)))),
-                when(os = "windows")(
-                    each_val(subfield(lifecycle)(subfield(stop_signal)(enum("SIGKILL", "SIGTERM"))))
-                )
-            ),
-            subfield(init_containers)(
-                when_unset(os)(
-                    each_val(
-                        subfield(lifecycle)(
-                            when(restart_policy = "Always")(
-                                subfield(stop_signal)(
-                                    forbidden = "may not be set for containers with empty `spec.os.name`"
-                                )
-                            )
-                        )
-                    )
-                ),
-                when(os = "linux")(
-                    each_val(subfield(lifecycle)(when(restart_policy = "Always")(subfield(stop_signal)(enum))))
-                ),
-                when(os = "windows")(
-                    each_val(
-                        subfield(lifecycle)(
-                            when(restart_policy = "Always")(subfield(stop_signal)(enum("SIGKILL", "SIGTERM")))
-                        )
-                    )
-                )
-            )
-        ),
-        subfield(os)(subfield(name)(unless(name = "")(error_path("..")(enum("linux", "windows"))))),
-        when(os = "linux")(
-            subfield(security_context)(
-                subfield(windows_options)(forbidden = "windows options cannot be set for a linux pod")
-            ),
-            subfields("initContainers", "containers", "ephemeralContainers")(
-                each_val(
-                    subfield(security_context)(
-                        subfield(windows_options)(forbidden = "windows options cannot be set for a linux pod")
-                    )
-                )
-            )
-        ),
-        when(os = "windows")(
-            subfield(security_context)(
-                subfields("appArmorProfile", "seLinuxOptions")(forbidden = "cannot be set for a windows pod")
-            ),
-            subfields("hostUsers", "hostPID", "hostIPC")(forbidden = "cannot be set for a windows pod"),
-            subfield(security_context)(
-                subfields("seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls")(
-                    forbidden = "cannot be set for a windows pod"
-                )
-            ),
-            subfield(share_process_namespace)(forbidden = "cannot be set for a windows pod"),
-            subfield(security_context)(
-                subfields(
-                    "runAsUser",
-                    "runAsGroup",
-                    "supplementalGroups",
-                    "supplementalGroupsPolicy",
-                    "seLinuxChangePolicy"
-                )(forbidden = "cannot be set for a windows pod")
-            ),
-            subfields("initContainers", "containers", "ephemeralContainers")(
-                each_val(
-                    subfield(security_context)(
-                        subfields(
-                            "appArmorProfile",
-                            "seLinuxOptions",
-                            "seccompProfile",
-                            "capabilities",
-                            "readOnlyRootFilesystem",
-                            "privileged",
-                            "allowPrivilegeEscalation",
-                            "procMount",
-                            "runAsUser",
-                            "runAsGroup"
-                        )(forbidden = "cannot be set for a windows pod")
-                    )
-                )
-            )
-        )
-    )
-)]
 pub struct PodSpec {
     /// Volumes that containers of the pod may mount.
     #[k8s(
@@ -262,32 +108,7 @@ pub struct PodSpec {
         list_map_keys("name"),
         patch_strategy = "merge",
         patch_merge_key = "name",
-        last(
-            distinct(name),
-            each_val(
-                subfields("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")(
-                    unless(restart_policy = "Always")(
-                        forbidden = "may not be set for init containers without restartPolicy=Always"
-                    )
-                ),
-                subfield(lifecycle)(
-                    when(restart_policy = "Always")(
-                        subfields("postStart", "preStop")(
-                            worded(required = "must specify a handler type")(
-                                at_least_one("exec", "httpGet", "tcpSocket", "sleep")
-                            )
-                        )
-                    )
-                ),
-                subfields("livenessProbe", "readinessProbe", "startupProbe")(
-                    when(restart_policy = "Always")(
-                        worded(required = "must specify a handler type")(
-                            at_least_one("exec", "httpGet", "tcpSocket", "grpc")
-                        )
-                    )
-                )
-            )
-        )
+        last(distinct(name))
     )]
     pub init_containers: Vec<Container>,
     /// Regular containers of the pod; there must be at least one, and the list is fixed after
@@ -300,23 +121,7 @@ pub struct PodSpec {
         list_map_keys("name"),
         patch_strategy = "merge",
         patch_merge_key = "name",
-        last(
-            distinct(name),
-            each_val(
-                subfield(lifecycle)(
-                    subfields("postStart", "preStop")(
-                        worded(required = "must specify a handler type")(
-                            at_least_one("exec", "httpGet", "tcpSocket", "sleep")
-                        )
-                    )
-                ),
-                subfields("livenessProbe", "readinessProbe", "startupProbe")(
-                    worded(required = "must specify a handler type")(
-                        at_least_one("exec", "httpGet", "tcpSocket", "grpc")
-                    )
-                )
-            )
-        )
+        last(distinct(name))
     )]
     pub containers: Vec<Container>,
     /// Temporary containers for debugging a running pod; they are added only through the

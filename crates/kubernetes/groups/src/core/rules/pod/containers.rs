@@ -1,7 +1,7 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
 use super::{env, handlers, text};
-use crate::rules::{Texts, item_at, items, text_in};
+use crate::rules::{Texts, forbid, item_at, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -43,8 +43,11 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
     text(container.field(Container::RESTART_POLICY)) == "Always"
 }
 
-/// Host ports of regular containers stand once.
+/// Hooks and probes say what to do, and host ports stand once.
 pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
+    for (index, container) in containers.new.iter().enumerate() {
+        handlers::are_there(container, &containers.path.index(index), cx);
+    }
     let mut seen = HashSet::new();
     for (index, container) in containers.new.iter().enumerate() {
         host_ports(container, &containers.path.index(index), &mut seen, cx);
@@ -85,6 +88,16 @@ fn host_ports(
 
 /// What init containers may have depends on whether they are sidecars.
 pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
+    for (index, container) in containers.new.iter().enumerate() {
+        let path = containers.path.index(index);
+        if is_sidecar(container) {
+            handlers::are_there(container, &path, cx);
+        } else {
+            let detail = "may not be set for init containers without restartPolicy=Always";
+            let fields = [Container::LIFECYCLE.name()].into_iter().chain(handlers::PROBES).collect::<Vec<_>>();
+            forbid(container, &path, &fields, detail, cx);
+        }
+    }
     let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);

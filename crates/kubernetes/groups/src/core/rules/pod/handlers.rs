@@ -1,8 +1,43 @@
 //! Rules of what hooks do, where they depend on the pod.
 
 use pintle_schema::{Value, View};
-use pintle_types::core::v1::{LifecycleHandler, SleepAction};
+use pintle_types::core::v1::{Container, Lifecycle, LifecycleHandler, ProbeHandler, SleepAction};
 use pintle_validation::{FieldPath, ValidationContext};
+
+/// The probes of a container.
+pub const PROBES: [&str; 3] =
+    [Container::LIVENESS_PROBE.name(), Container::READINESS_PROBE.name(), Container::STARTUP_PROBE.name()];
+
+/// Every hook and probe of a container says what to do.
+pub fn are_there(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    let of_hook = [
+        LifecycleHandler::EXEC.name(),
+        LifecycleHandler::HTTP_GET.name(),
+        LifecycleHandler::TCP_SOCKET.name(),
+        LifecycleHandler::SLEEP.name(),
+    ];
+    let of_probe = [
+        ProbeHandler::EXEC.name(),
+        ProbeHandler::HTTP_GET.name(),
+        ProbeHandler::TCP_SOCKET.name(),
+        ProbeHandler::GRPC.name(),
+    ];
+    let lifecycle = container.field(Container::LIFECYCLE).value();
+    let hooks = path.to(Container::LIFECYCLE);
+    for hook in [Lifecycle::POST_START.name(), Lifecycle::PRE_STOP.name()] {
+        is_there(lifecycle.get(hook), &of_hook, &hooks.child(hook), cx);
+    }
+    for probe in PROBES {
+        is_there(container.value().get(probe), &of_probe, &path.child(probe), cx);
+    }
+}
+
+fn is_there(handler: Option<&Value>, fields: &[&str], path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    let Some(handler) = handler.filter(|handler| !handler.is_null()) else { return };
+    if fields.iter().all(|field| handler.get(field).is_none_or(Value::is_null)) {
+        cx.errors.required(path, "must specify a handler type");
+    }
+}
 
 /// What a hook sleeps fits into the time that the pod has to end.
 pub fn hook(

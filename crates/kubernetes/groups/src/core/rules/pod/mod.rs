@@ -14,6 +14,7 @@ mod scheduling;
 mod security;
 mod spec;
 mod status;
+mod system;
 mod update;
 pub mod warnings;
 
@@ -70,11 +71,19 @@ static KINDS: &[KindRules] = &[KindRules {
 }];
 
 static RULES: &[CustomRule] = &[
+    at_field!(Pod::SPEC, spec::of_pod, AFTER),
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
+    at_type!(PodSpec, system::dns_policy, AFTER),
+    at_type!(PodSpec, system::hostname_override, AFTER),
+    at_type!(PodSpec, system::user_namespace, AFTER),
+    at_type!(PodSpec, system::process_namespace, AFTER),
+    at_type!(PodSpec, system::resize_policies, AFTER),
+    at_type!(PodSpec, system::stop_signals, AFTER),
+    at_type!(PodSpec, system::operating_system, AFTER),
     at_type!(PodSpec, mounts::fit_volumes, AFTER),
     at_type!(PodSpec, containers::fit_pod, AFTER),
     at_type!(PodSpec, resources::fit_pod, AFTER),

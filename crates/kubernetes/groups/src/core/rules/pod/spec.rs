@@ -1,10 +1,57 @@
 //! Rules of a pod as a whole: its spec's own fields, claims, names, DNS.
 
+use crate::rules::has_format;
 use pintle_schema::{Value, View, names};
-use pintle_types::core::v1::{Container, ContainerPort, Pod, PodDNSConfig, PodSpec};
-use pintle_validation::{At, ValidationContext};
+use pintle_types::core::v1::{
+    Container, ContainerPort, Pod, PodDNSConfig, PodSpec, ProjectedVolumeSource, VolumeProjection, VolumeSource,
+};
+use pintle_validation::{At, Operation, ValidationContext};
 
 const MAX_SEARCH_CHARACTERS: usize = 2048;
+
+/// What a pod's spec may not have, though a template's may.
+pub fn of_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    for (field, list) in [
+        (PodSpec::CONTAINERS.name(), spec.new.field(PodSpec::CONTAINERS)),
+        (PodSpec::INIT_CONTAINERS.name(), spec.new.field(PodSpec::INIT_CONTAINERS)),
+    ] {
+        let path = spec.path.child(field);
+        for (index, container) in list.iter().enumerate() {
+            let image = container.field(Container::IMAGE).value();
+            has_format("trimmed", image, &path.index(index).to(Container::IMAGE), cx);
+        }
+    }
+    if spec.new.field(PodSpec::SERVICE_ACCOUNT_NAME).value().is_zero() {
+        service_account_tokens(spec, cx);
+    }
+    if cx.request.operation == Operation::Create {
+        if !spec.new.field(PodSpec::EPHEMERAL_CONTAINERS).value().is_zero() {
+            cx.errors.forbidden(spec.path.to(PodSpec::EPHEMERAL_CONTAINERS), "cannot be set on create");
+        }
+        let gates = spec.new.field(PodSpec::SCHEDULING_GATES).value();
+        if !spec.new.field(PodSpec::NODE_NAME).value().is_zero() && !gates.is_zero() {
+            let detail = "cannot be set until all schedulingGates have been cleared";
+            cx.errors.forbidden(spec.path.to(PodSpec::NODE_NAME), detail);
+        }
+    }
+}
+
+/// Without a service account there is no token to mount.
+fn service_account_tokens(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let path = spec.path.to(PodSpec::VOLUMES);
+    for (index, volume) in spec.new.field(PodSpec::VOLUMES).iter().enumerate() {
+        let projected = View::<VolumeSource>::new(volume.value()).field(VolumeSource::PROJECTED);
+        let path = path.index(index);
+        let path = path.to(VolumeSource::PROJECTED);
+        let path = path.to(ProjectedVolumeSource::SOURCES);
+        for (index, source) in projected.or_zero().field(ProjectedVolumeSource::SOURCES).iter().enumerate() {
+            if source.field(VolumeProjection::SERVICE_ACCOUNT_TOKEN).is_set() {
+                let detail = "must not be specified when serviceAccountName is not set";
+                cx.errors.forbidden(path.index(index).to(VolumeProjection::SERVICE_ACCOUNT_TOKEN), detail);
+            }
+        }
+    }
+}
 
 /// The resolver's bounds.
 pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut ValidationContext<'_>) {

@@ -1,0 +1,214 @@
+//! Rules of what a pod shares with its node: namespaces, users, the host name, and the operating system.
+//!
+//! Each function is one part of the validation of a pod's spec; errors stand in the order of the functions.
+
+use super::{containers, is_true, text};
+use crate::rules::forbid;
+use pintle_schema::{ApiValue, Type, View, names};
+use pintle_types::core::v1::{
+    Container, ContainerResizePolicy, Lifecycle, PodDNSConfig, PodOS, PodSpec, SecurityContext, Signal,
+};
+use pintle_validation::{At, FieldPath, ValidationContext};
+
+/// Without a policy of the cluster, the pod has to name its servers.
+pub fn dns_policy(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if text(spec.new.field(PodSpec::DNS_POLICY)) != "None" {
+        return;
+    }
+    let path = spec.path.to(PodSpec::DNS_CONFIG);
+    match spec.new.field(PodSpec::DNS_CONFIG).some() {
+        None => cx.errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None"),
+        Some(config) if config.field(PodDNSConfig::NAMESERVERS).value().is_zero() => {
+            let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            cx.errors.required(path.to(PodDNSConfig::NAMESERVERS), detail);
+        }
+        Some(_) => {}
+    }
+}
+
+const MAX_HOST_NAME: usize = 64;
+
+/// A host name of its own excludes what gives the pod another.
+pub fn hostname_override(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let Some(name) = spec.new.field(PodSpec::HOSTNAME_OVERRIDE).some() else { return };
+    let (name, path) = (name.as_str(), spec.path.to(PodSpec::HOSTNAME_OVERRIDE));
+    if is_true(spec.new.field(PodSpec::SET_HOSTNAME_AS_FQDN)) {
+        cx.errors.forbidden(path, "may not be specified when setHostnameAsFQDN is true");
+    }
+    if spec.new.field(PodSpec::HOST_NETWORK).get() {
+        cx.errors.forbidden(path, "may not be specified when hostNetwork is true");
+    }
+    if name.len() > MAX_HOST_NAME {
+        cx.errors.too_long(path, MAX_HOST_NAME);
+    }
+    cx.errors.invalid_each(path, &name.into(), names::dns1123_subdomain(name));
+}
+
+/// A user namespace of its own excludes the node's other namespaces, and unmasked paths need one.
+pub fn user_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if spec.new.field(PodSpec::HOST_USERS).get() != Some(false) {
+        containers::each(spec, |container, path| {
+            let context = container.field(Container::SECURITY_CONTEXT).or_zero();
+            let mount = text(context.field(SecurityContext::PROC_MOUNT));
+            if mount == "Unmasked" {
+                let path = path.to(Container::SECURITY_CONTEXT);
+                let detail = "`hostUsers` must be false to use `Unmasked`";
+                cx.errors.invalid(path.to(SecurityContext::PROC_MOUNT), mount, detail);
+            }
+        });
+        return;
+    }
+    let detail = "when `hostUsers` is false";
+    if spec.new.field(PodSpec::HOST_NETWORK).get() && !cx.enabled("UserNamespacesHostNetworkSupport") {
+        cx.errors.forbidden(spec.path.to(PodSpec::HOST_NETWORK), detail);
+    }
+    containers::each(spec, |container, path| {
+        forbid(container, path, &[Container::VOLUME_DEVICES.name()], detail, cx);
+    });
+    // The reference names these two fields as its own types do.
+    if spec.new.field(PodSpec::HOST_PID).get() {
+        cx.errors.forbidden(spec.path.child("HostPID"), detail);
+    }
+    if spec.new.field(PodSpec::HOST_IPC).get() {
+        cx.errors.forbidden(spec.path.child("HostIPC"), detail);
+    }
+}
+
+/// Processes are shared among the containers or with the node.
+pub fn process_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if spec.new.field(PodSpec::HOST_PID).get() && is_true(spec.new.field(PodSpec::SHARE_PROCESS_NAMESPACE)) {
+        let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
+        let path = path.to(PodSpec::SHARE_PROCESS_NAMESPACE);
+        cx.errors.invalid(path, true, "ShareProcessNamespace and HostPID cannot both be enabled");
+    }
+}
+
+/// Containers that are never restarted cannot be restarted to be resized.
+pub fn resize_policies(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if text(spec.new.field(PodSpec::RESTART_POLICY)) != "Never" {
+        return;
+    }
+    containers::each(spec, |container, path| {
+        for policy in container.field(Container::RESIZE_POLICY).iter() {
+            let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
+            if restart != "NotRequired" {
+                let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+                cx.errors.invalid(path.to(Container::RESIZE_POLICY), restart, detail);
+            }
+        }
+    });
+}
+
+/// The signals of the two systems differ.
+pub fn stop_signals(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if !cx.enabled("ContainerStopSignals") {
+        return;
+    }
+    let os = spec.new.field(PodSpec::OS).some().map(|os| text(os.field(PodOS::NAME)));
+    let signals: Vec<&str> = match os {
+        Some("linux") => match Signal::TYPE {
+            Type::Enum(signals) => {
+                let mut signals: Vec<&str> = signals.values.iter().map(|signal| signal.value).collect();
+                signals.sort_unstable();
+                signals
+            }
+            _ => return,
+        },
+        Some("windows") => vec!["SIGKILL", "SIGTERM"],
+        Some(_) => return,
+        None => Vec::new(),
+    };
+    let mut validate = |container: View<'_, Container>, path: &FieldPath<'_>| {
+        let lifecycle = container.field(Container::LIFECYCLE).or_zero();
+        let Some(signal) = lifecycle.field(Lifecycle::STOP_SIGNAL).some() else { return };
+        let path = path.to(Container::LIFECYCLE);
+        let path = path.to(Lifecycle::STOP_SIGNAL);
+        if os.is_none() {
+            cx.errors.forbidden(path, "may not be set for containers with empty `spec.os.name`");
+        } else if !signals.contains(&text(signal)) {
+            cx.errors.not_supported(path, text(signal), &signals);
+        }
+    };
+    let path = spec.path.to(PodSpec::CONTAINERS);
+    for (index, container) in spec.new.field(PodSpec::CONTAINERS).iter().enumerate() {
+        validate(container, &path.index(index));
+    }
+    let path = spec.path.to(PodSpec::INIT_CONTAINERS);
+    let init = spec.new.field(PodSpec::INIT_CONTAINERS).iter().enumerate();
+    for (index, container) in init.filter(|(_, container)| containers::is_sidecar(*container)) {
+        validate(container, &path.index(index));
+    }
+}
+
+/// Fields of a pod's security context that only Linux has, in the order of the reference.
+const LINUX_OF_POD: [&[&str]; 3] = [
+    &["appArmorProfile", "seLinuxOptions"],
+    &["seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls"],
+    &["runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"],
+];
+
+/// The same of a container's.
+const LINUX_OF_CONTAINER: &[&str] = &[
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+];
+
+/// A system is one of the two, and has no settings of the other.
+pub fn operating_system(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let Some(os) = spec.new.field(PodSpec::OS).some() else { return };
+    let context = spec.new.field(PodSpec::SECURITY_CONTEXT).or_zero();
+    let context_path = spec.path.to(PodSpec::SECURITY_CONTEXT);
+    match text(os.field(PodOS::NAME)) {
+        "linux" => {
+            let (fields, detail) =
+                (&[SecurityContext::WINDOWS_OPTIONS.name()], "windows options cannot be set for a linux pod");
+            forbid(context, &context_path, fields, detail, cx);
+            containers::each(spec, |container, path| {
+                let context = container.field(Container::SECURITY_CONTEXT).or_zero();
+                forbid(context, &path.to(Container::SECURITY_CONTEXT), fields, detail, cx);
+            });
+        }
+        "windows" => {
+            let detail = "cannot be set for a windows pod";
+            let [profiles, files, users] = LINUX_OF_POD;
+            let namespaces = [PodSpec::HOST_USERS.name(), PodSpec::HOST_PID.name(), PodSpec::HOST_IPC.name()];
+            forbid(context, &context_path, profiles, detail, cx);
+            forbid(spec.new, spec.path, &namespaces, detail, cx);
+            forbid(context, &context_path, files, detail, cx);
+            forbid(spec.new, spec.path, &[PodSpec::SHARE_PROCESS_NAMESPACE.name()], detail, cx);
+            forbid(context, &context_path, users, detail, cx);
+            containers::each(spec, |container, path| {
+                let context = container.field(Container::SECURITY_CONTEXT).or_zero();
+                forbid(context, &path.to(Container::SECURITY_CONTEXT), LINUX_OF_CONTAINER, detail, cx);
+            });
+        }
+        // An absent name is reported where it is declared.
+        "" => {}
+        other => cx.errors.not_supported(spec.path.to(PodSpec::OS), other, &["linux", "windows"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::{ApiType, Struct};
+    use pintle_types::core::v1::PodSecurityContext;
+
+    fn has_all(schema: &Struct, fields: &[&str]) -> bool {
+        fields.iter().all(|name| schema.fields.iter().any(|field| &*field.name == *name))
+    }
+
+    #[test]
+    fn the_settings_of_linux_are_fields() {
+        assert!(LINUX_OF_POD.iter().all(|fields| has_all(PodSecurityContext::schema(), fields)));
+        assert!(has_all(SecurityContext::schema(), LINUX_OF_CONTAINER));
+    }
+}
