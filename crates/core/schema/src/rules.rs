@@ -63,18 +63,10 @@ pub enum Rule {
     DistinctItems(&'static str),
     /// Keys and values of a map are those of labels.
     Labels,
-    /// A map has these keys.
-    HasKeys(&'static [&'static str]),
     /// Not more than another field beside this one; with what is told otherwise.
     NotAbove(&'static [(&'static str, &'static str)]),
-    /// Not less than another field beside this one; with what is told otherwise.
-    NotBelow(&'static [(&'static str, &'static str)]),
-    /// More than another field beside this one; with what is told otherwise.
-    Above(&'static [(&'static str, &'static str)]),
     /// Of these fields of the struct one is set.
     AtLeastOne(&'static [&'static str]),
-    /// Of these fields of the struct one may be set; each further one is forbidden.
-    AtMostOne(&'static [&'static str]),
     /// Of these fields of the struct one may be set; the struct is invalid with more.
     NotTogether(&'static [&'static str]),
     /// Of the members of a union exactly one is set.
@@ -107,9 +99,6 @@ pub enum Rule {
     WhenUnset(&'static str, &'static [Rule]),
     /// Holds for the items of a list that has more than one.
     WhenSeveral(&'static [Rule]),
-    WhenNamespaced(&'static [Rule]),
-    WhenClusterWide(&'static [Rule]),
-    OnCreate(&'static [Rule]),
     OnUpdate(&'static [Rule]),
     /// Judged before all else; when it fails, nothing else is.
     First(&'static [Rule]),
@@ -149,9 +138,6 @@ impl Rule {
             | Rule::WhenSet(_, inner)
             | Rule::WhenUnset(_, inner)
             | Rule::WhenSeveral(inner)
-            | Rule::WhenNamespaced(inner)
-            | Rule::WhenClusterWide(inner)
-            | Rule::OnCreate(inner)
             | Rule::OnUpdate(inner)
             | Rule::First(inner)
             | Rule::Last(inner)

@@ -3,10 +3,8 @@
 //! Read by the derive, which checks tags and emits rules, and by the engine, which documents them. Depends on nothing,
 //! because the derive is compiled before everything else.
 
-mod above;
 mod alpha;
 mod at_least_one;
-mod at_most_one;
 mod beta;
 mod custom;
 mod discriminator;
@@ -22,7 +20,6 @@ mod fixed;
 mod forbidden;
 mod format;
 pub mod formats;
-mod has_keys;
 mod if_disabled;
 mod if_enabled;
 mod immutable;
@@ -40,9 +37,7 @@ mod minimum;
 mod monotonic;
 mod neq;
 mod not_above;
-mod not_below;
 mod not_together;
-mod on_create;
 mod on_update;
 mod opaque_type;
 mod optional;
@@ -57,8 +52,6 @@ mod unique;
 mod unless;
 mod update;
 mod when;
-mod when_cluster_wide;
-mod when_namespaced;
 mod when_set;
 mod when_several;
 mod when_unset;
@@ -198,12 +191,8 @@ pub static CATALOGUE: &[&Tag] = &[
     &distinct::TAG,
     &distinct_items::TAG,
     &labels::TAG,
-    &has_keys::TAG,
     &not_above::TAG,
-    &not_below::TAG,
-    &above::TAG,
     &at_least_one::TAG,
-    &at_most_one::TAG,
     &not_together::TAG,
     &union_member::TAG,
     &union_discriminator::TAG,
@@ -223,9 +212,6 @@ pub static CATALOGUE: &[&Tag] = &[
     &when_set::TAG,
     &when_unset::TAG,
     &when_several::TAG,
-    &when_namespaced::TAG,
-    &when_cluster_wide::TAG,
-    &on_create::TAG,
     &on_update::TAG,
     &first::TAG,
     &last::TAG,

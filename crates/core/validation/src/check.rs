@@ -65,14 +65,12 @@ pub enum Check {
     /// Distinct in a field; the item is told.
     DistinctItems(Sibling),
     Labels,
-    HasKeys(&'static [&'static str]),
     Bound(Bound),
     Together(Together, Box<[Sibling]>, Type),
     /// The value stays; its type, for how it is shown.
     Fixed(&'static str, Type),
     Monotonic(&'static str),
     If(Condition, Checks),
-    Namespaced(bool, Checks),
     On(Operation, Checks),
     /// Told of the place that a way leads to.
     ErrorPath(&'static str, Checks),
@@ -114,7 +112,6 @@ impl Check {
                 true
             }
             Check::If(_, inner)
-            | Check::Namespaced(_, inner)
             | Check::On(_, inner)
             | Check::ErrorPath(_, inner)
             | Check::First(inner)
@@ -145,7 +142,6 @@ impl Check {
                 | Check::Fixed(..)
                 | Check::Together(..)
                 | Check::If(..)
-                | Check::Namespaced(..)
                 | Check::On(..)
                 | Check::ErrorPath(..)
                 | Check::First(_)
@@ -163,7 +159,6 @@ impl Check {
             Check::Gate(_, _, inner)
             | Check::Shadow(_, inner)
             | Check::Worded(_, _, inner)
-            | Check::Namespaced(_, inner)
             | Check::On(_, inner)
             | Check::ErrorPath(_, inner)
             | Check::First(inner) => inner.related,
@@ -306,12 +301,6 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Location<'_>, errors: &m
         Check::DistinctItems(field) => relation::distinct_items(field, value, path, errors),
         Check::ItemUnion(union) => union.validate(value, old, path, errors),
         Check::Labels => labels(value, path, errors),
-        Check::HasKeys(keys) => {
-            for key in keys.iter().filter(|key| value.get(key).is_none()) {
-                errors.required(path.key(key), "");
-                errors.origin("hasKeys");
-            }
-        }
         Check::Bound(bound) => bound.validate(value, owner, path, errors),
         Check::Function(validate, payload, origin) => {
             for fault in validate(Judged { value, old, payload: *payload }) {

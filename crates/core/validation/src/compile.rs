@@ -5,7 +5,7 @@
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
 use crate::item_union::ItemUnion;
-use crate::relation::{Bound, Condition, Order, Sibling, Together, Words};
+use crate::relation::{Bound, Condition, Sibling, Together, Words};
 use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, RuleFunction};
 use pintle_schema::{ListKind, Struct, Type};
@@ -69,10 +69,9 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
             .map(|(name, values)| Ok((sibling(name)?, values.split('|').collect())))
             .collect::<Result<Box<[_]>, Misplaced>>()
     };
-    let bounds = |order: Order, pairs: &[(&'static str, &'static str)]| {
-        let bound = |(name, detail): &(&'static str, &'static str)| {
-            Ok(Check::Bound(Bound { order, field: sibling(name)?, detail }))
-        };
+    let bounds = |pairs: &[(&'static str, &'static str)]| {
+        let bound =
+            |(name, detail): &(&'static str, &'static str)| Ok(Check::Bound(Bound { field: sibling(name)?, detail }));
         pairs.iter().map(bound).collect::<Result<Vec<_>, Misplaced>>()
     };
     let together = |kind: Together, names: &[&'static str]| {
@@ -96,19 +95,13 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
             let words = Words::of(pairs).map_err(|right| Misplaced(format!("`worded` is given {right}")))?;
             vec![Check::Worded(words, on.ty.clone(), compile(inner, on, problems))]
         }
-        Rule::WhenNamespaced(inner) => vec![Check::Namespaced(true, compile(inner, on, problems))],
-        Rule::WhenClusterWide(inner) => vec![Check::Namespaced(false, compile(inner, on, problems))],
-        Rule::OnCreate(inner) => vec![Check::On(Operation::Create, compile(inner, on, problems))],
         Rule::OnUpdate(inner) => vec![Check::On(Operation::Update, compile(inner, on, problems))],
         Rule::ErrorPath(way, inner) => vec![Check::ErrorPath(way, compile(inner, on, problems))],
         Rule::WhenSeveral(inner) => vec![Check::Several(compile(inner, on, problems))],
         Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
         Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
-        Rule::NotAbove(pairs) => bounds(Order::NotAbove, pairs)?,
-        Rule::NotBelow(pairs) => bounds(Order::NotBelow, pairs)?,
-        Rule::Above(pairs) => bounds(Order::Above, pairs)?,
+        Rule::NotAbove(pairs) => bounds(pairs)?,
         Rule::AtLeastOne(names) => together(Together::AtLeastOne, names)?,
-        Rule::AtMostOne(names) => together(Together::AtMostOne, names)?,
         Rule::NotTogether(names) => together(Together::Not, names)?,
         Rule::Distinct(name) | Rule::DistinctItems(name) => {
             let Type::List(list) = on.ty else {
@@ -124,7 +117,6 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
             names.iter().filter_map(|name| check_alone(&Rule::Subfield(name, inner), on, problems)).collect()
         }
         Rule::Labels => vec![Check::Labels],
-        Rule::HasKeys(keys) => vec![Check::HasKeys(keys)],
         Rule::EachEntryKey(inner) => vec![Check::EachEntryKey(compile(inner, on.item(&Type::String), problems))],
         _ => return Ok(None),
     }))
@@ -241,23 +233,16 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::WhenUnset(..)
         | Rule::Worded(..)
         | Rule::WhenSeveral(_)
-        | Rule::WhenNamespaced(_)
-        | Rule::WhenClusterWide(_)
-        | Rule::OnCreate(_)
         | Rule::OnUpdate(_)
         | Rule::ErrorPath(..)
         | Rule::First(_)
         | Rule::Last(_)
         | Rule::NotAbove(_)
-        | Rule::NotBelow(_)
-        | Rule::Above(_)
         | Rule::AtLeastOne(_)
-        | Rule::AtMostOne(_)
         | Rule::NotTogether(_)
         | Rule::Distinct(_)
         | Rule::DistinctItems(_)
         | Rule::Subfields(..)
-        | Rule::HasKeys(_)
         | Rule::EachEntryKey(_)
         | Rule::Labels => return None,
     })

@@ -98,17 +98,8 @@ impl Condition {
     }
 }
 
-/// How a number stands to another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    NotAbove,
-    NotBelow,
-    Above,
-}
-
-/// A bound that another field sets.
+/// An upper bound that another field sets.
 pub struct Bound {
-    pub order: Order,
     pub field: Sibling,
     pub detail: &'static str,
 }
@@ -117,14 +108,9 @@ impl Bound {
     pub fn validate(&self, value: &Value, owner: Owner<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let Some(bound) = self.field.number(owner.value) else { return };
         let number = value.as_i64().unwrap_or_default();
-        let (right, origin) = match self.order {
-            Order::NotAbove => (number <= bound, "notAbove"),
-            Order::NotBelow => (number >= bound, "notBelow"),
-            Order::Above => (number > bound, "above"),
-        };
-        if !right {
+        if number > bound {
             errors.invalid(path, number, self.detail);
-            errors.origin(origin);
+            errors.origin("notAbove");
         }
     }
 }
@@ -133,7 +119,6 @@ impl Bound {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Together {
     AtLeastOne,
-    AtMostOne,
     Not,
 }
 
@@ -154,13 +139,6 @@ impl Together {
                 let detail = format!("must specify one of: {}", names());
                 errors.push(ErrorKind::Required, path, Some(shown()), detail);
                 errors.origin("atLeastOne");
-            }
-            (Together::AtMostOne, Some(first), Some(second)) => {
-                for other in std::iter::once(second).chain(set) {
-                    let detail = format!("may not be specified together with `{}`", first.name);
-                    errors.forbidden(path.child(other.name), detail);
-                    errors.origin("atMostOne");
-                }
             }
             (Together::Not, _, Some(_)) => {
                 errors.invalid(path, shown(), format!("must specify at most one of: {}", names()));

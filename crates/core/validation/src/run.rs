@@ -222,7 +222,6 @@ impl Run<'_, '_, '_> {
             Check::Worded(words, ty, inner) => {
                 return self.worded(words, ty, pointer, spot, |run| run.checks(inner, spot));
             }
-            Check::Namespaced(is, inner) => return self.cx.request.namespaced == *is && self.checks(inner, spot),
             Check::On(operation, inner) => return self.cx.request.operation == *operation && self.checks(inner, spot),
             Check::ErrorPath(way, inner) => {
                 return spot.path.visit(way, |path| self.checks(inner, &Location { path, ..*spot }));
@@ -313,9 +312,6 @@ impl Run<'_, '_, '_> {
                     self.worded(words, ty, checks.pointer, spot, |run| run.related(inner, spot))
                 }
                 Check::Several(inner) => spot.several && self.checks(inner, &Location { again: true, ..*spot }),
-                Check::Namespaced(is, inner) if inner.related => {
-                    self.cx.request.namespaced == *is && self.related(inner, spot)
-                }
                 Check::On(operation, inner) if inner.related => {
                     self.cx.request.operation == *operation && self.related(inner, spot)
                 }

@@ -21,7 +21,6 @@ struct Port {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     worded(invalid = "one is needed")(at_least_one("left", "right", "third")),
-    at_most_one("left", "right", "third"),
     not_together("flag", "third"),
     when(flag = "true")(subfield(left)(required = "with a flag"))
 )]
@@ -65,13 +64,13 @@ struct Thing {
     )]
     ports: Vec<Port>,
     /// Low.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, not_above(high = "higher than high"))]
     low: Option<i32>,
     /// High.
-    #[k8s(proto = 5, optional, not_below(low = "lower than low"), when_unset(low)(worded(invalid = "alone")(forbidden)))]
+    #[k8s(proto = 5, optional, when_unset(low)(worded(invalid = "alone")(forbidden)))]
     high: Option<i32>,
     /// Labels.
-    #[k8s(proto = 6, optional, labels, has_keys("x"), each_entry_key(max_bytes = 2))]
+    #[k8s(proto = 6, optional, labels, each_entry_key(max_bytes = 2))]
     labels: BTreeMap<String, String>,
     /// Settled.
     #[k8s(proto = 8, optional, fixed = "stays", max_length = 3)]
@@ -80,7 +79,7 @@ struct Thing {
     #[k8s(proto = 9, monotonic)]
     count: Option<i32>,
     /// Owner.
-    #[k8s(proto = 10, when_namespaced(worded(unshown = "nobody's")(forbidden)))]
+    #[k8s(proto = 10, worded(unshown = "nobody's")(forbidden))]
     owner: String,
     /// Judged in turn.
     #[k8s(proto = 12, optional, when_unset(low)(min_length = 3))]
@@ -89,7 +88,7 @@ struct Thing {
     #[k8s(proto = 11, optional, first(min_length = 2), max_length = 1, last(neq = "abc"))]
     turn: Option<String>,
     /// Pair.
-    #[k8s(proto = 7, optional, when_set(low)(subfield(right)(above(left = "right of left"))))]
+    #[k8s(proto = 7, optional, when_set(low)(subfield(right)(not_above(left = "right of left"))))]
     pair: Option<Pair>,
 }
 
@@ -106,7 +105,6 @@ struct Room {
 #[k8s(
     subfields("left", "right")(required = "both"),
     when(left = "l")(error_path("../other")(worded(invalid = "not with l", shown = "it")(not_together("left", "right")))),
-    on_create(subfield(left)(neq = "new")),
     on_update(subfield(left)(neq = "old"))
 )]
 struct Place {
@@ -175,9 +173,9 @@ fn words() {
 #[test]
 fn numbers() {
     assert_eq!(created(value!({"low": 3, "high": 3})), NONE);
-    assert_eq!(created(value!({"low": 3, "high": 2})), ["high: Invalid value: 2: lower than low"]);
+    assert_eq!(created(value!({"low": 3, "high": 2})), ["low: Invalid value: 3: higher than high"]);
     let pair = |left: i64, right: i64| value!({"low": 1, "pair": {"left": left, "right": right}});
-    assert!(created(pair(1, 1)).contains(&"pair.right: Invalid value: 1: right of left".to_owned()));
+    assert!(created(pair(1, 2)).contains(&"pair.right: Invalid value: 2: right of left".to_owned()));
 }
 
 #[test]
@@ -186,8 +184,6 @@ fn fields_together() {
     assert_eq!(
         created(value!({"pair": {"left": 1, "right": 2, "third": "x", "flag": true}})),
         [
-            "pair.right: Forbidden: may not be specified together with `left`",
-            "pair.third: Forbidden: may not be specified together with `left`",
             "pair: Invalid value: {\"left\":1,\"right\":2,\"third\":\"x\",\"flag\":true}: must specify at most one of: `flag`, `third`",
         ]
     );
@@ -201,10 +197,7 @@ fn items() {
     let label = format!("labels: Invalid value: {:?}", "a b");
     let errors = created(value!({"labels": {"x": "a b"}}));
     assert!(errors.len() == 1 && errors[0].starts_with(&label), "{errors:?}");
-    assert_eq!(
-        created(value!({"labels": {"long": ""}})),
-        ["labels[x]: Required value", "labels[long]: Too long: may not be more than 2 bytes"]
-    );
+    assert_eq!(created(value!({"labels": {"long": ""}})), ["labels[long]: Too long: may not be more than 2 bytes"]);
 }
 
 #[test]
@@ -248,7 +241,7 @@ fn what_a_rule_depends_on_changes() {
     let near = value!({"kind": "Near", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
     assert_eq!(validate(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
     let other = value!({"kind": "Other", "address": "A", "ports": [{"node": 1}], "low": 2, "high": 1});
-    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
+    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "low: Invalid value: 2: higher than high"]);
     // What is not set is judged no more than before.
     assert_eq!(validate(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
 }
@@ -287,7 +280,6 @@ fn operations() {
     let updated = |left: &str| validate_as(Holder::schema(), &place(left), Some(&place("x")));
     let wrong = |left: &str| [format!("place.left: Invalid value: {left:?}: must not be equal to {left:?}")];
     assert_eq!((created("old"), updated("new")), (Vec::new(), Vec::new()));
-    assert_eq!(created("new"), wrong("new"));
     assert_eq!(updated("old"), wrong("old"));
 }
 

@@ -111,8 +111,6 @@ impl InForce<'_> {
                         said.extend(self.conditional(vec![format!("has(self.{})", escaped(other))], field, inner));
                     }
                     Rule::NotAbove(pairs) => said.extend(compared(&name, "<=", pairs)),
-                    Rule::NotBelow(pairs) => said.extend(compared(&name, ">=", pairs)),
-                    Rule::Above(pairs) => said.extend(compared(&name, ">", pairs)),
                     rule => collect(&mut unions, rule, field),
                 }
             }
@@ -120,9 +118,7 @@ impl InForce<'_> {
         for rule in self.of(schema.rules) {
             said.extend(match rule {
                 Rule::AtLeastOne(fields) => Some(validation(&format!("{} >= 1", set(fields)), "")),
-                Rule::AtMostOne(fields) | Rule::NotTogether(fields) => {
-                    Some(validation(&format!("{} <= 1", set(fields)), ""))
-                }
+                Rule::NotTogether(fields) => Some(validation(&format!("{} <= 1", set(fields)), "")),
                 Rule::Subfield(name, inner) => schema
                     .field(name)
                     .and_then(|field| self.of_field("self", name, inner, &field.ty))

@@ -8,20 +8,6 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// A set of permitted actions on resources or URLs; rules only ever grant.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        subfield(nonResourceURLs)(
-            when_namespaced(worded(invalid = "namespaced rules cannot apply to non-resource URLs")(forbidden))
-        ),
-        subfield(nonResourceURLs)(
-            worded(invalid = "rules cannot apply to both regular resources and non-resource URLs")(
-                when_set(api_groups)(forbidden),
-                when_set(resources)(forbidden),
-                when_set(resource_names)(forbidden)
-            )
-        )
-    )
-)]
 pub struct PolicyRule {
     /// Actions permitted, such as get, list or create; `*` stands for all.
     #[k8s(proto = 1, always, list_type = atomic, required = "verbs must contain at least one value")]
@@ -69,7 +55,7 @@ pub struct Subject {
     #[k8s(proto = 3, always, required, when(kind = "ServiceAccount")(format = "dns1123-subdomain"))]
     pub name: String,
     /// Namespace of a service account; not allowed for users and groups.
-    #[k8s(proto = 4, published = optional, when(kind = "ServiceAccount")(when_cluster_wide(required)))]
+    #[k8s(proto = 4, published = optional)]
     pub namespace: String,
 }
 
@@ -81,13 +67,7 @@ pub struct RoleRef {
     #[k8s(proto = 1, optional, always, default = "rbac.authorization.k8s.io", enum("rbac.authorization.k8s.io"))]
     pub api_group: String,
     /// Role or ClusterRole.
-    #[k8s(
-        proto = 2,
-        published = required,
-        always,
-        when_namespaced(enum("Role", "ClusterRole")),
-        when_cluster_wide(enum("ClusterRole"))
-    )]
+    #[k8s(proto = 2, published = required, always)]
     pub kind: String,
     /// Name of the role being granted.
     #[k8s(proto = 3, always, required, format = "k8s-path-segment-name")]

@@ -17,6 +17,15 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
     workload::labels_match(spec.field(DeploymentSpec::SELECTOR), template, cx);
 }
 
+/// A deadline leaves time for a pod to become available.
+pub fn progress_deadline(spec: At<'_, DeploymentSpec>, cx: &mut ValidationContext<'_>) {
+    let Some(deadline) = spec.new.field(DeploymentSpec::PROGRESS_DEADLINE_SECONDS).some() else { return };
+    if deadline.get() <= spec.new.field(DeploymentSpec::MIN_READY_SECONDS).get() {
+        let path = spec.path.to(DeploymentSpec::PROGRESS_DEADLINE_SECONDS);
+        cx.errors.invalid(path, deadline.get(), "must be greater than minReadySeconds");
+    }
+}
+
 /// Old pods go before new ones come, or while they do.
 pub fn strategy(strategy: At<'_, DeploymentStrategy>, cx: &mut ValidationContext<'_>) {
     workload::known(strategy.new.field(DeploymentStrategy::TYPE).value(), &["Recreate", "RollingUpdate"], strategy, cx);

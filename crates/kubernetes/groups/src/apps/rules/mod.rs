@@ -36,6 +36,7 @@ static RULES: &[CustomRule] = &[
     at_type!(RollingUpdateDaemonSet, daemon_set::rolling_update, AFTER),
     at_field!(DeploymentSpec::SELECTOR, deployment::selector, AFTER),
     at_field!(DeploymentSpec::TEMPLATE, deployment::labels_match, ALWAYS | ON_CREATE | ON_UPDATE),
+    at_type!(DeploymentSpec, deployment::progress_deadline, AFTER),
     at_type!(DeploymentStrategy, deployment::strategy),
     at_type!(RollingUpdateDeployment, deployment::rolling_update, AFTER),
     at_field!(ReplicaSetSpec::SELECTOR, replica_set::selector, AFTER),

@@ -67,9 +67,14 @@ pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut ValidationContext<'_>) {
             cx.errors.required(path.to(ObjectMeta::ANNOTATIONS).key(ACCOUNT), "");
         }
     } else if kind == SecretType::DOCKERCFG.as_str() {
+        require(".dockercfg", has(".dockercfg"));
         credentials(data, ".dockercfg", &path, cx);
     } else if kind == SecretType::DOCKER_CONFIG_JSON.as_str() {
+        require(".dockerconfigjson", has(".dockerconfigjson"));
         credentials(data, ".dockerconfigjson", &path, cx);
+    } else if kind == SecretType::TLS.as_str() {
+        require("tls.crt", has("tls.crt"));
+        require("tls.key", has("tls.key"));
     } else if kind == SecretType::BASIC_AUTH.as_str() {
         let either = has("username") || has("password");
         require("username", either);

@@ -1,12 +1,15 @@
 //! Rules of the RBAC group that tags cannot say.
 //!
-//! One file for roles; this one is the table.
+//! One file for roles and one for bindings; this one is the table.
 
+pub mod binding;
 pub mod role;
 
 use pintle_schema::ApiType;
-use pintle_types::rbac::v1::{AggregationRule, ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use pintle_validation::{CustomRule, Group, KindRules, Step, at_field};
+use pintle_types::rbac::v1::{
+    AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -20,7 +23,12 @@ static KINDS: &[KindRules] = &[
     KindRules { update: METADATA_FIRST, ..KindRules::of(ClusterRoleBinding::schema) },
 ];
 
-static RULES: &[CustomRule] = &[at_field!(AggregationRule::CLUSTER_ROLE_SELECTORS, role::selectors, AFTER)];
+static RULES: &[CustomRule] = &[
+    at_field!(AggregationRule::CLUSTER_ROLE_SELECTORS, role::selectors, AFTER),
+    at_type!(PolicyRule, role::non_resource_urls, AFTER),
+    at_field!(RoleRef::KIND, binding::role_kind),
+    at_type!(Subject, binding::subject_namespace, AFTER),
+];
 
 #[cfg(test)]
 mod tests;

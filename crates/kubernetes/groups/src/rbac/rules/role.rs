@@ -3,7 +3,25 @@
 use crate::rules::label_selector;
 use pintle_schema::Value;
 use pintle_types::meta::v1::LabelSelector;
+use pintle_types::rbac::v1::PolicyRule;
 use pintle_validation::{At, ValidationContext};
+
+/// URLs outside the resources stand in rules of their own, and only in those of the cluster.
+pub fn non_resource_urls(rule: At<'_, PolicyRule>, cx: &mut ValidationContext<'_>) {
+    let urls = rule.new.field(PolicyRule::NON_RESOURCE_URLS).value();
+    if urls.is_zero() {
+        return;
+    }
+    let path = rule.path.to(PolicyRule::NON_RESOURCE_URLS);
+    if cx.request.namespaced {
+        cx.errors.invalid(path, urls.clone(), "namespaced rules cannot apply to non-resource URLs");
+    }
+    let resources = [PolicyRule::API_GROUPS, PolicyRule::RESOURCES, PolicyRule::RESOURCE_NAMES];
+    if resources.into_iter().any(|field| !rule.new.field(field).value().is_zero()) {
+        let detail = "rules cannot apply to both regular resources and non-resource URLs";
+        cx.errors.invalid(path, urls.clone(), detail);
+    }
+}
 
 /// Roles are collected by selectors that can be used.
 pub fn selectors(selectors: At<'_, Vec<LabelSelector>>, cx: &mut ValidationContext<'_>) {

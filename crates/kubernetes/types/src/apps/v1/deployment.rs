@@ -72,7 +72,7 @@ pub struct DeploymentSpec {
     pub paused: bool,
     /// Seconds a rollout may go without progress before it is reported as failed in the Progressing
     /// condition; defaults to 600. Time spent paused does not count.
-    #[k8s(proto = 9, default = 600, minimum = 0, above(min_ready_seconds = "must be greater than minReadySeconds"))]
+    #[k8s(proto = 9, default = 600, minimum = 0)]
     pub progress_deadline_seconds: Option<i32>,
 }
 

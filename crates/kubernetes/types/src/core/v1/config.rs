@@ -54,13 +54,6 @@ pub struct ServiceAccountList {
 
 /// Holds confidential data of at most 1 MiB in total, for use by pods and other clients.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        subfield(data)(when(type = "kubernetes.io/dockercfg")(has_keys(".dockercfg"))),
-        subfield(data)(when(type = "kubernetes.io/dockerconfigjson")(has_keys(".dockerconfigjson"))),
-        subfield(data)(when(type = "kubernetes.io/tls")(has_keys("tls.crt", "tls.key")))
-    )
-)]
 pub struct Secret {
     /// The kind and API version of the object.
     #[k8s(inline)]
