@@ -1,4 +1,4 @@
-//! How long judging takes: `cargo bench -p pintle-groups`. Nothing here decides a test.
+//! How long validation takes: `cargo bench -p pintle-groups`. Nothing here decides a test.
 
 #[path = "../tests/objects/mod.rs"]
 mod objects;

@@ -36,7 +36,6 @@ mod storagemigration;
 #[cfg(test)]
 mod tests;
 
-pub use autoscaling::columns::SCALE as SCALE_COLUMNS;
 pub use core::internal;
 pub use core::qos::class as qos_class;
 pub use group::{all, find, groups, resources, table};

@@ -1,4 +1,4 @@
-//! What judging a valid object allocates, and how many rules an update runs. Counts, not times: they decide the same everywhere.
+//! What validation of a valid object allocates, and how many rules an update runs. Counts, not times: they decide the same everywhere.
 //! Guarantees the bounds that docs/validation.md states.
 
 mod objects;
@@ -18,7 +18,7 @@ fn validate(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Valida
     validator(schema).validate(schema, new, old, &objects::request(operation))
 }
 
-/// What judging may allocate: a new pod with three containers, and a new ConfigMap. An update that changes a label allocates nothing.
+/// What validation may allocate: a new pod with three containers, and a new ConfigMap. An update that changes a label allocates nothing.
 const OF_POD: u64 = 8;
 const OF_CONFIG_MAP: u64 = 0;
 

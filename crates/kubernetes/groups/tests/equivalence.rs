@@ -1,11 +1,11 @@
 //! What must hold for the rules of every kind, on rows that are made at random: nothing here knows a kind.
-//! Guarantees that versions judge alike, that stages change no answer, that what is stored stays right, and that no rule panics.
+//! Guarantees that versions validate alike, that stages change no answer, that what is stored stays right, and that no rule panics.
 //!
 //! A row is an object, or an object and the one that it replaces. Some are wrong in many places, some are right, and some
 //! are right but for what an update changed. A row is compared with itself:
-//! - judged by tags and by the functions that say the same, side by side, however the gates stand: no mismatch, one answer;
-//! - judged by its tags as the plan runs them, and as they read one by one: a rule has one form, so its meaning is the other side;
-//! - judged as every served version (`versions`);
+//! - validated by tags and by the functions that say the same, side by side, however the gates stand: no mismatch, one answer;
+//! - validated by its tags as the plan runs them, and as they read one by one: a rule has one form, so its meaning is the other side;
+//! - validated as every served version (`versions`);
 //! - created, and put in the place of something else.
 
 mod random;
@@ -139,7 +139,7 @@ fn stages_change_no_answer_and_no_rule_panics() {
     assert!(valid.len() >= VALID_KINDS, "of {} kinds there are right objects: {valid:?}", valid.len());
 }
 
-/// Whether a rule judges changes, so that only an update can find it broken.
+/// Whether a rule validates changes, so that only an update can find it broken.
 fn judges_changes(error: &FieldError) -> bool {
     matches!(error.origin, "immutable" | "update" | "neverFalls") || error.field.starts_with("metadata")
 }
@@ -170,7 +170,7 @@ fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
     }
 }
 
-/// The rules of one field that need nothing but its value, judged a second time in the plainest way.
+/// The rules of one field that need nothing but its value, validated a second time in the plainest way.
 #[derive(Default)]
 struct Plain {
     found: Vec<(String, ErrorKind)>,
@@ -178,7 +178,7 @@ struct Plain {
 
 impl Plain {
     fn structure(&mut self, schema: &Struct, value: &Value, path: &str) {
-        // A struct's own rules may end the judging of its fields.
+        // A struct's own rules may end the validation of its fields.
         if !schema.rules.is_empty() {
             return;
         }
@@ -210,7 +210,7 @@ impl Plain {
         }
     }
 
-    /// False when what is inside is not to be judged.
+    /// False when what is inside is not to be validated.
     fn rules(&mut self, rules: &[Rule], value: &Value, pointer: bool, path: &str) -> bool {
         let set = if pointer { !value.is_null() } else { !value.is_zero() };
         let text = value.as_str().unwrap_or_default();
@@ -240,7 +240,7 @@ impl Plain {
                 Rule::Enum(values) if !values.is_empty() => {
                     (!values.contains(&text)).then_some(ErrorKind::NotSupported)
                 }
-                // What may end the judging of the field in ways not followed here.
+                // What may end the validation of the field in ways not followed here.
                 Rule::First(_) | Rule::When(..) | Rule::Unless(..) | Rule::WhenSet(..) | Rule::WhenUnset(..) => {
                     return false;
                 }

@@ -1,11 +1,10 @@
-//! Kinds of the group `autoscaling`: autoscalers as `v2` has them, and scales.
+//! Kinds of the group `autoscaling`: autoscalers as `v2` has them.
 //!
 //! A target is shown beside the current metric at the same place of its list.
 
 use crate::printing::cells::*;
-use crate::printing::{AGE, Column, NAME, integer, printers, string};
+use crate::printing::{AGE, NAME, printers, string};
 use pintle_schema::{Quantity, Value, View};
-use pintle_types::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use pintle_types::autoscaling::v2::{
     ContainerResourceMetricSource, ContainerResourceMetricStatus, CrossVersionObjectReference, ExternalMetricSource,
     ExternalMetricStatus, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus,
@@ -25,12 +24,6 @@ printers! {
         string("Replicas", "How many pods there are.")
             => number(autoscaler.to(HorizontalPodAutoscaler::STATUS).to(HorizontalPodAutoscalerStatus::CURRENT_REPLICAS)),
         AGE => age(autoscaler, now),
-    }
-    SCALE: Scale |scale, now| {
-        Column { format: "", ..NAME } => name(scale),
-        integer("Desired", "How many pods there should be.") => number(scale.to(Scale::SPEC).to(ScaleSpec::REPLICAS)),
-        integer("Available", "How many pods there are.") => number(scale.to(Scale::STATUS).to(ScaleStatus::REPLICAS)),
-        AGE => age(scale, now),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rules of the conditions of a status, for the kinds whose conditions are judged.
+//! Rules of the conditions of a status, for the kinds whose conditions are validated.
 
 use pintle_schema::names;
 use pintle_types::meta::v1::Condition;

@@ -66,7 +66,7 @@ fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
     for field in schema.fields.iter() {
         let own = value.get(&field.name).unwrap_or(&Value::Null);
         match &field.ty {
-            // Inside, an object's type is known without being told, and its metadata stands beside its other fields.
+            // Inside, an object's type is known without being named, and its metadata stands beside its other fields.
             Type::Struct(shared) if field.inline && is_shared(shared) => {}
             Type::Struct(shared) if &*field.name == METADATA && is_shared(shared) => {
                 entries.extend(served(own));

@@ -1,6 +1,6 @@
 //! What rules of several kinds have in common: selectors, numbers, names.
 //!
-//! Each function judges one value at one path; none knows the kind it is used for.
+//! Each function validates one value at one path; none knows the kind it is used for.
 
 pub(crate) mod condition;
 pub(crate) mod difference;
@@ -53,7 +53,7 @@ pub fn forbid<T: ApiType>(
     }
 }
 
-/// A field that updates must leave as it is, told with the new value.
+/// A field that updates must leave as it is, reported with the new value.
 pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut ValidationContext<'_>) {
     if field.old.is_some() && !field.unchanged() {
         cx.errors.immutable(field.path, crate::rules::internal_form::in_full(field.new));
@@ -84,14 +84,14 @@ pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx:
     is_right
 }
 
-/// Tells what is wrong with a text that should have one of the formats that tags name.
+/// Reports what is wrong with a text that should have one of the formats that tags name.
 pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let messages = formats::find(format).map(|format| (format.validate)(value)).unwrap_or_default();
     cx.errors.invalid_each(path, value, messages);
 }
 
-/// Tells once more what was found wrong inside a place, as the reference does that judges it a second time.
-pub fn tell_again(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+/// Reports once more what was found wrong inside a place, as the reference does that validates it a second time.
+pub fn report_again(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if !cx.errors.is_empty() {
         let place = place.to_string();
         let again = |field: &str| field.strip_prefix(&place).is_some_and(|rest| rest.starts_with(['.', '[']));
@@ -109,7 +109,7 @@ pub fn item_at<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
 /// Beyond this many items, remembering is cheaper than comparing each with each.
 const FEW: usize = 16;
 
-/// Tells of the items of a list whether an earlier one has the same key; for few items it remembers nothing.
+/// Says of the items of a list whether an earlier one has the same key; for few items it remembers nothing.
 pub struct Repeats<K, F> {
     key: F,
     seen: Option<HashSet<K>>,

@@ -10,7 +10,7 @@ use pintle_types::core::v1::{Pod, ReplicationController, ResourceQuota, ServiceA
 use pintle_types::node::v1::RuntimeClass;
 use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass};
 
-fn told(schema: &'static Struct, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+fn warned(schema: &'static Struct, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(warn) = resource_for(schema).warn {
         warn(&Written { object, old, subresource }, &mut warnings);
@@ -19,7 +19,7 @@ fn told(schema: &'static Struct, object: &Value, old: Option<&Value>, subresourc
 }
 
 fn told_of_pod(spec: Value) -> Vec<String> {
-    told(Pod::schema(), &value!({"metadata": {"name": "a"}, "spec": spec}), None, "")
+    warned(Pod::schema(), &value!({"metadata": {"name": "a"}, "spec": spec}), None, "")
 }
 
 /// An owner of pods whose templates cannot be overlooked, in some generation.
@@ -40,15 +40,15 @@ fn of_host(host: &str) -> Vec<String> {
 fn a_template_is_told_of_when_it_is_new() {
     let (old, new) = (owner(1, "01.1.1.1"), owner(2, "02.2.2.2"));
     for schema in [Deployment::schema(), StatefulSet::schema(), Job::schema()] {
-        assert_eq!(told(schema, &new, None, ""), of_host("2.2.2.2"));
-        assert_eq!(told(schema, &new, Some(&old), ""), of_host("2.2.2.2"));
-        assert_eq!(told(schema, &new, Some(&new), ""), [""; 0]);
-        assert_eq!(told(schema, &new, Some(&old), "status"), [""; 0]);
+        assert_eq!(warned(schema, &new, None, ""), of_host("2.2.2.2"));
+        assert_eq!(warned(schema, &new, Some(&old), ""), of_host("2.2.2.2"));
+        assert_eq!(warned(schema, &new, Some(&new), ""), [""; 0]);
+        assert_eq!(warned(schema, &new, Some(&old), "status"), [""; 0]);
     }
     let daemons = DaemonSet::schema();
-    assert_eq!(told(daemons, &new, Some(&old), ""), of_host("2.2.2.2"));
-    assert_eq!(told(daemons, &owner(3, "02.2.2.2"), Some(&new), ""), [""; 0], "the template stayed");
-    assert_eq!(told(ReplicationController::schema(), &new, Some(&old), ""), of_host("1.1.1.1"), "the one before");
+    assert_eq!(warned(daemons, &new, Some(&old), ""), of_host("2.2.2.2"));
+    assert_eq!(warned(daemons, &owner(3, "02.2.2.2"), Some(&new), ""), [""; 0], "the template stayed");
+    assert_eq!(warned(ReplicationController::schema(), &new, Some(&old), ""), of_host("1.1.1.1"), "the one before");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn annotations_for_which_there_are_fields() {
     });
     let spec = value!({"containers": [{"name": "c"}, {"name": "d"}]});
     let parts = value!({"metadata": {"name": "a", "annotations": annotations}, "spec": spec});
-    let pod = told(Pod::schema(), &parts, None, "");
+    let pod = warned(Pod::schema(), &parts, None, "");
     let seccomp = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
     assert_eq!(
         pod,
@@ -70,7 +70,7 @@ fn annotations_for_which_there_are_fields() {
         ]
     );
     let set = value!({"metadata": {"name": "a"}, "spec": {"template": parts}});
-    let of_template = told(Deployment::schema(), &set, None, "");
+    let of_template = warned(Deployment::schema(), &set, None, "");
     assert_eq!(of_template.len(), 3);
     assert_eq!(
         of_template[2],
@@ -80,7 +80,7 @@ fn annotations_for_which_there_are_fields() {
     let mut with_fields = set;
     let fields = value!({"seccompProfile": {"type": "Unconfined"}, "appArmorProfile": {"type": "Unconfined"}});
     with_fields.set_at(&["spec", "template", "spec", "securityContext"], fields);
-    assert_eq!(told(Deployment::schema(), &with_fields, None, "").len(), 1, "a container's own stands for itself");
+    assert_eq!(warned(Deployment::schema(), &with_fields, None, "").len(), 1, "a container's own stands for itself");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn what_a_pod_prefers_of_nodes() {
 fn addresses_in_the_status_of_a_pod() {
     let pod =
         value!({"metadata": {"name": "a"}, "status": {"podIPs": [{"ip": "01.1.1.1"}], "hostIPs": [{"ip": "::F"}]}});
-    let told = told(Pod::schema(), &pod, Some(&pod), "status");
+    let told = warned(Pod::schema(), &pod, Some(&pod), "status");
     assert!(told[0].starts_with("status.podIPs[0].ip: non-standard"), "{told:?}");
     assert!(told[1].starts_with("status.hostIPs[0].ip: IPv6 address"), "{told:?}");
 }
@@ -186,21 +186,21 @@ fn what_kinds_add() {
         "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
     let fraction = "fractional byte value \"500m\" is invalid, must be an integer";
     let claim = |field: &str| format!("spec.volumeClaimTemplates[0]{field}.resources.requests[storage]: {fraction}");
-    assert_eq!(told(StatefulSet::schema(), &set, None, ""), [claim(""), history.to_owned()]);
-    assert_eq!(told(StatefulSet::schema(), &set, Some(&set), ""), [claim(".Spec"), history.to_owned()]);
-    assert_eq!(told(StatefulSet::schema(), &set, Some(&set), "status"), [""; 0]);
+    assert_eq!(warned(StatefulSet::schema(), &set, None, ""), [claim(""), history.to_owned()]);
+    assert_eq!(warned(StatefulSet::schema(), &set, Some(&set), ""), [claim(".Spec"), history.to_owned()]);
+    assert_eq!(warned(StatefulSet::schema(), &set, Some(&set), "status"), [""; 0]);
 
     let spec = value!({"completionMode": "Indexed", "completions": 100_001, "parallelism": 10_001});
     let many = ": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, \
                 Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
     let job = value!({"metadata": {"name": "a"}, "spec": (spec.clone())});
-    assert_eq!(told(Job::schema(), &job, None, ""), [format!("spec{many}")]);
+    assert_eq!(warned(Job::schema(), &job, None, ""), [format!("spec{many}")]);
     let cron =
         value!({"metadata": {"name": "a"}, "spec": {"schedule": "TZ=UTC * * * * *", "jobTemplate": {"spec": spec}}});
-    assert_eq!(told(CronJob::schema(), &cron, None, ""), [format!("spec.jobTemplate.spec{many}")]);
+    assert_eq!(warned(CronJob::schema(), &cron, None, ""), [format!("spec.jobTemplate.spec{many}")]);
     let zone = "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
                 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details";
-    assert_eq!(told(CronJob::schema(), &cron, Some(&cron), ""), [zone]);
+    assert_eq!(warned(CronJob::schema(), &cron, Some(&cron), ""), [zone]);
 }
 
 #[test]
@@ -208,22 +208,22 @@ fn quotas_accounts_and_policies() {
     let hard = value!({"cpu": "2", "limits.cpu": "1", "requests.memory": "1", "limits.memory": "1"});
     let quota = value!({"metadata": {"name": "a"}, "spec": {"hard": hard}});
     assert_eq!(
-        told(ResourceQuota::schema(), &quota, None, ""),
+        warned(ResourceQuota::schema(), &quota, None, ""),
         ["ResourceQuota cpu (2) should be less than limits.cpu (1)"]
     );
-    assert_eq!(told(ResourceQuota::schema(), &quota, Some(&quota), ""), [""; 0]);
+    assert_eq!(warned(ResourceQuota::schema(), &quota, Some(&quota), ""), [""; 0]);
 
     let plain = value!({"metadata": {"name": "a"}});
     let account = value!({"metadata": {"annotations": {"kubernetes.io/enforce-mountable-secrets": "false"}}});
     let text = "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate \
                 namespaces to isolate access to mounted secrets";
     for old in [None, Some(&plain)] {
-        assert_eq!(told(ServiceAccount::schema(), &account, old, ""), [text]);
+        assert_eq!(warned(ServiceAccount::schema(), &account, old, ""), [text]);
     }
-    assert_eq!(told(ServiceAccount::schema(), &account, Some(&account), ""), [""; 0]);
+    assert_eq!(warned(ServiceAccount::schema(), &account, Some(&account), ""), [""; 0]);
 
     let policy = value!({"metadata": {"name": "a.static.k8s.io"}});
-    let told = told(ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), "");
+    let told = warned(ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), "");
     assert!(told[0].starts_with("metadata.name: names ending with \".static.k8s.io\" are reserved"), "{told:?}");
 }
 
@@ -233,19 +233,19 @@ fn old_labels_of_nodes_wherever_they_are_asked_for() {
     let class =
         value!({"allowedTopologies": [{"matchLabelExpressions": [{"key": "beta.kubernetes.io/os", "values": ["a"]}]}]});
     let place = "allowedTopologies[0].matchLabelExpressions[0].key";
-    assert_eq!(told(StorageClass::schema(), &class, None, ""), [format!("{place}: {text}")]);
+    assert_eq!(warned(StorageClass::schema(), &class, None, ""), [format!("{place}: {text}")]);
     let topology = value!({
         "matchExpressions": [{"key": "beta.kubernetes.io/os", "operator": "Exists"}],
         "matchLabels": {"beta.kubernetes.io/os": "a"}
     });
     let capacity = value!({"nodeTopology": topology});
     assert_eq!(
-        told(CSIStorageCapacity::schema(), &capacity, None, ""),
+        warned(CSIStorageCapacity::schema(), &capacity, None, ""),
         [
             format!("nodeTopology.matchExpressions[0].key: beta.kubernetes.io/os is {text}"),
             format!("nodeTopology.matchLabels.beta.kubernetes.io/os: {text}"),
         ]
     );
     let runtime = value!({"scheduling": {"nodeSelector": {"beta.kubernetes.io/os": "a"}}});
-    assert_eq!(told(RuntimeClass::schema(), &runtime, None, ""), [format!("scheduling.nodeSelector: {text}")]);
+    assert_eq!(warned(RuntimeClass::schema(), &runtime, None, ""), [format!("scheduling.nodeSelector: {text}")]);
 }

@@ -1,6 +1,6 @@
 //! Warnings: what is let through, but should be written another way.
 //!
-//! They are told only of objects that the rules found right, and change nothing.
+//! They are reported only of objects that the rules found right, and change nothing.
 
 pub use pintle_resource::Written;
 use pintle_schema::View;

@@ -1,6 +1,6 @@
 //! Kinds of the group `scheduling.k8s.io`.
 //!
-//! A pod group's status is told by two of its conditions alone.
+//! A pod group's status is shown by two of its conditions alone.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, boolean, integer, printers, string};

@@ -1,4 +1,4 @@
-//! Objects as they come to be judged: canonical, with their defaults. Shared by the bound on allocations and the bench.
+//! Objects as they come to be validated: canonical, with their defaults. Shared by the bound on allocations and the bench.
 //! Guarantees that they are valid. Must never grow smaller, or the bounds mean less.
 
 use pintle_codec::json;

@@ -89,7 +89,7 @@ pub fn changed(schema: &Struct, object: &Value, random: &mut Random) -> Value {
 
 /// The object with what is found wrong with it made anew or taken away, where that leads to one that is right.
 ///
-/// `wrong` tells where the first fault is; what goes is what stands there, or the innermost thing around it.
+/// `wrong` reports where the first fault is; what goes is what stands there, or the innermost thing around it.
 pub fn mended(
     schema: &Struct,
     object: &Value,

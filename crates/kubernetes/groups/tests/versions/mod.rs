@@ -1,8 +1,8 @@
-//! Versions of a kind judge alike, those of another shape too: what one version says is converted to the others by the kind's
-//! own conversion, and every one of them is judged. Guarantees that nothing is lost on the way there and back, that the rules
-//! find the same whoever asks, and that the tags of a version say what those of the stored one say.
+//! Versions of a kind validate alike, those of another shape too: what one version says is converted to the others by the kind's
+//! own conversion, and every one of them is validated. Guarantees that nothing is lost on the way there and back, that the rules
+//! find the same for every client, and that the tags of a version say what those of the stored one say.
 //!
-//! Must never know a kind, but in the rows and in the short list of what the reference itself judges otherwise.
+//! Must never know a kind, but in the rows and in the short list of what the reference itself validates otherwise.
 
 mod stated;
 
@@ -23,7 +23,7 @@ fn families() -> BTreeMap<&'static str, Vec<&'static Arc<Resource>>> {
     families
 }
 
-/// An object that a client of a version sends, as it is judged and stored.
+/// An object that a client of a version sends, as it is validated and stored.
 pub fn as_stored(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
     version.complete_now(&mut object, 0).expect("it converts");
@@ -70,7 +70,7 @@ fn rewritten(version: &Resource, object: &Value) -> Value {
     as_stored(version, &as_served(version, object))
 }
 
-/// A stored object judged for a client of a version.
+/// A stored object validated for a client of a version.
 fn judged(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<String> {
     let of = |gates: &dyn Fn(&str) -> bool| {
         let verdict = validate(&version.rules, stored(version), version, (new, old), "", gates);
@@ -113,7 +113,7 @@ fn is_unsaid(line: &str) -> bool {
 /// Versions that cannot say all that the others can: one knows a single metric of its own, and in one zero is absence.
 const SAYS_LESS: [&str; 2] = ["autoscaling/v1 HorizontalPodAutoscaler", "resource.k8s.io/v1beta1 ResourceSlice"];
 
-/// The reporter's name in each version of Event. All else that both find is told alike.
+/// The reporter's name in each version of Event. All else that both find is reported alike.
 const REPORTER: [&str; 2] = ["reportingComponent", "reportingController"];
 
 /// Whether what was found for clients of two versions agrees. Of events the reference asks more in the newer version: there

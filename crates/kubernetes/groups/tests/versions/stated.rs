@@ -1,5 +1,5 @@
 //! Objects of the kinds whose versions have several shapes, each stated once, in one of them, with what is wrong with it.
-//! Where the reference judges a version otherwise, the row says how. Places are named as the reference names them, which
+//! Where the reference validates a version otherwise, the row says how. Places are named as the reference names them, which
 //! asks nobody's version but for events.
 
 use pintle_schema::{Value, value};
@@ -12,7 +12,7 @@ pub struct Stated {
     pub old: Option<Value>,
     /// Lines of errors.
     pub found: Vec<String>,
-    /// The same for a version that the reference judges otherwise.
+    /// The same for a version that the reference validates otherwise.
     pub otherwise: Option<(&'static str, Vec<String>)>,
 }
 
@@ -41,7 +41,7 @@ fn metadata() -> Value {
     value!({ "name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1" })
 }
 
-/// In the newer version an event tells more, and an update changes its series alone.
+/// In the newer version an event reports more, and an update changes its series alone.
 fn events() -> Vec<Stated> {
     const OLDER: &str = "v1 Event";
     const NEWER: &str = "events.k8s.io/v1 Event";

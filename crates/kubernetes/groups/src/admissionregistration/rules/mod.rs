@@ -1,7 +1,7 @@
 //! Rules of the group `admissionregistration.k8s.io` that tags cannot say.
 //!
-//! Policies that mutate are stored in another version than those that validate; the types that both have are judged
-//! alike. What an expression means is not judged here.
+//! Policies that mutate are stored in another version than those that validate; the types that both have are validated
+//! alike. What an expression means is not validated here.
 
 mod matching;
 mod policy;
@@ -23,7 +23,7 @@ pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, hand: RULE
 /// Names of what is read from files alone.
 const STATIC: &str = ".static.k8s.io";
 
-/// Warns of a name that is kept for what files tell.
+/// Warns of a name that is reserved for configurations in files.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     // Metadata stands at the same place in every object.
     let metadata = written.view::<v1::ValidatingAdmissionPolicy>().field(v1::ValidatingAdmissionPolicy::METADATA);

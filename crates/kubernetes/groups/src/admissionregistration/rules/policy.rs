@@ -100,7 +100,7 @@ pub fn variable(variable: At<'_, Variable>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A mutation is told in the field of its type and in no other.
+/// A mutation is given in the field of its type and in no other.
 pub fn mutation(mutation: At<'_, Mutation>, cx: &mut ValidationContext<'_>) {
     let fields = [
         (PatchType::JSON_PATCH, Mutation::JSON_PATCH.name()),

@@ -22,7 +22,7 @@ static RULES: &[CustomRule] = &[
     at_field!(APIServiceStatus::CONDITIONS, conditions),
 ];
 
-/// The name tells version and group.
+/// The name consists of version and group.
 fn name(service: At<'_, APIService>, cx: &mut ValidationContext<'_>) {
     let spec = service.new.field(APIService::SPEC);
     let (group, version) = (spec.field(APIServiceSpec::GROUP).as_str(), spec.field(APIServiceSpec::VERSION).as_str());

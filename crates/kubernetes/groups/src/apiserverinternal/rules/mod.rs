@@ -26,7 +26,7 @@ static RULES: &[CustomRule] = &[
     at_type!(StorageVersionStatus, conditions, AFTER),
 ];
 
-/// The name tells group and resource.
+/// The name consists of group and resource.
 fn name(version: At<'_, StorageVersion>, cx: &mut ValidationContext<'_>) {
     let metadata = version.new.field(StorageVersion::METADATA);
     let path = version.path.to(StorageVersion::METADATA);
@@ -132,7 +132,7 @@ fn common_version(common: At<'_, Option<String>>, cx: &mut ValidationContext<'_>
     }
 }
 
-/// The reference tells of conditions as if the status were their list.
+/// The reference reports conditions as if the status were their list.
 fn conditions(status: At<'_, StorageVersionStatus>, cx: &mut ValidationContext<'_>) {
     type Of = StorageVersionCondition;
     let conditions = status.new.field(StorageVersionStatus::CONDITIONS);

@@ -22,7 +22,7 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
     workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
 }
 
-/// What its pods are labeled with is judged once more, with the template's own path.
+/// What its pods are labeled with is validated once more, with the template's own path.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
@@ -104,7 +104,7 @@ const FIXED: [&str; 4] = [
 /// Pods that exist keep their identity.
 pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut ValidationContext<'_>) {
     let Some(old) = spec.old else { return };
-    // Nothing is told of a claim or a service but that it may not change.
+    // Nothing is reported for a claim or a service but that it may not change.
     let unjudged = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];
     let unjudged = unjudged.map(|field| spec.path.child(field).to_string());
     cx.errors.0.retain(|error| !unjudged.iter().any(|path| error.field.starts_with(path)));

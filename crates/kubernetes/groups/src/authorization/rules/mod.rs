@@ -1,6 +1,6 @@
 //! Rules of access reviews.
 //!
-//! Reviews are answered and never stored: what they ask is judged, and that they carry no metadata.
+//! Reviews are answered and never stored: what they ask is validated, and that they carry no metadata.
 
 pub mod review;
 

@@ -10,7 +10,7 @@ use pintle_types::authorization::v1::{
 use pintle_types::meta::v1::{FieldSelectorRequirement, LabelSelectorRequirement, ObjectMeta};
 use pintle_validation::{At, FieldPath, ValidationContext};
 
-/// One action is asked for, and who is to do it is told.
+/// One action is asked for, and who is to do it is named.
 pub fn of_subject(spec: At<'_, SubjectAccessReviewSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = SubjectAccessReviewSpec;
     let (resource, other) = (Spec::RESOURCE_ATTRIBUTES, Spec::NON_RESOURCE_ATTRIBUTES);
@@ -47,14 +47,14 @@ fn one_action<T>(
     }
 }
 
-/// A restriction by fields is told in one way.
+/// A restriction by fields is given in one form.
 pub fn field_selector(selector: At<'_, Option<FieldSelectorAttributes>>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = selector.some() else { return };
     let raw = selector.new.field(FieldSelectorAttributes::RAW_SELECTOR).as_str();
     one_way(raw, items(selector.new.field(FieldSelectorAttributes::REQUIREMENTS)), selector.path, cx);
 }
 
-/// A restriction by labels is told in one way.
+/// A restriction by labels is given in one form.
 pub fn label_selector(selector: At<'_, Option<LabelSelectorAttributes>>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = selector.some() else { return };
     let raw = selector.new.field(LabelSelectorAttributes::RAW_SELECTOR).as_str();

@@ -19,7 +19,7 @@ const SOURCES: [(&str, &str); 5] = [
     ("External", MetricSpec::EXTERNAL.name()),
     ("ContainerResource", MetricSpec::CONTAINER_RESOURCE.name()),
 ];
-/// The sources in the order in which they are judged.
+/// The sources in the order in which they are validated.
 const JUDGED: [&str; 5] = [
     MetricSpec::OBJECT.name(),
     MetricSpec::EXTERNAL.name(),
@@ -51,7 +51,7 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut ValidationContext<'_>) {
         let detail = "must populate information for the given metric source";
         cx.errors.required(metric.path.child(expected), detail);
     }
-    // Of several sources the first alone is judged.
+    // Of several sources the first alone is validated.
     for later in JUDGED.into_iter().filter(|field| is_set(field)).skip(1) {
         let within = format!("{}.", metric.path.child(later));
         cx.errors.0.retain(|error| !error.field.starts_with(&within));

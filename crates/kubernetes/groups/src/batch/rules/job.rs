@@ -15,7 +15,7 @@ const LEGACY_NAME: &str = "job-name";
 const UID: &str = "batch.kubernetes.io/controller-uid";
 const NAME: &str = "batch.kubernetes.io/job-name";
 
-/// A job without labels gets those of its template when it is read again: what is wrong with generated ones is told of
+/// A job without labels gets those of its template when it is read again: what is wrong with generated ones is reported for
 /// the template alone.
 pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let labels = labels_of(job.new);

@@ -46,7 +46,7 @@ pub fn many_completions(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What early success is told by are indexes that the job has.
+/// The indexes that early success is decided by are indexes of the job.
 pub fn success_policy(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
     let policy = spec.new.field(JobSpec::SUCCESS_POLICY).some().filter(|_| is_indexed(spec.new));
     let Some(policy) = policy else { return };

@@ -45,7 +45,7 @@ pub fn counted_once(status: At<'_, JobStatus>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a job's state is, as far as its conditions tell.
+/// What a job's state is, as far as its conditions say.
 #[derive(Clone, Copy, PartialEq)]
 struct State {
     complete: bool,
@@ -160,7 +160,7 @@ fn is_empty(pods: View<'_, Option<UncountedTerminatedPods>>) -> bool {
     })
 }
 
-/// Indexes are told only by jobs that have them, and none has both failed and succeeded.
+/// Indexes are reported only by jobs that have them, and none has both failed and succeeded.
 fn indexes_fit(
     status: At<'_, JobStatus>,
     spec: View<'_, JobSpec>,

@@ -27,7 +27,7 @@ static KINDS: &[KindRules] = &[
             Step::Rules,
             step!(Job, job::names_of_pods),
         ],
-        // The reference judges the spec once as a new job's and once more as a changed one's: each cause stands twice.
+        // The reference validates the spec once as a new job's and once more as a changed one's: each cause stands twice.
         update: &[
             Step::Metadata,
             step!(Job, job::generated_selector),
@@ -39,7 +39,7 @@ static KINDS: &[KindRules] = &[
         ],
         ..KindRules::of(Job::schema)
     },
-    // The reference judges nothing of a status.
+    // The reference validates nothing of a status.
     KindRules { parts: &[("status", &[])], ..KindRules::of(CronJob::schema) },
 ];
 

@@ -20,7 +20,7 @@ pub fn container_name(name: At<'_, Option<String>>, cx: &mut ValidationContext<'
     }
 }
 
-/// The spec of the job that is judged, or of the jobs that a cron job makes.
+/// The spec of the job that is validated, or of the jobs that a cron job makes.
 fn job_spec<'a>(cx: &ValidationContext<'a>) -> View<'a, JobSpec> {
     let made = cx.root::<CronJob>().field(CronJob::SPEC).field(CronJobSpec::JOB_TEMPLATE);
     match made.value().is_null() {

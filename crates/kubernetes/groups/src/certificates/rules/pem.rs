@@ -30,7 +30,7 @@ pub fn blocks(text: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Whether bytes are one DER sequence, of the length it tells.
+/// Whether bytes are one DER sequence, of the length that it states.
 pub fn is_sequence(bytes: &[u8]) -> bool {
     let [0x30, length, rest @ ..] = bytes else { return false };
     match usize::from(*length) {

@@ -55,7 +55,7 @@ pub fn one_proof(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A request is answered once: issued, denied or failed. What a certificate says is not judged here.
+/// A request is answered once: issued, denied or failed. What a certificate says is not validated here.
 pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut ValidationContext<'_>) {
     const ANSWERS: &[&str] = &["Issued", "Denied", "Failed"];
     let Some(old) = request.old.map(|old| old.field(PodCertificateRequest::STATUS)) else { return };

@@ -7,7 +7,7 @@ const MAX_DOMAIN: usize = 253;
 /// A domain, a slash, and a path that is a domain with one label more.
 const MAX_NAME: usize = MAX_DOMAIN + 1 + MAX_DOMAIN + 64;
 
-/// Judges the name of a signer.
+/// Validates the name of a signer.
 pub fn validate(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.is_empty() {
         cx.errors.required(path, "");

@@ -60,7 +60,7 @@ pub fn keeps_signer(bundle: At<'_, ClusterTrustBundle>, cx: &mut ValidationConte
     });
 }
 
-/// Certificates, each once. Only their frame is looked at; what is in them is not told.
+/// Certificates, each once. Only their frame is looked at; what is in them is not reported.
 pub fn certificates(bundle: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = bundle.new.as_str();
     if text.len() > MAX_BYTES {

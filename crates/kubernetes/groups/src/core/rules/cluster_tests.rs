@@ -1,4 +1,4 @@
-//! Services, nodes, namespaces and events, as the tables judge them.
+//! Services, nodes, namespaces and events, as the tables validate them.
 
 use crate::rules::tests::{validate, validate_as};
 use pintle_schema::{ApiType, Value, value};

@@ -1,6 +1,6 @@
 //! Rules of events, which depend on the version that the client speaks.
 //!
-//! Who speaks the old versions is judged by the old rules alone, without metadata, and may change everything.
+//! Who speaks the old versions is validated by the old rules alone, without metadata, and may change everything.
 
 use crate::rules::internal_form::in_full;
 use crate::rules::{immutable, invalid_each};
@@ -64,7 +64,7 @@ pub fn update(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     event.field(Event::FIRST_TIMESTAMP, |field| immutable(field, cx));
     event.field(Event::LAST_TIMESTAMP, |field| immutable(field, cx));
     event.field(Event::COUNT, |field| immutable(field, cx));
-    // The reference judges it twice.
+    // The reference validates it twice.
     event.field(Event::REASON, |field| immutable_text(field, cx));
     event.field(Event::TYPE, |field| immutable_text(field, cx));
     event.field(Event::EVENT_TIME, |field| immutable(field, cx));
@@ -114,7 +114,7 @@ fn series(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     });
 }
 
-/// What holds for events of all versions: they are where their object is, and with a time they tell who reports.
+/// What holds for events of all versions: they are where their object is, and with a time they name the reporter.
 fn by_old_rules(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     let namespace = event.new.field(Event::METADATA).field(ObjectMeta::NAMESPACE).as_str();
     let object = event.new.field(Event::INVOLVED_OBJECT).field(ObjectReference::NAMESPACE).as_str();

@@ -1,7 +1,7 @@
 //! Warnings of a secret that should hold a certificate with its key, and does not.
 //!
 //! Only the frame is looked at: whether there is a certificate and a key, and not what they say. Nothing of a secret is
-//! ever told.
+//! ever reported.
 
 use crate::certificates::rules::pem::{self, Block};
 use crate::rules::warnings::Written;

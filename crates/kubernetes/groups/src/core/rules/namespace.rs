@@ -9,7 +9,7 @@ use pintle_validation::{At, ValidationContext};
 /// Finalizers that may stand without a domain.
 const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// Who finalizes namespaces has a name with a domain. Only where finalizers alone are written is the index told.
+/// Who finalizes namespaces has a name with a domain. Only where finalizers alone are written is the index reported.
 pub fn finalizers(finalizers: At<'_, Vec<FinalizerName>>, cx: &mut ValidationContext<'_>) {
     let is_indexed = cx.request.subresource == "finalize";
     for (at, name) in items(finalizers.new).iter().enumerate() {

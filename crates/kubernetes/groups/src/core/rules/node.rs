@@ -2,7 +2,7 @@
 
 use super::resource_names;
 use crate::rules::internal_form::in_full;
-use crate::rules::{Repeats, items, legacy_cidr, tell_again};
+use crate::rules::{Repeats, items, legacy_cidr, report_again};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{Node, NodeSpec, NodeStatus, NodeSwapStatus, NodeSystemInfo, Taint};
@@ -49,12 +49,12 @@ pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
             cx.errors.forbidden(spec.path.to(NodeSpec::PROVIDER_ID), PROVIDER_STAYS);
         }
     });
-    // The reference judges taints twice.
+    // The reference validates taints twice.
     let metadata = node.path.to(Node::METADATA);
-    tell_again(&metadata.to(NodeSpec::TAINTS), cx);
+    report_again(&metadata.to(NodeSpec::TAINTS), cx);
 }
 
-/// A node has a taint of an effect once for each key. The reference tells them beside the labels.
+/// A node has a taint of an effect once for each key. The reference reports them beside the labels.
 fn taints(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let taints = items(node.new.field(Node::SPEC).field(NodeSpec::TAINTS));
     let text = |at: usize, field: &str| taints.get(at).map_or("", |taint| taint.str_at(&[field]));

@@ -84,7 +84,7 @@ pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Credentials for registries are a JSON object. What is wrong is told without the text itself.
+/// Credentials for registries are a JSON object. What is wrong is reported without the text itself.
 fn credentials(data: &Value, key: &str, data_path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = data_path.key(key);
     let Some(text) = data.get(key) else { return };

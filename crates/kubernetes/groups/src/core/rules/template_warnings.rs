@@ -14,7 +14,7 @@ pub fn pod_template(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
 }
 
-/// Of a changed controller the reference judges the template that is replaced.
+/// Of a changed controller the reference validates the template that is replaced.
 pub fn replication_controller(written: &Written<'_>, warnings: &mut Vec<String>) {
     name_for_pods(written, warnings);
     if has_new_spec(written) {

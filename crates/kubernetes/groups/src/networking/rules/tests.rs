@@ -1,4 +1,4 @@
-//! Policies, ingresses and ranges, as the tables judge them.
+//! Policies, ingresses and ranges, as the tables validate them.
 
 use crate::rules::tests::validate;
 use pintle_schema::{ApiType, Value, value};

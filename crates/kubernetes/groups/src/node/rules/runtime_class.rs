@@ -19,7 +19,7 @@ pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut ValidationContext<'_>
     });
 }
 
-/// What pods take beyond their containers is told as limits of a container are.
+/// What pods take beyond their containers is given as limits of a container are.
 pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut ValidationContext<'_>) {
     if let Some(overhead) = overhead.some() {
         let fixed = At { new: overhead.new.field(Overhead::POD_FIXED), old: None, path: overhead.path };

@@ -8,7 +8,6 @@ mod pods;
 mod workloads;
 
 use crate::all;
-use crate::autoscaling::columns::SCALE;
 use crate::tests::resource_of;
 use pintle_codec::json;
 use pintle_resource::{NameAndAge, Now, Printer};
@@ -23,10 +22,7 @@ const HOUR_AGO: &str = "2001-09-09T00:46:40Z";
 
 /// The printer of a kind.
 fn printer(group: &str, kind: &str) -> Arc<dyn Printer> {
-    match kind {
-        "Scale" => Arc::new(&SCALE),
-        _ => resource_of(group, kind).printer.clone(),
-    }
+    resource_of(group, kind).printer.clone()
 }
 
 /// The cells of an object at some columns.
@@ -84,8 +80,8 @@ fn columns_are_the_recorded_ones() {
     for kind in kinds {
         let name = kind.str_at(&["kind"]);
         let printer = match name {
-            // Custom resources bring their own columns, and nothing here is answered with a table of a Status.
-            "custom resource" | "Status" => continue,
+            // Custom resources bring their own columns, a Scale is printed by the generic server, and a Status by none.
+            "custom resource" | "Scale" | "Status" => continue,
             "default" => Arc::new(NameAndAge),
             _ => printer(group_of(kind.str_at(&["package"])), name),
         };

@@ -108,7 +108,7 @@ fn status_of_init_containers() {
             "Running",
             "7",
         ),
-        // Initialized once, so the containers are told of although an init container runs again.
+        // Initialized once, so the containers are shown although an init container runs again.
         (
             value!({
                 "phase": "Running", "conditions": [{"type": "Initialized", "status": "True"}],

@@ -1,6 +1,6 @@
 //! Access to devices that others use: a namespace must allow it to those who ask for it, or are given it, in it.
 //!
-//! What was there before is not judged, and one place is told, before all else that is wrong.
+//! What was there before is not validated, and one place is reported, before all else that is wrong.
 
 use pintle_schema::View;
 use pintle_types::resource::v1::{
@@ -18,7 +18,7 @@ pub fn asks(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     requests(claim.new.field(ResourceClaim::SPEC), cx);
 }
 
-/// A new template. The place is told as a claim's.
+/// A new template. The place is reported as a claim's.
 pub fn template_asks(template: At<'_, ResourceClaimTemplate>, cx: &mut ValidationContext<'_>) {
     requests(template.new.field(ResourceClaimTemplate::SPEC).field(ResourceClaimTemplateSpec::SPEC), cx);
 }

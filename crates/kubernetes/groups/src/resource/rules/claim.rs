@@ -14,7 +14,7 @@ use std::collections::HashSet;
 /// What configures a device may be this long, in bytes.
 const MAX_PARAMETERS: usize = 10 * 1024;
 
-/// Of lists that are longer, nothing but that is told.
+/// Of lists that are longer, nothing but that is reported.
 const MAX_REFERENCES: usize = 32;
 
 /// What a claim asks for stays.
@@ -47,7 +47,7 @@ pub fn distinct_subrequests(requests: At<'_, Vec<DeviceSubRequest>>, cx: &mut Va
     distinct(requests, DeviceSubRequest::NAME, cx);
 }
 
-/// The items have each a name of their own. It is told of the item.
+/// The items have each a name of their own. It is reported for the item.
 pub fn distinct<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut ValidationContext<'_>) {
     let all = items(list.new);
     let mut names = Repeats::new(all.len(), |at| text_in(all, at, name));
@@ -65,7 +65,7 @@ pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut ValidationCont
     match (request.new.field(DeviceRequest::EXACTLY).is_set(), choice) {
         (false, 0) => cx.errors.required(request.path, ONE),
         (true, 1..) => {
-            // Of the two, nothing else is told.
+            // Of the two, nothing else is reported.
             let both = [DeviceRequest::EXACTLY.name(), DeviceRequest::FIRST_AVAILABLE.name()];
             let both = both.map(|field| request.path.child(field).to_string());
             cx.errors.0.retain(|error| !both.iter().any(|path| error.field.starts_with(path)));

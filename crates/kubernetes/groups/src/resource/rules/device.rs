@@ -116,7 +116,7 @@ pub fn place_and_binding(device: At<'_, Device>, cx: &mut ValidationContext<'_>)
     }
 }
 
-/// Not too much is told of one device.
+/// Not too much is reported for one device.
 fn amounts(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     let attributes = device.new.field(Device::ATTRIBUTES).value().as_map();
     let count = |value: &Value| value.as_map().map_or(0, Map::len);
@@ -144,7 +144,7 @@ fn place(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     let is_set = |field: &&str| device.new.value().get(field).is_some_and(|value| !value.is_null());
     if spec.field(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION).get() != Some(true) {
         if FIELDS.iter().any(is_set) {
-            // Nor is judged what may not be there.
+            // Nor is validated what may not be there.
             let inside = format!("{}.", device.path.to(Device::NODE_SELECTOR));
             cx.errors.0.retain(|error| !error.field.starts_with(&inside));
             let detail = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set \

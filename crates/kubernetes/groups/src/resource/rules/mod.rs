@@ -1,6 +1,6 @@
-//! Rules of the group `resource.k8s.io` that tags cannot say. All versions are judged as the one they are stored in.
+//! Rules of the group `resource.k8s.io` that tags cannot say. All versions are validated as the one they are stored in.
 //!
-//! Files for claims, for what is told of claims, for slices and for their devices; this one is the table.
+//! Files for claims, for the status of claims, for slices and for their devices; this one is the table.
 
 mod admin;
 mod claim;
@@ -110,7 +110,7 @@ static RULES: &[CustomRule] = &[
     at_type!(Device, device::place_and_binding, AFTER | ALWAYS),
 ];
 
-/// Tells what is found now before all that was found so far.
+/// Reports what is found now before all that was found so far.
 fn first(cx: &mut ValidationContext<'_>, find: impl FnOnce(&mut ValidationContext<'_>)) {
     let before = cx.errors.0.len();
     find(cx);

@@ -1,4 +1,4 @@
-//! Names of drivers, pools, attributes and requests, each judged at one path.
+//! Names of drivers, pools, attributes and requests, each validated at one path.
 
 use crate::rules::invalid_each;
 use pintle_schema::names;
@@ -34,7 +34,7 @@ pub fn pool(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// The same, told of the segment.
+/// The same, reported for the segment.
 pub fn pool_in_segments(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.len() > MAX_POOL {
         cx.errors.too_long(path, MAX_POOL);

@@ -1,5 +1,5 @@
 //! What changing a claim's status takes besides the right to write it: who binds claims gives and reserves their devices,
-//! and drivers tell of their own.
+//! and drivers report their own.
 //!
 //! Nothing is asked where nothing changes. What is missing stands before all else that is wrong but for access to devices
 //! that others use.
@@ -67,7 +67,7 @@ fn drivers(status: At<'_, ResourceClaimStatus>, namespace: &str, cx: &mut Valida
     }
 }
 
-/// The drivers of devices of which something else is told than before.
+/// The drivers of devices of which something else is reported than before.
 fn told_of<'a>(new: View<'a, ResourceClaimStatus>, old: View<'a, ResourceClaimStatus>) -> BTreeSet<&'a str> {
     type Device<'a> = View<'a, AllocatedDeviceStatus>;
     type Status = AllocatedDeviceStatus;

@@ -1,4 +1,4 @@
-//! Rules of slices: whose devices they tell of, and where these are.
+//! Rules of slices: whose devices they list, and where these are.
 
 use super::names as own;
 use crate::rules::internal_form::in_full;

@@ -1,4 +1,4 @@
-//! Rules of what is told of a claim: the devices it was given, who uses them, and what drivers say of them.
+//! Rules of the status of a claim: the devices it was given, who uses them, and what drivers say of them.
 
 use super::claim::{object, request_reference};
 use super::names as own;
@@ -24,7 +24,7 @@ pub fn allocated(result: At<'_, DeviceRequestAllocationResult>, cx: &mut Validat
     }
 }
 
-/// What was given stays until it is given back. Nothing else is told of it then.
+/// What was given stays until it is given back. Nothing else is reported for it then.
 pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut ValidationContext<'_>) {
     if let (Some(new), Some(old)) = (allocation.new.some(), allocation.old.and_then(View::some))
         && !pintle_validation::same(new.value(), old.value())
@@ -33,13 +33,13 @@ pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut V
     }
 }
 
-/// What is found in an allocation that may not change at all is not told.
+/// What is found in an allocation that may not change at all is not reported.
 fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     let path = status.path.to(ResourceClaimStatus::ALLOCATION).to_string();
     let had_one = status.old.is_some_and(|old| old.field(ResourceClaimStatus::ALLOCATION).is_set());
     if had_one {
         cx.errors.0.retain(|error| error.field.strip_prefix(&path).is_none_or(str::is_empty));
-        // The reference tells it last.
+        // The reference reports it last.
         if let Some(at) = cx.errors.0.iter().position(|error| error.field == path) {
             cx.errors.0[at..].rotate_left(1);
         }
@@ -89,7 +89,7 @@ fn shown([driver, pool, device, share]: Identity<'_>) -> Value {
     value!({"Driver": driver, "Pool": pool, "Device": device, "ShareID": share})
 }
 
-/// A driver tells of devices that the claim was given.
+/// A driver reports devices that the claim was given.
 pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut ValidationContext<'_>) {
     type Status = AllocatedDeviceStatus;
     own::driver(device.new.field(Status::DRIVER).as_str(), &device.path.to(Status::DRIVER), cx);

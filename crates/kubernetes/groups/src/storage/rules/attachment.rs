@@ -25,7 +25,7 @@ pub fn one_source(source: At<'_, VolumeAttachmentSource>, cx: &mut ValidationCon
     }
 }
 
-/// A volume that is both named and described is only told to be; otherwise its name is judged.
+/// A volume that is both named and described is only reported as both; otherwise its name is validated.
 pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
         spec.field(VolumeAttachmentSpec::SOURCE, |source| {
@@ -44,7 +44,7 @@ pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationCont
     });
 }
 
-/// What the driver tells of the attached volume has a bound.
+/// What the driver reports of the attached volume has a bound.
 pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let entries = metadata.new.value().as_map().into_iter().flat_map(Map::iter);
     let total: usize = entries.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
@@ -53,7 +53,7 @@ pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut ValidationC
     }
 }
 
-/// Failures are told shortly. The bound that the reference tells is that of the metadata.
+/// Failures are reported in short. The bound that the reference reports is that of the metadata.
 pub fn failure(error: At<'_, VolumeError>, cx: &mut ValidationContext<'_>) {
     if error.new.field(VolumeError::MESSAGE).as_str().len() > MAX_MESSAGE {
         cx.errors.too_long(error.path.to(VolumeError::MESSAGE), MAX_METADATA);

@@ -14,7 +14,7 @@ const MAX_PARAMETERS: usize = 512;
 /// What all parameters may come to, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
-/// What a driver is told.
+/// What a driver is given.
 pub fn parameters(parameters: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let entries = parameters.new.value().as_map();
     if entries.is_some_and(|entries| entries.len() > MAX_PARAMETERS) {

@@ -11,7 +11,7 @@ use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
 
 type Spec = CSIDriverSpec;
 
-/// The path that the reference tells for `attachRequired`.
+/// The path that the reference reports for `attachRequired`.
 const ATTACHED: &str = "attachedRequired";
 
 /// Questions that have an answer, given or by default.
@@ -122,7 +122,7 @@ pub fn distinct(drivers: At<'_, Vec<CSINodeDriver>>, cx: &mut ValidationContext<
     }
 }
 
-/// What a driver told of itself stays, but for the number of volumes it takes.
+/// What a driver reported of itself stays, but for the number of volumes it takes.
 pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut ValidationContext<'_>) {
     let Some(old) = node.old.map(|old| old.field(CSINode::SPEC).field(CSINodeSpec::DRIVERS)) else { return };
     let count_is_free = cx.enabled("MutableCSINodeAllocatableCount");

@@ -123,7 +123,7 @@ pub fn keep(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     meanings(new, || Some(old), spec, &path, cx);
 }
 
-/// Profiles told in annotations and in fields are the same.
+/// Profiles in annotations and in fields are the same.
 pub fn fit_fields(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     pod.field(Pod::SPEC, |spec| both_fit(of(pod.new), spec, cx));
 }
@@ -169,7 +169,7 @@ fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut ValidationConte
     });
 }
 
-/// The kind of profile that an annotation tells of is that of the field, and so is its file.
+/// The kind of profile that an annotation names is that of the field, and so is its file.
 fn fits(what: &str, told: &str, kind: &str, local: Option<&str>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let fits = match kind {
         "Unconfined" => told == "unconfined",

@@ -101,7 +101,7 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) 
     let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
-        // The reference judges each init container as a list of its own, at the place of the first.
+        // The reference validates each init container as a list of its own, at the place of the first.
         host_ports(container, &containers.path.index(0), &mut HashSet::new(), cx);
         if is_sidecar(container) {
             continue;
@@ -117,7 +117,7 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) 
         }
     }
     if !cx.errors.is_empty() {
-        // The rules of one that has no policy to depart from are not judged.
+        // The rules of one that has no policy to depart from are not validated.
         let is_judged = |container: View<'_, Container>| container.field(Container::RESTART_POLICY).is_set();
         let judged: Vec<bool> = containers.new.iter().map(is_judged).collect();
         let (list, rules) = (containers.path.to_string(), format!(".{}", Container::RESTART_POLICY_RULES.name()));

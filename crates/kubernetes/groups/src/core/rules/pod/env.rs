@@ -21,7 +21,7 @@ const POD_FIELDS: &[&str] = &[
     "status.podIPs",
 ];
 
-/// Fields of a pod that can be told to its containers at all.
+/// Fields of a pod that its containers can get as variables.
 const TOLD_FIELDS: &[&str] = &[
     "metadata.annotations",
     "metadata.labels",
@@ -50,7 +50,7 @@ const RESOURCES: &[&str] = &[
 
 const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// A source that tells of the pod itself is right.
+/// A source that names a field of the pod is right.
 pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut ValidationContext<'_>) {
     let Some(At { new: source, path, .. }) = source.some() else { return };
     if let Some(field) = source.field(EnvVarSource::FIELD_REF).some() {
@@ -119,7 +119,7 @@ fn is_huge_pages(resource: &str) -> bool {
     resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-")
 }
 
-/// Each resource is told in units of its own.
+/// Each resource is given in units of its own.
 pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
     let divisor: Quantity = field.field(ResourceFieldSelector::DIVISOR).get();

@@ -1,6 +1,6 @@
 //! Rules of pods and of all that a pod's spec holds, volumes excepted, wherever a spec is used.
 //!
-//! What one field can be judged by is a tag; here stands what needs several places, or words of its own.
+//! What one field can be validated by is a tag; here stands what needs several places, or words of its own.
 
 mod annotations;
 mod containers;
@@ -42,7 +42,7 @@ static KINDS: &[KindRules] = &[KindRules {
         step!(Pod, update::mutable_fields),
     ],
     parts: &[
-        // What is bound was judged when it was made, and a node's name is taken as it is given.
+        // What is bound was validated when it was made, and a node's name is taken as it is given.
         ("binding", &[]),
         ("status", &[Step::MetadataUpdate, step!(Pod, annotations::keep), Step::Rules, step!(Pod, status::changes)]),
         (

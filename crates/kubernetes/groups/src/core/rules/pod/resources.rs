@@ -46,7 +46,7 @@ pub fn of_container(resources: At<'_, ResourceRequirements>, cx: &mut Validation
     requirements(Asker::Container, resources.new, resources.path, cx);
 }
 
-/// What the pod takes itself is told as limits are.
+/// What the pod takes itself is given as limits are.
 pub fn overhead(overhead: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     let path = overhead.path.to(ResourceRequirements::LIMITS);
     amounts(Asker::Container, overhead.new, &path, cx);

@@ -103,7 +103,7 @@ pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, 
         if *later > 0 {
             let path = constraints.path.index(index);
             cx.errors.duplicate(path.child("{topologyKey, whenUnsatisfiable}"), format!("{{{key}, {action}}}"));
-            // It is told with the first of the two, before what is wrong with later ones.
+            // It is reported with the first of the two, before what is wrong with later ones.
             let is_later = |field: &str| item_at(field, &list).is_some_and(|(later, _)| later > index);
             if let Some(at) = cx.errors.0.iter().position(|error| is_later(&error.field)) {
                 cx.errors.0[at..].rotate_right(1);

@@ -64,7 +64,7 @@ pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     });
 }
 
-/// False when containers came or went, which ends all further judging.
+/// False when containers came or went, which ends all further validation.
 fn images(
     new: View<'_, Vec<Container>>,
     old: View<'_, Vec<Container>>,
@@ -128,7 +128,7 @@ fn tolerations<'a>(
     if !old.field(PodSpec::TOLERATIONS).iter().all(|old| tolerated.contains(&what(old))) {
         return cx.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
     }
-    rules::tell_again(path, cx);
+    rules::report_again(path, cx);
 }
 
 fn scheduling_gates(

@@ -114,7 +114,7 @@ fn of_parts(
     if !context.field(PodSecurityContext::SECCOMP_PROFILE).is_set() && has(SECCOMP) {
         warnings.push(format!("{}: {SECCOMP_TEXT}", annotations.key(SECCOMP)));
     }
-    // A pod's own is told of when it is copied to the field.
+    // A pod's own annotation is warned of when it is copied to the field.
     let tells_app_armor = is_template && !context.field(PodSecurityContext::APP_ARMOR_PROFILE).is_set();
     for field in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
         let path = spec_path.to(field);

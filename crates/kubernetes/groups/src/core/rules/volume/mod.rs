@@ -108,8 +108,8 @@ fn one_source(source: At<'_, VolumeSource>, cx: &mut ValidationContext<'_>) {
 
 const ONE_TYPE: &str = "may not specify more than 1 volume type";
 
-/// Tells what is wrong with the number of sources, after what `inside` tells of the one that counts. What is inside
-/// the others is not told; those that are `free` may stand beside another.
+/// Reports what is wrong with the number of sources, after what `inside` reports for the one that counts. What is inside
+/// the others is not reported; those that are `free` may stand beside another.
 pub fn first_source(
     source: &Value,
     order: &[&'static str],
@@ -135,7 +135,7 @@ pub fn first_source(
     }
 }
 
-/// Tells the errors inside a place as those of another.
+/// Reports the errors inside a place as those of another.
 fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.errors.is_empty() {
         return;

@@ -69,7 +69,7 @@ pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) 
     }
 }
 
-/// An amount of which a whole number can be told, which is not negative.
+/// An amount that is a whole number and not negative.
 pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let whole = units(&quantity(amount), 0);
     if whole < 0 {
@@ -79,7 +79,7 @@ pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<
 }
 
 /// How many units of ten to the power of `scale` a quantity is, as the reference counts: past 64 bits, a number with
-/// few digits counts as nothing, and of one with many the lowest bits are told.
+/// few digits counts as nothing, and of one with many the lowest bits are reported.
 pub fn units(quantity: &Quantity, scale: i64) -> i64 {
     let Some(units) = quantity.decimal().in_units(scale) else {
         return if scale == 0 { quantity.value() } else { quantity.milli_value() };
@@ -216,7 +216,7 @@ pub fn keeps_mode(new: &Value, old: &Value, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Whether the attributes of a volume may become others at all; told where they may not.
+/// Whether the attributes of a volume may become others at all; reported where they may not.
 pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let may = cx.enabled(ATTRIBUTES_CLASSES);
     if !may {
@@ -226,7 +226,7 @@ pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -
     may
 }
 
-/// The spec as it is judged: a secret for expanding may come to a CSI volume that had none.
+/// The spec as it is validated: a secret for expanding may come to a CSI volume that had none.
 fn without_new_secret(new: &Value, old: &Value) -> Value {
     let secret = [PersistentVolumeSource::CSI.name(), CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name()];
     let mut settled = new.clone();

@@ -33,7 +33,7 @@ fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: 
         match (file.field(File::FIELD_REF).some(), file.field(File::RESOURCE_FIELD_REF).some()) {
             (Some(field), _) => env::object_field(field, POD_FIELDS, &path.to(File::FIELD_REF), cx),
             (None, Some(resource)) => {
-                // Without a container nothing is looked up, but the unit is judged all the same.
+                // Without a container nothing is looked up, but the unit is validated all the same.
                 let is_told = !resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty();
                 let validate = if is_told { env::resource_field } else { env::divisor };
                 validate(resource, &path.to(File::RESOURCE_FIELD_REF), cx);
@@ -47,7 +47,7 @@ fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: 
 struct Paths<'a>(HashSet<&'a str>);
 
 impl<'a> Paths<'a> {
-    /// Notes a path; one that is there already is told with the name of whoever brings it again.
+    /// Notes a path; one that is there already is reported with the name of what brings it again.
     fn add(&mut self, file: &'a str, told: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
         if file.is_empty() {
             return;

@@ -53,7 +53,7 @@ pub fn warn(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<St
             }
         }
     }
-    // Names are told of after all numbers.
+    // Names come after all numbers.
     warnings.append(&mut repeated_names);
 }
 
