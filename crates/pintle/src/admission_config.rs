@@ -3,7 +3,7 @@
 //! Must never let a setting pass that a plugin would not understand.
 
 use pintle_codec::{Strictness, yaml};
-use pintle_kinds::config::apply_defaults;
+use pintle_groups::config::apply_defaults;
 use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};

@@ -113,7 +113,7 @@ fn is_too_large(status: &Status) -> bool {
 /// The group-versions that get an APIService: those served, but for the APIServices' own.
 pub fn api_services(serves: impl Fn(&str, &str) -> bool) -> Vec<LocalApiService> {
     let mut found = Vec::new();
-    for group in pintle_kinds::groups() {
+    for group in pintle_groups::groups() {
         let Some(priority) = group.priority else { continue };
         for version in group.versions.iter().filter(|version| serves(&group.name, &version.name)) {
             found.push(LocalApiService {
@@ -128,6 +128,6 @@ pub fn api_services(serves: impl Fn(&str, &str) -> bool) -> Vec<LocalApiService>
 }
 
 fn target(registry: &Registry, object: &BootstrapObject) -> Option<Target> {
-    let resource = pintle_kinds::find(object.group, object.version, object.plural)?;
+    let resource = pintle_groups::find(object.group, object.version, object.plural)?;
     registry.target(resource, object.namespace, object.value.str_at(&["metadata", "name"]))
 }

@@ -144,7 +144,7 @@ impl Builder {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let form = EtcdCodec::of(&*store).map(|form| form.resources.clone());
         Builder {
-            resources: form.unwrap_or_else(pintle_kinds::resources),
+            resources: form.unwrap_or_else(pintle_groups::resources),
             store,
             authenticator: Authenticator::new(true),
             service_account_tokens: None,
@@ -240,7 +240,7 @@ impl Builder {
         };
         let gate = self.feature_gate.clone();
         let serves = |resource: &Resource| self.runtime_config.serves(resource, &|name| gate(name));
-        for group in pintle_kinds::groups() {
+        for group in pintle_groups::groups() {
             self.resources.update(|table| table.install_group(group, serves));
         }
         let node_objects = Arc::new(node_objects::Objects::default());

@@ -8,7 +8,7 @@ use crate::follow::follow;
 use data_encoding::HEXLOWER;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, Provider, Rule};
-use pintle_kinds::config::apply_defaults;
+use pintle_groups::config::apply_defaults;
 use pintle_schema::{ApiType, ApiValue, base64};
 use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
 use ring::digest::{SHA256, digest};
@@ -35,7 +35,7 @@ pub struct EncryptionSource {
 /// The built-in resources by where they are kept.
 #[must_use]
 pub fn names() -> Names {
-    let built_in = pintle_kinds::all().filter_map(|it| {
+    let built_in = pintle_groups::all().filter_map(|it| {
         // Kept together with the events of the core group, and named after them.
         let group = if it.group == "events.k8s.io" { "" } else { &it.group };
         let name = GroupResource { group: group.to_owned(), resource: it.plural.to_string() };

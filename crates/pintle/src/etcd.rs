@@ -3,7 +3,7 @@
 use crate::presence;
 use pintle_etcd::figures::Stats;
 use pintle_etcd::{EtcdOptions, EtcdStore};
-use pintle_kinds::internal::SERVER_ADDRESSES;
+use pintle_groups::internal::SERVER_ADDRESSES;
 use pintle_registry::EtcdCodec;
 use pintle_storage::{EncryptedStore, Store, StoreError, TranscodingStore, Transformer};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub fn store(
 /// servers' leases.
 pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
     let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
-    let expiring = pintle_kinds::all().filter(|resource| resource.ttl_seconds > 0);
+    let expiring = pintle_groups::all().filter(|resource| resource.ttl_seconds > 0);
     let stored =
         expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix.clone(), resource.ttl_seconds)));
     let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_string(), told.unwrap_or(own))).collect();

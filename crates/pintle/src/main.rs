@@ -234,7 +234,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
             Arc::new(EncryptedStore::new(Arc::new(store), encryption.clone()))
         }
         Storage::Etcd => {
-            let mut form = EtcdCodec::new(pintle_kinds::resources());
+            let mut form = EtcdCodec::new(pintle_groups::resources());
             form.json = config.etcd.json;
             let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
             metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));

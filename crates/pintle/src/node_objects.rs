@@ -166,7 +166,7 @@ impl Cluster<'_> {
 }
 
 fn storage_version(group: &str, plural: &str) -> Option<&'static Arc<Resource>> {
-    ["v1", "v1beta1"].iter().find_map(|version| pintle_kinds::find(group, version, plural))
+    ["v1", "v1beta1"].iter().find_map(|version| pintle_groups::find(group, version, plural))
 }
 
 /// Whether an object's text contains a name as a whole string.

@@ -10,7 +10,7 @@ use data_encoding::BASE32_NOPAD;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_kinds::internal::SERVER_ADDRESSES;
+use pintle_groups::internal::SERVER_ADDRESSES;
 use pintle_metrics::Counter;
 use pintle_registry::environment::new_uid;
 use pintle_registry::update::{ManagedFieldsUpdate, Update};
@@ -237,7 +237,7 @@ impl IdentityLease {
 
     /// The addresses of the endpoints, if these are of the form that servers write.
     fn counted(&self) -> Option<Vec<IpAddr>> {
-        let resource = pintle_kinds::find("", "v1", "endpoints")?;
+        let resource = pintle_groups::find("", "v1", "endpoints")?;
         let target = self.registry.target(resource, "default", "kubernetes")?;
         let stored = target.get().ok()?;
         let endpoints = self.registry.decode(&target, &stored).ok()?;
@@ -366,7 +366,7 @@ fn with_own(mut addresses: Vec<IpAddr>, own: IpAddr, count: usize) -> Vec<IpAddr
 }
 
 fn leases() -> Option<&'static Arc<Resource>> {
-    pintle_kinds::find("coordination.k8s.io", "v1", "leases")
+    pintle_groups::find("coordination.k8s.io", "v1", "leases")
 }
 
 pub(crate) fn now() -> MicroTime {

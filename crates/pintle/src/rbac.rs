@@ -102,7 +102,7 @@ async fn changed(cursors: &mut [Watcher]) -> Result<BTreeSet<String>, Expired> {
 }
 
 fn target(registry: &Registry, plural: &str) -> Option<Target> {
-    registry.target(pintle_kinds::find(GROUP, "v1", plural)?, "", "")
+    registry.target(pintle_groups::find(GROUP, "v1", plural)?, "", "")
 }
 
 /// The objects of a resource in a namespace, or all if that is empty.

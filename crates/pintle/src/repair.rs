@@ -116,7 +116,7 @@ impl Repairs {
         let nanos = time.seconds.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(time.nanos.into());
         let namespace = if regarding.namespace.is_empty() { NAMESPACE } else { &regarding.namespace }.to_owned();
         let name = format!("{named}.{nanos:x}");
-        let events = pintle_kinds::find("", "v1", "events");
+        let events = pintle_groups::find("", "v1", "events");
         let Some(target) = events.and_then(|events| registry.target(events, &namespace, &name)) else { return Ok(()) };
         let mut event = Event {
             type_meta: TypeMeta { kind: "Event".to_owned(), api_version: "v1".to_owned() },

@@ -41,7 +41,7 @@ pub(crate) struct BootstrapSecrets(pub Arc<Registry>);
 
 impl TokenSecrets for BootstrapSecrets {
     fn data(&self, name: &str) -> Option<BTreeMap<String, Vec<u8>>> {
-        let target = self.0.target(pintle_kinds::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
+        let target = self.0.target(pintle_groups::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
         let stored = target.get().ok().filter(|stored| !stored.image.terminating)?;
         let secret = Secret::from_value(&self.0.decode(&target, &stored).ok()?).ok()?;
         let is_token = secret.r#type.as_str() == bootstrap_token::SECRET_TYPE;
@@ -59,7 +59,7 @@ impl BoundObjects for Cached {
             BoundKind::Secret => "secrets",
             BoundKind::Node => "nodes",
         };
-        let target = self.0.target(pintle_kinds::find("", "v1", plural)?, namespace, name)?;
+        let target = self.0.target(pintle_groups::find("", "v1", plural)?, namespace, name)?;
         let found = target.get().ok()?;
         let deleted = match found.image.terminating {
             false => None,
@@ -90,7 +90,7 @@ impl BoundObjects for Cached {
 
 impl Cached {
     fn object<T: ApiValue>(&self, plural: &str, namespace: &str, name: &str) -> Option<T> {
-        let target = self.0.target(pintle_kinds::find("", "v1", plural)?, namespace, name)?;
+        let target = self.0.target(pintle_groups::find("", "v1", plural)?, namespace, name)?;
         T::from_value(&self.0.decode(&target, target.get().ok()?.as_ref()).ok()?).ok()
     }
 }

@@ -48,7 +48,7 @@ impl TokenTracking {
 
 fn target(registry: &Registry, settings: &Settings) -> Option<Target> {
     let object = token_tracking(settings);
-    registry.target(pintle_kinds::find(object.group, object.version, object.plural)?, object.namespace, object.name())
+    registry.target(pintle_groups::find(object.group, object.version, object.plural)?, object.namespace, object.name())
 }
 
 #[cfg(test)]

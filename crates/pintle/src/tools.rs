@@ -67,7 +67,7 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
 fn rules(kind: &str) -> Outcome {
     let mut text = String::new();
     let is = |name: &str| name.eq_ignore_ascii_case(kind);
-    for resource in pintle_kinds::all().filter(|one| is(&one.kind) || is(&one.plural) || is(&one.singular)) {
+    for resource in pintle_groups::all().filter(|one| is(&one.kind) || is(&one.plural) || is(&one.singular)) {
         let _ = writeln!(text, "# {} {}", resource.api_version(), resource.kind);
         text.push_str(&resource.rules.tree(&resource.schema));
     }

@@ -155,7 +155,7 @@ fn manifests() -> Vec<Manifest> {
     let mut found: Vec<Manifest> = documents
         .map(|text| {
             let (version, kind) = (field(text, "apiVersion:"), field(text, "kind:"));
-            let resource = pintle_kinds::all().find(|r| r.api_version() == version && r.kind == kind);
+            let resource = pintle_groups::all().find(|r| r.api_version() == version && r.kind == kind);
             Manifest { resource: resource.unwrap_or_else(|| panic!("{version} {kind}")), text: text.to_owned() }
         })
         .collect();

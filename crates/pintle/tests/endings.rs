@@ -130,7 +130,7 @@ fn a_server_whose_store_has_failed_says_so_and_ends() {
         let store = EtcdStore::new(options).expect("a store");
         stores.push((
             "what follows etcd",
-            Arc::new(TranscodingStore::new(Arc::new(store), Arc::new(EtcdCodec::new(pintle_kinds::resources())))),
+            Arc::new(TranscodingStore::new(Arc::new(store), Arc::new(EtcdCodec::new(pintle_groups::resources())))),
         ));
     }
     for (what, store) in stores {

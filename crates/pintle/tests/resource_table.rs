@@ -183,7 +183,7 @@ fn each_store(test: impl Fn(&Fixture)) {
     let inner = Arc::new(MemoryStore::new());
     test(&Fixture::start_with(Arc::new(TranscodingStore::new(
         inner,
-        Arc::new(EtcdCodec::new(pintle_kinds::resources())),
+        Arc::new(EtcdCodec::new(pintle_groups::resources())),
     ))));
 }
 

@@ -59,15 +59,15 @@ fn options(manager: &str) -> WriteOptions {
 impl Home {
     fn new() -> Self {
         let cache =
-            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+            Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("a store in memory starts");
         let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
-        let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
+        let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
         let (_, pod) = objects::pod();
         let name = pod.str_at(&["metadata", "name"]).to_owned();
         let find = |plural, namespace: &str, name: &str| {
-            let resource = pintle_kinds::find("", "v1", plural).expect("a built-in resource");
+            let resource = pintle_groups::find("", "v1", plural).expect("a built-in resource");
             registry.target(resource, namespace, name).expect("a stored resource")
         };
         let namespace = find("namespaces", "", "default");

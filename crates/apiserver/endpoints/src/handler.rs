@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn handlers_come_and_go_with_their_resource() {
         let handlers = Handlers::default();
-        let pods = pintle_kinds::find("", "v1", "pods").unwrap();
+        let pods = pintle_groups::find("", "v1", "pods").unwrap();
         handlers.register("", "pods", "brew", Arc::new(Teapot));
         handlers.register("", "pods", "pour", Arc::new(Teapot));
         handlers.register("", "nodes", "brew", Arc::new(Teapot));
@@ -117,6 +117,6 @@ mod tests {
         assert!(handlers.find(pods, "").is_none());
         handlers.remove("", "pods");
         assert!(handlers.find(pods, "brew").is_none() && handlers.find(pods, "pour").is_none());
-        assert!(handlers.find(pintle_kinds::find("", "v1", "nodes").unwrap(), "brew").is_some());
+        assert!(handlers.find(pintle_groups::find("", "v1", "nodes").unwrap(), "brew").is_some());
     }
 }

@@ -69,7 +69,7 @@ mod tests {
 
     fn answer(method: &str, path: &str) -> std::result::Result<Verbs, u16> {
         let path = parse_path(path).expect("a resource's path");
-        let resource = pintle_kinds::find(&path.group, &path.version, &path.resource).expect("a resource");
+        let resource = pintle_groups::find(&path.group, &path.version, &path.resource).expect("a resource");
         verb(resource, &path, &method.parse().expect("a method")).map_err(|status| status.code)
     }
 

@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn target(registry: &Registry, plural: &str, name: &str) -> Target {
-        registry.target(pintle_kinds::find("", "v1", plural).unwrap(), "default", name).unwrap()
+        registry.target(pintle_groups::find("", "v1", plural).unwrap(), "default", name).unwrap()
     }
 
     /// The outcome of a create, by an update if `by_update`, the pauses before it, and how often admission was asked.

@@ -7,7 +7,7 @@ use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, value};
 
 fn target(registry: &Registry, group: &str, plural: &str, name: &str) -> Target {
-    let resource = pintle_kinds::find(group, "v1", plural).unwrap();
+    let resource = pintle_groups::find(group, "v1", plural).unwrap();
     let namespace = if resource.namespaced { "default" } else { "" };
     registry.target(resource, namespace, name).unwrap()
 }

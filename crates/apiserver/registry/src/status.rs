@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn names_are_told_as_they_came_but_quoted() {
-        let roles = pintle_kinds::find("rbac.authorization.k8s.io", "v1", "roles").expect("a known resource");
+        let roles = pintle_groups::find("rbac.authorization.k8s.io", "v1", "roles").expect("a known resource");
         let name = "a\"\u{a0}";
         let told = |status: Status| status.message;
         assert!(told(Status::not_found(roles, name)).starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" not"#));

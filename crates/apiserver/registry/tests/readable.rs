@@ -25,7 +25,7 @@ const ROUNDS: u64 = 4;
 /// The storage version of every resource that stores something.
 fn stored() -> impl Iterator<Item = &'static Arc<Resource>> {
     let mut prefixes = HashSet::new();
-    pintle_kinds::all().filter(move |resource| {
+    pintle_groups::all().filter(move |resource| {
         let storage = resource.storage.as_ref().filter(|storage| storage.api_version == resource.api_version());
         storage.is_some_and(|storage| prefixes.insert(storage.prefix.clone()))
     })

@@ -48,12 +48,12 @@ struct Fixture {
 impl Fixture {
     async fn new() -> Fixture {
         let cache =
-            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+            Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("a fresh store starts");
         let now = Arc::new(AtomicI64::new(1_000_000));
         let environment = Box::new(Simulated { now: now.clone(), random: AtomicU64::new(1) });
-        let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
+        let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
         let fixture = Fixture { registry: Arc::new(registry), now };
         for name in ["default", "other"] {
             fixture.create("", "namespaces", "", value!({"metadata": {"name": name}})).await;
@@ -62,7 +62,7 @@ impl Fixture {
     }
 
     fn target(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Target {
-        let resource = pintle_kinds::find(group, "v1", plural).expect("a resource");
+        let resource = pintle_groups::find(group, "v1", plural).expect("a resource");
         self.registry.target(resource, namespace, name).expect("stored")
     }
 
@@ -387,12 +387,13 @@ impl Observer for Everything {
 
 #[test]
 fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
-    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+    let cache =
+        Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
     let mut feeder = cache.feeder();
     feeder.replayed(Started { current: Revision(1), compacted: Revision(0) });
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
     let store = Arc::new(MemoryStore::new());
-    let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
+    let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
     let world = Arc::new(ResourceIndex::new(Arc::new(registry)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let _entered = runtime.enter();

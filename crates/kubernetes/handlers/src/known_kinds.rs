@@ -131,7 +131,7 @@ mod tests {
     use pintle_endpoints::scheme::Scheme;
 
     fn scheme() -> Scheme {
-        Scheme::new(pintle_kinds::resources(), Box::new(KubernetesKinds))
+        Scheme::new(pintle_groups::resources(), Box::new(KubernetesKinds))
     }
 
     #[test]

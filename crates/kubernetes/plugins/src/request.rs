@@ -104,7 +104,7 @@ impl<'a> Request<'a> {
     /// The stored object cannot be read.
     pub fn find<T: ApiValue>(&self, kind: &Kind<T>, namespace: &str, name: &str) -> Result<Option<T>> {
         let registry = self.write.registry;
-        let resource = pintle_kinds::find(kind.group, "v1", kind.plural);
+        let resource = pintle_groups::find(kind.group, "v1", kind.plural);
         let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, name)) else {
             return Ok(None);
         };
@@ -143,7 +143,7 @@ impl<'a> Request<'a> {
 
     /// The labels of the namespace of what is written, as they are now.
     pub fn namespace_labels(&self) -> impl Fn(&str) -> Option<String> + use<> {
-        let namespaces = pintle_kinds::find("", "v1", "namespaces");
+        let namespaces = pintle_groups::find("", "v1", "namespaces");
         let target = namespaces.and_then(|all| self.write.registry.target(all, "", self.namespace()));
         let namespace = target.and_then(|target| target.cache.get(&target.key()));
         move |label| Some(namespace.as_ref()?.image.label(label)?.to_owned())
@@ -161,7 +161,7 @@ impl<'a> Request<'a> {
 
     fn values_that<T>(&self, kind: &Kind<T>, namespace: &str, is_asked: impl Fn(&[u8]) -> bool) -> Result<Vec<Value>> {
         let registry = self.write.registry;
-        let resource = pintle_kinds::find(kind.group, "v1", kind.plural);
+        let resource = pintle_groups::find(kind.group, "v1", kind.plural);
         let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, "")) else {
             return Ok(Vec::new());
         };

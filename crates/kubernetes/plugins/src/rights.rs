@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn the_verb_says_whether_a_writer_is_bound_to_the_node() {
         let authorizer = Authorizer::new(vec![Mode::Rbac], Arc::new(Rbac::new(RbacSnapshot::default())));
-        let claims = pintle_kinds::find("resource.k8s.io", "v1", "resourceclaims").expect("a known resource");
+        let claims = pintle_groups::find("resource.k8s.io", "v1", "resourceclaims").expect("a known resource");
         let verbs = |name: &str, nodes: &[&str], right: Right<'_>| {
             let nodes = nodes.iter().map(|node| (*node).into()).collect();
             let extra = vec![(NODE_NAME_KEY.into(), nodes)];

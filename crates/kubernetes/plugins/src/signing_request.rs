@@ -2,8 +2,8 @@
 //! Guarantees that it takes the same block as validation and reads names as certificates' are read; else it says why not.
 //! Must never be the reason to trust a request.
 
-use pintle_api_validation::certificates::pem;
 use pintle_auth::authentication::{COMMON_NAME, ORGANIZATION, subject_of_request};
+use pintle_groups::certificates::rules::pem;
 
 /// What names somebody in a request's subject.
 #[derive(Debug, Default, PartialEq, Eq)]

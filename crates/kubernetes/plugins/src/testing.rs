@@ -55,11 +55,11 @@ impl Cluster {
     /// The same with settings of plugins.
     pub fn configured(plugins: &[&str], configuration: Configuration) -> Self {
         let cache =
-            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+            Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("an empty store starts");
         let registry =
-            Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_kinds::resources());
+            Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_groups::resources());
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
         let authorizer = Authorizer::new(vec![Mode::Rbac], roles);
@@ -75,7 +75,7 @@ impl Cluster {
 
     fn target(&self, group: &str, plural: &str, object: &Value) -> Target {
         let versions = ["v1", "v1beta1"];
-        let resource = versions.iter().find_map(|version| pintle_kinds::find(group, version, plural));
+        let resource = versions.iter().find_map(|version| pintle_groups::find(group, version, plural));
         let resource = resource.expect("a known resource");
         let namespace = if resource.namespaced { "ns" } else { "" };
         self.registry.target(resource, namespace, object.str_at(&["metadata", "name"])).expect("a stored resource")

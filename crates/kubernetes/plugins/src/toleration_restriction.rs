@@ -28,7 +28,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
             all = merged(&[all, defaults].concat());
         }
     }
-    if pintle_kinds::qos_class(pod) != PodQOSClass::BEST_EFFORT {
+    if pintle_groups::qos_class(pod) != PodQOSClass::BEST_EFFORT {
         all.push(Toleration {
             key: "node.kubernetes.io/memory-pressure".to_owned(),
             operator: TolerationOperator::EXISTS,

@@ -49,11 +49,11 @@ impl Server {
     fn new(ranges: &[&str], node_ports: std::ops::RangeInclusive<u16>) -> Self {
         let store = Arc::new(MemoryStore::new());
         let cache =
-            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+            Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         store.start(Box::new(cache.feeder())).unwrap();
         let admission = AdmissionChain::default();
         let environment = Box::new(Repeatable(AtomicU64::new(7)));
-        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::resources());
+        let mut registry = Registry::new(cache, store, environment, admission, pintle_groups::resources());
         let allocators = Arc::new(Allocators::new(ranges.iter().copied(), node_ports));
         registry.allocators = vec![allocators.clone()];
         let server = Server(registry, allocators);
@@ -71,7 +71,7 @@ impl Server {
     }
 
     fn target(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Target {
-        self.0.target(pintle_kinds::find(group, "v1", plural).unwrap(), namespace, name).unwrap()
+        self.0.target(pintle_groups::find(group, "v1", plural).unwrap(), namespace, name).unwrap()
     }
 
     fn service(&self, name: &str) -> Target {

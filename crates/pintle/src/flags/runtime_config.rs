@@ -71,12 +71,12 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
 
 /// Whether there is a version, or was one that is still known.
 fn is_version(api_version: &str) -> bool {
-    known_kinds::is_version(api_version) || pintle_kinds::all().any(|resource| resource.api_version() == api_version)
+    known_kinds::is_version(api_version) || pintle_groups::all().any(|resource| resource.api_version() == api_version)
 }
 
 /// The same of a group.
 fn is_group(name: &str) -> bool {
-    known_kinds::is_group(name) || pintle_kinds::groups().iter().any(|group| group.name == name)
+    known_kinds::is_group(name) || pintle_groups::groups().iter().any(|group| group.name == name)
 }
 
 /// The version that a name is of, and the resource where it is that of one: `v1`, `v1/pods`, `apps/v1`,

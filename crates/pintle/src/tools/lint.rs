@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Every problem of every kind, each once, in order.
 pub fn problems() -> BTreeSet<String> {
     let mut lint = Lint::default();
-    for resource in pintle_kinds::all() {
+    for resource in pintle_groups::all() {
         let plan = resource.rules.plan(&resource.schema);
         lint.problems.extend(plan.problems.iter().map(|(place, problem)| format!("{place}: {}", problem.0)));
         lint.alone(&resource.schema);

@@ -83,7 +83,7 @@ fn findings(
         },
         text,
     };
-    let resource = pintle_kinds::all().find(|resource| resource.api_version() == *version && resource.kind == kind);
+    let resource = pintle_groups::all().find(|resource| resource.api_version() == *version && resource.kind == kind);
     let Some(resource) = resource else {
         let field = if kind.is_empty() { "" } else { "kind" };
         return vec![at(field, format!("no kind {kind:?} in version {version:?}"))];

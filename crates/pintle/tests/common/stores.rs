@@ -36,7 +36,7 @@ impl Server {
             Some(etcd) => {
                 let endpoints = vec![etcd.urls()];
                 let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
-                pintle::etcd::store(options, EtcdCodec::new(pintle_kinds::resources()), None)
+                pintle::etcd::store(options, EtcdCodec::new(pintle_groups::resources()), None)
                     .map_err(StartError::Store)?
                     .0
             }

@@ -8,7 +8,7 @@ use pintle_schema::{Str, Value, value};
 
 /// A resource that is like config maps but for its names.
 fn custom(group: &str, version: &str, plural: &str) -> DiscoveredResource {
-    let model = pintle_kinds::find("", "v1", "configmaps").expect("config maps are built in");
+    let model = pintle_groups::find("", "v1", "configmaps").expect("config maps are built in");
     DiscoveredResource {
         group: Str::new(group),
         version: Str::new(version),
@@ -142,8 +142,8 @@ fn custom_resources_join_behind_the_built_in_groups() {
 
 #[test]
 fn the_order_of_what_is_added_does_not_matter() {
-    let table = pintle_kinds::table(|_| true);
-    let mut all: Vec<_> = pintle_kinds::all().collect();
+    let table = pintle_groups::table(|_| true);
+    let mut all: Vec<_> = pintle_groups::all().collect();
     all.reverse();
     let mut backwards = Catalog::default();
     for resource in all {

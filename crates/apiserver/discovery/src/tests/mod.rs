@@ -15,11 +15,11 @@ use std::sync::OnceLock;
 
 /// What is served without configuration.
 fn default_catalog() -> Catalog {
-    Catalog::of(&pintle_kinds::table(|resource| resource.served == Served::ByDefault))
+    Catalog::of(&pintle_groups::table(|resource| resource.served == Served::ByDefault))
 }
 
 fn everything() -> Catalog {
-    Catalog::of(&pintle_kinds::table(|_| true))
+    Catalog::of(&pintle_groups::table(|_| true))
 }
 
 fn parse(json: &[u8]) -> Value {

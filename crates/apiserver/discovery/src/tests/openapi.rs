@@ -228,7 +228,7 @@ fn run_time_schema() -> Struct {
 #[test]
 fn custom_resources_have_their_schema_in_place() {
     let mut catalog = default_catalog();
-    let model = pintle_kinds::find("", "v1", "configmaps").expect("config maps are built in");
+    let model = pintle_groups::find("", "v1", "configmaps").expect("config maps are built in");
     catalog.add(
         DiscoveredResource {
             group: Str::new("stable.example.com"),

@@ -419,7 +419,7 @@ mod tests {
     }
 
     fn pods(verb: &'static str) -> Labels {
-        let pods = pintle_kinds::find("", "v1", "pods").expect("a resource");
+        let pods = pintle_groups::find("", "v1", "pods").expect("a resource");
         Labels::of(pods, Str::default(), verb, "namespace")
     }
 

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn transactions_are_counted_under_their_first_write() {
         let transactions = Arc::new(Transactions::default());
-        let resources = pintle_kinds::resources();
+        let resources = pintle_groups::resources();
         let store = MeasuredStore::new(Arc::new(MemoryStore::new()), transactions.clone(), resources);
         let commit = |key: &str, expect: Expect, value: Option<&'static [u8]>| {
             store.commit(Transaction::one(key.into(), expect, value.map(bytes::Bytes::from_static))).wait()

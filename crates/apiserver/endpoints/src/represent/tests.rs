@@ -28,11 +28,11 @@ impl Environment for Clock {
 
 fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resource>) {
     let store = Arc::new(MemoryStore::new());
-    let resource = pintle_kinds::find("", "v1", "configmaps").expect("there are config maps");
+    let resource = pintle_groups::find("", "v1", "configmaps").expect("there are config maps");
     let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix.as_str()));
     store.start(Box::new(cache.feeder())).expect("starts once");
     let admission = AdmissionChain::default();
-    (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_kinds::resources()), store, resource)
+    (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_groups::resources()), store, resource)
 }
 
 /// The cells of a list as a table.

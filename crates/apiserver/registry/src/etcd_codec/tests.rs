@@ -17,7 +17,7 @@ fn served(collection: &str) -> &'static Arc<Resource> {
         ["apis", group, version, plural] => (group, version, plural),
         _ => panic!("{collection}"),
     };
-    pintle_kinds::find(group, version, plural).unwrap_or_else(|| panic!("{collection}"))
+    pintle_groups::find(group, version, plural).unwrap_or_else(|| panic!("{collection}"))
 }
 
 fn canonical(resource: &Resource, object: &Value) -> String {
@@ -30,7 +30,7 @@ fn canonical(resource: &Resource, object: &Value) -> String {
 #[test]
 fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
     let Ok(text) = std::fs::read_to_string(Path::new(RECORDED)) else { return };
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     let mut wrong = Vec::new();
     for line in text.lines() {
         let line = json::parse(line.as_bytes(), Strictness::Ignore).unwrap().value;
@@ -66,7 +66,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
 
 #[test]
 fn an_object_of_another_version_is_read_as_the_storage_version() {
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     let object = value!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "namespace": "n"},
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
     let stored = Bytes::from(json::to_vec(&object));
@@ -78,7 +78,7 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
 
 #[test]
 fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
-    let (default, mut form) = (EtcdCodec::new(pintle_kinds::resources()), EtcdCodec::new(pintle_kinds::resources()));
+    let (default, mut form) = (EtcdCodec::new(pintle_groups::resources()), EtcdCodec::new(pintle_groups::resources()));
     form.json = true;
     let key = "/registry/configmaps/n/a";
     let object = value!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
@@ -98,7 +98,7 @@ fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
 
 #[test]
 fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     let key = "/registry/jobs/n/a";
     let object = |time: Value| {
         value!({"kind": "Job", "apiVersion": "batch/v1", "metadata": {"name": "a", "namespace": "n", "creationTimestamp": (time.clone())},
@@ -119,7 +119,7 @@ fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
 
 #[test]
 fn what_is_no_object_is_refused() {
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     for (key, stored) in [
         ("/registry/pods/a/b", &b"k8s\0\xff"[..]),
         ("/registry/pods/a/b", b"{"),
@@ -147,14 +147,14 @@ fn storage_of(form: &EtcdCodec, key: &str) -> Storage {
 
 /// The versions that are not served, each with the prefix that its objects are stored under.
 fn old_versions() -> impl Iterator<Item = (&'static str, &'static Unserved)> {
-    let stored = pintle_kinds::all().filter_map(|resource| Some((resource, resource.storage.as_ref()?)));
+    let stored = pintle_groups::all().filter_map(|resource| Some((resource, resource.storage.as_ref()?)));
     let hubs = stored.filter(|(resource, storage)| storage.api_version == resource.api_version());
     hubs.flat_map(|(resource, storage)| resource.unserved.iter().map(move |old| (storage.prefix.as_str(), *old)))
 }
 
 #[test]
 fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     for (prefix, old) in old_versions() {
         let (key, kind) = (format!("{prefix}a"), kind_of(&form, prefix));
         let home = storage_of(&form, &key);
@@ -175,7 +175,7 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
 
 #[test]
 fn exemplars_of_versions_that_are_not_served_lose_nothing() {
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     for (prefix, old) in old_versions() {
         let group = match old.api_version.split_once('/') {
             Some((group, version)) => format!("{group}.{version}"),

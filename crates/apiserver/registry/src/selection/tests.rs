@@ -26,15 +26,15 @@ impl Environment for Nowhere {
 
 fn registry() -> Registry {
     let store = Arc::new(MemoryStore::new());
-    let stored = pintle_kinds::all()
+    let stored = pintle_groups::all()
         .filter_map(|resource| Some((resource.storage.as_ref()?.prefix.as_str(), resource.indexed_fields())));
     let cache = Cache::indexed(stored);
     store.start(Box::new(cache.feeder())).unwrap();
-    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_kinds::resources())
+    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_groups::resources())
 }
 
 fn pods(registry: &Registry, namespace: &str) -> Target {
-    registry.target(pintle_kinds::find("", "v1", "pods").unwrap(), namespace, "").unwrap()
+    registry.target(pintle_groups::find("", "v1", "pods").unwrap(), namespace, "").unwrap()
 }
 
 /// Pod number `at` becomes another: which node it is on and how it is depends on the round.
@@ -55,7 +55,7 @@ fn put(registry: &Registry, at: usize, round: usize) {
 }
 
 fn select(labels: &str, fields: &str) -> Selection {
-    let pods = pintle_kinds::find("", "v1", "pods").unwrap();
+    let pods = pintle_groups::find("", "v1", "pods").unwrap();
     Selection::parse(pods, pods, labels, fields).unwrap()
 }
 

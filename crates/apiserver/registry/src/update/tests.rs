@@ -14,7 +14,7 @@ use std::sync::Mutex;
 #[test]
 fn applying_what_is_undone_changes_nothing() {
     let registry = registry();
-    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let target = registry.target(pintle_groups::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
     let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
     let apply = |field: &str, value: Value| {
         let mut config =
@@ -90,7 +90,7 @@ fn every_store_takes_what_etcd_would() {
         value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": (Value::Map(data))})
     };
     let registry = registry();
-    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let target = registry.target(pintle_groups::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
     let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
     let is_owned = |written: Result<Written>| {
         let written = written.map_err(|status| (status.code, status.reason.to_string(), status.message))?;
@@ -163,7 +163,7 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
         }
     };
     let registry = registry_over(Arc::new(Judged(MemoryStore::new(), narrow)));
-    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let target = registry.target(pintle_groups::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
     let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
     let object = |keys: usize| {
         let data = (0..keys).map(|at| (format!("a-key-that-is-long-{at:02}").into(), value!("v"))).collect();
@@ -232,7 +232,7 @@ impl AdmissionPlugin for Frozen {
 #[test]
 fn while_its_time_runs_nobody_is_asked_whether_an_object_may_go() {
     let mut registry = registry();
-    let target = registry.target(pintle_kinds::find("", "v1", "pods").unwrap(), "default", "a").unwrap();
+    let target = registry.target(pintle_groups::find("", "v1", "pods").unwrap(), "default", "a").unwrap();
     let pod =
         value!({"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
     wait(registry.create(&target, pod, &WriteOptions::default())).unwrap();
@@ -249,7 +249,7 @@ fn while_its_time_runs_nobody_is_asked_whether_an_object_may_go() {
 #[test]
 fn a_link_is_never_stored() {
     let registry = registry();
-    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let target = registry.target(pintle_groups::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
     let object =
         |link: &str| value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "selfLink": link}});
     let link = |written: Result<Written>| match written.unwrap().payload {
@@ -282,7 +282,7 @@ fn a_link_is_never_stored() {
 fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
     let mut registry = registry();
     registry.admission.plugins = vec![Arc::new(Frozen)];
-    let target = registry.target(pintle_kinds::find("apps", "v1", "deployments").unwrap(), "default", "a").unwrap();
+    let target = registry.target(pintle_groups::find("apps", "v1", "deployments").unwrap(), "default", "a").unwrap();
     let deployment = value!({"metadata": {"name": "a"}, "spec": {
         "selector": {"matchLabels": {"a": "b"}},
         "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [
@@ -319,10 +319,10 @@ fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with
         Ok(())
     };
     let store = Judged(MemoryStore::new(), remember);
-    let mut form = EtcdCodec::new(pintle_kinds::resources());
+    let mut form = EtcdCodec::new(pintle_groups::resources());
     form.json = true;
     let registry = registry_over(Arc::new(TranscodingStore::new(Arc::new(store), Arc::new(form))));
-    let jobs = pintle_kinds::find("batch", "v1", "jobs").unwrap();
+    let jobs = pintle_groups::find("batch", "v1", "jobs").unwrap();
     let labels = |object: &Value| {
         let labels = object.at(&["metadata", "labels"]).and_then(Value::as_map).cloned().unwrap_or_default();
         labels.keys().map(|label| label.trim_start_matches("batch.kubernetes.io/").to_owned()).collect::<Vec<_>>()

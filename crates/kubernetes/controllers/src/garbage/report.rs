@@ -18,7 +18,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 pub async fn misplaced(requests: &Requests<'_>, target: &Target, object: &Object, owner: &OwnerReference) {
     let registry = &requests.world.registry;
     let namespace = Some(object.namespace()).filter(|namespace| !namespace.is_empty()).unwrap_or(DEFAULT_NAMESPACE);
-    let events = pintle_kinds::find("", "v1", "events").and_then(|events| registry.target(events, namespace, ""));
+    let events = pintle_groups::find("", "v1", "events").and_then(|events| registry.target(events, namespace, ""));
     let Some(events) = events else { return };
     let event = event(target, object, owner, namespace, registry.environment.as_ref());
     // Best effort: the object's fate does not depend on it.

@@ -49,7 +49,7 @@ type Digest = [u8; 32];
 /// The values as the target keeps them, in the order of their revisions, and what they are to be compared with.
 fn sealed(content: Content, to: &Location, options: &Options) -> Result<(Vec<Record>, Source), String> {
     let sealing = to.sealing(options, options.encryption(Some("to")))?;
-    let form = EtcdCodec::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_groups::resources());
     let (mut records, mut source) = (Vec::with_capacity(content.records.len()), Source::new());
     for (key, record) in content.records {
         source.insert(key, (record.revision, digest(&record)));

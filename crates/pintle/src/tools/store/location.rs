@@ -138,7 +138,7 @@ impl Location {
             Location::Etcd(endpoints) => within_runtime(|| {
                 let store = pintle::etcd::store(
                     options.etcd(endpoints)?,
-                    EtcdCodec::new(pintle_kinds::resources()),
+                    EtcdCodec::new(pintle_groups::resources()),
                     Some(sealing),
                 );
                 store.map(|(store, _)| store).map_err(|error| error.to_string())
@@ -214,7 +214,7 @@ impl Content {
 
 /// The storage version of the resource that is kept under a key.
 pub fn resource_of(key: &str) -> Option<Arc<Resource>> {
-    static TABLE: LazyLock<ResourceTable> = LazyLock::new(|| pintle_kinds::table(|_| true));
+    static TABLE: LazyLock<ResourceTable> = LazyLock::new(|| pintle_groups::table(|_| true));
     let ends = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
     let found = ends.filter_map(|end| TABLE.stored(key.get(..=end)?)).last()?;
     // What servers keep there for each other is nobody's resource.

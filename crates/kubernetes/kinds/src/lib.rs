@@ -1,5 +1,0 @@
-//! `pintle-groups` under the name that its users know.
-//!
-//! Re-exports alone.
-
-pub use pintle_groups::*;
