@@ -1,4 +1,4 @@
-//! The commands that need no server: the reference of rules, the linter, and judging of manifests in files.
+//! The commands that need no server: the reference of rules, the linter, and validation of manifests in files.
 //!
 //! They run the very engine that the server runs. Nothing here listens; only `store` opens stores.
 
@@ -12,22 +12,23 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 Usage:
-  pintle rules                 the reference of all validation tags and formats
-  pintle rules KIND            what is demanded of a kind, as a tree; handwritten rules stand in <angle brackets>
-  pintle lint                  what is wrong with the rules of the built-in kinds themselves
-  pintle store check|copy      verifies or moves a store; pintle store --help tells more
-  pintle validate FILE...      judges the objects in YAML or JSON files as a create would; - is standard input
+  pintle rules                 print the reference of all validation tags and formats
+  pintle rules KIND            print the rules of a kind as a tree; handwritten rules are in <angle brackets>
+  pintle rules --share         print how many rules of each group are tags and how many are handwritten functions
+  pintle lint                  check the rules of the built-in kinds for mistakes
+  pintle store check|copy      verify or copy a store; see pintle store --help
+  pintle validate FILE...      validate the objects in YAML or JSON files as a create would; - is standard input
 
-Exit codes: 0 when nothing is wrong, 1 when something is, 2 when a file or the command line cannot be read.
+Exit codes: 0 if no problem was found, 1 if a problem was found, 2 if a file or the command line is invalid.
 ";
 
-/// How a command ended.
+/// The outcome of a command.
 enum Outcome {
-    /// Nothing is wrong.
+    /// No problem was found.
     Fine(String),
-    /// Something is wrong, and told.
+    /// A problem was found; the text reports it.
     Wrong(String),
-    /// What was asked could not be done.
+    /// The command could not run.
     Failed(String),
 }
 
@@ -74,7 +75,7 @@ fn rules(kind: &str) -> Outcome {
     if text.is_empty() { Outcome::Failed(format!("no kind is called {kind:?}\n")) } else { Outcome::Fine(text) }
 }
 
-/// What is wrong with the rules of all kinds themselves.
+/// Mistakes in the rules of the built-in kinds.
 fn lint() -> Outcome {
     let problems = lint::problems();
     if problems.is_empty() {

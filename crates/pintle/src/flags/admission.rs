@@ -1,5 +1,5 @@
 //! The flags that turn admission plugins on and off.
-//! Guarantees that a plugin that is not here is not taken for one that is.
+//! Guarantees that the name of an unsupported plugin is rejected.
 //! Must never list plugins: the admission crate knows them.
 
 use super::config::Config;
@@ -17,15 +17,17 @@ use std::collections::BTreeSet;
 pub struct Plugins {
     pub enabled: BTreeSet<String>,
     pub disabled: BTreeSet<String>,
-    /// What there are flags for among their settings.
+    /// Settings that have flags of their own.
     pub toleration_seconds: TolerationSeconds,
-    /// The file with the others.
+    /// The file with all other settings.
     pub config_file: Option<InputFile>,
 }
 
 impl Plugins {
+    /// Checks that no plugin is both enabled and disabled.
+    ///
     /// # Errors
-    /// One is to be both on and off.
+    /// A plugin is both enabled and disabled.
     pub fn check(&self) -> Result<(), FlagError> {
         let both: Vec<&str> = self.enabled.intersection(&self.disabled).map(String::as_str).collect();
         if both.is_empty() {
@@ -36,21 +38,20 @@ impl Plugins {
         Err(FlagError::Combination(sentence))
     }
 
-    /// What the authorization mode Node opens without the plugin that belongs to it.
+    /// Warns that the authorization mode Node is too permissive without its admission plugin.
     pub fn opened(&self, modes: &[Mode]) -> Option<&'static str> {
         const RESTRICTION: &str = "NodeRestriction";
         let is_on = self.enabled.contains(RESTRICTION) && !self.disabled.contains(RESTRICTION);
         (modes.contains(&Mode::Node) && !is_on).then_some(
-            "the authorization mode Node without the admission plugin NodeRestriction lets every kubelet change every node (its \
-             labels, taints and status), and create, delete and change the status of pods of every node; \
-             --enable-admission-plugins=NodeRestriction keeps each to its own",
+            "authorization mode Node without the admission plugin NodeRestriction allows every kubelet to modify all nodes and \
+             the pods of all nodes; use --enable-admission-plugins=NodeRestriction to restrict each kubelet to its own",
         )
     }
 
-    /// What the flags and the file say.
+    /// The configuration of the plugins from the flags and the file.
     ///
     /// # Errors
-    /// It cannot be read, or lacks what a plugin needs.
+    /// The file cannot be read, or a plugin's required setting is missing.
     pub fn configuration(&self) -> Result<Configuration, String> {
         let mut configuration =
             self.config_file.as_deref().map(admission_config::read).transpose()?.unwrap_or_default();
@@ -67,23 +68,24 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
     Flag::new(
         "admission-control-config-file",
         |c| &mut c.admission_plugins.config_file,
-        "Settings of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, PodTolerationRestriction.",
+        "File with the configuration of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, \
+         PodTolerationRestriction.",
     ),
     Flag::new(
         "default-not-ready-toleration-seconds",
         |c| &mut c.admission_plugins.toleration_seconds.not_ready,
-        "Seconds that pods which say nothing else stay on a node that is not ready.",
+        "Seconds that pods tolerate a node that is not ready, unless they specify it.",
     ),
     Flag::new(
         "default-unreachable-toleration-seconds",
         |c| &mut c.admission_plugins.toleration_seconds.unreachable,
-        "Seconds that pods which say nothing else stay on a node that cannot be reached.",
+        "Seconds that pods tolerate a node that is unreachable, unless they specify it.",
     ),
-    Flag::read("disable-admission-plugins", "NAME,...", "Admission plugins to turn off.", disable),
+    Flag::read("disable-admission-plugins", "NAME,...", "Admission plugins to disable.", disable),
     Flag::read(
         "enable-admission-plugins",
         "NAME,...",
-        "Admission plugins to turn on beside those that are on by default. One that is not here is refused.",
+        "Admission plugins to enable in addition to the default ones. Unsupported plugins are rejected.",
         enable,
     ),
 ];

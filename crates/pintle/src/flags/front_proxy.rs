@@ -1,6 +1,6 @@
-//! The flags about servers before and behind this one, and about nodes that are new: who is believed to say who somebody is.
-//! Guarantees that headers are believed only where the authority of those who send them is known.
-//! Must never read a file: that comes when all flags are known to be good.
+//! The flags about front proxies, aggregated API servers and bootstrap tokens.
+//! Guarantees that identity headers are trusted only with a client CA for front proxies.
+//! Must never read a file: files are read after all flags have been checked.
 
 use super::FlagError;
 use super::config::KeyPair;
@@ -14,18 +14,18 @@ pub struct FrontProxyFlags {
     pub client_ca_file: Option<InputFile>,
     pub allowed_names: Vec<String>,
     pub headers: FrontProxyHeaders,
-    /// What this server would show to those behind it.
+    /// The client certificate for aggregated API servers.
     pub identity: KeyPair,
 }
 
 impl FrontProxyFlags {
-    /// What is to be said of flags that have no effect.
+    /// Adds a warning for each flag without effect.
     ///
     /// # Errors
-    /// They make no sense together.
+    /// The flags contradict each other.
     pub fn check(&self, warnings: &mut Vec<String>) -> Result<(), FlagError> {
-        let is_told = !self.allowed_names.is_empty() || self.headers != FrontProxyHeaders::default();
-        if self.client_ca_file.is_none() && is_told {
+        let is_set = !self.allowed_names.is_empty() || self.headers != FrontProxyHeaders::default();
+        if self.client_ca_file.is_none() && is_set {
             warnings.push("--requestheader- flags have no effect without --requestheader-client-ca-file".to_owned());
         }
         if self.client_ca_file.is_some() && self.headers.username.is_empty() {
@@ -33,7 +33,8 @@ impl FrontProxyFlags {
             return Err(FlagError::Combination(sentence.to_owned()));
         }
         if self.identity.certificate.is_some() {
-            warnings.push("--proxy-client-cert-file has no effect: no extension servers are asked".to_owned());
+            warnings
+                .push("--proxy-client-cert-file has no effect: aggregated API servers are not supported".to_owned());
         }
         Ok(())
     }
@@ -43,42 +44,46 @@ pub static FRONT_PROXY_FLAGS: &[Flag] = &[
     Flag::new(
         "enable-bootstrap-token-auth",
         |c| &mut c.bootstrap_tokens,
-        "Whether secrets of type bootstrap.kubernetes.io/token in kube-system let new nodes in.",
+        "Whether secrets of type bootstrap.kubernetes.io/token in kube-system authenticate new nodes.",
     ),
     Flag::new(
         "requestheader-client-ca-file",
         |c| &mut c.front_proxy.client_ca_file,
-        "Authorities of the certificates by which front proxies are known.",
+        "PEM file with the CA certificates that issue client certificates of front proxies.",
     ),
     Flag::new(
         "requestheader-allowed-names",
         |c| &mut c.front_proxy.allowed_names,
-        "Common names that these certificates may have (any).",
+        "Common names that client certificates of front proxies may have. Default: any.",
     ),
     Flag::new(
         "requestheader-username-headers",
         |c| &mut c.front_proxy.headers.username,
-        "Headers in which front proxies say who a request comes from.",
+        "Request headers with the user name, set by a front proxy.",
     ),
     Flag::new(
         "requestheader-uid-headers",
         |c| &mut c.front_proxy.headers.uid,
-        "Headers in which they say the user's uid.",
+        "Request headers with the user's UID, set by a front proxy.",
     ),
     Flag::new(
         "requestheader-group-headers",
         |c| &mut c.front_proxy.headers.group,
-        "Headers in which they say the user's groups.",
+        "Request headers with the user's groups, set by a front proxy.",
     ),
     Flag::new(
         "requestheader-extra-headers-prefix",
         |c| &mut c.front_proxy.headers.extra_prefixes,
-        "What begins the headers in which they say what else there is to know of the user.",
+        "Prefixes of request headers with extra information about the user, set by a front proxy.",
     ),
     Flag::new(
         "proxy-client-cert-file",
         |c| &mut c.front_proxy.identity.certificate,
-        "Certificate in PEM that is shown to extension servers; none are asked yet.",
+        "PEM file with the client certificate for aggregated API servers. It has no effect yet.",
     ),
-    Flag::new("proxy-client-key-file", |c| &mut c.front_proxy.identity.key, "Private key of that certificate."),
+    Flag::new(
+        "proxy-client-key-file",
+        |c| &mut c.front_proxy.identity.key,
+        "PEM file with the private key of the client certificate for aggregated API servers.",
+    ),
 ];

@@ -1,16 +1,16 @@
-//! The flags about where and how objects are kept: one row each, as in the other table.
-//! Guarantees that a flag without effect here says why, and is refused where that would be a lie.
-//! Must never hold defaults: those are the configuration's.
+//! The flags about storage: one row each.
+//! Guarantees that the help of a flag without effect says so, and that a value which would need an effect is rejected.
+//! Must never contain defaults: they are in the configuration.
 
 use super::config::Config;
 use super::table::{Flag, must};
 use super::values;
 
-/// What built-in kinds are written as in etcd.
+/// The encodings of built-in kinds in etcd.
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON: &str = "application/json";
 
-/// The sizes of caches, such as `pods#100,deployments.apps#50`: as in the reference only 0 would count.
+/// Checks sizes of caches, such as `pods#100,deployments.apps#50`. As in kube-apiserver, only 0 would have an effect.
 fn cache_sizes(value: &str) -> Result<(), String> {
     for item in values::list(value) {
         let (resource, size) = item.split_once('#').ok_or("must be a list of resource#size")?;
@@ -34,53 +34,46 @@ fn check_servers(config: &Config) -> Result<(), String> {
 
 /// The flags, in the order of the help.
 pub static STORAGE_FLAGS: &[Flag] = &[
-    Flag::only("storage-backend", "etcd3", "What the reference calls the kind of etcd."),
+    Flag::only("storage-backend", "etcd3", "Storage API of etcd."),
     Flag::new(
         "encryption-provider-config",
         |c| &mut c.encryption_config,
-        "How resources are encrypted where they are kept: an EncryptionConfiguration.",
+        "File with the EncryptionConfiguration for encryption at rest.",
     ),
     Flag::new(
         "encryption-provider-config-automatic-reload",
         |c| &mut c.encryption_reload,
-        "Whether that file is read again when it changes.",
+        "Whether the encryption configuration is reloaded when its file changes.",
     ),
     Flag::new(
         "etcd-servers",
         |c| &mut c.etcd.servers,
-        "URLs of etcd servers, separated by commas: objects are kept there, as kube-apiserver keeps them.",
+        "URLs of etcd servers. Objects are stored there, in kube-apiserver's format, instead of in the data \
+         directory.",
     )
     .checked(check_servers),
-    Flag::new("etcd-prefix", |c| &mut c.etcd.prefix, "What all keys in etcd begin with.")
+    Flag::new("etcd-prefix", |c| &mut c.etcd.prefix, "Prefix of all keys in etcd.")
         .checked(|c| must(!c.etcd.prefix.trim_matches('/').is_empty(), "must be a path")),
-    Flag::new("etcd-cafile", |c| &mut c.etcd.ca_file, "Certificates of the authorities of etcd's servers."),
+    Flag::new("etcd-cafile", |c| &mut c.etcd.ca_file, "PEM file with the CA certificates of etcd."),
+    Flag::new("etcd-certfile", |c| &mut c.etcd.identity.certificate, "PEM file with the client certificate for etcd."),
     Flag::new(
-        "etcd-certfile",
-        |c| &mut c.etcd.identity.certificate,
-        "The certificate by which etcd knows this server.",
+        "etcd-keyfile",
+        |c| &mut c.etcd.identity.key,
+        "PEM file with the private key of the client certificate for etcd.",
     ),
-    Flag::new("etcd-keyfile", |c| &mut c.etcd.identity.key, "The key of that certificate."),
     Flag::new(
         "etcd-compaction-interval",
         |c| &mut c.etcd.compaction_interval,
-        "How often the store is compacted, etcd by one of all servers: what had been superseded at the compaction before is given \
-         up, so that continue tokens and old resource versions last for one to two of these; 0 is never.",
+        "How often the store is compacted; 0 is never. Continue tokens and old resource versions expire after \
+         one to two intervals. Servers that share an etcd cluster take turns.",
     ),
-    Flag::new(
-        "etcd-healthcheck-timeout",
-        |c| &mut c.etcd.health_timeout,
-        "How long etcd may take to answer before /livez says that it is gone.",
-    ),
-    Flag::new(
-        "etcd-readycheck-timeout",
-        |c| &mut c.etcd.ready_timeout,
-        "How long etcd may take to answer before /readyz says that it is gone.",
-    ),
+    Flag::new("etcd-healthcheck-timeout", |c| &mut c.etcd.health_timeout, "Timeout of etcd in /livez."),
+    Flag::new("etcd-readycheck-timeout", |c| &mut c.etcd.ready_timeout, "Timeout of etcd in /readyz."),
     Flag::read(
         "etcd-count-metric-poll-period",
         "DURATION",
-        "How often stored objects are counted for metrics. They are counted as they are written and told as they are when \
-         somebody asks, so there is nothing to poll (1m).",
+        "How often stored objects are counted for metrics. It has no effect, because they are counted as they \
+         are written. Default: 1m.",
         |_, value| values::duration(value).map(drop),
     ),
     Flag::new(
@@ -91,18 +84,18 @@ pub static STORAGE_FLAGS: &[Flag] = &[
     Flag::new(
         "lease-reuse-duration-seconds",
         |c| &mut c.etcd.lease_reuse_seconds,
-        "How much longer than an object that expires its lease may live, so that many objects share one.",
+        "How long an etcd lease is shared by new objects that expire.",
     ),
     Flag::read(
         "storage-media-type",
         "TYPE",
-        "What built-in kinds are written as in etcd: application/vnd.kubernetes.protobuf or application/json. What is \
-         there already is read whatever it is (application/vnd.kubernetes.protobuf).",
+        "Encoding of built-in kinds in etcd: application/vnd.kubernetes.protobuf or application/json. \
+         Existing objects are read in either. Default: application/vnd.kubernetes.protobuf.",
         |c, value| {
             c.etcd.json = match value {
                 "" | PROTOBUF => false,
                 JSON => true,
-                "application/yaml" => return Err(format!("is not written; {PROTOBUF} and {JSON} are")),
+                "application/yaml" => return Err(format!("is not supported; must be {PROTOBUF} or {JSON}")),
                 _ => return Err(format!("must be {PROTOBUF} or {JSON}")),
             };
             Ok(())
@@ -111,13 +104,17 @@ pub static STORAGE_FLAGS: &[Flag] = &[
     Flag::new(
         "delete-collection-workers",
         |c| &mut c.settings.delete_collection_workers,
-        "How many objects of a collection are deleted at a time.",
+        "Number of objects that a deletecollection request deletes at the same time.",
     ),
-    Flag::new("watch-cache", |c| &mut c.watch_cache, "Whether reads are made from memory; they always are."),
+    Flag::new(
+        "watch-cache",
+        |c| &mut c.watch_cache,
+        "Whether reads are served from memory. It has no effect: they always are.",
+    ),
     Flag::read(
         "watch-cache-sizes",
         "RESOURCE#SIZE,...",
-        "Sizes of caches. As in the reference they are found by themselves, and what is given here has no effect.",
+        "Sizes of watch caches. It has no effect, as in kube-apiserver: caches are sized automatically.",
         |_, value| cache_sizes(value),
     ),
 ];

@@ -1,6 +1,6 @@
-//! The flags of what clients are told beside objects: the server's name, and rules for browsers.
-//! Guarantees that a rule that cannot be followed is refused.
-//! Must never build answers.
+//! The flags about the server's external name, metric labels, CORS and HSTS.
+//! Guarantees that an invalid rule is rejected.
+//! Must never build responses.
 
 use super::table::Flag;
 use super::values;
@@ -9,13 +9,13 @@ pub static SURFACE_FLAGS: &[Flag] = &[
     Flag::new(
         "external-hostname",
         |c| &mut c.external_hostname,
-        "Name, or name and port, under which clients are told that the server is (the advertised address).",
+        "Host name, or host name and port, of this server in generated URLs. Default: the advertised address.",
     ),
     Flag::read(
         "allow-metric-labels",
         "METRIC,LABEL=VALUE,...",
-        "Values that a label of a metric shows; others are shown as unexpected. Several are separated by commas, each in double \
-         quotes (all).",
+        "Values that a metric's label may have; other values are reported as `unexpected`. Several values are \
+         separated by commas, in double quotes. Default: all.",
         |c, value| {
             for item in values::pairs(value)? {
                 let (key, allowed) =
@@ -28,19 +28,20 @@ pub static SURFACE_FLAGS: &[Flag] = &[
     Flag::new(
         "allow-metric-labels-manifest",
         |c| &mut c.metric_labels_file,
-        "The same as a YAML map, which counts where that flag is not given.",
+        "YAML file with the same as a map; --allow-metric-labels takes precedence.",
     ),
     Flag::read(
         "cors-allowed-origins",
         "PATTERN,...",
-        "Regular expressions of origins whose pages may read answers, each pinned to the start and the end of the host, \
-         such as //example.com(:|$) (none).",
+        "Regular expressions of origins that are allowed by CORS. Each must match from the start or to the \
+         end of the host, such as //example.com(:|$). Default: none.",
         |c, value| values::items(value).try_for_each(|pattern| c.browsers.allow_origin(pattern)),
     ),
     Flag::read(
         "strict-transport-security-directives",
         "DIRECTIVE,...",
-        "Directives that tell browsers to ask by TLS alone: max-age=SECONDS, includeSubDomains, preload (none).",
+        "Directives of the Strict-Transport-Security header: max-age=SECONDS, includeSubDomains, preload. \
+         Default: none.",
         |c, value| values::items(value).try_for_each(|directive| c.browsers.direct(directive)),
     ),
 ];

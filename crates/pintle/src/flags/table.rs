@@ -1,6 +1,6 @@
-//! The flags that this program acts on: one row each, with the words of its help and the place that its value goes to.
-//! Guarantees that a flag in the table has an effect on the configuration, or that its help says why it has none.
-//! Must never tell a default that the configuration shows: the help reads it there.
+//! The supported flags: one row each, with its help text and the configuration field that its value sets.
+//! Guarantees that a flag in the table changes the configuration, or that its help says why it has no effect.
+//! Must never repeat a default of the configuration: the help text reads it there.
 
 use super::admission::ADMISSION_FLAGS;
 use super::config::{Config, ReconcilerType, Storage};
@@ -22,23 +22,23 @@ pub struct Flag {
     check: fn(&Config) -> Result<(), String>,
 }
 
-/// What a flag does with its value.
+/// The effect of a flag's value.
 enum Act {
-    /// It goes to a place, whose type says the rest.
+    /// It is parsed into a field of the configuration, by the field's type.
     Goes(fn(&mut Config) -> &mut dyn Setting),
-    /// More than that; with what the value is, for the help.
+    /// It is passed to a function; the text describes the value in the help.
     Does(&'static str, fn(&mut Config, &str) -> Result<(), String>),
-    /// Nothing: this value asks for what is done anyway.
+    /// None: this is the only value that is supported.
     Only(&'static str),
 }
 
 impl Flag {
-    /// A flag whose value goes to a place.
+    /// A flag whose value is parsed into a field of the configuration.
     pub const fn new(name: &'static str, place: fn(&mut Config) -> &mut dyn Setting, help: &'static str) -> Flag {
         Flag { name, help, act: Act::Goes(place), check: |_| Ok(()) }
     }
 
-    /// A flag that is read by a function, told what its value is; the help must tell its default.
+    /// A flag that is parsed by a function. The help text must include its default.
     pub const fn read(
         name: &'static str,
         shape: &'static str,
@@ -48,21 +48,21 @@ impl Flag {
         Flag { name, help, act: Act::Does(shape, read), check: |_| Ok(()) }
     }
 
-    /// A flag that can only ask for what is done anyway.
+    /// A flag that supports one value only.
     pub const fn only(name: &'static str, value: &'static str, help: &'static str) -> Flag {
         Flag { name, help, act: Act::Only(value), check: |_| Ok(()) }
     }
 
-    /// The same, if what is set passes.
+    /// Adds a check that runs after the value was set.
     pub const fn checked(mut self, check: fn(&Config) -> Result<(), String>) -> Flag {
         self.check = check;
         self
     }
 
-    /// Takes a value over.
+    /// Parses a value and sets it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The value is invalid.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), String> {
         match self.act {
             Act::Goes(place) => place(config).set(value)?,
@@ -78,7 +78,7 @@ impl Flag {
         (self.check)(config)
     }
 
-    /// What it has come to, for those who ask the server; `given` are its values as they were given.
+    /// The current value, for `/flagz`; `given` are the values on the command line.
     pub fn shown(&self, config: &mut Config, given: Option<&[String]>) -> String {
         match (&self.act, given) {
             (Act::Goes(place), _) => place(config).shown(),
@@ -87,7 +87,7 @@ impl Flag {
         }
     }
 
-    /// What its value is, and what it is when the flag is not given.
+    /// The kind of its value, and its default.
     pub fn value(&self) -> (String, String) {
         match self.act {
             Act::Goes(place) => {
@@ -101,7 +101,7 @@ impl Flag {
         }
     }
 
-    /// Whether it may stand without a value.
+    /// Whether the flag may be given without a value.
     pub fn is_switch(&self) -> bool {
         self.value().0.is_empty()
     }
@@ -110,8 +110,8 @@ impl Flag {
 /// The text that `--help` prints.
 pub fn help() -> String {
     let mut text = String::from(
-        "A Kubernetes API server.\n\nUsage:\n  pintle [flags]        serve on loopback\n  pintle serve [flags]  \
-         serve as kube-apiserver would\n\nFlags:\n",
+        "A Kubernetes API server.\n\nUsage:\n  pintle [flags]        serve on the loopback interface\n  \
+         pintle serve [flags]  serve on all interfaces, as kube-apiserver\n\nFlags:\n",
     );
     for flag in all() {
         let name = match flag.name {
@@ -119,9 +119,9 @@ pub fn help() -> String {
             name => format!("    --{name}"),
         };
         let (shape, default) = flag.value();
-        let help = match (flag.help.strip_suffix('.'), &flag.act) {
-            (Some(help), Act::Only(value)) => format!("{help} (always {value})."),
-            (Some(help), Act::Goes(_)) if !default.is_empty() => format!("{help} ({default})."),
+        let help = match &flag.act {
+            Act::Only(value) => format!("{} Only {value} is supported.", flag.help),
+            Act::Goes(_) if !default.is_empty() => format!("{} Default: {default}.", flag.help),
             _ => flag.help.to_owned(),
         };
         // Writing to a String cannot fail.
@@ -131,12 +131,12 @@ pub fn help() -> String {
     text
 }
 
-/// Every flag that is acted on.
+/// All supported flags.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
     OWN_FLAGS.iter().chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
 }
 
-/// Passes when a condition holds; otherwise tells half a sentence.
+/// Succeeds if the condition holds; otherwise returns the message, which continues the flag's name.
 pub fn must(condition: bool, otherwise: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(otherwise.to_owned()) }
 }
@@ -168,7 +168,7 @@ fn check_modes(config: &Config) -> Result<(), String> {
     must(!modes.is_empty(), "at least one mode must be given")
 }
 
-/// As the reference: whatever looks like a URL must be one.
+/// As in kube-apiserver, an issuer that contains a colon must be a URL.
 fn check_issuers(config: &Config) -> Result<(), String> {
     let is_good = |issuer: &String| match issuer.strip_prefix("https://").or_else(|| issuer.strip_prefix("http://")) {
         Some(rest) => !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace),
@@ -185,116 +185,131 @@ fn check_cipher_suites(config: &Config) -> Result<(), String> {
     }
 }
 
-/// The flags that have no table of their own, in the order of the help.
+/// The flags without a table of their own, in the order of the help.
 static OWN_FLAGS: &[Flag] = &[
-    Flag::new("bind-address", |c| &mut c.bind_address, "Address to take connections on; serve: 0.0.0.0."),
-    Flag::new("secure-port", |c| &mut c.secure_port, "Port to take connections on."),
+    Flag::new("bind-address", |c| &mut c.bind_address, "Address to listen on; `serve` defaults to 0.0.0.0."),
+    Flag::new("secure-port", |c| &mut c.secure_port, "Port to listen on."),
     Flag::new(
         "advertise-address",
         |c| &mut c.advertise_address,
-        "Address under which members of the cluster reach this server (the bind address).",
+        "Address at which members of the cluster reach this server. Default: the bind address.",
     )
     .checked(|c| {
         let is_no_place = c.advertise_address.is_some_and(|ip| ip.is_unspecified() || ip.is_multicast());
         must(!is_no_place, "must be an address that others can connect to")
     }),
     Flag::new("data-dir", |c| &mut c.data_dir, "Directory of the embedded store."),
-    Flag::read("storage", "KIND", "Where objects are kept: embedded (on disk) or memory (embedded).", |c, value| {
-        c.own_storage = Some(match value {
-            "embedded" => Storage::Embedded,
-            "memory" => Storage::Memory,
-            _ => return Err("must be embedded or memory".to_owned()),
-        });
-        Ok(())
-    }),
+    Flag::read(
+        "storage",
+        "KIND",
+        "Where objects are stored: embedded (on disk) or memory. Default: embedded.",
+        |c, value| {
+            c.own_storage = Some(match value {
+                "embedded" => Storage::Embedded,
+                "memory" => Storage::Memory,
+                _ => return Err("must be embedded or memory".to_owned()),
+            });
+            Ok(())
+        },
+    ),
     Flag::new(
         "write-kubeconfig",
         |c| &mut c.kubeconfig,
-        "Where to write the administrator's kubeconfig (kubeconfig in the data directory).",
+        "Where to write the administrator's kubeconfig. Default: kubeconfig in the data directory.",
     ),
     Flag::new(
         "cert-dir",
         |c| &mut c.cert_dir,
-        "Directory of generated certificates, or of apiserver.crt and apiserver.key (certs in the data directory).",
+        "Directory of generated certificates, or of apiserver.crt and apiserver.key. Default: certs in the \
+         data directory.",
     ),
     Flag::new(
         "tls-cert-file",
         |c| &mut c.tls.certificate,
-        "Serving certificate in PEM, followed by its intermediates (generated).",
+        "PEM file with the serving certificate, followed by its intermediate certificates. Default: a \
+         generated certificate.",
     ),
-    Flag::new("tls-private-key-file", |c| &mut c.tls.key, "Private key of the serving certificate."),
+    Flag::new("tls-private-key-file", |c| &mut c.tls.key, "PEM file with the private key of the serving certificate."),
     Flag::new(
         "tls-sni-cert-key",
         |c| &mut c.named_certificates,
-        "Another serving certificate in PEM and its key, for clients that ask for one of these names (*.example.com for all \
-         below), or without names for those in the certificate; may be repeated.",
+        "PEM files with another serving certificate and its key. It is used for clients that request one of \
+         the names (*.example.com matches all subdomains); without names, for the names in the certificate. \
+         May be repeated.",
     ),
     Flag::new(
         "client-ca-file",
         |c| &mut c.client_ca_file,
-        "Authorities whose client certificates identify users, besides the generated one.",
+        "PEM file with the CA certificates that issue client certificates. Default: a generated CA.",
     ),
-    Flag::new("token-auth-file", |c| &mut c.token_auth_file, "CSV of static tokens: token,user,uid,\"group1,group2\"."),
+    Flag::new(
+        "token-auth-file",
+        |c| &mut c.token_auth_file,
+        "CSV file with static tokens: token,user,uid,\"group1,group2\".",
+    ),
     Flag::new(
         "anonymous-auth",
         |c| &mut c.anonymous_auth,
-        "Whether requests without a credential come from system:anonymous instead of being refused (true).",
+        "Whether requests without credentials are authenticated as system:anonymous; if false they are \
+         rejected. Default: true.",
     ),
     Flag::new(
         "authorization-mode",
         |c| &mut c.authorization_modes,
-        "Modes of authorization in order: Node, RBAC, ABAC, AlwaysAllow, AlwaysDeny (Node,RBAC).",
+        "Authorization modes in order: Node, RBAC, ABAC, AlwaysAllow, AlwaysDeny. Default: Node,RBAC.",
     )
     .checked(check_modes),
     Flag::new(
         "authorization-policy-file",
         |c| &mut c.authorization_policy_file,
-        "Policies of the mode ABAC, one JSON object to a line.",
+        "File with the policies of mode ABAC, one JSON object per line.",
     ),
     Flag::new(
         "service-cluster-ip-range",
         |c| &mut c.service_cluster_ip_ranges,
-        "Addresses for services, one range or one per IP family.",
+        "CIDR range of cluster IPs of services; one range, or one for each IP family.",
     ),
-    Flag::new("service-node-port-range", |c| &mut c.service_node_ports, "Ports for services of type NodePort.")
+    Flag::new("service-node-port-range", |c| &mut c.service_node_ports, "Port range of services of type NodePort.")
         .checked(|c| must(*c.service_node_ports.start() > 0, "must not contain port 0")),
     Flag::only("allow-privileged", "true", "Whether pods may have privileged containers."),
     Flag::new(
         "service-account-issuer",
         |c| &mut c.service_accounts.issuers,
-        "Issuer of service account tokens; may be repeated, the first one signs (https://kubernetes.default.svc).",
+        "Issuer of service account tokens. May be repeated; new tokens get the first one. Default: \
+         https://kubernetes.default.svc.",
     )
     .checked(check_issuers),
     Flag::new(
         "service-account-key-file",
         |c| &mut c.service_accounts.key_files,
-        "Key that service account tokens are verified with; may be repeated.",
+        "PEM file with keys that verify service account tokens. May be repeated.",
     ),
     Flag::new(
         "service-account-signing-key-file",
         |c| &mut c.service_accounts.signing_key_file,
-        "Key that service account tokens are signed with, and verified (service-account.key in --cert-dir, made if \
-         missing).",
+        "PEM file with the key that signs and verifies service account tokens. Default: service-account.key \
+         in --cert-dir, generated if missing.",
     ),
     Flag::new(
         "api-audiences",
         |c| &mut c.service_accounts.api_audiences,
-        "Audiences of tokens that this server takes (the issuers of service account tokens).",
+        "Audiences of accepted service account tokens. Default: the issuers.",
     ),
     Flag::new(
         "service-account-extend-token-expiration",
         |c| &mut c.service_accounts.extend_expiration,
-        "Whether tokens of pods live longer than kubelets ask for, for clients that do not read them anew.",
+        "Whether tokens of pods are valid for longer than the kubelet requests, for clients that do not \
+         reload them.",
     ),
     Flag::only(
         "service-account-lookup",
         "true",
-        "Whether tokens of service accounts end with the objects that they are bound to.",
+        "Whether a service account token is invalid after the objects that it is bound to are deleted.",
     ),
     Flag::new(
         "service-account-max-token-expiration",
         |c| &mut c.service_accounts.max_expiration,
-        "Longest time a service account token is given for; 0 is no bound.",
+        "Longest lifetime of a service account token; 0 is no limit.",
     )
     .checked(|c| {
         let seconds = c.service_accounts.max_expiration.as_secs();
@@ -303,7 +318,7 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new(
         "service-account-jwks-uri",
         |c| &mut c.service_accounts.jwks_uri,
-        "Where the discovery document says that the keys of service account tokens are (at this server).",
+        "URL of the token verification keys in the OIDC discovery document. Default: at this server.",
     )
     .checked(|c| {
         let uri = c.service_accounts.jwks_uri.as_deref();
@@ -319,29 +334,29 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new(
         "max-requests-inflight",
         |c| &mut c.settings.max_read_only_in_flight,
-        "Reading requests in work at a time; 0 is no limit.",
+        "Maximum number of read requests in flight; 0 is no limit.",
     ),
     Flag::new(
         "max-mutating-requests-inflight",
         |c| &mut c.settings.max_mutating_in_flight,
-        "Writing requests in work at a time; 0 is no limit.",
+        "Maximum number of write requests in flight; 0 is no limit.",
     ),
-    Flag::only("enable-priority-and-fairness", "false", "Whether requests wait in queues, rather than be turned away."),
-    Flag::new(
-        "request-timeout",
-        |c| &mut c.settings.request_timeout,
-        "Time after which a request that is not a watch is given up.",
-    )
-    .checked(|c| must_last(c.settings.request_timeout)),
+    Flag::only(
+        "enable-priority-and-fairness",
+        "false",
+        "Whether requests beyond the limits are queued by priority; if false they are rejected.",
+    ),
+    Flag::new("request-timeout", |c| &mut c.settings.request_timeout, "Timeout of requests other than watches.")
+        .checked(|c| must_last(c.settings.request_timeout)),
     Flag::new(
         "min-request-timeout",
         |c| &mut c.settings.min_request_timeout_seconds,
-        "Least time in seconds that a watch is kept open; up to twice that is chosen at random.",
+        "Minimum duration of a watch in seconds; each watch ends at random between this and twice this.",
     ),
     Flag::read(
         "http2-max-streams-per-connection",
         "N",
-        "HTTP/2 streams that a client may have open on a connection; 0 is the default (100).",
+        "Maximum number of concurrent HTTP/2 streams of a connection; 0 is the default. Default: 100.",
         |c, value| {
             let streams = values::number(value, 0)?;
             let default = pintle_http::ServerConfig::default().max_concurrent_streams;
@@ -352,86 +367,84 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::read(
         "controllers",
         "NAME,...",
-        "Controllers that run in this process: '*' for all, 'foo' for one, '-foo' for all but one; nothing for none, as \
-         beside a kube-controller-manager (*). They are namespace-controller, garbage-collector-controller and \
-         event-ttl-controller.",
+        "Controllers to run in this process: '*' is all, 'foo' is one, '-foo' is all but one, and an empty \
+         list is none. They are namespace-controller, garbage-collector-controller and event-ttl-controller. \
+         Default: *.",
         controllers,
     ),
     Flag::new(
         "controllers-settle-time",
         |c| &mut c.controllers.settle_time,
-        "How long a change is left alone before a controller acts on it.",
+        "How long a controller waits after a change before it acts on it.",
     ),
-    Flag::new("event-ttl", |c| &mut c.controllers.event_ttl, "How long events are kept; 0 is for ever (1h)."),
+    Flag::new("event-ttl", |c| &mut c.controllers.event_ttl, "How long events are kept; 0 is forever."),
     Flag::new(
         "goaway-chance",
         |c| &mut c.connections.goaway_chance,
-        "Share of HTTP/2 requests after which a client is asked to connect anew, at most 0.02.",
+        "Probability that an HTTP/2 request makes the server ask the client to reconnect, at most 0.02.",
     )
     .checked(|c| must((0.0..=0.02).contains(&c.connections.goaway_chance), "must be between 0 and 0.02")),
     Flag::new(
         "shutdown-delay-duration",
         |c| &mut c.shutdown_delay,
-        "How long requests are still taken, and /readyz fails, after the server is told to stop.",
+        "How long the server accepts requests after it is told to stop, while /readyz fails.",
     ),
     Flag::new(
         "shutdown-send-retry-after",
         |c| &mut c.shutdown_send_retry_after,
-        "Whether, after that delay, requests are turned away with 429 and Retry-After until those in work are done, \
-         instead of not being taken.",
+        "Whether, after that delay, new requests get 429 and Retry-After until requests in flight are \
+         complete; if false, the server closes its port.",
     ),
     Flag::new(
         "shutdown-watch-termination-grace-period",
         |c| &mut c.connections.long_running_grace,
-        "Over how long watches are ended when the server stops; 0 is at once.",
+        "Period over which watches are ended when the server stops; 0 is at once.",
     ),
     Flag::read(
         "livez-grace-period",
         "DURATION",
-        "How long /livez takes a start that is not finished for a good one. The start is finished before the first \
-         request is answered, so that there is nothing to wait for (0s).",
+        "How long /livez accepts an incomplete start. It has no effect, because the start is complete before \
+         the first request is served. Default: 0s.",
         |_, value| values::duration(value).map(drop),
     ),
-    Flag::new(
-        "tls-min-version",
-        |c| &mut c.tls_min_version,
-        "Least version of TLS that is spoken: VersionTLS12 or VersionTLS13.",
-    ),
+    Flag::new("tls-min-version", |c| &mut c.tls_min_version, "Minimum TLS version: VersionTLS12 or VersionTLS13."),
     Flag::new(
         "tls-cipher-suites",
         |c| &mut c.tls_cipher_suites,
-        "Cipher suites of TLS 1.2, by their IANA names; those of TLS 1.3 are always on (all that are secure).",
+        "Cipher suites of TLS 1.2, by IANA name. Those of TLS 1.3 are always enabled. Default: all secure \
+         suites.",
     )
     .checked(check_cipher_suites),
-    Flag::new("disable-http2-serving", |c| &mut c.disable_http2, "Whether only HTTP/1.1 is spoken."),
+    Flag::new("disable-http2-serving", |c| &mut c.disable_http2, "Whether to serve HTTP/1.1 only."),
     Flag::new(
         "kubelet-certificate-authority",
         |c| &mut c.kubelet.certificate_authority,
-        "Authorities of kubelets' serving certificates; without it any kubelet is believed.",
+        "PEM file with the CA certificates of kubelets; without it, kubelets' certificates are not verified.",
     ),
     Flag::new(
         "kubelet-client-certificate",
         |c| &mut c.kubelet.identity.certificate,
-        "Certificate in PEM that is shown to kubelets.",
+        "PEM file with the client certificate for kubelets.",
     ),
     Flag::new(
         "kubelet-client-key",
         |c| &mut c.kubelet.identity.key,
-        "Private key of the certificate that is shown to kubelets.",
+        "PEM file with the private key of the client certificate for kubelets.",
     ),
     Flag::new(
         "kubelet-preferred-address-types",
         |c| &mut c.kubelet.address_types,
-        "Types of a node's addresses to reach its kubelet by, in order (Hostname,InternalDNS,InternalIP,ExternalDNS,\
-         ExternalIP).",
+        "Types of node addresses to connect to kubelets by, in order of preference. Default: \
+         Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP.",
     )
     .checked(|c| must(!c.kubelet.address_types.is_empty(), "must name a type of address")),
-    Flag::new("kubelet-timeout", |c| &mut c.kubelet.timeout, "Time for connecting to a kubelet.")
+    Flag::new("kubelet-timeout", |c| &mut c.kubelet.timeout, "Timeout of connecting to a kubelet.")
         .checked(|c| must_last(c.kubelet.timeout)),
     Flag::read(
         "endpoint-reconciler-type",
         "TYPE",
-        "How servers keep the addresses of the kubernetes service: lease, master-count (deprecated) or none (lease).",
+        "How the addresses of the kubernetes service are maintained: lease, master-count (deprecated) or \
+         none. Default: lease.",
         |c, value| {
             c.endpoint_reconciler = match value {
                 "lease" => ReconcilerType::Lease,
@@ -445,22 +458,26 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new(
         "apiserver-count",
         |c| &mut c.apiserver_count,
-        "How many servers there are, for the endpoint reconciler master-count (deprecated).",
+        "Number of servers, for the endpoint reconciler master-count (deprecated).",
     )
     .checked(|c| must(c.apiserver_count > 0, "must be more than 0")),
-    Flag::only("kubernetes-service-node-port", "0", "Port of the nodes at which the kubernetes service is; 0 is none."),
-    Flag::only("max-connection-bytes-per-sec", "0", "Bound of what a user's connections carry; 0 is none."),
-    Flag::only("enable-aggregator-routing", "false", "Whether extension servers are called at their pods' addresses."),
+    Flag::only("kubernetes-service-node-port", "0", "Node port of the kubernetes service; 0 is none."),
+    Flag::only("max-connection-bytes-per-sec", "0", "Maximum throughput of a user's connection; 0 is no limit."),
+    Flag::only(
+        "enable-aggregator-routing",
+        "false",
+        "Whether aggregated API servers are called at the addresses of their pods.",
+    ),
     Flag::only("logging-format", "text", "How log lines are written."),
     Flag::only("enable-garbage-collector", "true", "Whether deletions may be left to the garbage collector."),
-    Flag::only("enable-logs-handler", "false", "Whether /logs shows the node's log files."),
-    Flag::only("permit-port-sharing", "false", "Whether several servers may listen at one port."),
-    Flag::only("profiling", "false", "Whether /debug/pprof shows what the process is busy with."),
-    Flag::only("contention-profiling", "false", "Whether /debug/pprof shows what waits for locks, too."),
+    Flag::only("enable-logs-handler", "false", "Whether /logs serves the log files of the node."),
+    Flag::only("permit-port-sharing", "false", "Whether several servers may listen on the same port."),
+    Flag::only("profiling", "false", "Whether /debug/pprof serves profiles."),
+    Flag::only("contention-profiling", "false", "Whether /debug/pprof serves profiles of lock contention."),
     Flag::new(
         "worker-threads",
         |c| &mut c.worker_threads,
-        "Threads that serve requests, at most 1024 (as many as there are processors).",
+        "Number of threads that serve requests, at most 1024. Default: the number of processors.",
     )
     .checked(|c| must(c.worker_threads.is_none_or(|n| (1..=1024).contains(&n)), "must be between 1 and 1024")),
     Flag::new("v", |c| &mut c.verbosity, "How much is logged; nothing is logged yet, at any level."),

@@ -315,7 +315,7 @@ fn help_and_version() {
             panic!("{line} gives no help");
         };
         assert!(table::all().all(|flag| text.contains(&format!("--{}", flag.name))));
-        assert!(text.contains("--secure-port PORT\n          Port to take connections on (6443).\n"), "{text}");
+        assert!(text.contains("--secure-port PORT\n          Port to listen on. Default: 6443.\n"), "{text}");
     }
     for line in ["pintle --version", "pintle serve --version=true", "pintle version"] {
         let command = parse(line.split(' ').map(str::to_owned));
@@ -389,7 +389,7 @@ fn flags_of_storage() {
         ("--profiling", "can only be false"),
         ("--watch-cache-sizes=pods#0", "the cache of pods cannot be turned off: all reads are made from memory"),
         ("--watch-cache-sizes=pods", "must be a list of resource#size"),
-        ("--storage-media-type=application/yaml", "is not written"),
+        ("--storage-media-type=application/yaml", "is not supported"),
         ("--storage-media-type=text/plain", "must be application/vnd.kubernetes.protobuf or application/json"),
         ("--lease-reuse-duration-seconds=-1", "must be a whole number of at least 0"),
         ("--etcd-servers-overrides=/events#http://b:1", "flag --etcd-servers-overrides is not supported"),

@@ -1,5 +1,5 @@
-//! `pintle store check` and `pintle store copy`: what a store holds, verified and moved, without a server.
-//! Guarantees that what is copied is compared with what it was copied from before the command says that it is done.
+//! `pintle store check` and `pintle store copy`: verify or copy a store without a server.
+//! Guarantees that a copy is compared with its source before the command succeeds.
 //! Must never write to a store that it checks or copies from.
 
 mod check;
@@ -12,18 +12,18 @@ use std::fmt::Write;
 
 const USAGE: &str = "\
 Usage:
-  pintle store check STORE                   verifies everything in a store that no server uses
-  pintle store copy --from STORE --to STORE  carries everything over, resource versions kept, and compares
+  pintle store check STORE                   verify all objects of a store; no server may use it
+  pintle store copy --from STORE --to STORE  copy all objects with their resource versions, and compare them
 
-A STORE is the data directory of an embedded store, or URLs of etcd servers, separated by commas.
+STORE is the data directory of an embedded store, or a comma-separated list of etcd URLs.
 
 Flags:
-  --encryption-provider-config FILE       how values are sealed, on either side
-  --from-encryption-provider-config FILE  how they are sealed where they come from
-  --to-encryption-provider-config FILE    how they are sealed where they go
+  --encryption-provider-config FILE       EncryptionConfiguration of both stores
+  --from-encryption-provider-config FILE  EncryptionConfiguration of the source
+  --to-encryption-provider-config FILE    EncryptionConfiguration of the destination
   --etcd-prefix, --etcd-cafile, --etcd-certfile, --etcd-keyfile  as for the server
 
-Exit codes: 0 when nothing is wrong, 1 when something is, 2 when a store or the command line cannot be read.
+Exit codes: 0 if no problem was found, 1 if a problem was found, 2 if a store or the command line is invalid.
 ";
 
 /// Runs the command.
@@ -34,13 +34,13 @@ pub fn run(arguments: &[&str]) -> Outcome {
     let parsed = match arguments {
         ["check", rest @ ..] => Options::parse(rest).map(|options| (true, options)),
         ["copy", rest @ ..] => Options::parse(rest).map(|options| (false, options)),
-        _ => Err("a command is missing".to_owned()),
+        _ => Err("a subcommand is required: check or copy".to_owned()),
     };
     let asked = parsed.and_then(|(check, options)| match (check, options.places()?) {
         (true, [Some(store), None, None]) => Ok((Asked::Check(store), options)),
         (false, [None, Some(from), Some(to)]) => Ok((Asked::Copy { from, to }, options)),
-        (true, _) => Err("one store is to be named".to_owned()),
-        (false, _) => Err("--from and --to are to be named, each once".to_owned()),
+        (true, _) => Err("exactly one store must be given".to_owned()),
+        (false, _) => Err("--from and --to must each be given once".to_owned()),
     });
     let outcome = match asked {
         Ok((Asked::Check(store), options)) => check(&store, &options),
@@ -50,7 +50,7 @@ pub fn run(arguments: &[&str]) -> Outcome {
     outcome.unwrap_or_else(|error| Outcome::Failed(format!("Error: {error}\n")))
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 enum Asked {
     Check(Location),
     Copy { from: Location, to: Location },
