@@ -87,7 +87,8 @@ fn exposed(config: &Config) -> Vec<String> {
     // A directory may be in another, and a file in one of them.
     let mut seen = BTreeSet::new();
     told.retain(|warning| seen.insert(warning.clone()));
-    told.extend(config.admission_plugins.opened(&config.authorization_modes).map(str::to_owned));
+    let plugins = &config.admission_plugins;
+    told.extend(plugins.permissive_node_mode(&config.authorization_modes, config.bind_address).map(str::to_owned));
     told
 }
 

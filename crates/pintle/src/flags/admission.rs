@@ -11,6 +11,7 @@ use pintle_auth::Mode;
 use pintle_plugins::configuration::{Configuration, TolerationSeconds};
 use pintle_plugins::{Standing, standing};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// Plugins by name, as the command line has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,11 +39,12 @@ impl Plugins {
         Err(FlagError::Combination(sentence))
     }
 
-    /// Warns that the authorization mode Node is too permissive without its admission plugin.
-    pub fn opened(&self, modes: &[Mode]) -> Option<&'static str> {
+    /// Warns that the authorization mode Node is too permissive without its admission plugin. A server on the loopback
+    /// interface gets no warning, as no kubelet of another machine can connect to it.
+    pub fn permissive_node_mode(&self, modes: &[Mode], bind_address: IpAddr) -> Option<&'static str> {
         const RESTRICTION: &str = "NodeRestriction";
         let is_on = self.enabled.contains(RESTRICTION) && !self.disabled.contains(RESTRICTION);
-        (modes.contains(&Mode::Node) && !is_on).then_some(
+        (modes.contains(&Mode::Node) && !is_on && !bind_address.is_loopback()).then_some(
             "authorization mode Node without the admission plugin NodeRestriction allows every kubelet to modify all nodes and \
              the pods of all nodes; use --enable-admission-plugins=NodeRestriction to restrict each kubelet to its own",
         )

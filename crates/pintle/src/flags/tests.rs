@@ -309,6 +309,21 @@ fn allowing_everything_keeps_anonymous_requests_out() {
 }
 
 #[test]
+fn node_mode_without_its_plugin_is_warned_of_where_kubelets_can_connect() {
+    for (line, warns) in [
+        ("pintle", false),
+        ("pintle serve", true),
+        ("pintle serve --bind-address=127.0.0.1", false),
+        ("pintle serve --authorization-mode=RBAC", false),
+        ("pintle serve --enable-admission-plugins=NodeRestriction", false),
+    ] {
+        let config = run(line).expect("valid");
+        let warning = config.admission_plugins.permissive_node_mode(&config.authorization_modes, config.bind_address);
+        assert_eq!(warning.is_some(), warns, "{line}");
+    }
+}
+
+#[test]
 fn help_and_version() {
     for line in ["pintle --help", "pintle serve -h", "kube-apiserver --client-ca-file /none --help", "pintle help"] {
         let Ok(Command::Help(text)) = parse(line.split(' ').map(str::to_owned)) else {
