@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// Each stage is a process of its own that ends by a kill, so that each begins with a recovery.
+/// Each stage is a separate process that is killed at its end, so that the next one begins with a recovery.
 fn run_and_kill(stage: &str, directory: &Path) {
     let program = std::env::current_exe().expect("this program has a path");
     let command = &mut Command::new(program);
@@ -114,7 +114,8 @@ impl Observer for Counter {
     fn publish(&mut self, _: &[Record], _: Revision) {}
 }
 
-/// Writes in rounds of `in_flight` transactions, so that a round is a batch; history beyond 20,000 revisions goes.
+/// Writes in rounds of `in_flight` transactions, so that a round is a batch; history beyond 20,000 revisions is
+/// compacted.
 fn write(
     store: &EmbeddedStore,
     name: &str,
@@ -160,7 +161,7 @@ fn write(
     );
 }
 
-/// Bytes that do not compress.
+/// Incompressible bytes.
 fn value(random: &mut u64) -> Bytes {
     let mut value = Vec::with_capacity(VALUE_BYTES);
     while value.len() < VALUE_BYTES {

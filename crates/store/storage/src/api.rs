@@ -1,6 +1,6 @@
-//! The words of the store: keys, revisions, transactions, records, the `Store` and `Observer` traits, the errors.
-//! Guarantees nothing by itself; the contract that each store must keep is written here.
-//! Must never name an engine: whoever uses these types cannot tell where the bytes are kept.
+//! The interface of the store: keys, revisions, transactions, records, the `Store` and `Observer` traits, the errors.
+//! Guarantees nothing by itself; it defines the contract that each store must keep.
+//! Must never name an engine: users of these types do not depend on where the bytes are stored.
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::value_codec::ValueCodec;
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// The revision of a store that nothing was ever written to.
+    /// The revision of a store that was never written to.
     pub const EMPTY: Revision = Revision(1);
 
     /// The revision after this one.
@@ -36,17 +36,17 @@ impl fmt::Display for Revision {
     }
 }
 
-/// The name under which a value is kept, such as `/registry/pods/default/web`. Shared, not copied.
+/// The key of a value, such as `/registry/pods/default/web`. Shared, not copied.
 pub type Key = Arc<str>;
 
-/// What must hold of a key for its write, and with it the whole transaction, to take place.
+/// The precondition on a key. If it does not hold, no write of the transaction takes place.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum Expect {
-    /// Nothing.
+    /// No precondition.
     Any,
     /// The key has no value.
     Absent,
-    /// The key has a value and its last change made this revision.
+    /// The key has a value, last changed at this revision.
     At(Revision),
 }
 
@@ -55,16 +55,16 @@ pub enum Expect {
 pub struct Write {
     /// The key that changes.
     pub key: Key,
-    /// The precondition, checked before any write of the same transaction takes place.
+    /// The precondition. All preconditions of a transaction are checked before any of its writes takes place.
     pub expect: Expect,
     /// The new value; `None` deletes the key.
     pub value: Option<Bytes>,
-    /// The new value as the store keeps it, where that [is another form](Store::form) and it is at hand.
+    /// The new value in the store's encoding, if [the encoding differs](Store::form) and the caller has it.
     pub stored: Option<Bytes>,
 }
 
 impl Write {
-    /// Gives the key a value.
+    /// Sets the value of the key.
     #[must_use]
     pub fn put(key: Key, expect: Expect, value: Bytes) -> Write {
         Write { key, expect, value: Some(value), stored: None }
@@ -91,7 +91,8 @@ impl Transaction {
         Transaction { writes: vec![Write { key, expect, value, stored: None }] }
     }
 
-    /// Checks the transaction against the bounds that hold whatever the store contains, and tells its size in bytes.
+    /// Checks the transaction against the bounds that do not depend on the content of the store, and returns its size
+    /// in bytes.
     ///
     /// # Errors
     /// A bound is exceeded, or a key occurs twice.
@@ -105,106 +106,108 @@ impl Transaction {
 pub struct Record {
     /// The revision that the change's transaction made.
     pub revision: Revision,
-    /// The key that changed. The same allocation as the store's own.
+    /// The key that changed. The same allocation as in the store.
     pub key: Key,
     /// The new value; `None` is a tombstone: the key was deleted.
     pub value: Option<Bytes>,
 }
 
-/// Where a store stands after it has replayed what it kept.
+/// The state of a store after its replay.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub struct Started {
-    /// History begins after this revision: the state here and at each later revision was replayed.
+    /// History begins after this revision: the state at this and at each later revision was replayed.
     pub compacted: Revision,
     /// The revision of the last transaction.
     pub current: Revision,
 }
 
-/// Receives what is durable. Called by one thread at a time, in the order of revisions, without gaps.
+/// Receives durable changes. Called by one thread at a time, in the order of revisions, without gaps.
 pub trait Observer: Send + 'static {
-    /// A record that was kept. First, with `history` false, the values of the keys as they were at the compaction
-    /// revision (never a tombstone); then, with `history` true, each change made after it, tombstones included. A value
-    /// given here may be a part of something larger: keep a copy of it, not it.
+    /// A stored record. First, with `history` false, the values of the keys at the compaction revision (never a
+    /// tombstone); then, with `history` true, each later change, tombstones included. A value may be a slice of a
+    /// larger buffer: keep a copy instead of the slice.
     fn replay(&mut self, record: Record, history: bool);
 
-    /// The replay is over: everything that was kept has been given, and the store stands here. Called once.
+    /// The replay is complete, and the store is at this state. Called once.
     fn replayed(&mut self, _started: Started) {}
 
-    /// The records of one or more whole transactions, in order; `revision` is the last one's. They are durable,
-    /// and nobody has been answered yet: what this call makes visible is seen by every reader that starts after an
-    /// answer. Runs on the path of every write, so it must be short and must not call back into the store.
+    /// The records of one or more whole transactions, in order; `revision` is that of the last one. They are durable
+    /// but not acknowledged yet: what this call makes visible is seen by every reader that starts after an
+    /// acknowledgement. It is on the path of every write, so it must be fast and must not call the store.
     fn publish(&mut self, records: &[Record], revision: Revision);
 
-    /// History has a gap that nobody can tell any more: `records` are the values of all keys as they are at
-    /// `revision`, and history begins anew after it; that can be an earlier one than was published last, where the store
-    /// was put back. Only stores that others write too ever call this.
+    /// History has an unrecoverable gap: `records` are the values of all keys at `revision`, and history begins anew
+    /// after it. The revision may be lower than the last published one, if the store was restored. Called only by
+    /// stores that other processes write too.
     fn replace(&mut self, _records: Vec<Record>, _revision: Revision) {}
 
-    /// A value is kept that cannot be read; what was there under its key before is gone. Called in the place of
-    /// `replay`, before the `publish` that would have had it, or after the `replace`.
+    /// A stored value cannot be read; the previous value of its key is superseded. Called instead of `replay`, before
+    /// the `publish` that would have contained it, or after the `replace`.
     fn unreadable(&mut self, _unreadable: Unreadable) {}
 
-    /// What was unreadable can be read now. Called between two publications, out of the order of revisions.
+    /// Values that were unreadable can be read now. Called between two publications, not in the order of revisions.
     fn restored(&mut self, _records: Vec<Record>) {}
 
-    /// The store was compacted up to this revision: no earlier state can be told any more. Called after `replayed` and
-    /// between two publications. Who shows history gives it up to here too, so that all servers over one store agree.
+    /// The store was compacted up to this revision: earlier states are no longer available. Called after `replayed`
+    /// and between two publications. Observers that serve history drop it up to this revision too, so that all
+    /// servers on one store agree.
     fn compacted(&mut self, _revision: Revision) {}
 }
 
 /// A durable, ordered, transactional map with a short history.
 pub trait Store: Send + Sync + 'static {
-    /// Replays everything retained to `observer`, and from then on publishes every durable batch to it before its
-    /// committers are answered. Called once, before the first commit; blocks while it reads.
+    /// Replays everything retained to `observer`, and then publishes every durable batch to it before the commits are
+    /// acknowledged. Called once, before the first commit; blocks while it reads.
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError>;
 
-    /// Hands a transaction to the writer. Unless the queue is full it is in line when this returns, in the order of
-    /// calls, and takes place even if the future is dropped. If the queue is full the future waits for room.
+    /// Sends a transaction to the writer. Unless the queue is full, the transaction is enqueued when this returns, in
+    /// the order of calls, and takes place even if the future is dropped. If the queue is full, the future waits for
+    /// room.
     fn commit(&self, transaction: Transaction) -> CommitFuture;
 
-    /// Forgets history up to and with `revision` (at most the current one): values that were superseded and keys
-    /// that were deleted by then. Resolves, when it is no more part of the history, to the revision after which history
-    /// now begins (a disk's space is given back some time later); that is later than asked for if it already was. The embedded store also does this by itself.
+    /// Drops history up to and including `revision` (at most the current one): superseded values and deleted keys.
+    /// Resolves to the revision after which history now begins, which is later than requested if it already was; disk
+    /// space is freed later. The embedded store also compacts by itself.
     fn compact(&self, revision: Revision) -> CompactFuture;
 
-    /// Whether the value under this key is kept otherwise than a write would keep it now, so that writing the same
-    /// value again is no waste: it was sealed with a key that is being rotated out.
+    /// Whether the stored value of this key is encrypted with a key that is being rotated out, so that writing the
+    /// same value again is useful.
     fn is_stale(&self, key: &str) -> bool {
         self.inner().is_some_and(|inner| inner.is_stale(key))
     }
 
-    /// The store that this one stands before, if it does. It answers whatever has a default here.
+    /// The store that this one wraps, if any. It implements the methods that have a default here.
     fn inner(&self) -> Option<&dyn Store> {
         None
     }
 
-    /// Carries out what waits, makes everything durable, stops the writer and gives the data directory free. Blocks
-    /// meanwhile. Later calls are answered [`CommitError::Closed`]. Closing twice is harmless.
+    /// Completes enqueued requests, makes everything durable, stops the writer and unlocks the data directory. Blocks
+    /// meanwhile. Later calls return [`CommitError::Closed`]. Closing twice has no effect.
     fn close(&self);
 
-    /// Resolves, to why, if the store ends although nobody closed it: nothing is written or published any more, so who
-    /// shows what the observer knows would go on showing it for ever.
+    /// Resolves with the reason if the store ends without being closed. After that nothing is written or published,
+    /// so that users of the observer's data would serve stale data forever.
     fn ended(&self) -> Ended {
         self.inner().map_or_else(|| Box::pin(std::future::pending()) as Ended, Store::ended)
     }
 
-    /// In a store that others write too: resolves when the observer has been given everything that anybody was
-    /// acknowledged before this call, to the revision that the store had reached. `None`: that is always so.
+    /// In a store that other processes write too: resolves, to the store's revision, when the observer has received
+    /// everything that was acknowledged to any client before this call. `None`: this always holds.
     fn catch_up(&self) -> Option<CommitFuture> {
         self.inner()?.catch_up()
     }
 
-    /// Whether others may write to it too, so that there is something to [catch up](Store::catch_up) with.
+    /// Whether other processes may write to the store, so that [`Store::catch_up`] is needed.
     fn is_shared(&self) -> bool {
         self.inner().is_some_and(Store::is_shared)
     }
 
-    /// Whether keys of a limited lifetime go by themselves.
+    /// Whether the store deletes keys with a limited lifetime by itself.
     fn expires(&self) -> bool {
         self.inner().is_some_and(Store::expires)
     }
 
-    /// The form that values are kept in, where that is another than they are written in.
+    /// The encoding of stored values, if it differs from that of written ones.
     fn form(&self) -> Option<&dyn ValueCodec> {
         self.inner()?.form()
     }
@@ -214,8 +217,7 @@ pub trait Store: Send + Sync + 'static {
         self.inner().map_or(crate::limits::TRANSACTION_WRITES_MAX, Store::transaction_writes_max)
     }
 
-    /// Tells at once, and again and again, how long the store took to answer, or why it did not, where it can be out of
-    /// reach.
+    /// Calls `tell` now and after each health check of a remote store, with the duration of the check or the error.
     fn on_health(&self, tell: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
         if let Some(inner) = self.inner() {
             inner.on_health(tell);
@@ -223,7 +225,7 @@ pub trait Store: Send + Sync + 'static {
     }
 }
 
-/// Why a transaction did not take place.
+/// Why a transaction failed.
 #[derive(Debug, Clone)]
 pub enum CommitError {
     /// A precondition did not hold. Nothing of the transaction was written.
@@ -235,13 +237,13 @@ pub enum CommitError {
         /// The key's revision at that moment; `None` if it has no value.
         actual: Option<Revision>,
     },
-    /// The transaction is malformed: a bound of [`crate::limits`] or a key that occurs twice. The text names it.
+    /// The transaction violates a bound of [`crate::limits`], or a key occurs twice. The text names it.
     Invalid(String),
     /// The store was not started or has been closed. The transaction was not written.
     Closed,
-    /// The value could not be sealed. The transaction was not written.
+    /// The value could not be encrypted. The transaction was not written.
     Transform(TransformError),
-    /// The disk failed. Nothing was published; whether the transaction will be there after a restart is unknown.
+    /// The disk failed. Nothing was published; whether the transaction will be present after a restart is unknown.
     Storage(Arc<dyn Error + Send + Sync>),
 }
 
@@ -272,43 +274,43 @@ impl Error for CommitError {
 /// Why a store could not be opened or started.
 #[derive(Debug)]
 pub enum StoreError {
-    /// Another process (or another store of this one) holds the data directory.
+    /// Another process (or another store of this process) has locked the data directory.
     Locked(PathBuf),
-    /// The directory holds data of a format that this program does not read.
+    /// The directory contains a format that this program does not read.
     Format {
         /// The data directory.
         path: PathBuf,
-        /// The version found there.
+        /// The version of the directory.
         found: u32,
         /// The version that this program writes.
         expected: u32,
     },
-    /// The directory holds something that this store did not write, or that was damaged since.
+    /// The directory contains files that this store did not write, or that are damaged.
     Corrupt {
         /// The data directory.
         path: PathBuf,
-        /// What does not fit.
+        /// The inconsistency.
         detail: String,
     },
-    /// A file is not what was written to it: what was acknowledged may be missing or changed there.
+    /// A file differs from what was written to it: acknowledged writes may be missing or changed.
     Damaged {
         /// The file.
         file: PathBuf,
-        /// Where in the file.
+        /// The offset in the file.
         offset: u64,
-        /// What does not fit.
+        /// The inconsistency.
         detail: String,
     },
-    /// The operating system refused.
+    /// The operating system returned an error.
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Its words.
+        /// The error.
         error: std::io::Error,
     },
     /// `start` was called a second time, or after `close`.
     AlreadyStarted,
-    /// A store elsewhere could not be reached or refused; its words.
+    /// A remote store could not be reached or returned an error.
     Remote(String),
 }
 
@@ -340,7 +342,7 @@ impl fmt::Display for StoreError {
 }
 
 impl StoreError {
-    /// The same error of a directory of which `copy` is a copy.
+    /// The same error, with the path of the directory of which `copy` is a copy.
     pub(crate) fn of(self, copy: &std::path::Path, original: &std::path::Path) -> StoreError {
         let place = |path: PathBuf| path.strip_prefix(copy).map_or(path.clone(), |rest| original.join(rest));
         match self {

@@ -1,10 +1,10 @@
-//! The wall clock as a parameter: retention by time reads it, nothing else does.
-//! Guarantees that tests and simulators decide what time it is.
+//! The wall clock as a parameter: only retention by time reads it.
+//! Guarantees that tests and simulators control the time.
 //! Must never be used to order writes: revisions do that.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time to retention.
+/// Provides the time for retention.
 pub trait Clock: Send + Sync + 'static {
     /// Seconds since the Unix epoch. May jump in both directions.
     fn unix_seconds(&self) -> u64;

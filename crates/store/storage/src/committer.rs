@@ -1,6 +1,6 @@
-//! The writer: preconditions, revisions, durability, publication, in this order, for a batch at a time.
-//! Guarantees that nothing is published before it is durable and nothing is answered before it is published.
-//! Must never know a thread, a queue or an engine: a `Backend` makes durable, a clock tells the time.
+//! The writer: checks preconditions, assigns revisions, persists and publishes one batch at a time.
+//! Guarantees that nothing is published before it is durable and nothing is acknowledged before it is published.
+//! Must never depend on a thread, a queue or an engine: a `Backend` persists, a clock provides the time.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use crate::clock::Clock;
 use crate::key_index::{CompactionBatch, KeyIndex, Position};
 use crate::retention::{Mark, Retention};
 
-/// An engine's own error, for people to read.
+/// An engine's error, for humans.
 pub(crate) type BackendError = Arc<dyn Error + Send + Sync>;
 
-/// What must become durable, all of it or nothing.
+/// One step to persist atomically.
 #[derive(Debug)]
 pub(crate) struct Step<'a> {
-    /// The revision before this step. Whatever a backend holds of later ones was never acknowledged.
+    /// The revision before this step. Later revisions in the backend were never acknowledged.
     pub base: Revision,
     /// New log entries in order. An entry's ordinal is its place among the records of its revision.
     pub records: &'a [Record],
-    /// Dead log entries, with the compaction revision that their removal makes.
+    /// Dead log entries to remove, with the compaction revision after their removal.
     pub removal: Option<&'a CompactionBatch>,
     /// The time marks, if they changed.
     pub marks: Option<&'a [Mark]>,
 }
 
-/// Makes steps durable.
+/// Persists steps.
 pub(crate) trait Backend: Send + 'static {
-    /// Writes a step, and syncs it if it has records (a removal that is lost is only done again). After an error
-    /// the step may be there or not, but never in part.
+    /// Writes a step, and syncs it if it contains records (a removal that is lost is repeated). After an error the
+    /// step is either present or absent, never partial.
     fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError>;
 
-    /// Does what is due besides the steps, such as giving space back. Answers after how long it wants to be called again
-    /// if nothing is written until then.
+    /// Does other work, such as freeing space. Returns when it wants to be called again if nothing is written until
+    /// then.
     fn tend(&mut self) -> Option<Duration> {
         None
     }
 }
 
-/// The keeper of no log: what is published is all there is.
+/// The backend without a log: publishing is enough.
 #[derive(Debug)]
 pub(crate) struct NoLog;
 
@@ -50,7 +50,7 @@ impl Backend for NoLog {
     }
 }
 
-/// The state that a log's replay leaves.
+/// The state after a log's replay.
 pub(crate) struct Replayed {
     pub ledger: KeyIndex,
     pub marks: Vec<Mark>,
@@ -63,23 +63,23 @@ pub(crate) struct Committer<B> {
     backend: B,
     observer: Box<dyn Observer>,
     clock: Arc<dyn Clock>,
-    /// History up to here may go.
+    /// The target of compaction.
     target: Revision,
-    /// The last step failed: leave the disk in peace for a moment.
+    /// The last step failed: wait before the next access to the disk.
     failed: bool,
-    /// When the backend wants to be tended again.
+    /// When to call the backend's `tend` again.
     tended: Option<Duration>,
 }
 
-/// How long after a failure compaction tries again.
+/// The delay before compaction is retried after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Longest sleep while something waits for its time, so that a clock that was set is noticed.
+/// The longest sleep while waiting for a time, so that a change of the clock is noticed.
 const SLEEP_SECONDS_MAX: u64 = 60;
 
 impl<B: Backend> Committer<B> {
-    /// Goes on from what was replayed. It compacts every `retention_seconds`, up to where the store was that long ago; `None`
-    /// leaves compaction to those who ask for it.
+    /// Continues from a replayed state. It compacts every `retention_seconds`, up to the revision of that long ago;
+    /// with `None` only on request.
     pub fn new(
         backend: B,
         mut observer: Box<dyn Observer>,
@@ -98,10 +98,10 @@ impl<B: Backend> Committer<B> {
         Started { compacted: self.ledger.compacted(), current: self.ledger.current() }
     }
 
-    /// Carries out a batch; the answers stand in the order of the transactions. Budget: three hash look-ups and one
+    /// Executes a batch; the results are in the order of the transactions. Budget: three hash lookups and one
     /// allocation per write, one sync per batch.
     pub fn run(&mut self, transactions: Vec<Transaction>) -> Vec<Result<Revision, CommitError>> {
-        // Planned before anything is applied: only what is durable may become superfluous.
+        // Planned before anything is applied: only durable records may supersede others.
         let marked = self.keep_time();
         let removal = self.ledger.plan_removal(self.target);
         let base = self.ledger.current();
@@ -135,7 +135,7 @@ impl<B: Backend> Committer<B> {
         answers
     }
 
-    /// Lets history up to `revision` go. Answers the revision that `compacted` will reach.
+    /// Compacts history up to `revision`. Returns the revision that `compacted` will reach.
     pub fn request_compaction(&mut self, revision: Revision) -> Revision {
         self.target = self.target.max(revision.min(self.ledger.current()));
         self.target
@@ -146,12 +146,12 @@ impl<B: Backend> Committer<B> {
         self.ledger.compacted()
     }
 
-    /// Whether a compaction step is waiting for the writer to have nothing better to do.
+    /// Whether a compaction step is pending.
     pub fn wants_compaction(&self) -> bool {
         !self.failed && self.target.min(self.ledger.current()) > self.ledger.compacted()
     }
 
-    /// One bounded compaction step without a batch.
+    /// Executes one bounded compaction step without a batch.
     pub fn compact_step(&mut self) -> Result<(), BackendError> {
         let Some(removal) = self.ledger.plan_removal(self.target) else { return Ok(()) };
         let step = Step { base: self.ledger.current(), records: &[], removal: Some(&removal), marks: None };
@@ -164,12 +164,12 @@ impl<B: Backend> Committer<B> {
         result
     }
 
-    /// Lets the backend do what is due. Called when everybody has been answered.
+    /// Lets the backend do its pending work. Called after all requests were answered.
     pub fn tend(&mut self) {
         self.tended = self.backend.tend();
     }
 
-    /// Looks at the clock while nothing is written: history expires in an idle store too.
+    /// Checks the clock while nothing is written: history expires in an idle store too.
     pub fn tick(&mut self) {
         self.failed = false;
         if self.keep_time() {
@@ -179,8 +179,7 @@ impl<B: Backend> Committer<B> {
         }
     }
 
-    /// After how long `tick` is to be called if nothing else happens. `None`: never, since no revision before the current one
-    /// can be read any more, so that nothing waits for its time.
+    /// When `tick` has to be called if nothing else happens. `None`: never, because no history is retained.
     pub fn sleep(&self) -> Option<Duration> {
         if self.failed {
             return Some(RETRY);
@@ -193,7 +192,7 @@ impl<B: Backend> Committer<B> {
         retention.into_iter().chain(self.tended).min()
     }
 
-    /// Marks the time if it is due and moves the compaction target. Answers whether the marks changed.
+    /// Adds a time mark if it is due and moves the compaction target. Returns whether the marks changed.
     fn keep_time(&mut self) -> bool {
         let Some(retention) = &mut self.retention else { return false };
         let now = self.clock.unix_seconds();

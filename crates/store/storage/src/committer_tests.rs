@@ -1,5 +1,5 @@
-//! Tests of the writer on a disk that is a map: failures, exact compaction, retention on a simulated clock.
-//! Guarantees that they are repeatable: no file, no thread, no real time.
+//! Tests of the writer on an in-memory disk: failures, exact compaction, retention on a simulated clock.
+//! Guarantees repeatability: no file, no thread, no real time.
 //! Must never test what only a real engine can show.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::*;
 use crate::api::{Expect, Key};
 use crate::limits;
 
-/// What a disk would hold, shared with the test.
+/// The content of the disk, shared with the test.
 #[derive(Debug, Default)]
 struct Disk {
     log: BTreeMap<Position, (Key, Option<Bytes>)>,
@@ -91,7 +91,7 @@ impl Bench {
         Bench::on(Fake::default(), Seconds::default(), retention_seconds)
     }
 
-    /// Starts from what is on the disk.
+    /// Starts from the content of the disk.
     fn on(disk: Fake, clock: Seconds, retention_seconds: Option<u64>) -> Bench {
         let published = Published::default();
         let (ledger, marks) = {
@@ -150,7 +150,7 @@ fn a_failed_write_is_answered_and_leaves_no_trace() {
     let answers = bench.run(vec![absent("/b"), absent("/a")]);
     assert_eq!(answers[0].as_ref().unwrap(), &Revision(3), "the revision was not used up");
     assert!(matches!(answers[1], Err(CommitError::Conflict { actual: Some(Revision(2)), .. })), "{answers:?}");
-    // What the failed delete would have made superfluous is still needed.
+    // The records that the failed delete would have superseded are still needed.
     bench.put("/c").unwrap();
     bench.committer.request_compaction(Revision(4));
     bench.compact_all();
@@ -164,7 +164,7 @@ fn a_batch_is_one_sync() {
     let answers = bench.run(batch.collect());
     assert_eq!(answers.last().unwrap().as_ref().unwrap(), &Revision(101));
     assert_eq!(bench.disk.0.lock().unwrap().synced_steps, 1);
-    // Conflicts and changes of nothing do not touch the disk.
+    // Conflicts and writes that change nothing do not access the disk.
     bench.run(vec![
         Transaction::one(Arc::from("/1"), Expect::Absent, Some(Bytes::new())),
         Transaction::one(Arc::from("/none"), Expect::Any, None),

@@ -1,7 +1,7 @@
-//! `EncryptedStore`: a store whose values another store keeps sealed. Memory holds plain values, the disk does not.
-//! Guarantees that a value which does not open stops nothing but itself: it is reported with its key, can be deleted or
-//! overwritten, and is handed on as soon as it does open.
-//! Must never know a cipher; what is sealed and how is the transformer's matter.
+//! `EncryptedStore`: encrypts the values that another store keeps. Memory contains plain values, the disk does not.
+//! Guarantees that an undecryptable value affects no other: it is reported with its key, can be deleted or
+//! overwritten, and is passed on as soon as it can be decrypted.
+//! Must never depend on a cipher: the transformer encrypts.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, S
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{Seal, Transformer, Unreadable, UnreadableReason};
 
-/// A [`Store`] over one that is given sealed values.
+/// A [`Store`] that encrypts the values of another one.
 pub struct EncryptedStore {
     inner: Arc<dyn Store>,
     shared: Arc<Shared>,
@@ -21,21 +21,21 @@ pub struct EncryptedStore {
 
 struct Shared {
     transformer: Arc<dyn Transformer>,
-    /// Whoever needs both locks takes this one first.
+    /// Lock order: this lock first.
     observer: Mutex<Option<Box<dyn Observer>>>,
     kept: Mutex<Kept>,
 }
 
-/// What is known of the bytes that the inner store keeps.
+/// The known state of the stored bytes.
 #[derive(Default)]
 struct Kept {
-    /// Of the values that are not plain.
+    /// Of the encrypted values.
     seals: HashMap<Key, Seal>,
     unreadable: HashMap<Key, (Revision, Bytes)>,
 }
 
 impl EncryptedStore {
-    /// A store whose values `inner` keeps as `transformer` seals them.
+    /// A store that encrypts values with `transformer` and keeps them in `inner`.
     pub fn new(inner: Arc<dyn Store>, transformer: Arc<dyn Transformer>) -> EncryptedStore {
         let shared = Arc::new(Shared {
             transformer: transformer.clone(),
@@ -66,7 +66,7 @@ impl Store for EncryptedStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         *lock(&self.shared.observer) = Some(observer);
         let started = self.inner.start(Box::new(Opener(self.shared.clone())))?;
-        // Meanwhile a key may have come that was missing when the value was read.
+        // The missing key may have become available since the value was read.
         self.shared.try_again();
         Ok(started)
     }
@@ -103,7 +103,7 @@ impl fmt::Debug for EncryptedStore {
 }
 
 impl Shared {
-    /// The record as the observer is to see it.
+    /// The record for the observer.
     fn open(&self, record: &Record) -> Result<Record, Unreadable> {
         let Some(sealed) = &record.value else {
             let mut kept = lock(&self.kept);
@@ -127,20 +127,21 @@ impl Shared {
         }
     }
 
-    /// The records that open, and what there is to say of those that do not.
+    /// The decrypted records, and errors of the others.
     fn open_all(&self, records: &[Record]) -> (Vec<Record>, Vec<Unreadable>) {
         let mut unreadable = Vec::new();
         let readable = records.iter().filter_map(|record| self.open(record).map_err(|what| unreadable.push(what)).ok());
         (readable.collect(), unreadable)
     }
 
-    /// Where values are kept that nothing would open if they were not in memory.
+    /// Keys of values that could not be decrypted if they were not in memory.
     fn orphans(&self) -> Vec<Key> {
         let sealed: Vec<_> = lock(&self.kept).seals.iter().map(|(key, seal)| (key.clone(), *seal)).collect();
         sealed.into_iter().filter(|(key, seal)| !self.transformer.may_open(key, *seal)).map(|(key, _)| key).collect()
     }
 
-    /// Opens what did not open before. Opening may wait for a key service, so no lock is held meanwhile.
+    /// Decrypts values that could not be decrypted before. It may wait for a KMS plugin, so no lock is held
+    /// meanwhile.
     fn try_again(&self) {
         let waiting: Vec<_> =
             lock(&self.kept).unreadable.iter().map(|(key, (at, bytes))| (key.clone(), *at, bytes.clone())).collect();
@@ -178,7 +179,7 @@ impl Kept {
     }
 }
 
-/// The inner store's observer: opens what it is given and hands it on.
+/// The inner store's observer: decrypts values and passes them on.
 struct Opener(Arc<Shared>);
 
 impl Observer for Opener {
@@ -223,6 +224,6 @@ impl Observer for Opener {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is under these locks is whole between any two statements.
+    // Data under these locks is consistent between any two statements.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

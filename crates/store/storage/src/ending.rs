@@ -1,6 +1,6 @@
-//! `Ending`: that something has ended which nothing goes on without, and why.
-//! Guarantees that a panic of a thread or a task that holds a guard is told to whoever listens, now or later.
-//! Must never be told of an end that was asked for.
+//! `Ending`: reports that an essential task has ended, and why.
+//! Guarantees that a panic of a thread or task that holds a guard reaches all listeners, current and later ones.
+//! Must never report a requested end.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Resolves, to why, when something has ended that should have gone on.
+/// Resolves with the reason when an essential task has ended.
 pub type Ended = Pin<Box<dyn Future<Output = Arc<str>> + Send>>;
 
-/// Where an end is told. Clones are one.
+/// The place where an end is reported. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Ending(watch::Sender<Option<Arc<str>>>);
 
 impl Ending {
-    /// Tells why it ended; the first who does so is believed.
+    /// Reports the reason; the first one is kept.
     pub fn tell(&self, why: impl Into<Arc<str>>) {
         self.0.send_if_modified(|told| {
             let is_first = told.is_none();
@@ -32,19 +32,19 @@ impl Ending {
             let why = told.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
             match why {
                 Some(why) => why,
-                // There is nobody left who could tell.
+                // No sender is left.
                 None => pending().await,
             }
         })
     }
 
-    /// To be held by what must not panic; `what` says what it is.
+    /// A guard for an essential task; `what` names it.
     pub fn guard(&self, what: &'static str) -> Guard {
         Guard { ending: self.clone(), what }
     }
 }
 
-/// Tells the end when it is dropped by a panic.
+/// Reports the end if it is dropped by a panic.
 #[derive(Debug)]
 pub struct Guard {
     ending: Ending,

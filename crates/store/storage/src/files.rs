@@ -1,6 +1,6 @@
-//! The files that the embedded store is made of, as a trait, and the operating system's files behind it.
-//! Guarantees that every directory and file made here is readable by its owner alone from the moment it exists.
-//! Must never sync, retry or reorder anything by itself: what is durable, and when, is decided by the log.
+//! The file system of the embedded store as a trait, and its implementation for the operating system.
+//! Guarantees that every directory and file created here is readable only by its owner from the moment it exists.
+//! Must never sync, retry or reorder anything by itself: the log decides what is durable, and when.
 
 use std::fmt;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -9,29 +9,30 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file system, as far as the log needs one. A test can stand in for it and lose what was not synced.
+/// The file system operations that the log needs. A test can replace them and lose what was not synced.
 pub trait Storage: Send + Sync + 'static {
-    /// Makes a directory and the missing ones above it, for the owner alone. One that exists is left as it is.
+    /// Creates a directory and its missing parents, accessible only by the owner. An existing one is left unchanged.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
-    /// Makes an empty file for the owner alone; an error if there is one already.
+    /// Creates an empty file, accessible only by the owner; an error if it exists.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
-    /// Opens a file that exists, for reading and for writing in place.
+    /// Opens an existing file for reading and writing.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
-    /// Gives a file or directory another name; a file of that name is replaced in one step.
+    /// Renames a file or directory; an existing file of that name is replaced atomically.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Removes a directory with everything in it.
+    /// Removes a directory and its content.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
     /// The names in a directory.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
-    /// Whether there is a file or directory of this name.
+    /// Whether a file or directory of this name exists.
     fn exists(&self, path: &Path) -> io::Result<bool>;
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
-    /// Locks a file against other processes until the answer is dropped. [`io::ErrorKind::WouldBlock`] if another has it.
+    /// Locks a file against other processes until the result is dropped. [`io::ErrorKind::WouldBlock`] if another
+    /// process has locked it.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
-    /// The permission bits of a directory that lets others than its owner in.
+    /// The permission bits of a directory that others than its owner can access.
     fn open_to_others(&self, _path: &Path) -> Option<u32> {
         None
     }
@@ -39,7 +40,7 @@ pub trait Storage: Send + Sync + 'static {
 
 /// An open file.
 pub trait StorageFile: Send + Sync {
-    /// Reads at an offset; fewer bytes than asked for only at the end of the file.
+    /// Reads at an offset; fewer bytes than requested only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all bytes at an offset.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
@@ -47,7 +48,7 @@ pub trait StorageFile: Send + Sync {
     fn sync(&self) -> io::Result<()>;
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
-    /// Whether the file has no bytes.
+    /// Whether the file is empty.
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|length| length == 0)
     }
@@ -60,7 +61,7 @@ pub struct OsStorage {
 }
 
 impl OsStorage {
-    /// Files that can be read, and no byte or name of which can be changed.
+    /// The operating system's files, read-only.
     #[must_use]
     pub fn read_only() -> OsStorage {
         OsStorage { read_only: true }
@@ -173,11 +174,11 @@ impl fmt::Debug for dyn Storage {
     }
 }
 
-/// Makes `path` hold `bytes`, in one step as far as any reader or any crash can tell.
+/// Replaces the content of `path` with `bytes`, atomically for readers and crashes.
 pub(crate) fn replace(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
-    // A file of that name was left by a crash or by a failed attempt. It is not written to again: after a failed sync
-    // nobody knows what the operating system makes of it.
+    // A crash or failed attempt left a file of that name. It is not reused: after a failed sync its state in the
+    // operating system is unknown.
     match storage.remove(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,6 +1,6 @@
-//! What the writer knows without reading: which revision each live key is at, which log entries are dead, and when.
-//! Guarantees that a batch is applied whole or rolled back to exactly what was before.
-//! Must never do I/O or read a clock: time comes in as a number, durability is the committer's.
+//! The writer's index: the revision of each live key, and which log entries are dead since when.
+//! Guarantees that a batch is applied completely or rolled back to the exact state before.
+//! Must never do I/O or read a clock: time is a parameter, durability is the committer's.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,10 +10,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::api::{CommitError, Expect, Key, Record, Revision, Transaction};
 use crate::limits;
 
-/// Bytes of an entry in the log besides its key and its value.
+/// The size of a log entry besides its key and value, in bytes.
 pub(crate) const ENTRY_HEADER_BYTES: usize = 16;
 
-/// Where a record stands in the log: its revision, which of its transaction's records it is, and how large it is there.
+/// The position of a record in the log: its revision, its ordinal within the transaction, and its size in the log.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub revision: Revision,
@@ -24,13 +24,13 @@ pub(crate) struct Position {
 impl Position {
     /// The position of an entry with this key and value.
     pub fn new(revision: Revision, ordinal: u32, key: &str, value: Option<&Bytes>) -> Position {
-        // Keys and values are bounded far below 4 GiB.
+        // Keys and values are limited far below 4 GiB.
         let bytes = (ENTRY_HEADER_BYTES + key.len() + value.map_or(0, Bytes::len)) as u32;
         Position { revision, ordinal, bytes }
     }
 }
 
-/// A log entry that nothing needs once the compaction revision has reached `died`.
+/// A log entry that is not needed after the compaction revision has reached `died`.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) struct Dead {
     /// The revision that superseded the entry, or made it if it is a tombstone.
@@ -39,7 +39,7 @@ pub(crate) struct Dead {
     pub key: KeyHash,
 }
 
-/// What tells dead entries of different keys apart, mostly, and whether it is a tombstone's.
+/// A hash that distinguishes dead entries of different keys with high probability, and whether it is a tombstone.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeyHash(u32);
 
@@ -53,37 +53,37 @@ impl KeyHash {
         self.0 & 1 == 1
     }
 
-    /// The hash that a value under the same key has.
+    /// The hash of a value with the same key.
     pub fn of_value(self) -> KeyHash {
         KeyHash(self.0 & !1)
     }
 }
 
-/// Log entries to remove, and the compaction revision once they are gone.
+/// Log entries to remove, and the compaction revision after that.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CompactionBatch {
     pub entries: Vec<Dead>,
     pub compacted: Revision,
 }
 
-/// The writer's memory of the store.
+/// The writer's in-memory state of the store.
 #[derive(Debug)]
 pub(crate) struct KeyIndex {
     live: HashMap<Key, Position>,
-    /// In the order of `died`. Empty for ever where no log is kept.
+    /// In the order of `died`. Always empty without a log.
     dead: VecDeque<Dead>,
     keeps_log: bool,
     current: Revision,
     compacted: Revision,
-    /// The last revision at which the replay has found a tombstone of a key without a value.
+    /// The last revision at which the replay found a tombstone of a key without a value.
     unfounded: Revision,
     undo: Vec<(Key, Option<Position>)>,
-    /// `current` and the length of `dead` when the batch began.
+    /// `current` and the length of `dead` at the beginning of the batch.
     before: (Revision, usize),
 }
 
 impl KeyIndex {
-    /// The ledger of an empty store. `keeps_log` says whether dead entries have to be removed from somewhere.
+    /// The index of an empty store. `keeps_log` says whether dead entries have to be removed from a log.
     pub fn new(keeps_log: bool, compacted: Revision) -> KeyIndex {
         KeyIndex {
             live: HashMap::new(),
@@ -105,7 +105,7 @@ impl KeyIndex {
         self.compacted
     }
 
-    /// Takes in a log entry at start, in the order of positions; the compaction revision is not known yet.
+    /// Adds a log entry at start, in the order of positions; the compaction revision is not known yet.
     pub fn replay(&mut self, position: Position, key: &str, tombstone: bool) {
         self.current = self.current.max(position.revision);
         let previous = match (self.live.get_mut(key), tombstone) {
@@ -120,8 +120,8 @@ impl KeyIndex {
         self.bury(position, previous, key, tombstone);
     }
 
-    /// Ends the replay: history begins after `compacted`. Answers what is dead and may still be in the log.
-    /// A log that no correct history makes is refused with what is wrong about it.
+    /// Completes the replay: history begins after `compacted`. Returns the dead entries that may still be in the log.
+    /// Rejects a log that no correct history produces.
     pub fn settle(&mut self, compacted: Revision) -> Result<Vec<Dead>, String> {
         if self.unfounded > compacted {
             return Err(format!("revision {} deletes a key that does not exist", self.unfounded));
@@ -132,18 +132,18 @@ impl KeyIndex {
         Ok(self.dead.drain(..dead).collect())
     }
 
-    /// The key as it is kept here, or a new one.
+    /// The shared allocation of this key, or a new one.
     pub fn key(&self, key: &str) -> Key {
         self.live.get_key_value(key).map_or_else(|| key.into(), |(known, _)| known.clone())
     }
 
-    /// Begins a batch: from here on `rollback` returns to this state.
+    /// Begins a batch, to which `rollback` returns.
     pub fn begin(&mut self) {
         self.undo.clear();
         self.before = (self.current, self.dead.len());
     }
 
-    /// Ends a batch that has become durable.
+    /// Completes a batch that has become durable.
     pub fn keep(&mut self) {
         self.undo.clear();
     }
@@ -160,7 +160,7 @@ impl KeyIndex {
         self.dead.truncate(self.before.1);
     }
 
-    /// Checks a transaction's preconditions against all transactions before it and, if they hold, gives it the next
+    /// Checks a transaction's preconditions against all earlier transactions and, if they hold, assigns the next
     /// revision and appends its records. A conflict changes nothing.
     pub fn apply(&mut self, transaction: Transaction, records: &mut Vec<Record>) -> Result<Revision, CommitError> {
         for (index, write) in transaction.writes.iter().enumerate() {
@@ -203,7 +203,7 @@ impl KeyIndex {
         Ok(self.current)
     }
 
-    /// Notes what the entry at `position` makes superfluous: the one before it, and itself if it is a tombstone.
+    /// Records what the entry at `position` supersedes: the previous entry, and itself if it is a tombstone.
     fn bury(&mut self, position: Position, previous: Option<Position>, key: &str, tombstone: bool) {
         if !self.keeps_log {
             return;
@@ -216,7 +216,7 @@ impl KeyIndex {
     }
 
     /// The next step towards the compaction revision `target`: about `limits::COMPACTION_STEP_ENTRIES` entries, but
-    /// always all that died by one transaction, so that every state after the step's revision stays whole. `None`
+    /// always all that died by one transaction, so that every state after the step's revision is complete. `None`
     /// when the target is reached. Only durable transactions count: call this before the batch's `apply`.
     pub fn plan_removal(&self, target: Revision) -> Option<CompactionBatch> {
         let target = target.min(self.current);
@@ -235,14 +235,15 @@ impl KeyIndex {
         Some(CompactionBatch { entries, compacted: target })
     }
 
-    /// Takes note that a planned removal is done.
+    /// Records that a planned removal is done.
     pub fn removed(&mut self, removal: &CompactionBatch) {
         self.dead.drain(..removal.entries.len().min(self.dead.len()));
         self.compacted = removal.compacted;
     }
 }
 
-/// Checks a transaction against the bounds that hold whatever the store contains, and tells its size in bytes.
+/// Checks a transaction against the bounds that do not depend on the content of the store, and returns its size in
+/// bytes.
 pub(crate) fn check(transaction: &Transaction) -> Result<usize, CommitError> {
     let writes = &transaction.writes;
     if writes.len() > limits::TRANSACTION_WRITES_MAX {
@@ -294,7 +295,7 @@ mod tests {
     #[test]
     fn after_the_compaction_revision_no_key_is_deleted_that_does_not_exist() {
         let mut ledger = KeyIndex::new(true, Revision(0));
-        // What revision 3 deletes was removed from the log already.
+        // The entry that revision 3 deletes was already removed from the log.
         ledger.replay(at(3), "/gone", true);
         ledger.replay(at(4), "/a", false);
         ledger.replay(at(5), "/a", false);

@@ -1,6 +1,6 @@
-//! The store without a disk: the same writer, run in the caller's thread, with nothing to persist.
-//! Guarantees the semantics of the embedded store but durability.
-//! Must never keep a value: the observer has them all.
+//! The store without a disk: the same writer, run on the caller's thread, without persistence.
+//! Guarantees the semantics of the embedded store except durability.
+//! Must never keep a value: the observer has them.
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,13 +14,13 @@ use crate::ending::{Ended, Ending};
 use crate::key_index::{self, KeyIndex};
 use crate::queue::{CommitFuture, CompactFuture};
 
-/// A [`Store`] that forgets everything when it is dropped. Starts empty and without a file; without a thread too, unless it
-/// compacts itself.
+/// A [`Store`] that loses everything when it is dropped. It starts empty, without files, and without a thread unless
+/// it compacts itself.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
     ending: Ending,
-    /// Dropped with the store, which ends the thread that compacts it.
+    /// Dropped with the store, which ends the compaction thread.
     _compaction: Option<Sender<()>>,
 }
 
@@ -39,11 +39,11 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
-    /// An empty store that is compacted every `interval`, up to the revision that it was at one interval before: what was
-    /// superseded can be read for one to two intervals.
+    /// An empty store that is compacted every `interval`, up to its revision of one interval before: superseded
+    /// values can be read for one to two intervals.
     ///
     /// # Errors
-    /// The system has no thread to spare.
+    /// The system cannot create a thread.
     pub fn compacting(interval: Duration) -> std::io::Result<MemoryStore> {
         let (ends, ended) = channel();
         let store = MemoryStore { _compaction: Some(ends), ..MemoryStore::default() };
@@ -58,7 +58,7 @@ impl MemoryStore {
     }
 }
 
-/// A panic while the lock was held came from the observer: its view is incomplete, so the store ends.
+/// A panic while the lock was held came from the observer: its state is incomplete, so the store ends.
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
         let mut state = poisoned.into_inner();
@@ -67,7 +67,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     })
 }
 
-/// Compacts up to where the store was at the time before, until it is dropped.
+/// Compacts up to the revision of the previous interval, until it is dropped.
 fn compact_every(interval: Duration, ended: &Receiver<()>, state: &Weak<Mutex<State>>) {
     let mut before = None;
     while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
@@ -138,7 +138,7 @@ mod tests {
     use crate::api::{Expect, Record};
     use bytes::Bytes;
 
-    /// Passes compactions on to the observer.
+    /// Passes compactions to the observer.
     struct Compactions(Sender<Revision>);
 
     impl Observer for Compactions {
@@ -147,7 +147,7 @@ mod tests {
         fn publish(&mut self, _: &[Record], _: Revision) {}
 
         fn compacted(&mut self, revision: Revision) {
-            // The test may have heard enough.
+            // The test may have dropped the receiver.
             let _ = self.0.send(revision);
         }
     }

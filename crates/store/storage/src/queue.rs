@@ -1,6 +1,7 @@
-//! The line in front of the writer, and the futures that those in line hold.
-//! Guarantees a bound in bytes and in number, order of arrival, and an answer to everyone, also when the writer dies.
-//! Must never hold its lock while anything else than moving a request is done.
+//! The queue before the writer, and the futures of its requests.
+//! Guarantees a bound in bytes and in number, order of arrival, and an answer to every request, even when the writer
+//! dies.
+//! Must never hold its lock for more than moving a request.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,24 +20,24 @@ use crate::limits;
 
 type Answer = Result<Revision, CommitError>;
 
-/// Something for the writer to do.
+/// A request to the writer.
 #[derive(Debug)]
 pub(crate) enum Request {
     Commit(Commit),
     Compact { revision: Revision, answer: oneshot::Sender<Answer> },
 }
 
-/// A transaction in line.
+/// A queued transaction.
 #[derive(Debug)]
 pub(crate) struct Commit {
     pub transaction: Transaction,
     pub bytes: usize,
     pub answer: oneshot::Sender<Answer>,
-    /// The room that it takes in the queue, given back with the answer.
+    /// The units that it uses in the queue, released with the answer.
     pub room: OwnedSemaphorePermit,
 }
 
-/// How long `take` waits for a first request.
+/// How long `take` waits for the first request.
 #[derive(Debug, Copy, Clone)]
 pub(crate) enum Wait {
     No,
@@ -44,7 +45,7 @@ pub(crate) enum Wait {
     Forever,
 }
 
-/// The line.
+/// The queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
     line: Mutex<Line>,
@@ -64,11 +65,11 @@ impl Queue {
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
-        // Nothing that holds the lock can leave the line half changed.
+        // A panic under the lock cannot leave the queue inconsistent.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a transaction in line, at once if there is room. Budget: one allocation.
+    /// Enqueues a transaction, immediately if there is room. Budget: one allocation.
     pub fn commit(self: &Arc<Self>, transaction: Transaction) -> CommitFuture {
         let bytes = match key_index::check(&transaction) {
             Ok(bytes) => bytes,
@@ -102,14 +103,14 @@ impl Queue {
         receiver
     }
 
-    /// Puts a compaction in line.
+    /// Enqueues a compaction.
     pub fn compact(&self, revision: Revision) -> CommitFuture {
         let (answer, receiver) = oneshot::channel();
         self.push(Request::Compact { revision, answer });
         CommitFuture(State::InLine(receiver))
     }
 
-    /// A request that comes after the end is dropped, which answers it.
+    /// A request after the end is dropped, which answers it.
     fn push(&self, request: Request) {
         let mut line = self.line();
         if line.closed {
@@ -123,8 +124,8 @@ impl Queue {
         }
     }
 
-    /// The next batch: what waits, up to the bounds. Empty if nothing came in time. `None` after the end, when the
-    /// line has been worked off.
+    /// The next batch: queued requests, up to the bounds. Empty after a timeout. `None` after the end, when the queue
+    /// is empty.
     pub fn take(&self, wait: Wait) -> Option<Vec<Request>> {
         let mut line = self.line();
         let idle = |line: &mut Line| line.requests.is_empty() && !line.closed;
@@ -152,14 +153,14 @@ impl Queue {
         Some(line.requests.drain(..count).collect())
     }
 
-    /// Lets nobody in any more. What is in line stays there for the writer.
+    /// Closes the queue. Queued requests remain for the writer.
     pub fn close(&self) {
         self.line().closed = true;
         self.room.close();
         self.arrived.notify_all();
     }
 
-    /// Lets nobody in and answers everyone in line: the writer is gone.
+    /// Closes the queue and answers all queued requests: the writer is gone.
     pub fn abandon(&self) {
         self.close();
         let requests = std::mem::take(&mut self.line().requests);
@@ -167,35 +168,35 @@ impl Queue {
     }
 }
 
-/// The answer to a commit, in the future: the revision that the transaction made, once it is durable and published.
-/// Dropping it does not take the transaction back.
+/// The future result of a commit: the revision of the transaction, once it is durable and published. Dropping it does
+/// not cancel the transaction.
 #[must_use = "the outcome of a transaction is known only from its future"]
 pub struct CommitFuture(State);
 
-/// The answer to a compaction, in the future: the revision after which history begins.
+/// The future result of a compaction: the revision after which history begins.
 pub type CompactFuture = CommitFuture;
 
 enum State {
-    /// Answered without waiting.
+    /// Answered immediately.
     Ready(Option<Answer>),
-    /// In line; the writer answers.
+    /// Enqueued; the writer answers.
     InLine(oneshot::Receiver<Answer>),
-    /// The queue is full; not in line yet.
+    /// The queue is full; not enqueued yet.
     Waiting(Pin<Box<dyn Future<Output = Answer> + Send>>),
 }
 
 impl CommitFuture {
-    /// An answer that is already known.
+    /// A future with a known result.
     pub fn ready(answer: Result<Revision, CommitError>) -> CommitFuture {
         CommitFuture(State::Ready(Some(answer)))
     }
 
-    /// An answer that another future will have, for stores that are written elsewhere.
+    /// A future with the result of another one, for stores that are written elsewhere.
     pub fn pending(future: impl Future<Output = Answer> + Send + 'static) -> CommitFuture {
         CommitFuture(State::Waiting(Box::pin(future)))
     }
 
-    /// Blocks this thread until the answer is there. For code that is not asynchronous.
+    /// Blocks this thread until the result is available. For synchronous code.
     pub fn wait(self) -> Result<Revision, CommitError> {
         struct Unpark(Thread);
         impl Wake for Unpark {
@@ -219,7 +220,7 @@ impl Future for CommitFuture {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
         match &mut self.0 {
-            // Polled again after its end, a future may answer anything but must not panic.
+            // A completed future may return anything when polled again, but must not panic.
             State::Ready(answer) => Poll::Ready(answer.take().unwrap_or(Err(CommitError::Closed))),
             State::InLine(receiver) => {
                 Pin::new(receiver).poll(context).map(|answer| answer.unwrap_or(Err(CommitError::Closed)))

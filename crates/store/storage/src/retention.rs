@@ -1,21 +1,21 @@
-//! When history is compacted: marks that say at which second the store was at which revision.
-//! Guarantees that what was superseded is kept for at least one interval and, where the writer looks in time, for no more
-//! than two, as kube-apiserver keeps it: each compaction removes what was already superseded at the one before. That holds
-//! over restarts, and the lower bound over jumps of the clock too.
+//! Decides when history is compacted, by marks that record the revision of the store at a second.
+//! Guarantees that superseded values are kept for at least one interval and, if the writer runs in time, for at most
+//! two, as in kube-apiserver: each compaction removes what was superseded at the previous one. This holds across
+//! restarts, and the lower bound also when the clock jumps.
 //! Must never grow without bound or order anything by time.
 
 use std::collections::VecDeque;
 
 use crate::api::Revision;
 
-/// At this second the store was at this revision: whatever came after the revision came after the second.
+/// The revision of the store at this second: later revisions were made after the second.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub unix_seconds: u64,
     pub revision: Revision,
 }
 
-/// The marks, oldest first, and what they are for.
+/// The marks, oldest first, with their interval.
 #[derive(Debug)]
 pub(crate) struct Retention {
     marks: VecDeque<Mark>,
@@ -24,21 +24,21 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Goes on with `marks`, as they were made durable.
+    /// Continues with `marks`, as they were persisted.
     pub fn new(interval_seconds: u64, marks: Vec<Mark>) -> Retention {
         Retention { marks: marks.into(), interval_seconds: interval_seconds.max(1) }
     }
 
-    /// The marks to make durable, oldest first.
+    /// The marks to persist, oldest first.
     pub fn marks(&self) -> Vec<Mark> {
         self.marks.iter().copied().collect()
     }
 
-    /// Marks `current` if the last mark is old enough. Answers whether the marks changed.
+    /// Adds a mark for `current` if the last mark is old enough. Returns whether the marks changed.
     pub fn observe(&mut self, now: u64, current: Revision) -> bool {
         let mut changed = false;
-        // The clock was set back. Marks of the future would hold history for as long as they lie ahead; taking them
-        // as of now keeps it for a whole interval from here, which is never too short.
+        // The clock was set back. Marks in the future would retain history until then; moving them to the present
+        // retains it for a whole interval from now, which is never too short.
         while let Some(last) = self.marks.back().copied().filter(|last| last.unix_seconds > now) {
             self.marks.pop_back();
             if self.marks.back().is_none_or(|before| before.unix_seconds <= now) {
@@ -55,7 +55,7 @@ impl Retention {
         changed || due
     }
 
-    /// The newest marked revision whose mark is an interval old, with that mark and the older ones forgotten.
+    /// The newest revision whose mark is one interval old. That mark and older ones are removed.
     pub fn expire(&mut self, now: u64) -> Option<Revision> {
         let mut expired = None;
         while let Some(mark) = self.marks.front().filter(|mark| self.expires_at(mark) <= now) {
@@ -65,7 +65,7 @@ impl Retention {
         expired
     }
 
-    /// In how many seconds `observe` or `expire` will have something to do, if nothing is written until then.
+    /// In how many seconds `observe` or `expire` will have work, if nothing is written until then.
     pub fn next_seconds(&self, now: u64, current: Revision) -> u64 {
         let expiry = self.marks.front().map(|mark| self.expires_at(mark));
         let mark = match self.marks.back() {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn history_is_kept_for_one_to_two_intervals() {
-        // A revision a second, but for a pause every now and then.
+        // A revision per second, with occasional pauses.
         let mut current = 1;
         let mut at = vec![0];
         let mut retention = Retention::new(300, Vec::new());

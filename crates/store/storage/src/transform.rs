@@ -1,6 +1,6 @@
-//! `Transformer`: what stands between a value and the bytes that are kept of it, which is where encryption at rest sits.
-//! Guarantees nothing by itself; the contract is written here, so that every store seals the same way.
-//! Must never know a cipher or a configuration.
+//! `Transformer`: encrypts values for a store and decrypts them, for encryption at rest.
+//! Guarantees nothing by itself; it defines the contract, so that every store encrypts in the same way.
+//! Must never depend on a cipher or a configuration.
 
 use std::error::Error;
 use std::fmt;
@@ -10,25 +10,26 @@ use bytes::Bytes;
 
 use crate::api::Key;
 
-/// Which key sealed a value, as far as it can be told from the bytes: equal seals, equal key. Never leaves the process.
+/// Identifies the key that encrypted a value, as far as the bytes show it: equal seals mean the same key. Never
+/// leaves the process.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
 pub struct Seal(pub u64);
 
 impl Seal {
-    /// No key: the value is kept as it is.
+    /// No key: the value is stored as it is.
     pub const PLAIN: Seal = Seal(0);
 }
 
-/// A value that was read back.
+/// A decrypted value.
 #[derive(Debug, Clone)]
 pub struct Opened {
     /// The value.
     pub plain: Bytes,
-    /// What it had been sealed with.
+    /// The key that encrypted it.
     pub seal: Seal,
 }
 
-/// Why a value could not be sealed or opened. The text is shown to clients: it names no secret.
+/// Why a value could not be encrypted or decrypted. The text is shown to clients and contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransformError(Arc<str>);
 
@@ -47,52 +48,52 @@ impl fmt::Display for TransformError {
 
 impl Error for TransformError {}
 
-/// Opens what did not open before. The answer is where values are kept that did open and would not any more: they are
-/// readable only as long as they are in memory.
+/// Decrypts values that could not be decrypted before. Returns the keys of values that could be decrypted once and
+/// cannot be any more: they are readable only while they are in memory.
 pub type Changed = Box<dyn Fn() -> Vec<Key> + Send + Sync>;
 
-/// Turns values into the bytes that are kept, and back. The key under which a value is kept is authenticated with it,
-/// by the ciphers that can: bytes that were moved to another key do not open.
+/// Encrypts values for storage and decrypts them. Ciphers that support it authenticate the store key with the value,
+/// so that bytes that are moved to another key cannot be decrypted.
 pub trait Transformer: Send + Sync + 'static {
-    /// The bytes to keep of a value.
+    /// Encrypts a value.
     ///
     /// # Errors
-    /// The key to write with is not to be had.
+    /// The encryption key is not available.
     fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError>;
 
-    /// The value of which these bytes are kept. May wait for a key service, no longer than its timeout.
+    /// Decrypts stored bytes. May wait for a KMS plugin, at most for its timeout.
     ///
     /// # Errors
-    /// No key that is known opens them.
+    /// No known key decrypts them.
     fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError>;
 
-    /// What `seal` would seal with now; `None` if it could not.
+    /// The seal that `seal` would use now; `None` if it could not encrypt.
     fn current(&self, key: &str) -> Option<Seal>;
 
-    /// Whether what was sealed so may still open: not once its key is gone.
+    /// Whether values with this seal may still be decryptable: not after the key was removed.
     fn may_open(&self, key: &str, seal: Seal) -> bool;
 
-    /// Calls back, from a thread that may wait, whenever what did not open may open now, and the other way round.
+    /// Calls back, on a thread that may wait, whenever values may have become decryptable or undecryptable.
     fn subscribe(&self, changed: Changed);
 }
 
-/// A value that is kept and cannot be read.
+/// A stored value that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Where it is kept.
+    /// Its key.
     pub key: Key,
     /// The revision of its last change.
     pub revision: crate::api::Revision,
-    /// Why.
+    /// The reason.
     pub reason: UnreadableReason,
 }
 
 /// Why a value cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnreadableReason {
-    /// No key that is known opens it.
+    /// No known key decrypts it.
     Sealed(TransformError),
-    /// It opens, and is no object.
+    /// It was decrypted, but is not a valid object.
     Undecodable(Arc<str>),
 }
 

@@ -1,6 +1,6 @@
-//! `TranscodingStore`: a store whose values are kept in another form than they are used in.
-//! Guarantees that what this process wrote comes back as it was written, without being read again.
-//! Must never know a form: that is the `ValueCodec`'s.
+//! `TranscodingStore`: a store whose stored values have another encoding than the written ones.
+//! Guarantees that values written by this process are published as they were written, without decoding.
+//! Must never know an encoding: the `ValueCodec` does.
 
 #[cfg(doc)]
 use crate::api::Write;
@@ -14,12 +14,12 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Why a value has no other form.
+/// Why a value cannot be transcoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueCodecError {
-    /// No resource is known that is stored under the key.
+    /// No known resource is stored under the key.
     NoResource,
-    /// The value cannot be read or written as an object of its resource.
+    /// The value cannot be decoded or encoded as an object of its resource.
     Invalid(String),
 }
 
@@ -34,23 +34,22 @@ impl fmt::Display for ValueCodecError {
 
 impl Error for ValueCodecError {}
 
-/// Between values as they are used and as they are kept. Who writes may know which it is, and [hand over](Write::stored)
-/// what it would make.
+/// Converts between written and stored values. A writer that has both may [pass the stored one](Write::stored).
 pub trait ValueCodec: Any + Send + Sync + 'static {
-    /// The kept form of a value.
+    /// Encodes a value for storage.
     ///
     /// # Errors
-    /// The value is not one that this process makes.
+    /// The value was not made by this process.
     fn to_stored(&self, key: &str, value: &Bytes) -> Result<Bytes, ValueCodecError>;
 
-    /// The used form of what is kept, whoever wrote it.
+    /// Decodes a stored value of any writer.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be decoded.
     fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError>;
 }
 
-/// A [`Store`] over another, with a form between the two.
+/// A [`Store`] that transcodes the values of another one.
 pub struct TranscodingStore {
     inner: Arc<dyn Store>,
     form: Arc<dyn ValueCodec>,
@@ -58,7 +57,7 @@ pub struct TranscodingStore {
 }
 
 impl TranscodingStore {
-    /// `inner` keeps the stored form of what is written here.
+    /// `inner` keeps the stored encoding of values written here.
     pub fn new(inner: Arc<dyn Store>, form: Arc<dyn ValueCodec>) -> TranscodingStore {
         TranscodingStore { inner, form, written: Arc::default() }
     }
@@ -83,13 +82,13 @@ impl TranscodingStore {
     }
 }
 
-/// What this process is writing, in both forms, until it is done.
+/// Writes in progress of this process, in both encodings.
 #[derive(Default)]
 struct Written(Mutex<HashMap<Key, Vec<(Bytes, Bytes)>>>);
 
 impl Written {
     fn map(&self) -> MutexGuard<'_, HashMap<Key, Vec<(Bytes, Bytes)>>> {
-        // An entry more or less costs a reading, nothing else.
+        // An extra entry costs one decoding, nothing else.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +101,7 @@ impl Written {
         map.get(key)?.iter().find(|(bytes, _)| bytes == stored).map(|(_, used)| used.clone())
     }
 
-    /// One write of a key is over.
+    /// Removes one write of a key.
     fn forget(&self, key: &Key) {
         let mut map = self.map();
         if let Some(entries) = map.get_mut(key) {
@@ -115,7 +114,7 @@ impl Written {
     }
 }
 
-/// Forgets writes when they are over, also when nobody waits for them any more.
+/// Removes writes when they complete, even if their futures were dropped.
 struct Forget(Arc<Written>, Vec<Key>);
 
 impl Drop for Forget {
@@ -167,16 +166,16 @@ impl fmt::Debug for TranscodingStore {
     }
 }
 
-/// Reads records in their stored form.
+/// Decodes stored records.
 struct Reader {
     form: Arc<dyn ValueCodec>,
     written: Arc<Written>,
 }
 
-/// Fewer records than this are not worth a thread.
+/// Fewer records than this are decoded on the calling thread.
 const SHARE: usize = 256;
 
-/// A record as it is used.
+/// A record in the written encoding.
 type Read = Result<Record, Unreadable>;
 
 impl Reader {
@@ -186,7 +185,7 @@ impl Reader {
             Some(value) => value,
             None => match self.form.to_used(&record.key, stored) {
                 Ok(value) => value,
-                // The cache keeps it as it is stored until its resource is announced.
+                // The cache keeps it as stored until its resource is announced.
                 Err(ValueCodecError::NoResource) => return Ok(record),
                 Err(ValueCodecError::Invalid(reason)) => {
                     let reason = UnreadableReason::Undecodable(reason.into());
@@ -202,7 +201,7 @@ impl Reader {
         records.iter().cloned().map(|record| self.read(record)).collect()
     }
 
-    /// Reads many records on all processors, in their order.
+    /// Decodes many records on all processors, in order.
     fn read_all(&self, records: &[Record]) -> Vec<Read> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let shares: Vec<_> = records.chunks(records.len().div_ceil(processors).max(SHARE)).collect();
@@ -211,7 +210,7 @@ impl Reader {
             let threads: Vec<_> = others.iter().map(|share| scope.spawn(|| self.read_share(share))).collect();
             let mut read = self.read_share(first);
             for (share, thread) in others.iter().zip(threads) {
-                // A share whose thread died is read once more, so that the panic is this thread's.
+                // A share whose thread panicked is decoded again, so that the panic is this thread's.
                 read.extend(thread.join().unwrap_or_else(|_| self.read_share(share)));
             }
             read
@@ -219,16 +218,16 @@ impl Reader {
     }
 }
 
-/// The observer in front of the user's.
+/// The observer before the user's observer.
 struct Forming {
     observer: Box<dyn Observer>,
     reader: Reader,
-    /// Of the replay: read together, as one after the other would take long.
+    /// Of the replay, collected to be decoded in parallel.
     replayed: Vec<(Record, bool)>,
 }
 
 impl Forming {
-    /// What can be read, in its order, and what cannot.
+    /// The decoded records, in order, and the errors of the others.
     fn split(read: impl IntoIterator<Item = Read>) -> (Vec<Record>, Vec<Unreadable>) {
         let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
         for outcome in read {
@@ -291,7 +290,7 @@ mod tests {
     use crate::memory::MemoryStore;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Values are kept backwards.
+    /// The test codec reverses values.
     #[derive(Default)]
     struct Backwards(AtomicUsize);
 
@@ -336,7 +335,7 @@ mod tests {
         }
         let values: Vec<_> = seen.0.lock().unwrap().iter().map(|record| record.value.clone().unwrap()).collect();
         assert_eq!(values, ["one", "two"]);
-        // This store publishes before `commit` returns, when both forms are still at hand.
+        // This store publishes before `commit` returns, while both encodings are available.
         assert_eq!(form.0.load(Ordering::Relaxed), 0);
         assert!(store.written.map().is_empty());
         let outcome = store.commit(put("")).wait();

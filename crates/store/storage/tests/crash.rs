@@ -1,6 +1,7 @@
-//! Kills a process that writes, again and again, and looks at what it leaves behind.
-//! Guarantees: what was acknowledged is there, the rest is there whole or not at all, revisions go on rising.
-//! Must never run in the test's own process what is to be killed.
+//! Kills a writing process repeatedly, and checks the store that it leaves.
+//! Guarantees that acknowledged writes are present, others are present completely or not at all, and revisions
+//! continue to increase.
+//! Must never run the killed code in the test's own process.
 
 mod support;
 
@@ -28,7 +29,7 @@ fn main() {
     }
 }
 
-/// The number that a value starts with; the rest is filling of a length that depends on it.
+/// The number at the beginning of a value; the rest is padding whose length depends on it.
 fn value(number: u64) -> Bytes {
     let mut value = number.to_be_bytes().to_vec();
     value.resize(8 + (number * 37 % 9000) as usize, number as u8);
@@ -55,7 +56,7 @@ fn pair(thread: u64, number: u64) -> Transaction {
 }
 
 fn open(directory: &Path) -> (EmbeddedStore, Watcher, Revision) {
-    // Small tables and an eager compaction: everything that the engine does happens under the kills.
+    // Small tables and frequent compaction: all operations of the engine happen during the kills.
     let options = EmbeddedOptions { retention: None, segment_bytes: 128 * 1024, ..EmbeddedOptions::default() };
     let store = EmbeddedStore::open(directory, options).expect("a killed store opens");
     let watcher = Watcher::default();
@@ -63,7 +64,7 @@ fn open(directory: &Path) -> (EmbeddedStore, Watcher, Revision) {
     (store, watcher, started.current)
 }
 
-/// The child: says on standard output what it is about to write and what was acknowledged.
+/// The child: prints what it is about to write and what was acknowledged.
 fn write_until_killed(directory: &Path) {
     let (store, _, current) = open(directory);
     let store = Arc::new(store);
@@ -90,16 +91,16 @@ fn write_until_killed(directory: &Path) {
     }
 }
 
-/// What the parent knows of one pair of keys.
+/// The parent's knowledge of one pair of keys.
 #[derive(Default, Clone, Copy)]
 struct Slot {
-    /// The number whose value stands there; `None` if the pair is deleted.
+    /// The number of its value; `None` if the pair is deleted.
     settled: Option<u64>,
-    /// A write that was tried and not acknowledged.
+    /// A write that was attempted and not acknowledged.
     pending: Option<u64>,
 }
 
-/// The number that a slot shows after this transaction.
+/// The number of a slot after this transaction.
 fn outcome(number: u64) -> Option<u64> {
     (!is_delete(number)).then_some(number)
 }
@@ -138,7 +139,7 @@ fn kill_and_look() {
     println!("crash: {ROUNDS} kills, {acknowledged} acknowledged transactions, revision {highest}");
 }
 
-/// Starts the child, kills it some time after it has started to write, and returns its whole lines.
+/// Starts the child, kills it some time after its first write, and returns its complete lines.
 fn run_and_kill(directory: &Path, next: u64, delay: Duration) -> String {
     let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
         .env(DIRECTORY, directory)
@@ -149,7 +150,7 @@ fn run_and_kill(directory: &Path, next: u64, delay: Duration) -> String {
     let mut output = BufReader::new(child.stdout.take().expect("piped"));
     let mut lines = String::new();
     output.read_line(&mut lines).expect("text");
-    // Whoever reads must keep reading, or the child waits for the pipe and not for the disk.
+    // The output must be read continuously, or the child waits for the pipe and not for the disk.
     let rest = std::thread::spawn(move || {
         let mut rest = String::new();
         output.read_to_string(&mut rest).expect("text");

@@ -1,6 +1,6 @@
-//! Damage of every byte of every file: flipped, zeroed, or cut off.
-//! Guarantees that a store either holds everything that was acknowledged or does not start, and says where it is damaged.
-//! Must never take for harmless what loses a write.
+//! Damages every byte of every file: flipped, zeroed, or truncated.
+//! Guarantees that a store either contains everything acknowledged or fails to start with the location of the damage.
+//! Must never accept a lost write.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::Random;
 use support::script::{Kind, Script, commit, open};
 use support::sim::Sim;
 
-/// A store of several segments, of which some were rewritten, as files.
+/// The files of a store with several segments, some of them rewritten.
 fn filled(script: &Script) -> Vec<(PathBuf, Vec<u8>)> {
     let sim = Sim::new();
     let (store, ..) = open(Kind::Plain, Arc::new(sim.clone())).unwrap();
@@ -33,7 +33,7 @@ struct Counts {
     refused: AtomicUsize,
 }
 
-/// Opens a store of which one file is changed.
+/// Opens a store with one changed file.
 fn judge(script: &Script, files: &[(PathBuf, Vec<u8>)], changed: usize, bytes: Vec<u8>, what: &str, counts: &Counts) {
     let name = files[changed].0.display();
     let mut files = files.to_vec();
@@ -59,7 +59,7 @@ fn judge(script: &Script, files: &[(PathBuf, Vec<u8>)], changed: usize, bytes: V
 
 const FLIPS: [fn(u8) -> u8; 4] = [|byte| byte ^ 1, |byte| byte ^ 0x80, |byte| byte ^ 0xff, |_| 0];
 
-/// Spreads places over the processors.
+/// Distributes positions over the processors.
 fn each(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -93,7 +93,7 @@ fn every_flip_every_cut_and_every_eight_zeros_of_every_file() {
             bytes.iter_mut().skip(at).take(8).for_each(|byte| *byte = 0);
             judge(&script, &files, changed, bytes, &format!("eight zeros at {at}"), &counts);
         });
-        // A file that is missing altogether.
+        // A missing file.
         let rest: Vec<_> = files.iter().filter(|(path, _)| *path != files[changed].0).cloned().collect();
         match open(Kind::Plain, Arc::new(Sim::of(&rest))) {
             Ok((_, _, started)) => assert_eq!(started.current.0, 221, "without {}", files[changed].0.display()),
@@ -127,7 +127,7 @@ fn samples_of_a_larger_store() {
     assert!(counts.refused.into_inner() > 100);
 }
 
-/// Two sealed segments that have changed places, and one of another store.
+/// Two sealed segments swapped, and one of another store.
 #[test]
 fn segments_in_the_wrong_place() {
     let script = Script::new(220, 24, 1);

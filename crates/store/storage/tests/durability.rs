@@ -1,6 +1,7 @@
-//! What the embedded store finds when it is opened again: against a model, after damage, while another holds it.
-//! Guarantees that the model is a map and the full history, so simple that it can be believed.
-//! Must never sleep or depend on the clock of the machine.
+//! The content of the embedded store when it is opened again: compared with a model, after damage, while another
+//! process has it locked.
+//! Guarantees that the model is a map and the full history.
+//! Must never sleep or depend on the machine's clock.
 
 mod support;
 
@@ -17,7 +18,7 @@ use pintle_storage::{
 };
 use support::{Random, Seen, TempDir, Watcher};
 
-/// Every record that was ever made, and what follows from them.
+/// Every record ever made, and what follows from them.
 #[derive(Default)]
 struct Model {
     records: Vec<Record>,
@@ -52,7 +53,7 @@ impl Model {
         Ok(Revision(self.current))
     }
 
-    /// What a store with this compaction revision must replay.
+    /// The expected replay of a store with this compaction revision.
     fn expected(&self, compacted: Revision) -> (Vec<Record>, Vec<Record>) {
         let (old, history): (Vec<_>, Vec<_>) =
             self.records.iter().cloned().partition(|record| record.revision <= compacted);
@@ -117,7 +118,7 @@ fn reopened_it_is_what_the_model_says() {
             check_replay(&watcher.0.lock().unwrap(), started, &model, seed);
             let known = model.records.len();
             for _ in 0..30 {
-                // Several in line at once, so that they share batches.
+                // Several in the queue at once, so that they share batches.
                 let batch: Vec<_> = (0..1 + random.below(8))
                     .map(|_| {
                         let transaction = random_transaction(&mut random, &model);
@@ -165,7 +166,7 @@ fn retention_goes_on_after_a_restart() {
         clock: Arc::new(clock.clone()),
         ..Default::default()
     };
-    // Each line a run of the store: when it writes, and from where history is there when it starts.
+    // Each line is a run of the store: when it writes, and where its history begins at start.
     let rows: &[(&[u64], u64)] = &[
         (&[1000, 1010, 1020], 1), // makes revisions 2, 3, 4; marks 1 at 1000
         (&[1250], 1),             // makes revision 5, too soon for a mark
@@ -181,7 +182,7 @@ fn retention_goes_on_after_a_restart() {
         for second in *writes {
             put(&store, *second);
         }
-        // What has expired is removed at the latest when something waits for it.
+        // Expired history is removed at the latest when a request is queued.
         store.compact(Revision(0)).wait().unwrap();
     }
 }
@@ -219,7 +220,7 @@ fn copy(from: &Path, to: &Path) {
 fn damage_is_an_error_or_harmless_but_never_wrong_and_never_a_panic() {
     let original = TempDir::new();
     let mut model = Model { current: 1, ..Model::default() };
-    // Small segments, so that a little data makes several.
+    // Small segments, so that a little data fills several.
     let options = EmbeddedOptions { segment_bytes: 64 * 1024, ..EmbeddedOptions::default() };
     let (store, ..) = open(original.path(), options).unwrap();
     let mut random = Random(42);

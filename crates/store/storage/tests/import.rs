@@ -1,4 +1,4 @@
-//! A store that was filled instead of written: it goes on as if it had been.
+//! A store that was imported behaves as one that was written.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn record(revision: u64, key: &str, value: Bytes) -> Record {
 fn a_filled_store_holds_everything_at_its_revision_and_goes_on() {
     let directory = TempDir::new();
     let large = Bytes::from(vec![7; 3 * 1024 * 1024]);
-    // More than a batch, and a revision that a batch must not cut in two.
+    // More than a batch, and a revision that a batch must not split.
     let mut records = vec![record(3, "/a", Bytes::from_static(b"one"))];
     records.extend(["/b", "/c", "/d", "/e"].map(|key| record(5, key, large.clone())));
     records.push(record(9, "/f", large));
@@ -40,7 +40,7 @@ fn a_filled_store_holds_everything_at_its_revision_and_goes_on() {
 #[test]
 fn what_was_not_filled_to_the_end_is_no_store() {
     let directory = TempDir::new();
-    // A store of which the second batch of a copy could not be written, or before which the copy was killed.
+    // A store for which the second batch of a copy failed, or whose copy was killed before it.
     import(directory.path(), &[record(3, "/a", Bytes::new())], Revision(20)).unwrap();
     std::fs::write(directory.path().join("unfinished"), "").unwrap();
     let opened = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).map(drop);

@@ -1,6 +1,7 @@
-//! Power that goes at every single operation on the disk, and disks that fail at every single one.
-//! Guarantees that what was published is there afterwards, that the store goes on, and that no revision is used twice.
-//! Must never count as published what the observer was not given.
+//! Power loss at every operation on the disk, and failures of every operation.
+//! Guarantees that published writes are present afterwards, that the store continues, and that no revision is used
+//! twice.
+//! Must never count as published what the observer did not receive.
 
 mod support;
 
@@ -12,7 +13,7 @@ use support::Random;
 use support::script::{Kind, Script, commit, open};
 use support::sim::Sim;
 
-/// Knows how far was published: that is durable, whether it was answered yet or not.
+/// Knows what was published: that is durable, whether it was acknowledged or not.
 #[derive(Clone, Default)]
 struct Published(Arc<AtomicU64>);
 
@@ -26,7 +27,7 @@ impl Observer for Published {
     }
 }
 
-/// Opens what a crash has left, goes on writing, and looks again.
+/// Opens the store after a crash, writes more, and checks again.
 fn survives(kind: Kind, script: &Script, sim: &Sim, published: u64, what: &str) {
     let (store, watcher, started) = match open(kind, Arc::new(sim.clone())) {
         Ok(opened) => opened,
@@ -42,7 +43,7 @@ fn survives(kind: Kind, script: &Script, sim: &Sim, published: u64, what: &str) 
     for (number, transaction) in next.enumerate() {
         assert_eq!(commit(&*store, transaction), Ok(Revision(current + 1 + number as u64)), "{what}");
     }
-    // Power goes again, before anything could be put away.
+    // Power fails again, before anything could be cleaned up.
     let again = sim.disk().crashed(&mut Random(published | 1));
     drop(store);
     for sim in [sim, &again] {
@@ -91,7 +92,7 @@ fn cut_at_every_operation(kind: Kind) {
         }
     };
     sim.disk().hook = Some(Box::new(hook));
-    // The store is made, filled, closed, opened, and filled again.
+    // The store is created, filled, closed, opened, and filled again.
     for part in script.transactions.chunks(120) {
         let store = kind.store(Arc::new(sim.clone())).unwrap();
         store.start(Box::new(published.clone())).unwrap();
@@ -112,7 +113,7 @@ fn cut_at_every_operation(kind: Kind) {
     assert_eq!(sim.disk().violations, Vec::<String>::new());
 }
 
-/// Commits a transaction until the disk takes it.
+/// Commits a transaction until the disk accepts it.
 fn insist(store: &dyn Store, transaction: &pintle_storage::Transaction) -> (Revision, u64) {
     for failed in 0..50 {
         if let Ok(revision) = commit(store, transaction) {
@@ -138,7 +139,7 @@ fn the_disk_fails_at_every_operation() {
             refused += failed;
         }
         assert_eq!(watcher.0.lock().unwrap().published, script.records, "{what}");
-        // The power goes, and only what was synced is there.
+        // Power fails, and only synced data remains.
         let operations = sim.disk().operations();
         let left = sim.disk().crashed(&mut Random(operations | 1));
         drop(store);

@@ -1,6 +1,6 @@
-//! The same rows over the store in memory and the embedded one: what a transaction answers and what is published.
-//! Guarantees that both mean the same by every precondition, batch and revision.
-//! Must never reach into a store: only the public traits are used.
+//! The same rows for the memory store and the embedded one: results of transactions and published records.
+//! Guarantees that both treat every precondition, batch and revision alike.
+//! Must never use more than the public traits.
 
 mod support;
 
@@ -16,7 +16,7 @@ use pintle_storage::{
 };
 use support::{TempDir, Watcher};
 
-/// Each kind of store, empty, and the directory it needs.
+/// Each kind of store, empty, with its directory.
 fn stores() -> Vec<(&'static str, Arc<dyn Store>, TempDir)> {
     let directory = TempDir::new();
     let embedded = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).unwrap();
@@ -63,7 +63,7 @@ fn published(records: &[Record]) -> String {
     words.join(" ")
 }
 
-/// A name; transactions with their answers; what is published in the end.
+/// A name; transactions with their results; the published records.
 type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
 const ROWS: &[Row] = &[
@@ -175,7 +175,7 @@ fn compaction_answers_where_history_begins() {
     }
 }
 
-/// An observer that holds the writer inside `publish` until it is let go.
+/// An observer that blocks the writer inside `publish` until it is released.
 struct Gate {
     entered: mpsc::Sender<Revision>,
     go: mpsc::Receiver<()>,
@@ -227,7 +227,7 @@ fn a_writer_that_dies_closes_the_store() {
             let store = store.clone();
             move || store.commit(transaction("a=1")).wait()
         });
-        // In memory the panic comes out where the commit was made.
+        // In memory the panic surfaces in the commit.
         assert!(!matches!(first.join(), Ok(Ok(_))), "{kind}");
         assert!(matches!(store.commit(transaction("a=1")).wait(), Err(CommitError::Closed)), "{kind}");
         let ended = store.ended();

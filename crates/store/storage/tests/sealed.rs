@@ -1,5 +1,5 @@
-//! A store over sealed values: what the inner store is given, what the observer sees, and what becomes of values that do
-//! not open.
+//! An encrypted store: what the inner store receives, what the observer sees, and what happens to undecryptable
+//! values.
 
 mod support;
 
@@ -11,7 +11,7 @@ use pintle_storage::{
 use std::sync::{Arc, Mutex};
 use support::TempDir;
 
-/// Writes the number of its key before the value, and opens values of the keys it knows.
+/// Writes the number of its key before the value, and decrypts values of the keys it knows.
 struct Numbered {
     /// The first one writes.
     keys: Mutex<Vec<u8>>,
@@ -23,7 +23,7 @@ impl Numbered {
         Arc::new(Numbered { keys: Mutex::new(keys.to_vec()), listeners: Mutex::default() })
     }
 
-    /// Answers with what cannot be opened any more.
+    /// Returns what cannot be decrypted any more.
     fn change(&self, keys: &[u8]) -> Vec<Key> {
         *self.keys.lock().unwrap() = keys.to_vec();
         self.listeners.lock().unwrap().iter().flat_map(|listener| listener()).collect()
@@ -55,7 +55,7 @@ impl Transformer for Numbered {
     }
 }
 
-/// What an observer was told, as lines.
+/// The calls of an observer, as lines.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 

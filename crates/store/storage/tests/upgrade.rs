@@ -1,5 +1,6 @@
-//! Stores of format 1, as the program before wrote them: read by commands, and carried over at the first start.
-//! Guarantees that a start that is cut off at any step loses nothing. Must never make such a store by today's code.
+//! Stores of format 1, as an earlier version wrote them: read by commands, and migrated at the first start.
+//! Guarantees that a start that is interrupted at any step loses nothing. Must never create such a store with current
+//! code.
 
 mod support;
 
@@ -23,7 +24,7 @@ fn position(revision: u64, ordinal: u32) -> Vec<u8> {
     [&[1][..], &revision.to_be_bytes(), &ordinal.to_be_bytes()].concat()
 }
 
-/// Writes what the program before would have written: the base at the compaction revision, and history.
+/// Writes what the earlier version would have written: the base at the compaction revision, and history.
 fn format_1(directory: &Path, script: &Script) {
     let database = Database::builder(directory.join("engine")).open().unwrap();
     let options = || KeyspaceCreateOptions::default().with_kv_separation(Some(KvSeparationOptions::default()));
@@ -69,7 +70,7 @@ fn open(
     Ok((store, watcher, started))
 }
 
-/// Every name with its content and the time of its last change.
+/// Every name with its content and modification time.
 fn contents(directory: &Path) -> Vec<(PathBuf, Option<Vec<u8>>, SystemTime)> {
     let mut found = vec![(directory.to_owned(), None, directory.metadata().unwrap().modified().unwrap())];
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -105,7 +106,7 @@ fn reading_changes_nothing_in_either_format() {
     }
 }
 
-/// The system's files, until the process is as good as killed.
+/// The system's files, until the process is considered killed.
 struct Killed(OsStorage, AtomicI64);
 
 impl Killed {

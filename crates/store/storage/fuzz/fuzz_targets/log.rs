@@ -1,4 +1,4 @@
-//! Arbitrary bytes as one of the files of a store: it starts or is refused, and never panics.
+//! Arbitrary bytes as one of the files of a store: the store starts or reports an error, and never panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let name = ["log/0000000000000001.log", "log/manifest", "log/head", "format"][usize::from(file % 4)];
     let path = directory.join(name);
     let mut content = std::fs::read(&path).expect("a file");
-    // The second byte says what of the file stays.
+    // The second byte selects how much of the file remains.
     let keep = bytes.first().map_or(0, |keep| usize::from(*keep)).min(content.len());
     content.truncate(keep);
     content.extend_from_slice(bytes.get(1..).unwrap_or_default());

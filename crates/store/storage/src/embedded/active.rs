@@ -1,5 +1,5 @@
-//! The segment that is being written, and the head that says how far it is synced.
-//! Guarantees one write per frame, and that the head never says more than what a sync has made durable.
+//! The segment that is being written, and the head file, which records how far it is synced.
+//! Guarantees one write per frame, and that the head never records more than was synced.
 //! Must never be used again after one of its operations has failed: the log begins a new segment then.
 
 use std::io;
@@ -23,14 +23,14 @@ pub(crate) struct Active {
     pub file: Arc<dyn StorageFile>,
     pub info: SegmentInfo,
     pub segment: SegmentId,
-    /// Where the next frame goes.
+    /// The offset of the next frame.
     pub point: Point,
-    /// Up to where everything is durable.
+    /// The offset up to which everything is durable.
     pub synced: Point,
     pub contents: Contents,
-    /// Bytes that the file has: behind the last frame are zeros.
+    /// The length of the file: the last frame is followed by zeros.
     pub allocated: u64,
-    /// Zeros to write behind a frame that makes the file longer.
+    /// Zeros to write after a frame that extends the file.
     pub fill: u64,
 }
 
@@ -75,7 +75,7 @@ impl Active {
         let (bytes, checksum) = frame.finish(self.segment, offset, last, self.synced.offset, checksum);
         let end = offset + bytes.len() as u64;
         if end > self.allocated && (bytes.len() as u64) < self.fill {
-            // A sync that makes a file longer waits for the file system's journal, one that overwrites zeros does not.
+            // A sync that extends a file waits for the file system's journal; one that overwrites zeros does not.
             buffer.resize(buffer.len() + self.fill as usize, 0);
         }
         self.file.write_at(buffer, offset)?;
@@ -85,7 +85,7 @@ impl Active {
         if sync { self.sync() } else { Ok(()) }
     }
 
-    /// Appends what a frame of another segment holds.
+    /// Appends the entries of a frame of another segment.
     pub fn copy(&mut self, buffer: &mut Vec<u8>, frame: &Frame<'_>) -> io::Result<()> {
         buffer.clear();
         buffer.extend_from_slice(&[0; FRAME_HEADER]);
@@ -105,16 +105,16 @@ impl Active {
     }
 }
 
-/// The file of two slots that are written in turns.
+/// The file with two slots that are written alternately.
 pub(crate) struct HeadFile {
-    /// `None` while there is no file that could be written.
+    /// `None` while no file can be written.
     file: Option<Arc<dyn StorageFile>>,
     store: StoreId,
     sequence: u64,
 }
 
 impl HeadFile {
-    /// Makes the head of a new log.
+    /// Creates the head of a new log.
     pub fn create(files: &Files, active: &Active) -> io::Result<HeadFile> {
         let file = files.storage.create(&log::head_path(files))?;
         file.write_at(&[0; HEAD_BYTES], 0)?;
@@ -124,7 +124,7 @@ impl HeadFile {
         Ok(head)
     }
 
-    /// Opens the head of a log, whose newest slot has this sequence; makes it if there is none.
+    /// Opens the head of a log, whose newest slot has this sequence; creates it if it is missing.
     pub fn open(files: &Files, sequence: u64) -> io::Result<HeadFile> {
         let path = log::head_path(files);
         let file = match files.storage.open(&path) {
@@ -134,8 +134,8 @@ impl HeadFile {
         Ok(HeadFile { file: Some(file), store: files.store, sequence })
     }
 
-    /// Says how far the last segment is synced. Not synced itself, so it costs a copy into the system's cache. One that
-    /// cannot be written says less than it could, which is no reason to refuse a write that is durable.
+    /// Records how far the last segment is synced. It is not synced itself, so that it costs only a copy into the
+    /// page cache. A failure is ignored, because the head may record less than is synced, and the write is durable.
     pub fn write(&mut self, active: &Active) {
         let sequence = self.sequence + 1;
         let synced = active.synced;

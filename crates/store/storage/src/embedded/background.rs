@@ -1,6 +1,6 @@
-//! The thread that rewrites segments and removes files, one job at a time, and only while there is one.
-//! Guarantees that the writer never waits for a job but at the end of the store.
-//! Must never touch the manifest: what a job has made is put in its place by the writer.
+//! The thread that rewrites segments and removes files, one job at a time, and runs only while there is one.
+//! Guarantees that the writer waits for a job only when the store is closed.
+//! Must never change the manifest: the writer installs the results of jobs.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use std::thread::JoinHandle;
 use super::rewrite::{Pace, Plan, RewriteError, Rewritten, rewrite};
 use crate::files::Storage;
 
-/// A job that is done.
+/// A completed job.
 pub(crate) enum Job {
     Rewrite(Box<Plan>, Result<Rewritten, RewriteError>),
     Remove,
 }
 
-/// Runs jobs, or runs them at once where there is to be no thread.
+/// Runs jobs on a thread, or immediately if threads are disabled.
 pub(crate) struct Background {
     threads: bool,
     pace: Arc<Pace>,
@@ -34,10 +34,10 @@ impl Background {
         self.running.is_some()
     }
 
-    /// The job that has ended since the last call.
+    /// The job that has completed since the last call.
     pub fn finished(&mut self) -> Option<Job> {
         if let Some(running) = self.running.take_if(|running| running.is_finished()) {
-            // A job that has panicked has said so, and has changed nothing.
+            // A job that panicked has reported it, and has changed nothing.
             self.done = running.join().ok();
         }
         self.done.take()
@@ -52,7 +52,7 @@ impl Background {
         });
     }
 
-    /// Removes files. Those that cannot be removed are found again at the next start.
+    /// Removes files. Files that cannot be removed are found again at the next start.
     pub fn remove(&mut self, storage: Arc<dyn Storage>, paths: Vec<PathBuf>) {
         self.run("store-remover", move || {
             for path in paths {
@@ -69,14 +69,14 @@ impl Background {
 
     fn run(&mut self, name: &str, job: impl FnOnce() -> Job + Send + 'static) {
         if self.threads {
-            // Without a thread the job is lost, and is planned again after the next start.
+            // Without a thread the job is lost, and planned again after the next start.
             self.running = std::thread::Builder::new().name(name.to_owned()).spawn(job).ok();
         } else {
             self.done = Some(job());
         }
     }
 
-    /// Ends the job that is running. What it has made is found and removed at the next start.
+    /// Cancels the running job. Its files are found and removed at the next start.
     pub fn stop(&mut self) {
         self.pace.stop.store(true, Ordering::Relaxed);
         if let Some(running) = self.running.take() {

@@ -1,4 +1,4 @@
-//! Making a log of records that have their revisions already: of another store, or of one of an older format.
+//! Creates a log from records that already have revisions: of another store, or of an older format.
 //! Guarantees that the log is durable when it is finished. Must never write to a log that is in use.
 
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(crate) struct Filler {
 }
 
 impl Filler {
-    /// Makes an empty log in the directory `path`; what is there is removed.
+    /// Creates an empty log in the directory `path`, after removing its content.
     pub fn new(storage: &Arc<dyn Storage>, path: &Path, options: LogOptions) -> Result<Filler, StoreError> {
         let io = |error| StoreError::Io { path: path.to_owned(), error };
         log::create(storage, path, Revision::EMPTY).map_err(io)?;
@@ -30,10 +30,10 @@ impl Filler {
         Ok(Filler { path: path.to_owned(), log, batch: Vec::new(), bytes: 0, base: Revision::EMPTY })
     }
 
-    /// Adds a record, whose revision is not below that of the one before.
+    /// Adds a record. Its revision is not lower than that of the record before.
     pub fn add(&mut self, record: Record) -> Result<(), StoreError> {
         let last = self.batch.last().map_or(self.base, |last| last.revision);
-        // The records of a revision go together, and a revision is stored as a difference of 32 bits.
+        // The records of a revision are written together, and a revision is stored as a 32-bit difference.
         let far = record.revision.0.saturating_sub(self.base.0) > u64::from(u32::MAX);
         if record.revision > last && (far || self.bytes >= limits::FILL_BYTES) {
             self.write()?;

@@ -93,25 +93,25 @@ use crate::retention::Mark;
 /// The format that this module writes and reads.
 pub const VERSION: u32 = 2;
 
-/// The name of the file that is there while the store is filled from another.
+/// The name of the file that exists while the store is filled from another one.
 pub(crate) const UNFINISHED: &str = "unfinished";
-/// The name of the file that says what the directory is.
+/// The name of the file with the store's format version.
 pub(crate) const MARKER: &str = "format";
 /// The name of the directory that holds the log.
 pub(crate) const LOG: &str = "log";
-/// The name of a log that is not finished.
+/// The name of an unfinished log.
 pub(crate) const NEW_LOG: &str = "log.new";
 pub(crate) const MANIFEST: &str = "manifest";
 pub(crate) const HEAD: &str = "head";
 
-/// What stands in the marker.
+/// The content of the marker.
 pub(crate) fn marker(version: u32) -> String {
     format!("pintle store, format {version}\n")
 }
 
 pub(crate) const SEGMENT_HEADER: usize = 64;
 pub(crate) const FRAME_HEADER: usize = 48;
-/// The checksum behind a frame's payload.
+/// The checksum after a frame's payload.
 pub(crate) const FRAME_TRAILER: usize = 8;
 pub(crate) const FRAME_MAGIC: [u8; 4] = *b"PFRM";
 const SEGMENT_MAGIC: [u8; 8] = *b"PINTLSEG";
@@ -123,16 +123,16 @@ const MARK: usize = 16;
 const MANIFEST_HEADER: usize = 56;
 const MANIFEST_SEGMENT: usize = 40;
 const HEAD_SLOT: usize = 64;
-/// Where the slots of the head stand: in different sectors, so that a torn write harms one of them.
+/// The offsets of the slots of the head: in different sectors, so that a torn write damages only one.
 pub(crate) const HEAD_SLOTS: [u64; 2] = [0, 512];
 pub(crate) const HEAD_BYTES: usize = 1024;
 const VALUE: u8 = 1;
 const TOMBSTONE: u8 = 2;
 
-/// What a store is known by, so that files of another are not taken for its own.
+/// The ID of a store, which distinguishes its files from those of another store.
 pub(crate) type StoreId = [u8; 16];
 
-/// A segment's place in its store.
+/// The identity of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SegmentId {
     pub store: StoreId,
@@ -153,13 +153,13 @@ impl SegmentId {
     }
 }
 
-/// The number of the segment that a file of this name holds.
+/// The number of the segment with this file name.
 pub(crate) fn segment_number(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".log").filter(|digits| digits.len() == 16)?;
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// The bytes of a segment's header, and the checksum that its frames begin with.
+/// The bytes of a segment's header, and the initial checksum of its frames.
 pub(crate) fn encode_segment_header(id: SegmentId, base: Revision) -> ([u8; SEGMENT_HEADER], u64) {
     let mut bytes = [0; SEGMENT_HEADER];
     bytes[..8].copy_from_slice(&SEGMENT_MAGIC);
@@ -172,7 +172,7 @@ pub(crate) fn encode_segment_header(id: SegmentId, base: Revision) -> ([u8; SEGM
     (bytes, checksum)
 }
 
-/// Checks that a file begins as this segment does. Answers the checksum that its frames begin with.
+/// Checks the header of this segment. Returns the initial checksum of its frames.
 pub(crate) fn check_segment_header(bytes: &[u8], id: SegmentId, base: Revision) -> Result<u64, &'static str> {
     let (expected, checksum) = encode_segment_header(id, base);
     if bytes == expected {
@@ -211,7 +211,7 @@ impl FrameHeader {
         bytes
     }
 
-    /// Decodes the header of a frame that stands at `offset` of this segment. `None` if it is none.
+    /// Decodes the frame header at `offset` of this segment; `None` if it is not one.
     pub fn decode(bytes: &[u8], segment: SegmentId, offset: u64) -> Option<FrameHeader> {
         let bytes = bytes.get(..FRAME_HEADER)?;
         let header = FrameHeader {
@@ -224,13 +224,13 @@ impl FrameHeader {
         (bytes == header.encode(segment, offset)).then_some(header)
     }
 
-    /// Bytes of the whole frame.
+    /// The size of the whole frame in bytes.
     pub fn frame_bytes(&self) -> u64 {
         FRAME_HEADER as u64 + u64::from(self.payload) + FRAME_TRAILER as u64
     }
 }
 
-/// Makes a frame in a buffer, piece by piece.
+/// Builds a frame in a buffer.
 pub(crate) struct FrameWriter<'a> {
     buffer: &'a mut Vec<u8>,
     previous: Revision,
@@ -267,7 +267,7 @@ impl<'a> FrameWriter<'a> {
         self.entries += 1;
     }
 
-    /// Bytes so far.
+    /// The size so far in bytes.
     pub fn len(&self) -> usize {
         self.buffer.len()
     }
@@ -277,7 +277,8 @@ impl<'a> FrameWriter<'a> {
         self.entries == 0
     }
 
-    /// Ends the frame for its place in a segment. Answers its bytes, and its checksum, with which the next frame begins.
+    /// Completes the frame for its place in a segment. Returns its bytes, and its checksum, with which the next frame
+    /// begins.
     pub fn finish(self, segment: SegmentId, offset: u64, last: Revision, synced: u64, chain: u64) -> (&'a [u8], u64) {
         let payload = (self.buffer.len() - FRAME_HEADER) as u32;
         let header = FrameHeader { payload, entries: self.entries, previous: self.previous, last, synced };
@@ -286,7 +287,7 @@ impl<'a> FrameWriter<'a> {
     }
 }
 
-/// Makes a whole frame of a payload that has room for the header before it.
+/// Completes a frame from a payload that has room for the header before it.
 pub(crate) fn seal_frame(
     buffer: &mut Vec<u8>,
     header: FrameHeader,
@@ -300,7 +301,7 @@ pub(crate) fn seal_frame(
     checksum
 }
 
-/// Checks the bytes of a whole frame against the checksum before it. Answers its own.
+/// Verifies a whole frame with the preceding checksum. Returns the frame's own checksum.
 pub(crate) fn check_frame(frame: &[u8], chain: u64) -> Option<u64> {
     let (body, checksum) = frame.split_at_checked(frame.len().checked_sub(FRAME_TRAILER)?)?;
     let expected = xxh3_64_with_seed(body, chain);
@@ -313,11 +314,11 @@ pub(crate) struct Entry<'a> {
     pub position: Position,
     pub key: &'a str,
     pub value: Option<&'a [u8]>,
-    /// Where the value begins in the payload.
+    /// The offset of the value in the payload.
     pub value_at: usize,
 }
 
-/// What stands in a frame besides its entries, and where they begin.
+/// The fields of a payload besides its entries, and the offset of the entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Payload {
     pub compacted: Option<Revision>,
@@ -326,7 +327,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Decodes what stands before the entries.
+    /// Decodes the fields before the entries.
     pub fn decode(payload: &[u8]) -> Option<Payload> {
         let compacted = Some(Revision(u64_at(payload, 0)?)).filter(|revision| revision.0 > 0);
         let (marks, length) = match u32_at(payload, 8)? {
@@ -339,13 +340,13 @@ impl Payload {
         Some(Payload { compacted, marks, entries_at: PAYLOAD_HEADER + length })
     }
 
-    /// The entries of the payload, which the header must agree with.
+    /// The entries of the payload, which must agree with the header.
     pub fn entries<'a>(&self, header: FrameHeader, payload: &'a [u8]) -> Entries<'a> {
         Entries { payload, at: self.entries_at, left: header.entries, header, before: None }
     }
 }
 
-/// Walks through the entries of a frame.
+/// Iterates over the entries of a frame.
 pub(crate) struct Entries<'a> {
     payload: &'a [u8],
     at: usize,
@@ -355,7 +356,7 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// The next entry; `None` at the end. What is wrong if the payload does not hold what it should.
+    /// The next entry; `None` at the end. An error if the payload is invalid.
     pub fn next(&mut self) -> Result<Option<Entry<'a>>, &'static str> {
         if self.left == 0 {
             let whole = self.at == self.payload.len();
@@ -394,16 +395,16 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A segment as the manifest knows it.
+/// A segment in the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SegmentInfo {
     pub number: u64,
     pub base: Revision,
-    /// The revision, length and checksum at its end; `None` for the last segment, which is still written.
+    /// The revision, length and checksum at its end; `None` for the last segment, which is still being written.
     pub end: Option<Point>,
 }
 
-/// A place between two frames of a segment.
+/// A position between two frames of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub offset: u64,
@@ -412,7 +413,7 @@ pub(crate) struct Point {
     pub revision: Revision,
 }
 
-/// What the manifest says.
+/// The content of the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub store: StoreId,
@@ -448,7 +449,7 @@ impl Manifest {
         bytes
     }
 
-    /// Decodes a manifest; the offset and what is wrong if it is none.
+    /// Decodes a manifest; on error, the offset and the reason.
     pub fn decode(bytes: &[u8]) -> Result<Manifest, (u64, &'static str)> {
         if bytes.get(..8) != Some(&MANIFEST_MAGIC) {
             return Err((0, "this is no manifest"));
@@ -499,7 +500,7 @@ impl Manifest {
     }
 }
 
-/// What a slot of the head says: how far the last segment was synced.
+/// A slot of the head: how far the last segment was synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub sequence: u64,
@@ -521,7 +522,7 @@ impl Head {
         bytes
     }
 
-    /// The newest slot of a head's bytes that can be read.
+    /// The newest valid slot of a head.
     pub fn decode(bytes: &[u8], store: StoreId) -> Option<Head> {
         let slot = |at: u64| {
             let slot = bytes.get(at as usize..)?.get(..HEAD_SLOT)?;

@@ -1,6 +1,6 @@
-//! Reading a segment frame by frame, and telling a torn end from damage.
-//! Guarantees that a frame that is handed on is the one that was written at that place after the one before it.
-//! Must never read more into memory than a window or the frame at hand, whatever lengths a damaged file tells.
+//! Reads a segment frame by frame, and distinguishes a torn end from damage.
+//! Guarantees that each frame returned is the one that was written at that offset after the one before it.
+//! Must never read more into memory than a window or one frame, whatever lengths a damaged file contains.
 
 use std::io;
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use super::format::{
 };
 use crate::files::StorageFile;
 
-/// Bytes that are read at once.
+/// The size of a read.
 const WINDOW: usize = 256 * 1024;
 
 /// Reads a segment from its beginning.
 pub(crate) struct FrameReader {
     file: Arc<dyn StorageFile>,
     segment: SegmentId,
-    /// Bytes of the file that belong to the segment.
+    /// The number of bytes of the file that belong to the segment.
     limit: u64,
     point: Point,
     window: Vec<u8>,
     window_at: u64,
 }
 
-/// What stands at a place of a segment.
+/// The content at a position of a segment.
 pub(crate) enum Next<'a> {
     Frame(Frame<'a>),
-    /// The segment ends here.
+    /// The end of the segment.
     End,
-    /// No frame, and why.
+    /// No valid frame, with the reason.
     Invalid(&'static str),
 }
 
-/// A frame whose checksum is right. Borrows from the reader's window.
+/// A frame with a valid checksum. Borrows from the reader's window.
 pub(crate) struct Frame<'a> {
     pub at: u64,
     pub header: FrameHeader,
@@ -41,15 +41,15 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// What stands before the entries.
+    /// The fields before the entries.
     pub fn head(&self) -> Result<Payload, &'static str> {
         Payload::decode(self.payload).ok_or("a frame has no valid payload")
     }
 }
 
 impl FrameReader {
-    /// Begins to read a segment, up to its end or, if it has none, up to the end of its file. What is wrong with its header
-    /// if that is not the segment's.
+    /// Begins to read a segment, up to its end or, without one, to the end of its file. Returns an error if its
+    /// header is not that of the segment.
     pub fn new(
         file: Arc<dyn StorageFile>,
         segment: SegmentId,
@@ -72,12 +72,12 @@ impl FrameReader {
         }))
     }
 
-    /// Where the next frame begins.
+    /// The offset of the next frame.
     pub fn point(&self) -> Point {
         self.point
     }
 
-    /// The bytes from `offset` on, fewer than asked for only where the segment ends.
+    /// The bytes from `offset` on; fewer than requested only at the end of the segment.
     fn bytes(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let length = length.min(usize::try_from(self.limit.saturating_sub(offset)).unwrap_or(usize::MAX));
         let inside = offset.checked_sub(self.window_at).and_then(|at| usize::try_from(at).ok());
@@ -99,7 +99,7 @@ impl FrameReader {
         Ok(self.window.get(at..).map_or(&[], |rest| rest.get(..length).unwrap_or(rest)))
     }
 
-    /// The next frame. After an invalid one the same is answered again.
+    /// The next frame. After an invalid one the result stays the same.
     pub fn next(&mut self) -> io::Result<Next<'_>> {
         let Point { offset, checksum, revision } = self.point;
         if offset >= self.limit {
@@ -120,13 +120,13 @@ impl FrameReader {
             return Ok(Next::Invalid("a frame does not begin at the revision where the one before ends"));
         }
         self.point = Point { offset: offset + length as u64, checksum: end, revision: header.last };
-        // What was read just now is in the window.
+        // The window contains the bytes just read.
         let frame = self.bytes(offset, length)?;
         let payload = frame.get(FRAME_HEADER..length - FRAME_TRAILER).unwrap_or_default();
         Ok(Next::Frame(Frame { at: offset, header, payload }))
     }
 
-    /// Whether nothing but zeros, written ahead, stands behind this place.
+    /// Whether this position is followed by zeros only, written ahead.
     pub fn ends_in_zeros(&mut self) -> io::Result<bool> {
         let mut at = self.point.offset;
         while at < self.limit {
@@ -139,8 +139,8 @@ impl FrameReader {
         Ok(true)
     }
 
-    /// Whether a frame stands somewhere behind this place that says that the file was synced beyond it: then what is
-    /// wrong here was whole once.
+    /// Whether a later frame records that the file was synced beyond this position: then the invalid data here was
+    /// valid once.
     pub fn was_synced_here(&mut self) -> io::Result<bool> {
         let torn = self.point.offset;
         let mut at = torn + 1;

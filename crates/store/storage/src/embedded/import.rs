@@ -1,6 +1,6 @@
-//! Filling a new store with values that keep their revisions: how a cluster moves here from elsewhere.
-//! Guarantees that a store which was filled cannot be told from one that was written that way and compacted since.
-//! Must never touch a store that holds anything.
+//! Fills a new store with values that keep their revisions, to copy a cluster.
+//! Guarantees that the store is the same as one that was written and compacted normally.
+//! Must never change a store that is not empty.
 
 use std::io;
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::{EmbeddedOptions, Nobody, lock, prepare};
 use crate::api::{Record, Revision, StoreError};
 use crate::files::{self, Storage, sync_parent};
 
-/// Makes a store in `directory` that holds these values, in the order of their revisions, and stands at `current`. It has
-/// no history before that.
+/// Creates a store in `directory` with these values, in the order of their revisions, at revision `current`, without
+/// earlier history.
 ///
 /// # Errors
-/// There is a store that holds something, or the directory cannot be written.
+/// The directory contains a store that is not empty, or cannot be written.
 pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result<(), StoreError> {
     let corrupt = |detail: &str| StoreError::Corrupt { path: directory.to_owned(), detail: detail.to_owned() };
     if !records.is_sorted_by_key(|record| record.revision) || records.last().is_some_and(|it| it.revision > current) {
@@ -42,7 +42,7 @@ pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result
     switched.and_then(|()| sync_parent(storage.as_ref(), &unfinished)).map_err(io)
 }
 
-/// Refuses a store that was not filled to the end: it is whole, but for what is missing.
+/// Rejects a store whose import was not completed: it is valid, but incomplete.
 pub(super) fn check_finished(storage: &dyn Storage, directory: &Path) -> Result<(), StoreError> {
     let path = directory.join(UNFINISHED);
     let there = storage.exists(&path).map_err(|error: io::Error| StoreError::Io { path, error })?;

@@ -1,6 +1,6 @@
-//! The log under the embedded store: appends steps, begins new segments, and keeps the manifest and the head.
-//! Guarantees that a step is one write and one sync, and that nothing is appended to a file of which a write or a sync has
-//! failed. Must never decide anything about keys or revisions: steps come from the committer.
+//! The log under the embedded store: appends steps, begins new segments, and maintains the manifest and the head.
+//! Guarantees that a step is one write and one sync, and that nothing is appended to a file after a failed write or
+//! sync. Must never decide anything about keys or revisions: the committer does.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -22,25 +22,26 @@ use crate::key_index::Dead;
 use crate::limits;
 use crate::retention::Mark;
 
-/// How a log behaves.
+/// The options of a log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogOptions {
-    /// Bytes after which a new segment is begun.
+    /// The size in bytes after which a new segment is begun.
     pub segment_bytes: u64,
-    /// How long after a failure the disk is left in peace.
+    /// The delay before the disk is accessed again after a failure.
     pub retry_after: Duration,
     /// Whether segments are rewritten on a thread of their own.
     pub background: bool,
 }
 
 impl LogOptions {
-    /// Zeros that are written ahead of frames: enough that few syncs make the file longer, and little beside the segment.
+    /// The amount of zeros written ahead of frames: large enough that few syncs extend the file, and small compared
+    /// with the segment.
     fn fill(&self) -> u64 {
         self.segment_bytes / limits::FILL_PART
     }
 }
 
-/// A log whose manifest has been read, and nothing else.
+/// A log of which only the manifest has been read.
 pub(crate) struct OpenLog {
     files: Files,
     options: LogOptions,
@@ -55,14 +56,14 @@ impl OpenLog {
         Ok(OpenLog { files, options, manifest })
     }
 
-    /// Verifies everything, hands it to `observer`, and writes nothing.
+    /// Verifies everything and passes it to `observer`, without writing.
     pub fn read(&self, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
         let survey = recovery::survey(&self.files, &self.manifest)?;
         recovery::hand_on(&self.files, &self.manifest, &survey, observer)?;
         Ok(Replayed { ledger: survey.ledger, marks: survey.marks })
     }
 
-    /// Verifies everything, hands it to `observer`, and makes the log ready to be written.
+    /// Verifies everything, passes it to `observer`, and prepares the log for writing.
     pub fn replay(self, observer: &mut dyn Observer) -> Result<(Replayed, Log), StoreError> {
         let survey = recovery::survey(&self.files, &self.manifest)?;
         recovery::hand_on(&self.files, &self.manifest, &survey, observer)?;
@@ -71,8 +72,8 @@ impl OpenLog {
         Ok((Replayed { ledger: survey.ledger, marks: survey.marks }, log))
     }
 
-    /// Makes ready to write where the log ends. What is not known to be synced is written again, to a new segment: that it
-    /// can be read now does not say that it is on the disk.
+    /// Prepares writing at the end of the log. Data that is not known to be synced is copied to a new segment,
+    /// because readable data is not necessarily on the disk.
     fn resume(self, survey: Survey) -> io::Result<(Survey, Log)> {
         let OpenLog { files, options, mut manifest } = self;
         let next = recovery::next_number(&files, &manifest)?;
@@ -126,32 +127,32 @@ impl OpenLog {
     }
 }
 
-/// A log that can be written.
+/// A log open for writing.
 pub(crate) struct Log {
     files: Files,
     options: LogOptions,
     /// In the order of revisions.
     sealed: Vec<Sealed>,
     active: Active,
-    /// The number of the next segment. None is used twice, whatever became of it.
+    /// The number of the next segment. A number is never reused.
     next: u64,
     compacted: Revision,
     marks: Vec<Mark>,
     head: HeadFile,
-    /// After a failed write or sync: since when, and what went wrong.
+    /// The time and reason of a failed write or sync.
     failed: Option<(Instant, BackendError)>,
     /// The reported reason why nothing could be written since the last write.
     fault: Option<String>,
     /// Files that no manifest names any more.
     garbage: Vec<PathBuf>,
     background: Background,
-    /// Whether there may be something to rewrite that was not looked at.
+    /// Whether there may be a segment to rewrite.
     changed: bool,
     rewrite_after: Option<Instant>,
     buffer: Vec<u8>,
 }
 
-/// Makes an empty log in the directory `log`, which is emptied, with history beginning after `base`.
+/// Creates an empty log in the directory `log`, which is cleared, with history beginning after `base`.
 pub(crate) fn create(storage: &Arc<dyn Storage>, log: &Path, base: Revision) -> io::Result<()> {
     if storage.exists(log)? {
         storage.remove_dir(log)?;
@@ -175,7 +176,7 @@ fn new_id() -> StoreId {
     id
 }
 
-/// Makes a directory with those above it, and makes their names durable.
+/// Creates a directory and its missing parents, and makes their names durable.
 pub(crate) fn make_dir(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     let mut missing = Vec::new();
     let mut above = Some(path);
@@ -190,7 +191,7 @@ pub(crate) fn make_dir(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     for directory in missing {
         let parent = directory.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
         match parent.map_or(Ok(()), |parent| storage.sync_dir(parent)) {
-            // A directory above that may be passed through and not read was not made here.
+            // A parent directory that can be traversed but not read was not created here.
             Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
             _ => {}
         }
@@ -199,12 +200,12 @@ pub(crate) fn make_dir(storage: &dyn Storage, path: &Path) -> io::Result<()> {
 }
 
 impl Log {
-    /// Opens the log under `directory`, and takes what it holds for granted: for one that was made just now.
+    /// Opens the log under `directory` without verification, directly after it was created.
     pub fn open_new(storage: &Arc<dyn Storage>, log: PathBuf, options: LogOptions) -> Result<Log, StoreError> {
         Ok(OpenLog::open(storage.clone(), log, options)?.replay(&mut super::Nobody)?.1)
     }
 
-    /// Appends a step that may leave revisions out, as long as they are not above the compaction revision.
+    /// Appends a step that may skip revisions which are not above the compaction revision.
     pub fn append(
         &mut self,
         records: &[Record],
@@ -229,7 +230,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes everything durable that was appended.
+    /// Makes everything appended durable.
     pub fn sync(&mut self) -> Result<(), BackendError> {
         if self.active.synced != self.active.point {
             self.active.sync().map_err(|error| self.fail(error))?;
@@ -238,7 +239,7 @@ impl Log {
         Ok(())
     }
 
-    /// Sees to it that the last segment can be appended to: it has not failed, and is not full.
+    /// Ensures that the last segment can be appended to: it has not failed and is not full.
     fn ready(&mut self) -> Result<(), BackendError> {
         if let Some((since, error)) = &self.failed {
             if since.elapsed() < self.options.retry_after {
@@ -253,7 +254,7 @@ impl Log {
         Ok(())
     }
 
-    /// Begins a new segment. The one before ends at `end`; what it holds behind that was never acknowledged.
+    /// Begins a new segment. The previous one ends at `end`; data after that was never acknowledged.
     fn roll(&mut self, end: Point) -> io::Result<()> {
         let info = SegmentInfo { number: self.take_number(), base: end.revision, end: None };
         let active = Active::create(&self.files, info, self.options.fill())?;
@@ -261,7 +262,7 @@ impl Log {
         self.switch(active, end)
     }
 
-    /// Makes `active` the last segment, after the one that was it until now and ends at `end`.
+    /// Makes `active` the last segment, after the previous one, which ends at `end`.
     fn switch(&mut self, active: Active, end: Point) -> io::Result<()> {
         let before = SegmentInfo { end: Some(end), ..self.active.info };
         let sealed = self.sealed.iter().map(|it| it.info).chain([before, active.info]);
@@ -292,7 +293,7 @@ impl Log {
         files::replace(self.files.storage.as_ref(), &self.files.log.join(MANIFEST), &manifest.encode())
     }
 
-    /// Writes the complete frames behind what is known to be synced to a new segment, which becomes the last one.
+    /// Copies the complete frames beyond the synced offset to a new segment, which becomes the last one.
     fn copy_tail(&mut self, last: SegmentInfo, end: Point) -> io::Result<()> {
         let durable = self.active.point;
         let info = SegmentInfo { number: self.take_number(), base: durable.revision, end: None };
@@ -307,12 +308,12 @@ impl Log {
         }
         active.sync()?;
         self.files.storage.sync_dir(&self.files.log)?;
-        // How the entries are spread over the two is not known exactly; the share of the dead is what counts.
+        // The exact distribution of the entries over the two is unknown; only the share of dead ones matters.
         active.contents.entry_bytes = self.active.contents.entry_bytes;
         self.switch(active, durable)
     }
 
-    /// What went wrong, told once: nothing is written to this segment any more.
+    /// Reports a failure once: nothing is written to this segment any more.
     fn fail(&mut self, error: io::Error) -> BackendError {
         let text = error.to_string();
         if self.fault.as_ref() != Some(&text) {
@@ -324,7 +325,7 @@ impl Log {
         error
     }
 
-    /// Notes entries that are dead and may be in the log still.
+    /// Records dead entries that may still be in the log.
     fn bury(&mut self, dead: &[Dead]) {
         for dead in dead {
             let revision = dead.position.revision;
@@ -346,7 +347,7 @@ impl Log {
         Ok(())
     }
 
-    /// Finds something to rewrite.
+    /// Finds segments to rewrite.
     fn plan(&mut self) -> Option<Plan> {
         let run = rewrite::choose(&self.sealed, self.options.segment_bytes)?;
         let below = self.sealed.get(..run.start).unwrap_or_default().iter().flat_map(|it| &it.contents.dead);
@@ -355,7 +356,7 @@ impl Log {
         let mut dead = Vec::new();
         let (mut infos, mut dead_bytes) = (Vec::new(), Vec::new());
         for sealed in self.sealed.get_mut(run).unwrap_or_default() {
-            // What dies from here on is gathered for the segment that is written now.
+            // Entries that die from here on are collected for the segment that is written now.
             dead.append(&mut sealed.contents.dead);
             dead_bytes.push(std::mem::take(&mut sealed.contents.dead_bytes));
             infos.push(sealed.info);
@@ -364,7 +365,7 @@ impl Log {
         Some(Plan { files: self.files.clone(), run: infos, number, dead, dead_bytes, below })
     }
 
-    /// Puts a rewritten segment in the place of those that it was made of.
+    /// Installs a rewritten segment in place of its sources.
     fn install(&mut self, plan: &Plan, rewritten: Rewritten) -> io::Result<()> {
         let (Some(first), count) = (plan.run.first(), plan.run.len()) else { return Ok(()) };
         let at = self.sealed.iter().position(|it| it.info.number == first.number).ok_or(io::ErrorKind::NotFound)?;
@@ -383,13 +384,14 @@ impl Log {
         Ok(())
     }
 
-    /// Ends a job.
+    /// Completes a job.
     fn finished(&mut self, job: Job) {
         let Job::Rewrite(plan, outcome) = job else { return };
         let outcome = outcome.and_then(|rewritten| self.install(&plan, rewritten).map_err(RewriteError::Io));
         self.changed = true;
         let Err(error) = outcome else { return };
-        // Nobody knows which manifest is on the disk if it could not be written, so the new file stays until the next start.
+        // If the manifest could not be written, the one on disk is unknown, so the new file stays until the next
+        // start.
         for (info, dead_bytes) in plan.run.iter().zip(&plan.dead_bytes) {
             let Some(sealed) = self.sealed.iter_mut().find(|it| it.info.number == info.number) else { continue };
             let range = info.base..sealed.end.revision;
@@ -461,23 +463,23 @@ impl Drop for Log {
         self.background.stop();
         if self.failed.is_none() {
             // Everything acknowledged is synced already; this makes the last removals durable. If it fails, they are
-            // done again after the next start.
+            // repeated after the next start.
             let _ = self.sync();
         }
     }
 }
 
-/// Where the log of a store is.
+/// The directory of a store's log.
 pub(crate) fn directory(store: &Path) -> PathBuf {
     store.join(LOG)
 }
 
-/// Whether there is a log in a directory: it has a manifest.
+/// Whether a directory contains a log, that is, a manifest.
 pub(crate) fn exists(storage: &dyn Storage, log: &Path) -> io::Result<bool> {
     storage.exists(&log.join(MANIFEST))
 }
 
-/// The name of the head, for those who make it.
+/// The name of the head file.
 pub(super) fn head_path(files: &Files) -> PathBuf {
     files.log.join(HEAD)
 }

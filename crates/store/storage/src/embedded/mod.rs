@@ -1,5 +1,5 @@
 //! The durable store of one machine: a directory, one writer thread, one sync per batch.
-//! Guarantees that what was acknowledged is there after a kill at any instant, and that one process at a time writes.
+//! Guarantees that acknowledged writes survive a kill at any instant, and that one process at a time writes.
 //! Must never publish or acknowledge what is not synced.
 
 mod active;
@@ -34,21 +34,21 @@ use crate::queue::{CommitFuture, CompactFuture, Queue, Request, Wait};
 use format::{LOG, MARKER, VERSION, marker};
 use log::{Log, LogOptions, OpenLog};
 
-/// How an [`EmbeddedStore`] behaves.
+/// The options of an [`EmbeddedStore`].
 #[derive(Clone)]
 pub struct EmbeddedOptions {
     /// How long history is kept. `None` keeps it until [`Store::compact`] is called.
     pub retention: Option<Duration>,
-    /// What time it is, for `retention`.
+    /// The clock for `retention`.
     pub clock: Arc<dyn Clock>,
-    /// Bytes after which the log begins a new file.
+    /// The size in bytes after which the log begins a new file.
     pub segment_bytes: u64,
-    /// How long after a failed write the disk is left in peace.
+    /// The delay before the disk is accessed again after a failed write.
     pub retry_after: Duration,
-    /// Whether space is given back on a thread of its own, as it should be; or by the writer between two batches, so that a
-    /// test can tell what happens when.
+    /// Whether space is freed on a thread of its own, which is the default, or by the writer between two batches, so
+    /// that tests are deterministic.
     pub background: bool,
-    /// Where the files are.
+    /// The file system.
     pub storage: Arc<dyn Storage>,
 }
 
@@ -92,9 +92,9 @@ type Lock = Box<dyn Send + Sync>;
 enum State {
     /// Open, not yet read.
     Opened(Box<OpenLog>, Lock),
-    /// Open to be read only.
+    /// Open for reading only.
     Reading(Reading, Option<Lock>),
-    /// The writer has the log.
+    /// The writer owns the log.
     Running(JoinHandle<()>, Lock),
     Closed,
 }
@@ -105,10 +105,10 @@ enum Reading {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `directory`, which is made if it does not exist, and takes the directory's lock.
+    /// Opens the store in `directory`, which is created if it does not exist, and locks it.
     ///
     /// # Errors
-    /// The directory is in use, cannot be written, or holds what is no store or a damaged one.
+    /// The directory is in use, cannot be written, or contains something else or a damaged store.
     pub fn open(directory: &Path, options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let lock = lock(options.storage.as_ref(), directory)?;
         import::check_finished(options.storage.as_ref(), directory)?;
@@ -116,11 +116,11 @@ impl EmbeddedStore {
         Ok(EmbeddedStore::new(State::Opened(Box::new(log), lock), options))
     }
 
-    /// Opens the store in `directory` to be read: not a byte, name or time there is changed. It can be started, which
-    /// verifies everything, and answers every write that it is closed.
+    /// Opens the store in `directory` for reading: no byte, name or time there is changed. It can be started, which
+    /// verifies everything; every write returns that the store is closed.
     ///
     /// # Errors
-    /// The directory is in use or holds no store or a damaged one.
+    /// The directory is in use, or does not contain a valid store.
     pub fn open_read_only(directory: &Path) -> Result<EmbeddedStore, StoreError> {
         let storage: Arc<dyn Storage> = Arc::new(OsStorage::read_only());
         let path = directory.join("lock");
@@ -145,7 +145,7 @@ impl EmbeddedStore {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whatever panicked under the lock had taken the state out: it is `Closed` then.
+        // A panic under the lock happens only after the state was taken out: it is `Closed` then.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -203,7 +203,7 @@ impl Store for EmbeddedStore {
         if let State::Running(writer, lock) = state {
             // The writer itself may drop the last handle, inside the observer; it cannot wait for itself.
             if writer.thread().id() != std::thread::current().id() {
-                // A panic of the observer has been reported by its thread; the store is closed either way.
+                // A panic of the observer was reported by its thread; the store is closed in any case.
                 let _ = writer.join();
             }
             drop(lock);
@@ -225,7 +225,7 @@ impl fmt::Debug for EmbeddedStore {
     }
 }
 
-/// Makes the directory and takes its lock, which the operating system gives up with the process.
+/// Creates the directory and locks it. The operating system releases the lock with the process.
 fn lock(storage: &dyn Storage, directory: &Path) -> Result<Lock, StoreError> {
     log::make_dir(storage, directory).map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
     let path = directory.join("lock");
@@ -239,11 +239,11 @@ fn locked(directory: &Path, path: PathBuf, error: io::Error) -> StoreError {
     }
 }
 
-/// What is in a data directory.
+/// The content of a data directory.
 enum Found {
     Nothing,
     Version1,
-    /// A log, and what is left of a store of format 1 that it was made of.
+    /// A log, and the rest of a store of format 1 from which it was made.
     Upgraded,
     Log,
 }
@@ -261,7 +261,7 @@ fn find(directory: &Path, storage: &dyn Storage) -> Result<Found, StoreError> {
     let new = log::exists(storage, &log).map_err(io)?;
     match (new, old) {
         (true, true) => Ok(Found::Upgraded),
-        // The files that make a store are there: of the marker no more is needed than to know that nobody has changed it.
+        // The files of a store exist. It is enough to check that the marker is unchanged.
         (true, false) if text.is_none() || is_marker(VERSION) => Ok(Found::Log),
         (false, true) if !is_marker(VERSION) => Ok(Found::Version1),
         (false, false) if text.is_none() => Ok(Found::Nothing),
@@ -272,7 +272,7 @@ fn find(directory: &Path, storage: &dyn Storage) -> Result<Found, StoreError> {
     }
 }
 
-/// Makes the directory hold a log of today's format, and opens that.
+/// Ensures that the directory contains a log of the current format, and opens it.
 fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, StoreError> {
     let storage = &options.storage;
     let log = log::directory(directory);
@@ -294,7 +294,7 @@ fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, Store
     OpenLog::open(storage.clone(), log, options.log())
 }
 
-/// Says so if others than the owner can read what is kept. What somebody made that way is not changed.
+/// Warns if others than the owner can read the data. Existing permissions are not changed.
 fn warn_of_others(directories: [&Path; 2], storage: &dyn Storage) {
     for directory in directories {
         if let Some(mode) = storage.open_to_others(directory) {
@@ -307,7 +307,7 @@ fn warn_of_others(directories: [&Path; 2], storage: &dyn Storage) {
     }
 }
 
-/// An observer that ignores what it is given.
+/// An observer that ignores everything.
 struct Nobody;
 
 impl Observer for Nobody {
@@ -315,7 +315,7 @@ impl Observer for Nobody {
     fn publish(&mut self, _: &[crate::api::Record], _: Revision) {}
 }
 
-/// Answers everyone when the writer ends, however it ends.
+/// Answers all requests when the writer ends, for any reason.
 struct Abandon<'a>(&'a Queue);
 
 impl Drop for Abandon<'_> {
@@ -324,7 +324,7 @@ impl Drop for Abandon<'_> {
     }
 }
 
-/// The writer thread. Compaction steps run when nothing waits, and one rides along with each batch otherwise.
+/// The writer thread. Compaction steps run when the queue is empty; otherwise one runs with each batch.
 fn write(queue: &Queue, mut committer: Committer<Log>) {
     let abandon = Abandon(queue);
     let mut compactions = Vec::new();
@@ -343,11 +343,11 @@ fn write(queue: &Queue, mut committer: Committer<Log>) {
         committer.tend();
         let compacted = committer.compacted();
         for (_, answer) in compactions.extract_if(.., |(target, _)| *target <= compacted) {
-            // Who no longer listens need not be told.
+            // A dropped receiver needs no answer.
             let _ = answer.send(Ok(compacted));
         }
     }
-    // First everything is on disk and the engine is down, then the last ones are answered.
+    // First everything is made durable and the engine stopped, then the last requests are answered.
     drop(committer);
     drop(abandon);
 }
@@ -382,6 +382,6 @@ fn serve(committer: &mut Committer<Log>, requests: Vec<Request>, compactions: &m
             let _ = answer.send(result);
         }
     }
-    // After the batch: a compaction may name a revision that the batch made.
+    // After the batch: a compaction may name a revision of the batch.
     compactions.extend(wanted.into_iter().map(|(revision, answer)| (committer.request_compaction(revision), answer)));
 }

@@ -1,6 +1,6 @@
-//! Reading a log at start: everything is verified and taken stock of before anything is handed on.
-//! Guarantees that a log which is not exactly what was acknowledged (and maybe a last step that was not) is refused, with the
-//! file and the offset. Must never write: a start that is refused leaves everything as it was.
+//! Reads a log at start: verifies everything before anything is passed on.
+//! Guarantees that a log is rejected, with file and offset, unless it contains exactly what was acknowledged (and
+//! possibly one last step that was not). Must never write: a failed start leaves everything unchanged.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::key_index::{Dead, KeyIndex};
 use crate::limits;
 use crate::retention::Mark;
 
-/// Where the files of a log are.
+/// The location of a log's files.
 #[derive(Clone)]
 pub(crate) struct Files {
     pub storage: Arc<dyn Storage>,
@@ -46,7 +46,7 @@ impl Files {
     }
 }
 
-/// An error of a file that is not what was written.
+/// An error of a file that differs from what was written.
 pub(crate) fn damaged(file: &Path, offset: u64, detail: impl Into<String>) -> StoreError {
     StoreError::Damaged { file: file.to_owned(), offset, detail: detail.into() }
 }
@@ -65,7 +65,7 @@ pub(crate) fn manifest(storage: &dyn Storage, log: &Path) -> Result<Manifest, St
     Manifest::decode(&bytes).map_err(|(offset, what)| damaged(&path, offset, what))
 }
 
-/// Reads the newest slot of the head that can be read. Without one the log alone decides.
+/// Reads the newest valid slot of the head. Without one the log alone decides.
 fn head(files: &Files) -> Result<Option<Head>, StoreError> {
     let path = files.log.join(HEAD);
     match files::read(files.storage.as_ref(), &path, HEAD_BYTES as u64) {
@@ -75,31 +75,31 @@ fn head(files: &Files) -> Result<Option<Head>, StoreError> {
     }
 }
 
-/// What a log holds.
+/// The content of a log.
 pub(crate) struct Survey {
     pub ledger: KeyIndex,
-    /// What is dead already and may still be in the log, in the order of positions.
+    /// Dead entries that may still be in the log, in the order of positions.
     pub dead: Vec<Dead>,
     pub marks: Vec<Mark>,
-    /// Bytes of the entries of each segment.
+    /// The size of the entries of each segment in bytes.
     pub entry_bytes: Vec<u64>,
     /// The end of the last complete frame.
     pub end: Point,
-    /// How much of the last segment is known to be synced.
+    /// The synced part of the last segment, as far as known.
     pub durable: Point,
-    /// Whether nothing but zeros stands behind that in the file.
+    /// Whether the file contains only zeros after that.
     pub whole: bool,
     pub head_sequence: u64,
 }
 
-/// A place at which something is missing that has to be there above the compaction revision.
+/// A position at which a required revision above the compaction revision is missing.
 struct Gap {
     revision: Revision,
     segment: u64,
     offset: u64,
 }
 
-/// Verifies everything and takes stock. Budget: each byte is read and hashed once, one hash look-up per entry.
+/// Verifies everything and collects the state. Budget: each byte is read and hashed once, one hash lookup per entry.
 pub(crate) fn survey(files: &Files, manifest: &Manifest) -> Result<Survey, StoreError> {
     let head = head(files)?;
     let mut stock = Stock {
@@ -145,7 +145,7 @@ pub(crate) fn survey(files: &Files, manifest: &Manifest) -> Result<Survey, Store
     })
 }
 
-/// Checks that the log reaches as far as the head knows it to be synced.
+/// Checks that the log reaches the offset that the head records as synced.
 fn check_head(files: &Files, manifest: &Manifest, head: Option<Head>, end: Point) -> Result<(), StoreError> {
     let Some(head) = head else { return Ok(()) };
     let path = files.log.join(MANIFEST);
@@ -160,7 +160,7 @@ fn check_head(files: &Files, manifest: &Manifest, head: Option<Head>, end: Point
     Ok(())
 }
 
-/// What is gathered while the segments are read.
+/// The state collected while segments are read.
 struct Stock {
     ledger: KeyIndex,
     compacted: Revision,
@@ -169,7 +169,7 @@ struct Stock {
     entry_bytes: u64,
 }
 
-/// Takes stock of a segment. Answers its end, how much is known to be synced, and whether its file ends at its end.
+/// Reads a segment. Returns its end, its synced part, and whether its file ends at its end.
 fn segment(
     files: &Files,
     info: SegmentInfo,
@@ -180,7 +180,7 @@ fn segment(
     let io = |error| StoreError::Io { path: path.clone(), error };
     let mut reader = files.read(info)?;
     let begin = reader.point();
-    // Of a segment that is not the last one the manifest knows all.
+    // The manifest records the end of all segments but the last.
     let synced = head.filter(|head| head.segment == info.number && info.end.is_none());
     let mut durable = synced.is_none_or(|head| head.offset == begin.offset).then_some(begin);
     let invalid = loop {
@@ -205,7 +205,7 @@ fn segment(
             Some(what) => Err(damaged(&path, end.offset, what)),
         };
     }
-    // Here the log ends. What stands behind was never acknowledged, unless something says that it was.
+    // The end of the log. Later data was never acknowledged, unless a frame or the head proves that it was.
     let what = invalid.unwrap_or("the file ends before what was synced");
     if synced.is_some_and(|head| head.offset > end.offset) || reader.was_synced_here().map_err(io)? {
         return Err(damaged(&path, end.offset, what));
@@ -220,7 +220,7 @@ impl Stock {
     fn frame(&mut self, info: SegmentInfo, frame: &Frame<'_>) -> Result<(), &'static str> {
         let payload = frame.head()?;
         if info.end.is_none() {
-            // What the sealed segments tell of this is in the manifest.
+            // For sealed segments the manifest has this information.
             self.compacted = self.compacted.max(payload.compacted.unwrap_or_default());
         }
         let mut entries = payload.entries(frame.header, frame.payload);
@@ -256,8 +256,8 @@ impl Stock {
     }
 }
 
-/// Hands on everything that is not dead, in order. Budget: each byte is read and hashed once more, one copy of what is
-/// handed on.
+/// Passes on everything that is not dead, in order. Budget: each byte is read and hashed once more, one copy of what
+/// is passed on.
 pub(crate) fn hand_on(
     files: &Files,
     manifest: &Manifest,
@@ -300,7 +300,7 @@ pub(crate) fn hand_on(
     Ok(())
 }
 
-/// The number of the first segment that no file has yet.
+/// The number of the first segment without a file.
 pub(crate) fn next_number(files: &Files, manifest: &Manifest) -> io::Result<u64> {
     let names = files.storage.list(&files.log)?;
     let found = names.iter().filter_map(|name| format::segment_number(name)).map(|number| number.saturating_add(1));

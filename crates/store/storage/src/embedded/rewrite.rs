@@ -1,6 +1,6 @@
-//! Giving space back: segments that are mostly dead are written anew without what is dead, beside the writer.
-//! Guarantees that a rewritten segment says the same as those that it takes the place of, and is synced before it does.
-//! Must never change a file that belongs to the log, nor drop a tombstone while an older entry of its key is kept.
+//! Frees space: segments with mostly dead entries are rewritten without them, concurrently with the writer.
+//! Guarantees that a rewritten segment is equivalent to its sources, and is synced before it replaces them.
+//! Must never change a file of the log, nor drop a tombstone while an older entry of its key is kept.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,17 +17,17 @@ use crate::files::StorageFile;
 use crate::key_index::{Dead, KeyHash};
 use crate::limits;
 
-/// A segment that is not written any more, and what is dead in it.
+/// A sealed segment and its dead entries.
 pub(crate) struct Sealed {
     pub info: SegmentInfo,
-    /// Where it ends, as `info` says too.
+    /// Its end, as in `info`.
     pub end: Point,
     pub contents: Contents,
-    /// It could not be read when it was to be rewritten.
+    /// Reading it for a rewrite failed.
     pub damaged: bool,
 }
 
-/// What is known of the entries of a segment.
+/// The known entries of a segment.
 #[derive(Default)]
 pub(crate) struct Contents {
     pub entry_bytes: u64,
@@ -52,7 +52,7 @@ impl Contents {
 }
 
 impl Sealed {
-    /// Bytes that rewriting would leave, about.
+    /// The approximate size after a rewrite.
     fn live_bytes(&self) -> u64 {
         let Contents { entry_bytes, dead_bytes, .. } = self.contents;
         let live = entry_bytes.saturating_sub(dead_bytes);
@@ -65,15 +65,15 @@ impl Sealed {
     }
 }
 
-/// The segments to rewrite next: the one with the largest dead share, if that is more than a half, with the small ones
-/// beside it; or several small ones in a row.
+/// The segments to rewrite next: the one with the largest dead share, if that is more than half, with adjacent small
+/// ones; or several small ones in a row.
 pub(crate) fn choose(sealed: &[Sealed], segment_bytes: u64) -> Option<Range<usize>> {
     let small = |at: usize, part: u64| {
         sealed.get(at).filter(|it| !it.damaged && it.live_bytes() <= segment_bytes / part).map(Sealed::live_bytes)
     };
     let share = |it: &Sealed| u128::from(it.contents.dead_bytes) * 1000 / u128::from(it.contents.entry_bytes.max(1));
     let mostly_dead = sealed.iter().enumerate().filter(|(_, it)| !it.damaged && it.is_mostly_dead());
-    // Of equals the oldest: then its tombstones can go.
+    // The oldest of equals, because its tombstones can be dropped.
     let worst = mostly_dead.max_by_key(|(at, it)| (share(it), std::cmp::Reverse(*at)));
     if let Some((at, worst)) = worst {
         let (mut run, mut total) = (at..at + 1, worst.live_bytes());
@@ -104,17 +104,17 @@ pub(crate) fn choose(sealed: &[Sealed], segment_bytes: u64) -> Option<Range<usiz
     None
 }
 
-/// What is to be rewritten.
+/// A plan for a rewrite.
 pub(crate) struct Plan {
     pub files: Files,
     pub run: Vec<SegmentInfo>,
     /// Of the new segment.
     pub number: u64,
-    /// What is dead in the run, in the order of positions.
+    /// The dead entries of the run, in the order of positions.
     pub dead: Vec<DeadEntry>,
-    /// How many bytes of that each of the run has.
+    /// The bytes of dead entries in each segment of the run.
     pub dead_bytes: Vec<u64>,
-    /// The keys of values that are dead and may still be in older segments: their tombstones have to stay.
+    /// The keys of dead values that may still be in older segments: their tombstones have to stay.
     pub below: HashSet<KeyHash>,
 }
 
@@ -143,11 +143,11 @@ impl From<io::Error> for RewriteError {
     }
 }
 
-/// How much a rewrite may take from the writer's disk and processor.
+/// How much of the disk and processor a rewrite may use.
 #[derive(Default)]
 pub(crate) struct Pace {
     pub stop: AtomicBool,
-    /// Rest as long as it works, which is right as long as there is not much to be given back.
+    /// Pauses as long as it works, if little space is to be freed.
     pub gentle: AtomicBool,
 }
 
@@ -237,7 +237,7 @@ impl Output {
         Ok(())
     }
 
-    /// Keeps what the system has still to write out small, and rests.
+    /// Limits the system's backlog of unwritten data, and pauses.
     fn rest(&mut self, pace: &Pace, since: &mut Instant) -> Result<(), RewriteError> {
         if pace.stop.load(Ordering::Relaxed) {
             return Err(RewriteError::Stopped);

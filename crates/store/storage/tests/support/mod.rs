@@ -1,4 +1,4 @@
-//! What the tests share: an observer that remembers, a directory that goes away, a small seeded generator.
+//! Shared by the tests: a recording observer, a temporary directory, a small seeded generator.
 //! Guarantees repeatability: no test depends on time or on another test.
 //! Must never be used outside of tests.
 
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use pintle_storage::{Observer, Record, Revision};
 
-/// Everything that an observer was told.
+/// Everything that an observer received.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub base: Vec<Record>,
@@ -22,7 +22,7 @@ pub struct Seen {
     pub revision: Revision,
 }
 
-/// An observer that the test can look into.
+/// An observer that the test can inspect.
 #[derive(Debug, Clone, Default)]
 pub struct Watcher(pub Arc<Mutex<Seen>>);
 
@@ -47,14 +47,14 @@ impl Observer for Watcher {
     }
 }
 
-/// A directory that is removed with the value.
+/// A directory that is removed when the value is dropped.
 pub struct TempDir(pub PathBuf);
 
 impl TempDir {
     pub fn new() -> TempDir {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("pintle-storage-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        // Where there is a file system in memory, syncs cost nothing; what they mean to a killed process is the same.
+        // On an in-memory file system syncs cost nothing; their meaning for a killed process is the same.
         let memory = PathBuf::from("/dev/shm");
         let path = if memory.is_dir() { memory } else { std::env::temp_dir() }.join(name);
         std::fs::create_dir_all(&path).unwrap();

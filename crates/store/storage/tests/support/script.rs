@@ -1,5 +1,5 @@
-//! A run of transactions whose outcome is known before: what a store must hold after any number of them.
-//! Guarantees that the expectation is a list of records and nothing cleverer. Must never depend on a store.
+//! A sequence of transactions with known results: the expected content of a store after any number of them.
+//! Guarantees that the expectation is a plain list of records. Must never depend on a store.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Script {
         Script { transactions, records }
     }
 
-    /// What a store must replay that stands at `current` and has history after `compacted`.
+    /// The expected replay of a store at `current` with history after `compacted`.
     pub fn expected(&self, compacted: Revision, current: Revision) -> (Vec<Record>, Vec<Record>) {
         let there = self.records.iter().filter(|record| record.revision <= current).cloned();
         let (old, history): (Vec<_>, Vec<_>) = there.partition(|record| record.revision <= compacted);
@@ -68,7 +68,7 @@ impl Script {
         (base.into_iter().map(|(_, record)| record).collect(), history)
     }
 
-    /// What is wrong with what a store has replayed, if something is.
+    /// The difference between an actual and an expected replay, if any.
     pub fn wrong(&self, seen: &Seen, started: Started) -> Option<String> {
         let (base, history) = self.expected(started.compacted, started.current);
         if seen.base != base {
@@ -78,7 +78,7 @@ impl Script {
     }
 }
 
-/// Small segments, no threads but the writer, no waiting after a failure.
+/// Small segments, no threads but the writer, no delay after a failure.
 pub fn options(storage: Arc<dyn Storage>) -> EmbeddedOptions {
     EmbeddedOptions {
         retention: None,
@@ -90,7 +90,7 @@ pub fn options(storage: Arc<dyn Storage>) -> EmbeddedOptions {
     }
 }
 
-/// Which store stands before the disk.
+/// Which store wraps the disk's.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Plain,
@@ -107,7 +107,7 @@ impl Kind {
     }
 }
 
-/// A cipher by which a value can only be read under its own key and at its whole length.
+/// A cipher that decrypts a value only under its own key and at its full length.
 struct Masked;
 
 impl Masked {
@@ -151,11 +151,11 @@ pub fn open(kind: Kind, storage: Arc<dyn Storage>) -> Result<(Box<dyn Store>, Wa
     Ok((store, watcher, started))
 }
 
-/// Commits a transaction, and compacts now and then to a revision some way back.
+/// Commits a transaction, and sometimes compacts to an earlier revision.
 pub fn commit(store: &dyn Store, transaction: &Transaction) -> Result<Revision, String> {
     let revision = store.commit(transaction.clone()).wait().map_err(|error| error.to_string())?;
     if revision.0.is_multiple_of(7) {
-        // Whether that was written is not asked for: a compaction that fails is done again.
+        // The result is ignored: a failed compaction is repeated.
         let _ = store.compact(Revision(revision.0.saturating_sub(12))).wait();
     }
     Ok(revision)

@@ -1,6 +1,6 @@
-//! A disk that remembers what was synced, file contents and names both, and can lose everything else.
-//! Guarantees that what a crash leaves of unsynced data is any subset of its sectors, and of the changes of names any subset.
-//! Must never keep what a failed sync was to make durable, whatever is synced later: no operating system promises that.
+//! A simulated disk that knows what was synced, file contents and names, and can lose everything else.
+//! Guarantees that a crash leaves any subset of the unsynced sectors, and any subset of the name changes.
+//! Must never keep data of a failed sync, whatever is synced later: no operating system promises that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,7 +13,7 @@ use super::Random;
 
 const SECTOR: usize = 512;
 
-/// What is called before each operation that changes something, with its number.
+/// Called before each operation that changes something, with its number.
 pub type Hook = Box<dyn FnMut(&Disk, u64) + Send>;
 
 #[derive(Clone)]
@@ -24,13 +24,13 @@ pub struct Disk {
     files: Vec<Inode>,
     names: BTreeMap<PathBuf, Node>,
     durable_names: BTreeMap<PathBuf, Node>,
-    /// Changes of names that are not synced, in order.
+    /// Unsynced changes of names, in order.
     pending: Vec<Change>,
     operations: u64,
     pub hook: Option<Hook>,
     /// Fails this operation and so many after it.
     pub fails: Option<(u64, u64)>,
-    /// What must never have happened.
+    /// Violations that must never happen.
     pub violations: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ enum Change {
 struct Inode {
     durable: Vec<u8>,
     current: Vec<u8>,
-    /// Sectors that a failed sync has lost: the system takes them for written.
+    /// Sectors that a failed sync lost: the system considers them written.
     lost: BTreeSet<usize>,
     failed: bool,
 }
@@ -94,7 +94,7 @@ impl Inode {
         }
     }
 
-    /// What may be found after a crash.
+    /// The possible states after a crash.
     fn crashed(&self, random: &mut Random) -> Inode {
         let (short, long) = (self.durable.len(), self.current.len());
         let length = match random.below(3) {
@@ -129,7 +129,7 @@ fn error(kind: io::ErrorKind) -> io::Error {
 }
 
 impl Disk {
-    /// What may be found after a loss of power at this moment.
+    /// The possible states after a power loss now.
     pub fn crashed(&self, random: &mut Random) -> Sim {
         let mut names = self.durable_names.clone();
         let all = random.below(3);
@@ -150,7 +150,7 @@ impl Disk {
         self.operations
     }
 
-    /// Counts an operation. Answers whether it is to fail.
+    /// Counts an operation. Returns whether it fails.
     fn step(&mut self) -> bool {
         if let Some(mut hook) = self.hook.take() {
             hook(self, self.operations);
@@ -176,7 +176,7 @@ impl Sim {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// The files by name, as they are.
+    /// The current files by name.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let disk = self.disk();
         let file = |(path, node): (&PathBuf, &Node)| match node {
@@ -186,7 +186,7 @@ impl Sim {
         disk.names.iter().filter_map(file).collect()
     }
 
-    /// A disk of these files, all of it durable.
+    /// A disk with these files, all durable.
     pub fn of(files: &[(PathBuf, Vec<u8>)]) -> Sim {
         let mut disk = Disk::default();
         for (path, bytes) in files {
@@ -323,7 +323,7 @@ impl StorageFile for SimFile {
         let fails = disk.step();
         let offset = offset as usize;
         let file = &mut disk.files[self.number];
-        // The head is overwritten in place and never synced, and stands for nothing by itself.
+        // The head is overwritten in place and never synced, and proves nothing by itself.
         let head = file.current.len() == 1024 && offset < 1024;
         let wrong = file.failed && !head;
         let bytes = if fails { &bytes[..bytes.len() / 2] } else { bytes };

@@ -1,6 +1,6 @@
-//! The engine under a store of format 1, fjall, opened to be read once.
-//! Guarantees that what is damaged is an error and never a panic, as far as the engine notices.
-//! Must never be used for anything but carrying its content over.
+//! The engine of a store of format 1, fjall, opened to be read once.
+//! Guarantees that damage is an error and never a panic, as far as the engine detects it.
+//! Must never be used except to migrate the content.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::retention::Mark;
 
 /// An open engine.
 pub(crate) struct Engine {
-    // Declared before the database: handles go first.
+    // Declared before the database: handles have to be dropped first.
     log: Keyspace,
     _database: Database,
 }
 
-/// What stands in the engine besides the records.
+/// The metadata in the engine besides the records.
 pub(crate) struct Content {
     pub compacted: Revision,
     pub current: Revision,
@@ -33,7 +33,7 @@ impl Engine {
     pub fn open(directory: &Path) -> Result<Engine, StoreError> {
         let corrupt = |detail: String| StoreError::Corrupt { path: directory.to_owned(), detail };
         if directory.join(super::super::format::MARKER).exists() && !has_journal(&directory.join("engine")) {
-            // The engine would begin a new one and take what is left for everything.
+            // Otherwise the engine would begin a new journal and ignore the missing data.
             return Err(corrupt("the engine's journal is missing".to_owned()));
         }
         guarded(|| {
@@ -53,7 +53,7 @@ impl Engine {
         })
     }
 
-    /// Hands on all records in order, and what is known besides. Refuses a log that no correct history makes.
+    /// Passes on all records in order, and the metadata. Rejects a log that no correct history produces.
     pub fn read(
         &self,
         directory: &Path,
@@ -77,7 +77,7 @@ impl Engine {
                 return Err(StoreError::Format { path: directory.to_owned(), found, expected: format::VERSION });
             }
             Some(Err(_)) => return Err(corrupt("the format version is cut short".to_owned())),
-            // A store that was killed when it was made, before anything was written to it.
+            // A store that was killed while it was created, before anything was written to it.
             None if self.log.first_key_value().is_none() && !directory.join(super::super::format::MARKER).exists() => {}
             None => return Err(corrupt("the log has lost its beginning".to_owned())),
         }
@@ -114,13 +114,13 @@ impl Engine {
     }
 }
 
-/// Whether there is a journal. A directory that cannot be read has none; opening it will say why.
+/// Whether there is a journal. A directory that cannot be read has none; opening it reports why.
 fn has_journal(engine: &Path) -> bool {
     let files = std::fs::read_dir(engine).into_iter().flatten().flatten();
     files.map(|file| file.path()).any(|path| path.extension().is_some_and(|extension| extension == "jnl"))
 }
 
-/// Runs what reads files that may be damaged: where the engine panics over them, that is an error like any other.
+/// Runs code that reads files that may be damaged, and turns a panic of the engine into an error.
 fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(read)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());

@@ -1,6 +1,6 @@
-//! Stores of format 1: carried over into a log once, at the first start, and read by commands.
-//! Guarantees that a crash at any step leaves a store that opens, with everything in it.
-//! Must never remove anything of the old store before the new one is durable and in its place.
+//! Stores of format 1: migrated to a log at the first start, and read by commands.
+//! Guarantees that a crash at any step leaves a store that opens, with all data.
+//! Must never remove anything of the old store before the new one is durable and in place.
 
 mod engine;
 mod format;
@@ -21,16 +21,16 @@ use engine::Engine;
 /// The directory of the old engine's files.
 const ENGINE: &str = "engine";
 
-/// Whether `directory` holds a store of format 1, or what an upgrade has left of it.
+/// Whether `directory` contains a store of format 1, or the rest of an upgrade.
 pub(crate) fn is_there(storage: &dyn Storage, directory: &Path) -> io::Result<bool> {
     storage.exists(&directory.join(ENGINE))
 }
 
-/// Makes a store of format 1 one of today's, or ends an upgrade that was not finished.
+/// Upgrades a store of format 1, or completes an interrupted upgrade.
 ///
-/// The new log is made under another name and synced, gets its name in one step, then the marker tells the new format, and
-/// then the old files go. So whatever is there first in this order is whole: the old store up to the second step, the new
-/// one from there.
+/// The new log is created under another name and synced, renamed, then the marker is changed to the new format, and
+/// then the old files are removed. After a crash the first complete one is valid: the old store up to the rename, the
+/// new one from there.
 pub(crate) fn upgrade(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions) -> Result<(), StoreError> {
     let at = |path: &Path| {
         let path = path.to_owned();
@@ -52,7 +52,7 @@ pub(crate) fn upgrade(storage: &Arc<dyn Storage>, directory: &Path, options: Log
     removed.map_err(at(&engine))
 }
 
-/// Makes a new log of everything in the old store.
+/// Creates a new log from the content of the old store.
 fn carry_over(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions) -> Result<(), StoreError> {
     let engine = Engine::open(directory)?;
     let mut filler = Filler::new(storage, &directory.join(NEW_LOG), options)?;
@@ -60,13 +60,13 @@ fn carry_over(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions)
     filler.finish(content.current, content.compacted, &content.marks)
 }
 
-/// Hands on everything in a store of format 1 without a change to it: the engine, which repairs what it opens, is given a
-/// copy.
+/// Passes on the content of a store of format 1 without changing it: the engine repairs what it opens, so it is given
+/// a copy.
 pub(crate) fn read(directory: &Path, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
     let copy = Copy::of(directory)?;
     let engine = Engine::open(&copy.0).map_err(|error| error.of(&copy.0, directory))?;
     let mut ledger = KeyIndex::new(true, Revision(0));
-    // The compaction revision is known at the end only, and says which of the records are history.
+    // The compaction revision is known only at the end, and decides which records are history.
     let mut records: Vec<Record> = Vec::new();
     let content = engine
         .read(&copy.0, &mut |record| {
@@ -87,7 +87,7 @@ pub(crate) fn read(directory: &Path, observer: &mut dyn Observer) -> Result<Repl
     Ok(Replayed { ledger, marks: content.marks })
 }
 
-/// A copy of a store's files, for as long as it is needed. Nobody but the owner can read it.
+/// A temporary copy of a store's files, readable only by its owner.
 struct Copy(std::path::PathBuf);
 
 impl Copy {
@@ -106,7 +106,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What stays is in a directory for what may go, and readable by its owner alone.
+        // What cannot be removed is in a temporary directory, readable only by its owner.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
