@@ -1,6 +1,6 @@
-//! What is counted with: counters, histograms, and series found by a key.
-//! Guarantees that observing is a few relaxed additions: no lock that another observer holds, no text, no allocation.
-//! Must never know what it measures, how that is told, or what time it is.
+//! Counters, histograms, and families of them by key.
+//! Guarantees that observing is a few relaxed additions, without contended locks, text or allocation.
+//! Must never know what it measures, how metrics are rendered, or what time it is.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// The form of a histogram: upper bounds of its buckets, and how finely its sum is kept.
+/// The layout of a histogram: upper bounds of its buckets, and the resolution of its sum.
 #[derive(Debug)]
 pub struct Layout {
     bounds: &'static [f64],
-    /// Steps of the sum in one unit of what is observed.
+    /// Steps of the sum per observed unit.
     steps: f64,
 }
 
@@ -29,7 +29,7 @@ impl Layout {
     }
 }
 
-/// How often something happened.
+/// A counter of events.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -51,7 +51,7 @@ impl Counter {
     }
 }
 
-/// Bounds that begin with `first`, each `factor` times the one before.
+/// Bounds that begin with `first`, each `factor` times the previous one.
 pub const fn exponential<const N: usize>(first: f64, factor: f64) -> [f64; N] {
     let mut bounds = [first; N];
     let mut at = 1;
@@ -62,11 +62,11 @@ pub const fn exponential<const N: usize>(first: f64, factor: f64) -> [f64; N] {
     bounds
 }
 
-/// How often values fell between which bounds.
+/// A histogram.
 #[derive(Debug)]
 pub struct Histogram {
     layout: &'static Layout,
-    /// One for each bound, and one for what is above all.
+    /// One for each bound, and one for larger values.
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
@@ -82,7 +82,7 @@ impl Histogram {
         if let Some(bucket) = self.buckets.get(at) {
             bucket.fetch_add(1, Ordering::Relaxed);
         }
-        // Saturates: neither a negative nor an absurd value can wrap the sum.
+        // Saturates: neither a negative nor a huge value can wrap the sum.
         self.sum.fetch_add((value * self.layout.steps) as u64, Ordering::Relaxed);
     }
 
@@ -90,7 +90,7 @@ impl Histogram {
         self.observe(took.as_secs_f64());
     }
 
-    /// Each bucket's upper bound and how many values it holds, the last one without bound.
+    /// Each bucket's upper bound and count; the last one has no bound.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> {
         let bounds = self.layout.bounds.iter().copied().chain([f64::INFINITY]);
         bounds.zip(self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)))
@@ -100,18 +100,18 @@ impl Histogram {
         self.sum.load(Ordering::Relaxed) as f64 / self.layout.steps
     }
 
-    /// How many values were observed.
+    /// The number of observed values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum()
     }
 
-    /// Whether anything was observed.
+    /// Whether no value was observed.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 }
 
-/// Series by key: found under a shared lock, made under an exclusive one. Keys must be of a bounded set.
+/// Metrics by key: looked up under a shared lock, inserted under an exclusive one. The set of keys must be bounded.
 pub struct Keyed<K, V>(RwLock<HashMap<K, Arc<V>>>);
 
 impl<K, V> Default for Keyed<K, V> {
@@ -121,7 +121,7 @@ impl<K, V> Default for Keyed<K, V> {
 }
 
 impl<K: Hash + Ord + Clone, V> Keyed<K, V> {
-    /// The series of a key, made when it is new.
+    /// The metric of a key, inserted if it is new.
     pub fn get<Q>(&self, key: &Q, make: impl FnOnce() -> V) -> Arc<V>
     where
         K: Borrow<Q>,
@@ -134,7 +134,7 @@ impl<K: Hash + Ord + Clone, V> Keyed<K, V> {
         series.entry(key.to_owned()).or_insert_with(|| Arc::new(make())).clone()
     }
 
-    /// All series in the order of their keys.
+    /// All metrics in key order.
     pub fn sorted(&self) -> Vec<(K, Arc<V>)> {
         let series = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = series.iter().map(|(key, value)| (key.clone(), value.clone())).collect();

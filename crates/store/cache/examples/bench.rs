@@ -1,4 +1,4 @@
-//! What the cache costs: taking in 100,000 objects of 3 KB at a start, and telling many watchers of a change.
+//! Measures the cache: loading 100,000 objects of 3 KB at a start, and notifying many watches of a change.
 //! Guarantees nothing; run it with `cargo run --release -p pintle-cache --example bench`.
 
 use bytes::Bytes;

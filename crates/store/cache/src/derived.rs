@@ -1,6 +1,6 @@
-//! Encodings derived from images when first asked for: protobuf, other versions, metadata only.
-//!
-//! Bounded in bytes; what is dropped is made again. Never the only copy of anything.
+//! The side cache: other encodings of objects, made when first requested: protobuf, other versions, partial metadata.
+//! Guarantees a bound in bytes; what is evicted is made again.
+//! Must never hold the only copy of anything.
 
 use crate::limits;
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::cell::RefCell;
 
-/// Which encoding of an object: assigned by the endpoints.
+/// An encoding of an object; the endpoints assign the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant(pub u64);
 
@@ -22,15 +22,15 @@ impl Weighter<(u64, Variant), Bytes> for ByBytes {
 }
 
 thread_local! {
-    /// What this thread asked for last. Many watchers ask for the same one after another; threads that took it from the
-    /// cache each time would wait for each other's locks and counts.
+    /// The last encoding that this thread requested. Many watches request the same one in a row; without this,
+    /// threads would contend for the cache's locks and reference counts.
     static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
 struct Last {
     of: (u64, Variant),
     bytes: Bytes,
-    /// The bytes are a copy that no other thread counts.
+    /// The bytes are a copy whose reference count no other thread uses.
     own: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for Derived {
 }
 
 impl Derived {
-    /// The encoding, made by `make` when it is not there.
+    /// The encoding, made by `make` if it is missing.
     ///
     /// # Errors
     /// Those of `make`.
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(bytes, Ok(Bytes::from(vec![variant as u8; size])), "{id} {variant}");
             made
         };
-        // Ids are the process's: these are of nobody else.
+        // IDs are unique in the process, so no other test uses these.
         let id = u64::MAX - 10;
         assert!(ask(id, 1, 10) && !ask(id, 1, 10) && !ask(id, 1, 10));
         assert!(ask(id, 2, 10) && ask(id + 1, 1, 10) && !ask(id, 1, 10));

@@ -1,10 +1,7 @@
-//! `History`: the retained events of a resource, in order, as published states share them.
-//!
-//! Grows at one end and shrinks at the other. A copy of it sees what was there when it was made, for ever, whatever is
-//! appended to other copies.
-//!
-//! Budget: an event costs one slot that nobody else looks at yet, and now and then a new segment. No copy counts the events
-//! that it shares, so that publishing each commit touches none of them.
+//! `History`: the retained events of a resource, in order, shared by published states.
+//! Guarantees that a copy does not change when another copy grows at one end or shrinks at the other.
+//! Must never count references per event: an event costs one slot, and a publication touches no event. A segment is
+//! added now and then.
 
 use crate::resource::Event;
 use imbl::Vector;
@@ -12,7 +9,7 @@ use std::array;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Events that come and go together: few, as the last of a segment keeps those before it alive.
+/// Events that are allocated and freed together: few, because the last of a segment keeps those before it alive.
 const SEGMENT: usize = 16;
 
 type Segment = [OnceLock<Arc<Event>>; SEGMENT];
@@ -20,7 +17,7 @@ type Segment = [OnceLock<Arc<Event>>; SEGMENT];
 #[derive(Clone, Default)]
 pub(crate) struct History {
     segments: Vector<Arc<Segment>>,
-    /// The slots that hold what is retained, counted from the beginning of the first segment.
+    /// The slots of the retained events, counted from the beginning of the first segment.
     slots: Range<usize>,
 }
 
@@ -42,7 +39,7 @@ impl History {
         let at = self.slots.end % SEGMENT;
         let taken = self.segments.back().filter(|last| at > 0 && last[at].get().is_some());
         if let Some(last) = taken {
-            // Another copy went on from here: this one goes on in a segment of its own.
+            // Another copy has appended here: this one continues in a segment of its own.
             let own = array::from_fn(|slot| if slot < at { last[slot].clone() } else { OnceLock::new() });
             self.segments.pop_back();
             self.segments.push_back(Arc::new(own));
@@ -105,7 +102,7 @@ mod tests {
             assert_eq!(revisions(copy), expected.clone().collect::<Vec<_>>());
             assert_eq!((copy.len(), copy.get(copy.len()).is_none()), (expected.clone().count(), true));
         }
-        // Two may go on from one, and do not see what the other is given.
+        // Two copies may continue from one, and do not see each other's events.
         let (mut one, mut other) = (copies[1].0.clone(), copies[1].0.clone());
         (0..20).for_each(|n| one.push_back(event(1000 + n)));
         (0..20).for_each(|n| other.push_back(event(2000 + n)));

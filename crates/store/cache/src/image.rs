@@ -1,11 +1,12 @@
-//! An object as it is stored and cached: a header with what reads need without decoding, then its canonical JSON.
+//! A stored object: a header with what reads need without decoding, then its canonical JSON.
+//! Guarantees that every length is checked before it is used, and that every object that fits into memory can be encoded.
+//! Must never look at a clock.
 //!
-//! A record in the store is the header followed by JSON whose `metadata.resourceVersion` is an empty string, the placeholder that the
-//! commit's revision fills, so committing encodes nothing again. Every length is checked before it is used, and every object that fits
-//! into memory can be encoded: no length in the header has a bound of its own. Building an image never looks at a clock.
+//! The `metadata.resourceVersion` in a record's JSON is an empty string, the placeholder. The commit fills in its revision, so
+//! that nothing is encoded again.
 //!
 //! ```text
-//! u8      format: 3, or 4 when raw JSON in the object is answered otherwise than it was written; 128 is added when the image is stale
+//! u8      format: 3, or 4 if raw JSON in the object is served in another form than it was written; 128 is added if the object is stale
 //! u32     offset of the placeholder in the JSON, little endian, as are the next four
 //! u32 x 2 start and end of metadata
 //! u32 x 2 start and end of the member managedFields (0, 0: there is none)
@@ -13,14 +14,14 @@
 //! count   labels, each:                  text key, text value
 //! count   selectable field values, each: text value   (in the order in which the resource declares them)
 //! count   owner references, each:        text uid
-//! u8      1 when metadata.deletionTimestamp is set
+//! u8      1 if metadata.deletionTimestamp is set
 //! ...     JSON until the end
 //!
 //! text    its length as a count, then UTF-8
-//! count   LEB128: seven bits a byte, the lowest first, 128 is added to all but the last
+//! count   LEB128: seven bits per byte, the lowest first, 128 is added to all but the last
 //! ```
 //!
-//! Formats 1 and 2 are 3 and 4 with counts of two bytes, little endian. They are read, and no longer written.
+//! Formats 1 and 2 are 3 and 4 with counts of two bytes, little endian. They are read, but no longer written.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -31,26 +32,26 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 const FORMAT: u8 = 3;
-/// Raw JSON in the object stands as it was written, blanks and all.
+/// Raw JSON in the object is stored as it was written, including whitespace.
 const FORMAT_AS_WRITTEN: u8 = 4;
-/// The same two with counts of 16 bits, as they were written once.
+/// The same two with 16-bit counts, which are only read.
 const NARROW_FORMAT: u8 = 1;
 const NARROW_FORMAT_AS_WRITTEN: u8 = 2;
-/// Added to the format.
+/// Added to the format of a stale object.
 const STALE: u8 = 0x80;
 
-/// Bits of a count that a byte holds, and the bit that says that more bytes follow.
+/// Bits of a count in a byte, and the bit that marks a continuation.
 const COUNT_BITS: u32 = 7;
 const CONTINUES: u8 = 1 << COUNT_BITS;
-/// Bytes of the longest count: more than any object needs, few enough for 32 bits of offset.
+/// Bytes of the longest count: more than any object needs, few enough for 32-bit offsets.
 const COUNT_BYTES_MAX: u32 = 4;
 
-/// How lists begin that tie an object. Nothing within a string looks like this: there a quote is escaped.
+/// The beginnings of the lists that affect deletion. Strings cannot contain them, because their quotes are escaped.
 const OWNER_REFERENCES: &[u8] = b"\"ownerReferences\":[";
 const FINALIZERS: &[u8] = b"\"finalizers\":[";
 const TIES: [&[u8]; 2] = [OWNER_REFERENCES, FINALIZERS];
 
-/// A record that is no image: damaged, or of a later format.
+/// A record that cannot be decoded: damaged, or of a later format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorruptImage;
 
@@ -64,12 +65,13 @@ impl std::error::Error for CorruptImage {}
 
 /// Encodes a canonical object as a record. `fields` are the values of the resource's selectable fields.
 ///
-/// The object's resourceVersion, if any, is replaced by the hole.
+/// The placeholder replaces the object's resourceVersion, if any.
 pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
     encode_as(0, object, fields).into()
 }
 
-/// The same for an object that is read with more in it than was written: a write that changes nothing writes that, too.
+/// The same for a stale object: decoding adds something to what was written, so that a write that changes nothing is
+/// still carried out.
 pub fn encode_stale(object: &Value, fields: &[&str]) -> Bytes {
     encode_as(STALE, object, fields).into()
 }
@@ -103,21 +105,21 @@ fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
 /// The object of a record as JSON, with an empty resourceVersion and raw JSON as it was written.
 ///
 /// # Errors
-/// It is no record.
+/// The record is invalid.
 pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
     Head::parse(record).map(|head| record.slice(head.json_at..))
 }
 
-/// Whether a value is a record of any format, rather than an object as other programs store it.
+/// Whether a value is a record of any format, rather than an object in another encoding.
 pub fn is_record(value: &[u8]) -> bool {
     let formats = NARROW_FORMAT..=FORMAT_AS_WRITTEN;
     value.first().is_none_or(|first| formats.contains(&(first & !STALE)))
 }
 
-/// Whether a record can be read: what is true of it before it is committed is true for as long as it is kept.
+/// Verifies that a record can be decoded, before it is committed.
 ///
 /// # Errors
-/// [`Image::from_record`] would not read it.
+/// [`Image::from_record`] would fail.
 pub fn check(record: &[u8]) -> Result<(), CorruptImage> {
     Head::parse(record).map(drop)
 }
@@ -153,7 +155,7 @@ fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
     spans
 }
 
-/// The fields of ObjectMeta that stand before resourceVersion in schema order.
+/// The fields of ObjectMeta before resourceVersion in schema order.
 const BEFORE_HOLE: [&str; 5] = ["name", "generateName", "namespace", "selfLink", "uid"];
 
 fn encode_metadata(metadata: &Map, out: &mut Vec<u8>, spans: &mut Spans) {
@@ -208,18 +210,18 @@ fn put_count(record: &mut Vec<u8>, mut count: usize) {
     record.push(count as u8);
 }
 
-/// A store takes no value that is nearly as long: see its limits.
+/// Stores reject values of nearly this length: see their limits.
 fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
-/// An object as the cache holds it: the header's facts and the JSON with its resourceVersion filled in.
+/// An object in the cache: the header's fields and the JSON with its resourceVersion filled in.
 #[derive(Debug, PartialEq)]
 pub struct Image {
     /// Labels, fields, owners and uid, as in the record.
     header: Box<[u8]>,
     json: Bytes,
-    /// The same with raw JSON as it was written, where that differs.
+    /// The same with raw JSON as it was written, if that differs.
     as_written: Option<Bytes>,
     revision_span: Range<u32>,
     metadata: Range<u32>,
@@ -228,21 +230,21 @@ pub struct Image {
     fields_at: u32,
     owners_at: u32,
     pub terminating: bool,
-    /// A write of the same object would not be the same: there is more in it now than was written.
+    /// Encoding the same object again would give a different result: decoding adds something to what was written.
     pub is_stale: bool,
 }
 
 impl Image {
-    /// Reads a record and fills its hole with the revision of the commit.
+    /// Decodes a record and fills its placeholder with the revision of the commit.
     ///
     /// # Errors
-    /// The record's lengths do not add up.
+    /// The record's lengths are inconsistent.
     pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptImage> {
         let head = Head::parse(record)?;
         let json = &record[head.json_at..];
         let [hole, metadata_start, metadata_end, managed_start, managed_end] = head.offsets;
         let (filled, width) = fill(json, hole..hole, revision);
-        // Nothing raw stands in or before the metadata, so the spans are the same in both.
+        // Raw JSON occurs only after the metadata, so the spans are the same in both.
         let (json, as_written) = match head.is_as_written {
             true => (compact(&filled), Some(filled)),
             false => (filled, None),
@@ -263,7 +265,7 @@ impl Image {
         })
     }
 
-    /// The same object as of another revision: what a watch shows of a deleted object.
+    /// The same object at another revision: the deleted object in a watch event.
     pub fn at_revision(&self, revision: Revision) -> Self {
         let (json, width) = fill(&self.json, self.revision_span.clone(), revision);
         let (start, end) = (self.revision_span.start, self.revision_span.end);
@@ -279,22 +281,22 @@ impl Image {
         }
     }
 
-    /// The object in canonical JSON of its storage version, as answers show it.
+    /// The object in canonical JSON of its storage version, as in responses.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
 
-    /// The same for who decodes it: raw JSON in it is as it was written.
+    /// The same for decoding: raw JSON in it is as it was written.
     pub fn as_written(&self) -> &Bytes {
         self.as_written.as_ref().unwrap_or(&self.json)
     }
 
-    /// Where `metadata`'s value stands in the JSON.
+    /// The position of the value of `metadata` in the JSON.
     pub fn metadata(&self) -> &[u8] {
         self.json.get(self.metadata.start as usize..self.metadata.end as usize).unwrap_or_default()
     }
 
-    /// Where the member `"managedFields": [...]` stands in the JSON; empty when there is none.
+    /// The position of the member `"managedFields": [...]` in the JSON; empty if there is none.
     pub fn managed_fields(&self) -> Range<usize> {
         self.managed_fields.start as usize..self.managed_fields.end as usize
     }
@@ -326,8 +328,8 @@ impl Image {
         (0..count).map_while(move |_| reader.text().ok())
     }
 
-    /// `metadata.ownerReferences` and `metadata.finalizers` as they stand in the JSON: what can end the object, and what
-    /// can keep it, up to the sign that follows. Empty without either.
+    /// `metadata.ownerReferences` and `metadata.finalizers` in the JSON, up to the next delimiter. Empty without
+    /// either.
     pub fn ties(&self) -> &[u8] {
         let managed = self.managed_fields();
         let metadata = self.metadata();
@@ -338,12 +340,12 @@ impl Image {
         start.and_then(|start| unmanaged.get(start..)).unwrap_or_default()
     }
 
-    /// Whether the object is on its way out and something keeps it: a finalizer, be it the metadata's or a namespace's own.
+    /// Whether the object is being deleted and a finalizer retains it, one of the metadata or of a namespace's spec.
     pub fn is_held(&self) -> bool {
         self.terminating && memmem::find(&self.json, FINALIZERS).is_some()
     }
 
-    /// Bytes of memory the image holds.
+    /// The size of the object in memory in bytes.
     pub fn size(&self) -> usize {
         self.json.len() + self.as_written.as_ref().map_or(0, Bytes::len) + self.header.len() + size_of::<Self>()
     }
@@ -353,7 +355,7 @@ impl Image {
     }
 }
 
-/// Replaces a span of the JSON by the revision's digits; returns the new bytes and the digits' number.
+/// Replaces a span of the JSON by the revision's digits; returns the new bytes and the number of digits.
 fn fill(json: &[u8], span: Range<u32>, revision: Revision) -> (Bytes, u32) {
     let digits = revision.0.to_string();
     let mut filled = Vec::with_capacity(json.len() + digits.len());
@@ -369,13 +371,13 @@ fn compact(json: &[u8]) -> Bytes {
     Bytes::from(out)
 }
 
-/// A record's header, checked: all of it is there, and so is the placeholder.
+/// A verified record header: it is complete, and the placeholder is present.
 struct Head<'a> {
     is_as_written: bool,
     is_stale: bool,
-    /// Of the placeholder, of metadata's start and end, of managedFields' start and end.
+    /// The positions of the placeholder, the start and end of metadata, and the start and end of managedFields.
     offsets: [u32; 5],
-    /// Uid, labels, fields and owners, in the present format.
+    /// Uid, labels, fields and owners, in the current format.
     facts: Cow<'a, [u8]>,
     labels_at: u32,
     fields_at: u32,
@@ -433,7 +435,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The part of a header that stays in memory: where it began, and what it becomes when its counts are of the older form.
+/// The part of a header that stays in memory: its original position, and its conversion if its counts are of the old
+/// form.
 struct Facts {
     read: usize,
     widened: Option<Vec<u8>>,
@@ -461,7 +464,7 @@ impl Facts {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether counts are of 16 bits.
+    /// Whether counts have 16 bits.
     narrow: bool,
 }
 

@@ -1,7 +1,7 @@
-//! `Index`: which objects have which value of a field, so that a list by such a field costs what it answers.
-//!
-//! Persistent, as the state it is part of: every published state has the index that fits it. It names keys, not objects,
-//! so a commit touches it only when it gives a field another value. A field nobody declared is never guessed at.
+//! `Index`: which objects have which value of a field, so that a list by such a field costs only its results.
+//! Guarantees that every published state has a matching index: it is persistent, and contains keys, so that a commit
+//! changes it only when a field's value changes.
+//! Must never answer for a field that was not declared.
 
 use crate::objects::{Keys, Objects};
 use crate::resource::Object;
@@ -18,7 +18,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// The index of what is there, in one pass.
+    /// Builds the index of all objects in one pass.
     pub fn of(fields: &Arc<[usize]>, objects: &Objects) -> Self {
         let mut index = Index { fields: fields.clone(), keys: OrdMap::new() };
         for &field in fields.iter() {
@@ -31,7 +31,7 @@ impl Index {
         index
     }
 
-    /// An object was there before a change, and is there after it.
+    /// Updates the index for an object before and after a change.
     pub fn change(&mut self, key: &Key, before: Option<&Object>, after: Option<&Object>) {
         for &field in self.fields.clone().iter() {
             let [before, after] = [before, after].map(|object| object.map(|object| object.field(field)));
@@ -58,13 +58,13 @@ impl Index {
         self.keys.ptr_eq(&other.keys)
     }
 
-    /// How many values there are.
+    /// The number of values.
     #[cfg(test)]
     pub fn values(&self) -> usize {
         self.keys.len()
     }
 
-    /// The keys of the objects with this value; `None` when the field is not indexed.
+    /// The keys of the objects with this value; `None` if the field is not indexed.
     pub fn keys(&self, field: usize, value: &str) -> Option<Keys> {
         self.fields.contains(&field).then(|| self.keys.get(&(field, value.into())).cloned().unwrap_or_default())
     }

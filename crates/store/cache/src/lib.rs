@@ -1,7 +1,7 @@
 //! Every object of every resource as bytes in memory, at every revision of the retained history.
-//!
-//! All reads of the server come from here. The cache follows the store's one writer: what a commit made durable is
-//! published before the commit is answered. It never decodes an object, and never reads a clock.
+//! Guarantees that a committed change is published before the commit is acknowledged; all reads of the server come
+//! from here.
+//! Must never decode an object, and never read a clock.
 
 pub mod derived;
 mod history;
@@ -32,13 +32,13 @@ use writers::Writers;
 
 type ByPrefix = imbl::HashMap<Arc<str>, Arc<ResourceCache>>;
 
-/// Makes an image's record of a value that the store kept when its resource was not announced, under its key.
+/// Converts a value that was stored before its resource was announced, with its key, to a record.
 pub type ReadKept = dyn Fn(&str, &Bytes) -> Result<Bytes, String> + Send + Sync;
 
-/// The caches of all resources, and the revision they have reached together.
+/// The caches of all resources, and the revision that they have reached together.
 pub struct Cache {
     by_prefix: ArcSwap<ByPrefix>,
-    /// Locked by the store's writer while it takes changes in, and by who announces a resource; by no reader.
+    /// Locked by the store's writer while it applies changes, and to announce a resource; never by readers.
     writers: Mutex<Writers>,
     read_kept: OnceLock<Box<ReadKept>>,
     current: AtomicU64,
@@ -52,7 +52,7 @@ impl Cache {
         Self::indexed(prefixes.into_iter().map(|prefix| (prefix, Vec::new())))
     }
 
-    /// The same, each with an index by the selectable fields named with it.
+    /// The same, with an index by each of the named selectable fields.
     pub fn indexed<'a>(resources: impl IntoIterator<Item = (&'a str, Vec<usize>)>) -> Arc<Self> {
         let cache = Cache {
             by_prefix: ArcSwap::default(),
@@ -68,9 +68,9 @@ impl Cache {
         Arc::new(cache)
     }
 
-    /// Sets how values are read that were kept before their resource was announced, and that are no records. Once.
+    /// Sets how values that were stored before their resource was announced are converted to records. Called once.
     pub fn set_read_kept(&self, read: Box<ReadKept>) {
-        // A second one would be the same: there is one registry for a cache.
+        // A second one would be the same: a cache has one registry.
         let _ = self.read_kept.set(read);
     }
 
@@ -82,9 +82,8 @@ impl Cache {
         self.read_kept.get().map(Box::as_ref)
     }
 
-    /// Begins to serve what is stored under a prefix (`/registry/.../`), with an index by each of these selectable fields.
-    /// What the store has there already is found; watches can begin after the last change of it. Does nothing if the
-    /// prefix is served.
+    /// Begins to serve a prefix (`/registry/.../`), with an index by each of these selectable fields. Existing
+    /// objects are included; watches can begin after their last change. No effect if the prefix is served.
     pub fn announce(&self, prefix: &str, indexed: Vec<usize>) -> Arc<ResourceCache> {
         let mut writers = self.writers();
         let cache = writers.announce(prefix, indexed, self.read_kept());
@@ -92,15 +91,14 @@ impl Cache {
         cache
     }
 
-    /// Ends to serve what is stored under a prefix: watches of it end, and its objects wait for a resource that is
-    /// announced later.
+    /// Ends serving a prefix: its watches end, and its objects are kept until a resource is announced for them.
     pub fn withdraw(&self, prefix: &str) -> bool {
         let mut writers = self.writers();
         self.publish_prefixes(|by_prefix| drop(by_prefix.remove(prefix)));
         writers.withdraw(prefix)
     }
 
-    /// Called with the writers locked, so that one change follows another.
+    /// Called with the writers locked, so that changes are serialized.
     fn publish_prefixes(&self, change: impl FnOnce(&mut ByPrefix)) {
         let mut by_prefix = ByPrefix::clone(&self.by_prefix.load());
         change(&mut by_prefix);
@@ -111,24 +109,24 @@ impl Cache {
         self.by_prefix.load().get(prefix).cloned()
     }
 
-    /// The caches that there are now, in no order.
+    /// The current caches, in no order.
     pub fn resources(&self) -> Vec<Arc<ResourceCache>> {
         let by_prefix: Guard<_> = self.by_prefix.load();
         by_prefix.values().cloned().collect()
     }
 
     /// The revision up to which every resource has been published. Load it before a resource's state: the state then
-    /// holds everything up to it.
+    /// includes everything up to it.
     pub fn current(&self) -> Revision {
         Revision(self.current.load(Ordering::Acquire))
     }
 
-    /// Follows `current`.
+    /// Notifies about `current`.
     pub fn progress(&self) -> watch::Receiver<Revision> {
         self.progress.subscribe()
     }
 
-    /// The store's observer that feeds this cache. Make one, and give it to `Store::start`.
+    /// The store's observer that writes to this cache. Create one, for `Store::start`.
     pub fn feeder(self: &Arc<Self>) -> CacheWriter {
         CacheWriter { cache: self.clone(), replay: None, replayed: false }
     }
@@ -140,7 +138,7 @@ impl Cache {
     }
 }
 
-/// The cache's only writer, driven by the store.
+/// The cache's only writer, called by the store.
 pub struct CacheWriter {
     cache: Arc<Cache>,
     replay: Option<Replay>,
@@ -149,7 +147,7 @@ pub struct CacheWriter {
 }
 
 impl CacheWriter {
-    /// What takes in what the store kept, from the first of it on.
+    /// Applies the replayed records, from the first one on.
     fn replay_of(&mut self) -> &mut Replay {
         let cache = &self.cache;
         self.replay.get_or_insert_with(|| Replay::begin(cache.clone()))
@@ -176,7 +174,7 @@ impl Observer for CacheWriter {
             writers.apply(record, true, self.cache.read_kept());
         }
         for record in records {
-            // Of all resources these alone have something to publish.
+            // Only these resources have something to publish.
             if let Some(writer) = writers.of_key(&record.key) {
                 writer.publish_up_to(revision);
             }
@@ -186,7 +184,7 @@ impl Observer for CacheWriter {
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
         if revision < self.cache.current() {
-            // Nobody must begin to follow what is new where the old ended.
+            // No client may begin a watch at the new state where the old one ended.
             self.cache.advance(revision);
         }
         let mut writers = self.cache.writers();
@@ -274,14 +272,14 @@ mod tests {
         let at = |revision: u64| things.state().at(Revision(revision)).expect("readable");
         let seen = |revision: u64| at(revision).get("/registry/things/a").map(|object| object.revision.0);
         assert_eq!([1_500, 1_777, 1_999].map(seen), [Some(1_500), Some(1_777), Some(1_999)]);
-        // Watches go on from where nothing has been given up since.
+        // Watches continue from the revision up to which nothing was dropped.
         assert_eq!(slow.take(10).map(|_| ()).map_err(|expired| expired.oldest), Err(Revision(1_500)));
         assert_eq!(things.cursor(Revision(1_500)).take(1_000).map(|events| events.len()), Ok(500));
         assert!(quiet.take(10).is_ok() && others.cursor(Revision(3)).take(10).is_ok());
         feeder.compacted(Revision(2_000));
         assert!(!readable(&things, 1_999) && readable(&things, 2_000));
         assert!(things.cursor(Revision(2_000)).take(10).is_ok());
-        // An earlier one takes nothing back.
+        // An earlier revision restores nothing.
         feeder.compacted(Revision(1_700));
         assert!(!readable(&things, 1_999) && readable(&things, 2_000));
     }
@@ -296,7 +294,7 @@ mod tests {
             key: format!("/registry/things/{name}").into(),
             value: Some(image::encode(&value!({"kind": "Thing", "metadata": {"name": name}}), &[])),
         };
-        // A shared store hands over what there is in the order of keys.
+        // A shared store provides its objects in the order of keys.
         feeder.replay(record("a", 7), false);
         feeder.replay(record("b", 3), false);
         feeder.replayed(Started { compacted: Revision(9), current: Revision(9) });
@@ -315,7 +313,7 @@ mod tests {
         feeder.publish(&[record("d", 21)], Revision(21));
         assert_eq!(after.take(10).map(|events| events.len()), Ok(1));
         assert!(things.state().at(Revision(19)).is_err() && things.state().at(Revision(20)).is_ok());
-        // The store was put back to an earlier state.
+        // The store was restored to an earlier state.
         feeder.replace(vec![record("a", 12)], Revision(15));
         assert_eq!((cache.current(), *cache.progress().borrow()), (Revision(15), Revision(15)));
         assert!(after.take(10).is_err() && things.get("/registry/things/d").is_none());

@@ -1,16 +1,17 @@
-//! The bounds of the cache, each with its reason.
+//! The bounds of the cache, with their reasons.
 
-/// Events a resource keeps for watches and old snapshots. The reference's watch cache grows to 102,400 a resource.
+/// Events that a resource retains for watches and old snapshots. kube-apiserver's watch cache grows to 102,400 per
+/// resource.
 pub const HISTORY_EVENTS: usize = 100_000;
 
-/// Bytes of replaced and removed images a resource's history may hold alive.
+/// Bytes of replaced and deleted objects that the history of a resource may keep alive.
 pub const HISTORY_BYTES: usize = 64 << 20;
 
-/// After how many events the map itself is kept, so that reaching an old snapshot undoes at most this many.
+/// The number of events between checkpoints, so that reading an old snapshot undoes at most this many.
 pub const CHECKPOINT_EVENTS: u64 = 512;
 
-/// Bytes of derived encodings (protobuf, other versions, frames) kept for all resources together.
+/// Bytes of other encodings (protobuf, other versions, frames) that are kept for all resources together.
 pub const DERIVED_BYTES: u64 = 24 << 20;
 
-/// Bytes of the encoding that a thread keeps because it was asked for last: far more than nearly any object has.
+/// Largest encoding in bytes that a thread keeps because it was requested last: larger than almost any object.
 pub const REMEMBERED_BYTES: usize = 64 << 10;

@@ -1,7 +1,7 @@
-//! `Objects`: the objects of a resource by their storage keys, and beside each a sketch of its labels.
-//!
-//! Persistent: a copy costs nothing and stays as it is. Who looks for labels reads the sketches, which lie side by side in
-//! the map, and fetches few objects besides those that have them. A sketch never leaves out an object.
+//! `Objects`: the objects of a resource by storage key, each with a summary of its labels.
+//! Guarantees that a copy is cheap and does not change (it is persistent), and that a summary never excludes a
+//! matching object.
+//! Must never fetch an object that its summary excludes: summaries are adjacent in the map, objects are not.
 
 use crate::resource::Object;
 use imbl::{OrdMap, OrdSet};
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// The storage keys of some objects.
 pub type Keys = OrdSet<Key>;
 
-/// The objects of a resource, by their storage keys.
+/// The objects of a resource, by storage key.
 #[derive(Clone, Default)]
 pub struct Objects(OrdMap<Key, Entry>);
 
-/// An object, and what is known of it before it is looked at.
+/// An object and the summary of its labels.
 #[derive(Clone)]
 pub struct Entry {
     labels: LabelSketch,
@@ -25,13 +25,13 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether the object can have these labels. Few of those that can have not.
+    /// Whether the object may have these labels. There are few false positives.
     pub fn may_have(&self, labels: LabelSketch) -> bool {
         self.labels.0 & labels.0 == labels.0
     }
 }
 
-/// Labels as bits of a word, two for each key and value: what has some labels has their bits.
+/// Labels as bits of a word, two for each key and value: an object with these labels has all their bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelSketch(u64);
 
@@ -46,7 +46,7 @@ impl<'a> FromIterator<(&'a str, &'a str)> for LabelSketch {
     }
 }
 
-/// What comes behind all keys that begin so.
+/// The first key after all keys with this prefix.
 pub fn end_of(prefix: &str) -> String {
     format!("{prefix}{}", char::MAX)
 }
@@ -72,18 +72,18 @@ impl Objects {
         self.0.keys()
     }
 
-    /// All objects, in the order of their keys.
+    /// All objects, in key order.
     pub fn values(&self) -> impl Iterator<Item = &Arc<Object>> {
         self.0.values().map(|entry| &entry.object)
     }
 
-    /// The entries whose keys begin so, in their order.
+    /// The entries with this key prefix, in key order.
     pub fn under<'a>(&'a self, prefix: &str) -> impl Iterator<Item = &'a Entry> + use<'a> {
         let end = end_of(prefix);
         self.0.range::<_, str>((Bound::Included(prefix), Bound::Excluded(&*end))).map(|(_, entry)| entry)
     }
 
-    /// The entries within a range, in the order of their keys: only those with the given keys, or all.
+    /// The entries within a range, in key order: only those with the given keys, or all.
     pub fn within<'a>(
         &'a self,
         keys: Option<&'a Keys>,
@@ -94,7 +94,7 @@ impl Objects {
         named.into_iter().flatten().chain(all.into_iter().flatten())
     }
 
-    /// Puts an object in its place; what was there comes back.
+    /// Inserts an object; returns the previous one.
     pub(crate) fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
         let entry = Entry { labels: object.image.labels().collect(), object };
         self.0.insert(entry.object.key.clone(), entry).map(|previous| previous.object)

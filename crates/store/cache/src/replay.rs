@@ -1,7 +1,7 @@
-//! The replay: what a store kept is taken in on a thread of its own, so that reading it, checking it and making
-//! images of it go on at once.
-//!
-//! It is taken in in the order in which it came, and all of it before `finish` returns.
+//! The replay: stored records are applied on a separate thread, so that reading, verifying and decoding them run in
+//! parallel.
+//! Guarantees that records are applied in their order, and all of them before `finish` returns.
+//! Must never queue more than a few batches.
 
 use crate::Cache;
 use crate::resource::Writer;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// How much is handed over at a time, and how often before the store has to wait: enough that handing over costs nothing,
-/// and little beside what is read.
+/// The size of a batch, and the number of batches before the store has to wait: large enough that the transfer costs
+/// nothing, and small compared with the data.
 const BATCH: usize = 128;
 const BATCHES: usize = 8;
 
-/// What a store kept under a key.
+/// A stored record.
 pub(crate) enum Kept {
     Record(Record, bool),
     Unreadable(Unreadable),
 }
 
-/// A replay under way.
+/// A running replay.
 pub(crate) struct Replay {
     batch: Vec<Kept>,
     batches: SyncSender<Vec<Kept>>,
@@ -46,11 +46,11 @@ impl Replay {
 
     fn hand_over(&mut self) {
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-        // If nobody takes it any more, the thread has died and `finish` tells.
+        // If the receiver is gone, the thread has panicked, and `finish` reports it.
         let _ = self.batches.send(batch);
     }
 
-    /// Returns when everything has been taken in.
+    /// Returns when everything has been applied.
     pub fn finish(mut self) {
         self.hand_over();
         drop(self.batches);

@@ -1,10 +1,8 @@
 //! `ResourceCache`: all objects of one resource, now and at every retained revision.
-//!
-//! The one writer works on its own copy of the state and publishes it whole after each commit; readers take the
-//! published pointer and hold no lock that a writer could wait for, or be kept waiting by.
-//!
-//! Budget: a commit costs two path copies of the map and a slot of the history, and two path copies of the index when a
-//! value changed; a read costs one pointer load.
+//! Guarantees that readers never wait for the writer: it changes its own copy of the state and publishes it after
+//! each commit, and readers load the published pointer.
+//! Must never exceed the budget: a commit costs two path copies of the map and a slot of the history, and two path
+//! copies of the index if a value changed; a read costs one pointer load.
 
 use crate::history::History;
 use crate::image::Image;
@@ -21,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// An object as of one revision.
+/// An object at one revision.
 #[derive(Debug)]
 pub struct Object {
-    /// Distinguishes this state of this object from every other for as long as the process lives.
+    /// Unique for this state of this object while the process lives.
     pub id: u64,
     pub key: Key,
     /// The revision of its last change.
@@ -54,24 +52,24 @@ impl Object {
         self.path().rsplit_once('/').map_or(self.path(), |(_, name)| name)
     }
 
-    /// The value of the resource's selectable field with this index; "" when there is none.
+    /// The value of the resource's selectable field with this index; "" if there is none.
     pub fn field(&self, index: usize) -> &str {
         self.image.field(index).unwrap_or("")
     }
 }
 
-/// What happened to an object at a revision.
+/// A change of an object at a revision.
 #[derive(Debug)]
 pub struct Event {
     pub revision: Revision,
-    /// The object after the change; when it was removed, its last state as of this revision.
+    /// The object after the change; if it was deleted, its last state at this revision.
     pub object: Arc<Object>,
     /// The object before the change; `None` when it was created.
     pub previous: Option<Arc<Object>>,
     pub removed: bool,
 }
 
-/// How much history a resource keeps.
+/// The bounds of a resource's history.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub events: usize,
@@ -89,7 +87,7 @@ impl Default for Bounds {
     }
 }
 
-/// A published state of a resource: never changes.
+/// A published state of a resource; immutable.
 #[derive(Clone)]
 pub struct State {
     bounds: Bounds,
@@ -97,22 +95,22 @@ pub struct State {
     pub last: Revision,
     /// Events after this revision are retained.
     pub compacted: Revision,
-    /// States before this revision cannot be read any more, also where no event since has been given up: the store was
-    /// compacted up to it.
+    /// States before this revision cannot be read, even if no event since was dropped: the store was compacted up to
+    /// it.
     oldest: Revision,
     pub objects: Objects,
-    /// What is kept under keys of this resource and cannot be read.
+    /// Stored values of this resource that cannot be decoded.
     pub unreadable: OrdMap<Key, Arc<Unreadable>>,
-    /// Of `objects`, as soon as they are complete.
+    /// Built from `objects` as soon as they are complete.
     index: Index,
     events: History,
     checkpoints: Vector<(Revision, Objects)>,
     history_bytes: usize,
-    /// Bytes of the images of `objects`.
+    /// The size of `objects` in bytes.
     pub object_bytes: usize,
 }
 
-/// The revision asked for is older than the retained history.
+/// The requested revision is older than the retained history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired {
     pub requested: Revision,
@@ -136,9 +134,9 @@ impl State {
         }
     }
 
-    /// The objects as they were at a revision.
+    /// The objects at a revision.
     ///
-    /// Starts at the nearest later checkpoint and takes back what came between: at most `CHECKPOINT_EVENTS` steps.
+    /// Starts at the nearest later checkpoint and undoes the events in between: at most `CHECKPOINT_EVENTS` steps.
     ///
     /// # Errors
     /// The revision is older than the history.
@@ -168,13 +166,13 @@ impl State {
         Ok(objects)
     }
 
-    /// The keys of the objects whose selectable field with this index has this value, now.
-    /// `None`: no index tells.
+    /// The keys of the objects whose selectable field with this index has this value, now. `None` if there is no such
+    /// index.
     pub fn keys_with(&self, field: usize, value: &str) -> Option<Keys> {
         self.index.keys(field, value)
     }
 
-    /// The index of the first event after a revision. Mostly that is near the end, so it is looked for from there.
+    /// The index of the first event after a revision, searched from the end, because it is usually near it.
     fn after(&self, revision: Revision) -> usize {
         let is_after = |index: usize| self.events.get(index).is_some_and(|event| event.revision > revision);
         let (mut low, mut high, mut step) = (self.events.len(), self.events.len(), 1);
@@ -224,7 +222,7 @@ impl State {
     }
 
     fn push(&mut self, history: bool, event: Event) {
-        // What a store hands over without history comes in the order of keys.
+        // A store provides objects without history in key order.
         self.last = self.last.max(event.revision);
         if !history {
             self.compacted = self.compacted.max(event.revision);
@@ -234,7 +232,8 @@ impl State {
         self.events.push_back(Arc::new(event));
     }
 
-    /// Drops the events up to a revision. Those of one revision go together: half a transaction is no history.
+    /// Drops the events up to a revision. Events of one revision are dropped together, because half a transaction is
+    /// not a valid history.
     fn forget(&mut self, revision: Revision) {
         self.compacted = self.compacted.max(revision);
         while self.events.front().is_some_and(|event| event.revision <= revision) {
@@ -244,7 +243,7 @@ impl State {
         }
     }
 
-    /// Gives up what the store was compacted of. Who watches a resource that has not changed since may go on from before.
+    /// Drops what the store has compacted. Watches of a resource that has not changed since may continue from before.
     fn compact(&mut self, revision: Revision) {
         self.oldest = self.oldest.max(revision);
         let last = self.after(revision).checked_sub(1).and_then(|last| self.events.get(last));
@@ -254,7 +253,7 @@ impl State {
         self.drop_checkpoints();
     }
 
-    /// Forgets what is beyond the bounds, up to a revision.
+    /// Drops events beyond the bounds, up to a revision.
     fn trim(&mut self, last: Revision) {
         while self.events.len() > self.bounds.events || self.history_bytes > self.bounds.bytes {
             let oldest = self.events.front().map(|event| event.revision);
@@ -263,7 +262,7 @@ impl State {
         }
     }
 
-    /// After all events of a commit: remembers the map from time to time and forgets what is beyond the bounds.
+    /// After all events of a commit: adds a checkpoint from time to time and drops events beyond the bounds.
     fn settle(&mut self) {
         let due = self.checkpoints.back().map_or(0, |(at, _)| self.after(*at) as u64) + self.bounds.checkpoint_events;
         if self.events.len() as u64 >= due {
@@ -273,7 +272,7 @@ impl State {
         self.drop_checkpoints();
     }
 
-    /// Lets go of the checkpoints that no retained state is rebuilt from.
+    /// Drops checkpoints that no retained state needs.
     fn drop_checkpoints(&mut self) {
         let unread = self.compacted.max(self.oldest);
         while self.checkpoints.front().is_some_and(|(at, _)| *at <= unread) {
@@ -282,7 +281,7 @@ impl State {
     }
 }
 
-/// What an event keeps alive that the current objects do not.
+/// The memory that an event keeps alive besides the current objects.
 fn weight(event: &Event) -> usize {
     let removed = if event.removed { event.object.image.size() } else { 0 };
     removed + event.previous.as_ref().map_or(0, |previous| previous.image.size()) + 128
@@ -292,7 +291,7 @@ fn weight(event: &Event) -> usize {
 pub struct ResourceCache {
     /// `/registry/...`, ending in a slash.
     pub prefix: Box<str>,
-    /// The selectable fields by which objects are found without looking at all.
+    /// The selectable fields with an index.
     indexed: Arc<[usize]>,
     state: ArcSwap<State>,
     waiters: Waiters,
@@ -315,24 +314,24 @@ impl ResourceCache {
         }
     }
 
-    /// Ends all watches, once they have seen the events that there are: nothing of this resource is served any more.
+    /// Ends all watches after the existing events: the resource is no longer served.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.waiters.wake_all();
     }
 
-    /// What this cache has done so far.
+    /// The statistics of this cache.
     pub fn figures(&self) -> &Stats {
         &self.figures
     }
 
-    /// Counts a list: the selectable field by whose index objects were found, how many were looked at, how many answered.
+    /// Counts a list: the index that was used, and the numbers of objects examined and returned.
     pub fn listed(&self, index: Option<usize>, fetched: usize, returned: usize) {
         let place = index.and_then(|field| self.indexed.iter().position(|indexed| *indexed == field));
         self.figures.listed(place, fetched, returned);
     }
 
-    /// The lists so far, by the index that they used.
+    /// The lists so far, by index.
     pub fn lists(&self) -> impl Iterator<Item = Listed> {
         self.figures.lists().map(|(place, lists, fetched)| {
             let index = place.and_then(|place| self.indexed.get(place).copied());
@@ -340,12 +339,12 @@ impl ResourceCache {
         })
     }
 
-    /// The newest published state.
+    /// The current state.
     pub fn state(&self) -> Arc<State> {
         self.state.load_full()
     }
 
-    /// The newest state of the object with this storage key.
+    /// The current object with this storage key.
     pub fn get(&self, key: &str) -> Option<Arc<Object>> {
         self.state.load().objects.get(key).cloned()
     }
@@ -355,18 +354,18 @@ impl ResourceCache {
         self.watch_matching(after, WatchFilter::Everything)
     }
 
-    /// A cursor over those events after a revision that concern an interest.
+    /// A cursor over the events after a revision that match a filter.
     pub fn watch_matching(self: &Arc<Self>, after: Revision, interest: WatchFilter) -> Watcher {
         let (name, waiter) = self.waiters.join(&interest);
         Watcher { cache: self.clone(), interest, name, waiter, after, behind: true }
     }
 }
 
-/// The writer's side of a resource: its working copy.
+/// The writer's working copy of a resource.
 pub(crate) struct Writer {
     pub cache: Arc<ResourceCache>,
     state: State,
-    /// The revision that was published last.
+    /// The last published revision.
     published: Revision,
     dirty: bool,
     /// The next state does not follow from the last one by events.
@@ -382,14 +381,14 @@ impl Writer {
         Writer { cache, state: State::new(bounds), published: Revision(0), dirty: false, gap: false }
     }
 
-    /// Takes a change in; `image` is `None` when the object was removed.
+    /// Applies a change; `image` is `None` if the object was deleted.
     pub fn apply(&mut self, key: &Key, revision: Revision, image: Option<Image>, history: bool) {
         match image {
             Some(image) => {
                 self.state.put(Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)), history)
             }
             None => {
-                // Nobody can be shown what it was that went.
+                // The deleted object is unknown, so there is no event.
                 self.gap |= self.state.unreadable.contains_key(key);
                 self.state.remove(key, revision, history);
             }
@@ -397,19 +396,19 @@ impl Writer {
         self.dirty = true;
     }
 
-    /// What is taken in next has been there before: it is no event.
+    /// The following changes are existing state, not events.
     pub fn begin_gap(&mut self) {
         self.gap = true;
     }
 
-    /// During a replay: what will be beyond the bounds at its end is not kept until then.
+    /// During a replay, events that will be beyond the bounds at its end are dropped at once.
     pub fn trim(&mut self) {
-        // More may come of the last revision.
+        // More records of the last revision may follow.
         self.state.trim(Revision(self.state.last.0.saturating_sub(1)));
     }
 
-    /// Everything up to this revision is base state: watches cannot start before it. What has come so far is news to
-    /// nobody, as nobody watches before it is there. What is there is indexed now, at once.
+    /// Makes everything up to this revision base state: watches cannot start before it, and it causes no events.
+    /// Builds the index now.
     pub fn set_base(&mut self, compacted: Revision) {
         self.state.index = Index::of(&self.cache.indexed, &self.state.objects);
         self.state.compacted = self.state.compacted.max(compacted);
@@ -417,13 +416,13 @@ impl Writer {
         (self.dirty, self.gap) = (true, false);
     }
 
-    /// Gives history up to a revision up, once what was taken in has been published.
+    /// Drops history up to a revision, once the applied changes have been published.
     pub fn compact(&mut self, revision: Revision) {
         self.state.compact(revision);
         self.cache.waiters.announce(&[], || self.cache.state.store(Arc::new(self.state.clone())));
     }
 
-    /// Takes note of a value that cannot be read.
+    /// Records a value that cannot be decoded.
     pub fn unreadable(&mut self, unreadable: Unreadable) {
         if matches!(unreadable.reason, UnreadableReason::Undecodable(_)) {
             self.cache.figures.undecodable.increment();
@@ -433,13 +432,13 @@ impl Writer {
         self.gap = true;
     }
 
-    /// Forgets everything, to take in a state that does not follow from this one.
+    /// Drops everything, before a state that does not follow from this one.
     pub fn begin_anew(&mut self) {
         self.state = State::new(self.state.bounds);
     }
 
-    /// Publishes what has been taken in, since `begin_anew` or outside of history, as the state at a revision before
-    /// which nothing is known: every watcher finds its place in the history gone.
+    /// Publishes the changes since `begin_anew`, or without history, as the state at a revision before which nothing
+    /// is known: every watch has lost its place.
     pub fn replace(&mut self, revision: Revision) {
         self.state.last = self.state.last.max(revision);
         self.state.forget(revision);
@@ -448,7 +447,7 @@ impl Writer {
         self.cache.waiters.announce_gap(revision, || self.cache.state.store(Arc::new(self.state.clone())));
     }
 
-    /// Publishes what has been taken in up to a revision.
+    /// Publishes the applied changes up to a revision.
     pub fn publish_up_to(&mut self, revision: Revision) {
         if self.gap { self.replace(revision) } else { self.publish() }
     }
@@ -465,15 +464,15 @@ impl Writer {
     }
 }
 
-/// A watcher's place in the history: costs nothing while nothing concerns it, and ends when the history has moved past
-/// what does.
+/// The position of a watch in the history. It costs nothing while no event matches, and fails when a matching event
+/// has been dropped.
 pub struct Watcher {
     cache: Arc<ResourceCache>,
     interest: WatchFilter,
     name: (u64, u64),
     waiter: Arc<Waiter>,
     after: Revision,
-    /// The last `take` did not come to the end.
+    /// The last `take` did not reach the end.
     behind: bool,
 }
 
@@ -483,7 +482,7 @@ impl Watcher {
         self.cache.ended.load(Ordering::Acquire)
     }
 
-    /// Fails when there is nothing more to come.
+    /// Fails after the last event.
     fn check_end(&self, state: &State) -> Result<(), Expired> {
         match self.is_ended() {
             true => Err(Expired { requested: self.after, oldest: state.last }),
@@ -491,17 +490,17 @@ impl Watcher {
         }
     }
 
-    /// Events after the cursor's place that concern it, at most `limit` (and always whole revisions); moves past them.
+    /// Takes at most `limit` events after the position that match (always whole revisions), and moves past them.
     ///
     /// # Errors
-    /// The history no longer reaches back to the first event that may concern the cursor.
+    /// The first event that may match has been dropped.
     pub fn take(&mut self, limit: usize) -> Result<Vec<Arc<Event>>, Expired> {
         let mut events = Vec::new();
         self.visit(limit, |event| events.push(event.clone()))?;
         Ok(events)
     }
 
-    /// The same, without keeping the events: those that many watch are counted up and down by none of them.
+    /// The same by reference, which avoids counting references to events that many watches share.
     ///
     /// # Errors
     /// As `take`.
@@ -516,7 +515,7 @@ impl Watcher {
             self.after = self.after.max(state.last);
             return self.check_end(&state);
         };
-        // Nothing between the cursor's place and the first concerns it.
+        // No event between the position and the first one matches.
         let from = self.after.max(Revision(first.0 - 1));
         if from < state.compacted {
             return Err(Expired { requested: from, oldest: state.compacted });
@@ -543,19 +542,19 @@ impl Watcher {
         if visited == 0 { self.check_end(&state) } else { Ok(()) }
     }
 
-    /// Where the cursor stands: everything up to here that concerns it has been taken.
+    /// The position: all matching events up to here have been taken.
     pub fn revision(&self) -> Revision {
         self.after
     }
 
-    /// Waits until there may be something to take.
+    /// Waits until there may be events to take.
     pub async fn changed(&mut self) {
         poll_fn(|context| self.poll_changed(context)).await;
     }
 
-    /// Ready when there may be something to take; otherwise the task is woken when there is.
+    /// Ready when there may be events to take; otherwise registers the task to be woken.
     pub fn poll_changed(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // Looked at after the waker is set, so that an end is not missed.
+        // Checked after the waker is set, so that an end is not missed.
         match self.waiter.poll_woken(context) {
             Poll::Pending if !self.behind && !self.is_ended() => Poll::Pending,
             _ => Poll::Ready(()),

@@ -1,6 +1,6 @@
-//! `Stats`: what the cache of a resource has done so far.
+//! `Stats`: statistics of the cache of a resource.
 //! Guarantees that counting is a relaxed addition.
-//! Must never be asked for a decision: it is for those who look at a server from outside.
+//! Must never influence a decision: it is for metrics only.
 
 use pintle_metrics::{Counter, Histogram, Layout};
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 static WAITS: Layout = Layout::seconds(&[0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0]);
 
-/// Counts of one way to find objects.
+/// Counts of lists by one access path.
 #[derive(Debug, Default)]
 struct Lists {
     lists: AtomicU64,
@@ -20,21 +20,21 @@ struct Lists {
 #[derive(Debug)]
 pub struct Stats {
     events: AtomicU64,
-    /// By walking the collection, and after that by each index.
+    /// For full scans, and then for each index.
     lists: Box<[Lists]>,
     returned: AtomicU64,
-    /// States of objects that came and could not be decoded.
+    /// Received objects that could not be decoded.
     pub undecodable: Counter,
-    /// Lists that were to show everything written before them: those that failed to, and the others.
+    /// Consistent lists: failed and successful ones.
     consistent: [Counter; 2],
-    /// How long readers waited until everything written before had come.
+    /// How long readers waited for consistency.
     waits: OnceLock<Histogram>,
 }
 
-/// How many lists were answered in one way, and how many objects were looked at for them.
+/// The number of lists by one access path, and of the objects examined for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The selectable field whose index was used, if one was.
+    /// The selectable field of the index, if one was used.
     pub index: Option<usize>,
     pub lists: u64,
     pub fetched: u64,
@@ -64,22 +64,22 @@ impl Stats {
         self.returned.fetch_add(returned as u64, Ordering::Relaxed);
     }
 
-    /// Counts a list that was to show everything written before it.
+    /// Counts a consistent list.
     pub fn consistent(&self, success: bool) {
         self.consistent[usize::from(success)].increment();
     }
 
-    /// Counts a wait for everything written before.
+    /// Counts a wait for consistency.
     pub fn waited(&self, took: Duration) {
         self.waits.get_or_init(|| Histogram::new(&WAITS)).observe_duration(took);
     }
 
-    /// How many lists were to show everything written before them, and did or did not.
+    /// The numbers of failed and successful consistent lists.
     pub fn consistent_lists(&self, success: bool) -> u64 {
         self.consistent[usize::from(success)].get()
     }
 
-    /// How long readers waited, if one ever did.
+    /// The wait times, if there were any.
     pub fn waits(&self) -> Option<&Histogram> {
         self.waits.get()
     }
@@ -89,12 +89,12 @@ impl Stats {
         self.events.load(Ordering::Relaxed)
     }
 
-    /// Objects that lists were answered with.
+    /// Objects returned by lists.
     pub fn returned(&self) -> u64 {
         self.returned.load(Ordering::Relaxed)
     }
 
-    /// Lists by the place of the index among the indexes of the resource.
+    /// Lists by the position of the index among the resource's indexes.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (Option<usize>, u64, u64)> {
         self.lists.iter().enumerate().map(|(at, lists)| {
             (at.checked_sub(1), lists.lists.load(Ordering::Relaxed), lists.fetched.load(Ordering::Relaxed))

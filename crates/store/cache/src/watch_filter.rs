@@ -1,9 +1,8 @@
-//! Who waits for what: watchers are found by the namespace, key or field value they watch, so that a commit wakes only
-//! those concerned.
-//!
-//! The index is a persistent map behind a pointer: the writer reads it without a lock, watchers come and go by
-//! replacing it. Waking too often is allowed (fingerprints may collide); an event that concerns a watcher never passes
-//! it by.
+//! `WatchFilter`: finds the watches that an event concerns, by namespace, key or field value, so that a commit wakes
+//! only those.
+//! Guarantees that no matching event is missed; a watch may be woken without need (fingerprints may collide).
+//! Must never be locked by the writer: the index is a persistent map behind a pointer, which watches replace when
+//! they come and go.
 
 use crate::resource::{Event, Object};
 use arc_swap::ArcSwap;
@@ -15,17 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::task::{Context, Poll};
 
-/// The events of a resource that a watcher can need. What it selects beyond that is its own matter.
+/// The events of a resource that a watch needs. It may filter these further itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WatchFilter {
     Everything,
-    /// What creates objects and ends them: creation, removal, the beginning of a deletion and whatever happens then to what
-    /// is held, and changes of owners and finalizers.
+    /// Creations and deletions: creation, removal, the beginning of a deletion and later changes of an object that
+    /// finalizers retain, and changes of owners and finalizers.
     Lifecycle,
     Namespace(Box<str>),
     /// One object, by its storage key.
     Key(Key),
-    /// The objects whose selectable field with this index has this value, and those that had it until the event.
+    /// The objects whose selectable field with this index has this value, or had it before the event.
     Field(usize, Box<str>),
 }
 
@@ -68,7 +67,7 @@ const NAMESPACE: usize = 0;
 const KEY: usize = 1;
 const FIELD: usize = 2;
 
-/// Fields that are indexed: as many as a word has bits, and more than any resource selects by.
+/// Fields with an index: as many as a word has bits, and more than any resource has.
 const FIELDS: usize = 64;
 
 fn fingerprint(kind: usize, text: &str) -> u64 {
@@ -77,46 +76,46 @@ fn fingerprint(kind: usize, text: &str) -> u64 {
     hasher.finish()
 }
 
-/// A watcher as the writer sees it.
+/// A watch, as the writer sees it.
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    /// The first revision that may concern the watcher and that it has not caught up with; 0 when there is none.
+    /// The first revision that may match and that the watch has not taken; 0 if there is none.
     first: AtomicU64,
-    /// The last revision that concerned it.
+    /// The last matching revision.
     last: AtomicU64,
     woken: AtomicBool,
-    /// The history no longer leads from what the watcher has seen to what there is.
+    /// The history between the watch's position and the current state has been dropped.
     gap: AtomicBool,
     task: AtomicWaker,
 }
 
 impl Waiter {
-    /// Whether the watcher has to begin anew, whatever its place in the history.
+    /// Whether the watch has lost its place.
     pub fn has_gap(&self) -> bool {
         self.gap.load(Ordering::SeqCst)
     }
 
-    /// Noted before the state that shows the event is published: who sees the state sees the note.
+    /// Set before the state with the event is published, so that every reader of the state sees it.
     fn note(&self, first: Revision, last: Revision) {
         self.last.fetch_max(last.0, Ordering::SeqCst);
-        // A failure says that there is an earlier one.
+        // A failure means that an earlier revision is set.
         let _ = self.first.compare_exchange(0, first.0, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// The first revision up to and with `seen` that may concern the watcher. Ask after the state was loaded.
+    /// The first revision up to and including `seen` that may match. Call it after loading the state.
     pub fn first(&self, seen: Revision) -> Option<Revision> {
         let first = self.first.load(Ordering::SeqCst);
         (first != 0 && first <= seen.0).then_some(Revision(first))
     }
 
-    /// Everything up to and with `seen` has been taken. Called by the watcher alone.
+    /// Everything up to and including `seen` has been taken. Called by the watch only.
     pub fn caught_up(&self, seen: Revision) {
         self.first.store(0, Ordering::SeqCst);
         self.look_again(seen);
     }
 
-    /// What was noted meanwhile found a first that has just been cleared. Something noted after that may have become the
-    /// first since, so this must be put before it.
+    /// Events recorded meanwhile saw a first revision that has just been cleared. A later one may have been set
+    /// since, so this one must replace it.
     fn look_again(&self, seen: Revision) {
         if self.last.load(Ordering::SeqCst) > seen.0 {
             self.first.store(seen.0 + 1, Ordering::SeqCst);
@@ -128,9 +127,9 @@ impl Waiter {
         self.task.wake();
     }
 
-    /// Ready once for all wakes since it last was. Called by the watcher's task alone.
+    /// Ready once for all wakes since the last time. Called by the task of the watch only.
     pub fn poll_woken(&self, context: &mut Context<'_>) -> Poll<()> {
-        // A wake before the task is known is found in the flag, one after it wakes the task.
+        // A wake before the task is registered is found in the flag; one after it wakes the task.
         self.task.register(context.waker());
         if self.woken.swap(false, Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -138,17 +137,17 @@ impl Waiter {
 
 type Index = OrdMap<(u64, u64), Arc<Waiter>>;
 
-/// The watchers of a resource.
+/// The watches of a resource.
 #[derive(Default)]
 pub(crate) struct Waiters {
     index: ArcSwap<Index>,
     next: AtomicU64,
-    /// Of each indexed field, whether anybody ever waited for a value of it.
+    /// For each indexed field, whether a watch has ever used it.
     fields: AtomicU64,
 }
 
 impl Waiters {
-    /// A new waiter, whom any revision may concern until it has caught up, and its name for `leave`.
+    /// Adds a watch, which any revision may concern until it has caught up. Returns its ID for `leave`.
     pub fn join(&self, interest: &WatchFilter) -> ((u64, u64), Arc<Waiter>) {
         let any = Revision::EMPTY.0;
         let waiter = Arc::new(Waiter {
@@ -163,7 +162,7 @@ impl Waiters {
             self.fields.fetch_or(1 << index, Ordering::SeqCst);
         }
         self.index.rcu(|index| index.update(name, waiter.clone()));
-        // Either the writer finds the waiter after it has published, or the waiter loads what was published.
+        // Either the writer finds the watch after publishing, or the watch loads what was published.
         fence(Ordering::SeqCst);
         (name, waiter)
     }
@@ -172,7 +171,7 @@ impl Waiters {
         self.index.rcu(|index| index.without(&name));
     }
 
-    /// Tells whoever these events concern, around `publish`, which makes them visible.
+    /// Notifies the watches that these events concern, before and after `publish`, which makes the events visible.
     pub fn announce(&self, events: &[Arc<Event>], publish: impl FnOnce()) {
         let before = self.index.load();
         let mut concerned = self.note(&before, events);
@@ -180,13 +179,13 @@ impl Waiters {
         fence(Ordering::SeqCst);
         let now = self.index.load();
         if !Arc::ptr_eq(&before, &now) {
-            // Some came in between and may have loaded the old state.
+            // Watches that were added in between may have loaded the old state.
             concerned = self.note(&now, events);
         }
         concerned.into_iter().for_each(Waiter::wake);
     }
 
-    /// Tells everybody that the history before a revision is gone, around `publish`.
+    /// Notifies all watches that the history before a revision is gone, before and after `publish`.
     pub fn announce_gap(&self, revision: Revision, publish: impl FnOnce()) {
         let tell = |index: &Index| {
             index.iter().for_each(|(_, waiter)| {
@@ -202,12 +201,12 @@ impl Waiters {
         now.iter().for_each(|(_, waiter)| waiter.wake());
     }
 
-    /// Wakes every watcher, whatever it waits for.
+    /// Wakes every watch.
     pub fn wake_all(&self) {
         self.index.load().iter().for_each(|(_, waiter)| waiter.wake());
     }
 
-    /// Notes the events with those they concern, and lists these; some more than once.
+    /// Records the events in the matching watches, and returns these, some more than once.
     fn note<'a>(&self, index: &'a Index, events: &[Arc<Event>]) -> Vec<&'a Waiter> {
         let mut concerned = Vec::new();
         let (Some(first), Some(last), false) = (events.first(), events.last(), index.is_empty()) else {
@@ -251,7 +250,7 @@ mod tests {
         let (_, waiter) = waiters.join(&WatchFilter::Everything);
         let note = |revision| waiter.note(Revision(revision), Revision(revision));
         note(10);
-        // The watcher has taken what was up to 10. A commit of 11 and 12 is noted around its first step.
+        // The watch has taken everything up to 10. A commit of 11 and 12 is recorded around its first step.
         note(11);
         waiter.first.store(0, Ordering::SeqCst);
         note(12);

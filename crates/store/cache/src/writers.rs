@@ -1,7 +1,6 @@
-//! `Writers`: the writer's side of all resources, and what the store keeps of resources that nobody has announced.
-//!
-//! Guarantees that no key is lost that has no resource yet: its value waits until one is announced. Must only be used under
-//! the cache's lock.
+//! `Writers`: the writers of all resources, and the stored values of resources that are not announced.
+//! Guarantees that no such value is lost: it is kept until its resource is announced.
+//! Must only be used under the cache's lock.
 
 use crate::ReadKept;
 use crate::image::{self, Image};
@@ -12,9 +11,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A value whose resource is not announced.
+/// A value of a resource that is not announced.
 enum Unclaimed {
-    /// An image's record, or what the store keeps in its own form.
+    /// A record, or a value in the store's own encoding.
     Value(Revision, Bytes),
     Unreadable(Unreadable),
 }
@@ -23,7 +22,7 @@ enum Unclaimed {
 pub(crate) struct Writers {
     by_prefix: HashMap<Arc<str>, Writer>,
     unclaimed: BTreeMap<Key, Unclaimed>,
-    /// The last change of what is unclaimed, by the first segment of its prefix (`/registry/<segment>/`).
+    /// The last change of unannounced values, by the first segment of the prefix (`/registry/<segment>/`).
     last_changes: HashMap<Box<str>, Revision>,
     /// States before this revision are not known.
     base: Revision,
@@ -34,13 +33,13 @@ impl Writers {
         self.by_prefix.values_mut()
     }
 
-    /// The writer responsible for a key: prefixes are `/registry/<one or two segments>/`.
+    /// The writer of a key: prefixes are `/registry/<one or two segments>/`.
     pub fn of_key(&mut self, key: &str) -> Option<&mut Writer> {
         let found = prefixes_of(key).filter(|prefix| self.by_prefix.contains_key(*prefix)).last()?;
         self.by_prefix.get_mut(found)
     }
 
-    /// Takes a change in, or keeps it until its resource is announced.
+    /// Applies a change, or keeps it until its resource is announced.
     pub fn apply(&mut self, record: &Record, history: bool, read: Option<&ReadKept>) {
         let Some(writer) = self.of_key(&record.key) else { return self.keep(record) };
         if let Err(unreadable) = take_in(writer, record, history, read) {
@@ -48,7 +47,7 @@ impl Writers {
         }
     }
 
-    /// Takes note of a value that cannot be read.
+    /// Records a value that cannot be decoded.
     pub fn unreadable(&mut self, unreadable: Unreadable) {
         match self.of_key(&unreadable.key) {
             Some(writer) => writer.unreadable(unreadable),
@@ -75,7 +74,7 @@ impl Writers {
         }
     }
 
-    /// Everything that was taken in up to now is base state, of which states before a revision are not known.
+    /// Makes everything applied so far base state; states before a revision are not known.
     pub fn begin(&mut self, compacted: Revision) {
         self.base = compacted;
         self.all().for_each(|writer| {
@@ -84,7 +83,7 @@ impl Writers {
         });
     }
 
-    /// Forgets everything, to take in a state that does not follow from this one.
+    /// Drops everything, before a state that does not follow from this one.
     pub fn begin_anew(&mut self) {
         self.unclaimed.clear();
         self.last_changes.clear();
@@ -95,7 +94,7 @@ impl Writers {
         self.all().for_each(|writer| writer.publish_up_to(revision));
     }
 
-    /// Begins to serve a prefix with what is kept under it; the cache that there is, if it is served.
+    /// Begins to serve a prefix with the values kept for it; returns the existing cache if it is served.
     pub fn announce(&mut self, prefix: &str, indexed: Vec<usize>, read: Option<&ReadKept>) -> Arc<ResourceCache> {
         if let Some(known) = self.by_prefix.get(prefix) {
             return known.cache.clone();
@@ -120,7 +119,7 @@ impl Writers {
         cache
     }
 
-    /// What is kept under a prefix, without what belongs to a longer prefix that is served.
+    /// The values kept under a prefix, without those of a longer prefix that is served.
     fn take_unclaimed(&mut self, prefix: &str) -> Vec<(Key, Unclaimed)> {
         let from = (Bound::Included(prefix), Bound::Unbounded);
         let keys = self.unclaimed.range::<str, _>(from).map(|(key, _)| key).take_while(|key| key.starts_with(prefix));
@@ -128,7 +127,7 @@ impl Writers {
         keys.into_iter().filter_map(|key| self.unclaimed.remove_entry(&key)).collect()
     }
 
-    /// Ends to serve a prefix; what is stored there waits for a resource that is announced later.
+    /// Ends serving a prefix; its objects are kept until a resource is announced for them.
     pub fn withdraw(&mut self, prefix: &str) -> bool {
         let Some(writer) = self.by_prefix.remove(prefix) else { return false };
         let state = writer.cache.state();
@@ -146,12 +145,12 @@ impl Writers {
     }
 }
 
-/// The prefixes that a key may have, the shorter first.
+/// The possible prefixes of a key, the shorter first.
 fn prefixes_of(key: &str) -> impl Iterator<Item = &str> {
     key.match_indices('/').skip(2).take(2).map(|(at, _)| &key[..=at])
 }
 
-/// Takes a change in, if its value is an object.
+/// Applies a change, if its value is an object.
 fn take_in(writer: &mut Writer, record: &Record, history: bool, read: Option<&ReadKept>) -> Result<(), Unreadable> {
     let undecodable = |reason: String| {
         let reason = UnreadableReason::Undecodable(reason.into());
@@ -159,7 +158,7 @@ fn take_in(writer: &mut Writer, record: &Record, history: bool, read: Option<&Re
     };
     let image = match (&record.value, read) {
         (None, _) => None,
-        // Read by the store before the resource was announced, when nobody knew its form.
+        // Read before the resource was announced, when its encoding was unknown.
         (Some(value), Some(read)) if !image::is_record(value) => {
             let made = read(&record.key, value).map_err(undecodable)?;
             Some(Image::from_record(&made, record.revision).map_err(|error| undecodable(error.to_string()))?)
@@ -243,7 +242,7 @@ mod tests {
         assert!(!watch.is_ended());
         assert!(cache.withdraw(PREFIX) && !cache.withdraw(PREFIX));
         assert!(cache.resource(PREFIX).is_none() && watch.is_ended() && watch.take(10).is_err());
-        // While nobody serves it, others may go on writing.
+        // While a resource is not served, other servers may still write it.
         feeder.publish(&[removal("a", 3), record("c", 3)], Revision(3));
         let second = cache.announce(PREFIX, Vec::new());
         assert_eq!(names(&second), [("b".to_owned(), 2), ("c".to_owned(), 3)]);

@@ -1,4 +1,4 @@
-//! Images there and back: headers of any size, the placeholder, both formats, and records that were cut.
+//! Round trips of encoded objects: headers of any size, the placeholder, all formats, and truncated records.
 
 use super::*;
 use pintle_schema::value;
@@ -106,7 +106,7 @@ fn cut_records_are_refused() {
     }
 }
 
-/// What an object may have much of, each beyond what 16 bits count.
+/// Parts of an object that may be large, each beyond 16 bits.
 #[test]
 fn no_part_of_the_header_has_a_bound_of_its_own() {
     let long = "x".repeat(70_000);
@@ -135,7 +135,7 @@ fn no_part_of_the_header_has_a_bound_of_its_own() {
     assert!(image.json() == &written, "the JSON differs");
 }
 
-/// A record as it was written with counts of 16 bits.
+/// A record in the old format with 16-bit counts.
 fn narrow_record(format: u8) -> Vec<u8> {
     let json =
         br#"{"metadata":{"name":"web","uid":"u-1","resourceVersion":"","labels":{"app":"web"}},"data":{ "a": 1 }}"#;

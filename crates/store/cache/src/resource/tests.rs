@@ -1,4 +1,4 @@
-//! The cache against a model that keeps everything: every snapshot and every watch must tell the same story.
+//! The cache compared with a model that keeps everything: every snapshot and every watch must agree with it.
 
 use super::*;
 use crate::image;
@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 const PREFIX: &str = "/registry/things/";
 
-/// A small generator of pseudo-random numbers, so that a failing seed is the bug report.
+/// A small generator of pseudo-random numbers, so that a failing seed reproduces a bug.
 struct Random(u64);
 
 impl Random {
@@ -20,7 +20,7 @@ impl Random {
     }
 }
 
-/// What the resource was after a revision: key to the revision of its last change.
+/// The state of the resource after a revision: key to the revision of its last change.
 type Model = BTreeMap<String, u64>;
 
 struct Subject {
@@ -108,7 +108,7 @@ fn the_index_finds_what_a_scan_finds() {
             subject.step(&mut random);
             states.push(subject.cache.state());
         }
-        // Published states stay as they were.
+        // Published states do not change.
         for state in states {
             for value in ["node0", "node1", "node2", "node", "", "node3"] {
                 let scanned: Vec<_> = state.objects.values().filter(|object| object.field(0) == value).collect();
@@ -205,7 +205,7 @@ fn a_cursor_sees_every_change_once_and_in_order() {
     }
 }
 
-/// Whether a cursor that has nothing to take would be woken now.
+/// Whether a cursor without pending events would be woken now.
 fn is_woken(cursor: &mut Watcher) -> bool {
     use std::future::Future;
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -228,7 +228,7 @@ fn interests() -> [WatchFilter; 6] {
 fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
     for seed in 1..=20 {
         let mut random = Random(seed);
-        // A short history, so that an interest that is seldom met outlives most of it.
+        // A short history, so that rarely matching filters outlive most of it.
         let mut subject = Subject::new(Bounds { events: 30, checkpoint_events: 4, ..Bounds::default() });
         (0..10).for_each(|_| subject.step(&mut random));
         let start = Revision(subject.revision);
@@ -280,7 +280,7 @@ fn only_those_concerned_are_woken() {
             woken
         })
     };
-    // Fields beyond the indexed ones are looked for in everything.
+    // Fields without an index are searched in all objects.
     assert_eq!(woken(&mut subject, "ns1/n4", "node2"), [true; 6]);
     assert_eq!(woken(&mut subject, "ns1/n5", "node1"), [true, true, false, false, true, true]);
     assert_eq!(woken(&mut subject, "ns2/n4", "node2"), [true, false, false, true, true, true]);
@@ -317,7 +317,7 @@ fn of_an_objects_life_are_its_owners_its_end_and_what_holds_it_then() {
     assert!(!seen(&metadata, "Failed"), "nothing but time holds it");
 }
 
-/// Watchers come at any moment of a commit: none may lose an event between what it was shown and what it waits for.
+/// Watches start at any moment of a commit: none may lose an event between its first state and its first wait.
 #[test]
 fn nothing_is_lost_between_joining_and_waiting() {
     const LAST: u64 = 3000;
@@ -336,7 +336,7 @@ fn nothing_is_lost_between_joining_and_waiting() {
                     for _ in 0..20 {
                         let events = cursor.take(5).expect("retained");
                         for event in &events {
-                            // Every commit of this test concerns every watcher.
+                            // Every commit of this test concerns every watch.
                             assert_eq!(event.revision.0, seen.max(1) + 1, "{interest:?}");
                             seen = event.revision.0;
                         }
