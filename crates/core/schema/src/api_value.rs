@@ -1,7 +1,6 @@
-//! `ApiValue` and `ApiType`: the tie between Rust types and their schema, and typed views of a `Value`.
-//!
-//! Code about one kind reads and writes objects through these, so that a misspelt field does not compile. Conversions
-//! never guess: a value of the wrong shape is an error.
+//! `ApiValue` and `ApiType`: the connection between Rust types and their schemas, and typed views of a `Value`.
+//! Guarantees that a misspelt field does not compile in code about one kind.
+//! Must never guess in a conversion: a value of the wrong shape is an error.
 
 use crate::duration::Duration;
 use crate::quantity::Quantity;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A value that does not have the shape its type needs.
+/// A value whose shape does not match its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeError {
     pub expected: &'static str,
@@ -34,13 +33,13 @@ impl ShapeError {
     }
 }
 
-/// A Rust type that a field of the API can have.
+/// A Rust type of an API field.
 pub trait ApiValue: Sized {
     const TYPE: Type;
-    /// Whether absence is a value of its own, apart from the type's zero value.
+    /// Whether absence differs from the type's zero value.
     const POINTER: bool = false;
 
-    /// Reads the value; `Null` is the type's zero value.
+    /// Converts the value; `Null` is the type's zero value.
     ///
     /// # Errors
     /// The value has another shape.
@@ -54,7 +53,8 @@ pub trait ApiType: ApiValue {
     fn schema() -> &'static Struct;
 }
 
-/// The name of a field of `S` whose type is `F`. An inlined struct's is empty: it stands at its owner's place.
+/// The name of a field of `S` whose type is `F`. The name of an inlined struct is empty: its fields belong to its
+/// owner.
 pub struct FieldName<S, F> {
     name: &'static str,
     types: PhantomData<fn(S) -> F>,
@@ -80,7 +80,7 @@ impl<S, F> Copy for FieldName<S, F> {}
 
 static NULL: Value = Value::Null;
 
-/// A value read as a `T`.
+/// A read-only view of a value as a `T`.
 pub struct View<'a, T> {
     value: &'a Value,
     of: PhantomData<fn() -> T>,
@@ -119,7 +119,7 @@ impl<'a, T> View<'a, T> {
 }
 
 impl<T: ApiValue + Default> View<'_, T> {
-    /// The value, its zero value when absent or of the wrong shape (which decoding does not let through).
+    /// The value; the zero value if it is absent or of the wrong shape (which decoding rejects).
     pub fn get(self) -> T {
         T::from_value(self.value).unwrap_or_default()
     }
@@ -133,12 +133,12 @@ impl<'a> View<'a, String> {
 }
 
 impl<'a, T> View<'a, Option<T>> {
-    /// The value behind the pointer; absent and `null` are `None`.
+    /// The pointer's target; absent and `null` are `None`.
     pub fn some(self) -> Option<View<'a, T>> {
         self.is_set().then(|| View::new(self.value))
     }
 
-    /// The value behind the pointer, read as zero when absent.
+    /// The pointer's target; zero if absent.
     pub fn or_zero(self) -> View<'a, T> {
         View::new(self.value)
     }
@@ -150,7 +150,7 @@ impl<'a, T> View<'a, Vec<T>> {
     }
 }
 
-/// A value written as a `T`.
+/// A mutable view of a value as a `T`.
 pub struct ViewMut<'a, T> {
     value: &'a mut Value,
     of: PhantomData<fn() -> T>,
@@ -161,7 +161,7 @@ impl<'a, T> ViewMut<'a, T> {
         ViewMut { value, of: PhantomData }
     }
 
-    /// The field, made `Null` when it is absent.
+    /// The field, inserted as `Null` if it is absent.
     pub fn field<F>(self, field: FieldName<T, F>) -> ViewMut<'a, F> {
         if field.name.is_empty() {
             return ViewMut::new(self.value);
@@ -169,7 +169,7 @@ impl<'a, T> ViewMut<'a, T> {
         ViewMut::new(self.value.make_map().entry(field.name))
     }
 
-    /// The same value for a shorter while.
+    /// A view of the same value with a shorter lifetime.
     pub fn by_ref(&mut self) -> ViewMut<'_, T> {
         ViewMut::new(self.value)
     }
@@ -182,7 +182,7 @@ impl<'a, T> ViewMut<'a, T> {
         self.value
     }
 
-    /// Makes the field absent.
+    /// Removes the field.
     pub fn clear(self) {
         *self.value = Value::Null;
     }
@@ -266,7 +266,7 @@ fn read_time<T: Default>(value: &Value, parse: fn(&str) -> Option<T>) -> Option<
     if *value == Value::NO_TIME { Some(T::default()) } else { value.as_str().and_then(parse) }
 }
 
-/// The zero time is shown as `null`.
+/// The zero time is encoded as `null`.
 fn time_value(zero: bool, text: impl Into<Value>) -> Value {
     if zero { Value::Null } else { text.into() }
 }
@@ -348,7 +348,7 @@ impl<T: ApiValue> ApiValue for BTreeMap<String, T> {
     }
 }
 
-/// What the code that the derive emits calls; nothing else should.
+/// Called by the code that the derive emits, and by nothing else.
 pub mod derived {
     pub use crate::api_value::ApiValue;
     pub use crate::compiled::Compiled;
@@ -372,7 +372,7 @@ pub mod derived {
         T::from_value(map.get(name).unwrap_or(&Value::Null))
     }
 
-    /// Absent values are not written: canonical form adds what JSON shows all the same.
+    /// Absent values are omitted: the canonical form adds those that JSON contains anyway.
     pub fn write_field<T: ApiValue>(map: &mut Map, name: &'static str, field: &T) {
         let value = field.to_value();
         if !value.is_null() {

@@ -1,10 +1,10 @@
 //! Standard base64 with padding, as Go's `encoding/json` writes and reads byte slices.
-//!
-//! Decoding skips line breaks as Go's decoder does and refuses everything else that is not of the alphabet.
+//! Guarantees that decoding skips line breaks, as Go's decoder does, and rejects all other characters outside the
+//! alphabet.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The place of the first byte that is not valid base64.
+/// The offset of the first invalid byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorruptInput(pub usize);
 
@@ -36,7 +36,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// Decodes padded base64.
 ///
 /// # Errors
-/// Where the input stops being base64.
+/// The offset of the first invalid byte.
 pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let whole = decode_whole_groups(text.as_bytes(), &mut bytes);
@@ -55,11 +55,11 @@ pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
             (group, digits) = (0, 0);
         }
     }
-    // Go counts back from the end by the digits of the group, whatever line breaks stand among them.
+    // Go counts back from the end by the digits of the group, ignoring line breaks among them.
     if digits == 0 { Ok(bytes) } else { Err(CorruptInput(text.len() - digits)) }
 }
 
-/// Decodes the groups before the first that is not four digits; returns how many bytes of the text they are.
+/// Decodes the groups before the first one without four digits; returns their length in the text.
 fn decode_whole_groups(text: &[u8], bytes: &mut Vec<u8>) -> usize {
     let before = bytes.len();
     for four in text.as_chunks::<4>().0 {
@@ -84,7 +84,7 @@ fn finish(
     match digits {
         2 => match rest.next() {
             Some((_, b'=')) => bytes.push((group >> 4) as u8),
-            // Go names the byte before the one that should be padding.
+            // Go reports the byte before the one that should be padding.
             Some((at, _)) => return Err(CorruptInput(at - 1)),
             None => return Err(CorruptInput(end)),
         },
@@ -134,18 +134,18 @@ mod tests {
     #[test]
     fn what_is_not_base64_is_refused_where_it_stops() {
         let rows = [
-            // A byte that is no digit.
+            // A byte that is not a digit.
             ("Zm9v*", 4),
             ("Zm9vYg*=", 6),
             ("é", 0),
-            // The input ends inside a group.
+            // The input ends within a group.
             ("Z", 0),
             ("Zg", 0),
             ("Zm9", 0),
             ("Zm9vY", 4),
             ("Zm9vYmE", 4),
             ("Zm9vYg\n", 5),
-            // Padding that is short, early or not the end.
+            // Padding that is too short, too early or not at the end.
             ("Zg=", 3),
             ("Zm9vYg=\n", 8),
             ("=", 0),

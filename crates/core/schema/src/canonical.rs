@@ -1,12 +1,12 @@
-//! `canonicalize`: brings a worked-on value into the form the wire shows.
-//!
-//! After it a struct has exactly the fields Go's JSON would print, in schema order, and a map's keys are sorted; so
-//! encoding is a plain walk and equal objects are equal trees. It must not judge: wrong types pass as they are.
+//! `canonicalize`: converts a value to its canonical form.
+//! Guarantees that a struct then has exactly the fields of Go's JSON, in schema order, and that map keys are sorted,
+//! so that encoding is a plain walk and equal objects are equal trees.
+//! Must never validate: values of the wrong type are left unchanged.
 
 use crate::schema::{Field, Form, Presence, Struct, Type};
 use crate::value::{Map, Str, Value};
 
-/// Brings an object under a struct schema into canonical form.
+/// Converts an object of a struct schema to canonical form.
 pub fn canonicalize(schema: &Struct, value: &mut Value) {
     match schema.form {
         Form::Plain => struct_beside(schema, value, None),
@@ -25,12 +25,12 @@ pub fn canonicalize(schema: &Struct, value: &mut Value) {
     }
 }
 
-/// The fields of an object, by their places in its canonical form, that are the same as in another.
+/// The fields of an object, by their positions in its canonical form, that are equal to those of another object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unchanged(u64);
 
 impl Unchanged {
-    /// Whether the field at a place is known to be the same.
+    /// Whether the field at a position is known to be equal.
     pub fn has(self, place: usize) -> bool {
         place < 64 && self.0 >> place & 1 == 1
     }
@@ -40,8 +40,8 @@ impl Unchanged {
     }
 }
 
-/// [`canonicalize`] for an object that takes the place of a canonical one: what is the same in both needs no pass, and is
-/// told, but for scalars.
+/// [`canonicalize`] for an object that replaces a canonical one: equal parts are skipped, and reported unless they
+/// are scalars.
 pub fn canonicalize_changed(schema: &Struct, value: &mut Value, old: &Value) -> Unchanged {
     let mut unchanged = Unchanged::default();
     match (schema.form, old) {
@@ -51,7 +51,7 @@ pub fn canonicalize_changed(schema: &Struct, value: &mut Value, old: &Value) -> 
     unchanged
 }
 
-/// The canonical zero value of a type, as Go would print a field of it that nobody set.
+/// The canonical zero value of a type, as Go prints an unset field of it.
 pub fn zero(ty: &Type) -> Value {
     match ty {
         Type::Bool => Value::Bool(false),
@@ -76,7 +76,7 @@ fn props(schema: &Struct, value: &mut Value) {
     }
 }
 
-/// What a struct replaces, and what is found to be the same.
+/// The struct that is replaced, and the equal fields found.
 type Beside<'a> = Option<(&'a Map, &'a mut Unchanged)>;
 
 fn struct_beside(schema: &Struct, value: &mut Value, mut beside: Beside<'_>) {
@@ -91,7 +91,7 @@ fn struct_beside(schema: &Struct, value: &mut Value, mut beside: Beside<'_>) {
     }
 }
 
-/// How many entries, from `next` on, are fields in the order of the schema: all of them, in nearly every object.
+/// The number of entries, from `next` on, that are fields in schema order: in almost every object, all of them.
 fn pass_ordered(schema: &Struct, entries: &[(Str, Value)], mut next: usize) -> usize {
     for field in schema.fields.iter() {
         match entries.get(next) {
@@ -105,8 +105,8 @@ fn pass_ordered(schema: &Struct, entries: &[(Str, Value)], mut next: usize) -> u
     next
 }
 
-/// Brings the fields of a struct to the places from `next` on, in schema order, and returns where they end. Entries
-/// that are in place stay there: this is run more than once on each write.
+/// Moves the fields of a struct to the positions from `next` on, in schema order, and returns their end. Entries in
+/// the right position are not moved, because this runs more than once per write.
 fn settle_fields(
     schema: &Struct,
     entries: &mut Vec<(Str, Value)>,
@@ -159,7 +159,7 @@ fn is_unchanged(field: &Field, value: &Value, place: usize, beside: &mut Beside<
     is_unchanged
 }
 
-/// Makes of a field's value what JSON shows; `false` when it shows nothing. `Null` stands for absence.
+/// Converts a field's value to canonical form; `false` if JSON omits it. `Null` means absent.
 fn settle(field: &Field, value: &mut Value) -> bool {
     if matches!(field.ty, Type::Time | Type::MicroTime) && !field.points_to_time() && *value == Value::NO_TIME {
         *value = Value::Null;
@@ -185,7 +185,7 @@ fn settle(field: &Field, value: &mut Value) -> bool {
             _ => {}
         },
         Presence::Always => {
-            // Nothing tells an empty list from an absent one in protobuf, so what is stored there comes back as null.
+            // Protobuf does not distinguish an empty list from an absent one, so that a stored one is read as null.
             let is_empty = matches!(field.ty, Type::List(_) | Type::Map(_)) && field.proto != 0 && value.is_zero();
             if value.is_null() || is_empty {
                 *value = zero(&field.ty);
@@ -213,7 +213,7 @@ fn canonicalize_type(ty: &Type, value: &mut Value) {
             }
             match map.elem {
                 Type::Bytes => entries.iter_mut().filter(|(_, item)| item.is_null()).for_each(|(_, item)| {
-                    // No bytes are the same as none told.
+                    // Empty bytes are the same as absent ones.
                     *item = Value::String(Str::new_static(""));
                 }),
                 _ if is_composite(&map.elem) => {
@@ -226,7 +226,7 @@ fn canonicalize_type(ty: &Type, value: &mut Value) {
     }
 }
 
-/// What is empty in a value: of its lists and maps those that are empty, and those that hold such.
+/// The empty lists and maps within a value, and the paths to them.
 pub fn empties(value: &Value) -> Option<Value> {
     match value {
         Value::List(items) => {
@@ -247,8 +247,8 @@ pub fn empties(value: &Value) -> Option<Value> {
     }
 }
 
-/// Puts what was [empty](empties) in an object back into its canonical form, which does not show it: who is told what is
-/// wrong with the object is shown what was sent. Structs that `shows` refuses are left as JSON has them.
+/// Restores the [empty](empties) lists and maps of an object, which the canonical form omits, so that errors show the
+/// object as it was sent. Structs that `shows` rejects are left in canonical form.
 pub fn with_empties(schema: &Struct, value: &mut Value, sent: &Value, shows: &dyn Fn(&Struct) -> bool) {
     let (Value::Map(map), Value::Map(sent), Form::Plain) = (value, sent, schema.form) else { return };
     if !shows(schema) {
@@ -271,8 +271,8 @@ pub fn with_empties(schema: &Struct, value: &mut Value, sent: &Value, shows: &dy
     *map = Map::from_entries(entries);
 }
 
-/// The canonical form of an object with the lists and maps that were [empty](empties) in it where that form shows null: who owns
-/// what depends on it. `None` where nothing was.
+/// The canonical form of an object, with its [empty](empties) lists and maps where that form has null, because field
+/// ownership depends on them. `None` if there are none.
 pub fn with_shown_empties(schema: &Struct, value: &Value, sent: &Value) -> Option<Value> {
     if !struct_lacks_empties(schema, value, sent) {
         return None;
@@ -466,7 +466,7 @@ mod tests {
         with_empties(&schema, &mut value, &sent, &|_| true);
         assert_eq!(value, value!({"a": [], "b": [{"l": []}, {"l": ["x"]}], "d": []}));
         assert_eq!(empties(&canonical), Some(value!({"b": [{}]})));
-        // What the canonical form does not show at all nobody can own.
+        // Fields that the canonical form omits cannot be owned.
         let shown = value!({"b": [{}, {"l": ["x"]}], "d": []});
         assert_eq!(with_shown_empties(&schema, &canonical, &sent), Some(shown));
         assert_eq!(with_shown_empties(&schema, &canonical, &value!({"b": [{"l": []}], "a": []})), None);
@@ -477,7 +477,7 @@ mod tests {
         for preserve_unknown in [false, true] {
             let schema = test_schema(preserve_unknown);
             let old = value!({"a": "a", "b": "b", "c": 1, "d": {"e": true}, "f": "1"});
-            // The place of `d`, if it is as it was.
+            // The position of `d`, if it is unchanged.
             let rows = [
                 (old.clone(), Some(3)),
                 (value!({"d": {"e": true}, "b": "x", "x": 1}), Some(1)),
@@ -489,7 +489,7 @@ mod tests {
                 canonicalize(&schema, &mut expected);
                 let unchanged = canonicalize_changed(&schema, &mut value, &old);
                 assert_eq!(value, expected);
-                // Scalars are not told of.
+                // Scalars are not reported.
                 assert_eq!((0..70).filter(|at| unchanged.has(*at)).collect::<Vec<_>>(), Vec::from_iter(place));
                 if let Some(at) = place {
                     assert_eq!(

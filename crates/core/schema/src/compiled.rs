@@ -1,7 +1,6 @@
-//! `Compiled`: what others have worked out from a schema, kept with it and dropped with it.
-//!
-//! Guarantees that an identity is given once in a process and never again. Must never hold what depends on a server: a
-//! schema can outlive it.
+//! `Compiled`: data that was derived from a schema, stored with it and dropped with it.
+//! Guarantees that an ID is never reused in a process.
+//! Must never contain data of one server: a schema can outlive it.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,9 +8,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 type Entry = (u64, Arc<dyn Any + Send + Sync>);
 
-/// The identity of a schema and the values compiled from it, one of each type and owner.
+/// The ID of a schema and the values compiled from it, one for each type and owner.
 pub struct Compiled {
-    /// 0 until somebody asks.
+    /// 0 until it is requested.
     id: AtomicU64,
     values: RwLock<Vec<Entry>>,
 }
@@ -27,7 +26,7 @@ impl Compiled {
         Compiled { id: AtomicU64::new(0), values: RwLock::new(Vec::new()) }
     }
 
-    /// A number that no other schema of this process has, or will have.
+    /// A number that no other schema of this process has.
     pub fn id(&self) -> u64 {
         match self.id.load(Ordering::Relaxed) {
             0 => {
@@ -40,7 +39,7 @@ impl Compiled {
         }
     }
 
-    /// The value of a type that an owner (a number from `unique_id`, or 0) compiled, made when it is first asked for.
+    /// The value of a type that an owner (a number from `unique_id`, or 0) compiled, created on first use.
     pub fn get_or_make<T: Any + Send + Sync>(&self, owner: u64, make: impl FnOnce() -> T) -> Arc<T> {
         let find = |values: &[Entry]| {
             values.iter().filter(|(of, _)| *of == owner).find_map(|(_, value)| value.clone().downcast::<T>().ok())
@@ -48,7 +47,7 @@ impl Compiled {
         if let Some(known) = find(&self.values.read().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
-        // Made without the lock: making one may ask for others of the same schema.
+        // Created without the lock, because it may request others of the same schema.
         let made = Arc::new(make());
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         find(&values).unwrap_or_else(|| {
@@ -58,7 +57,7 @@ impl Compiled {
     }
 }
 
-/// A number that was not given before in this process.
+/// A number that was not returned before in this process.
 pub fn unique_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -1,6 +1,6 @@
-//! Durations: texts like `1h30m` to nanoseconds and back, and the ages that tables show.
-//!
-//! Guarantees the reference's reading, text and errors. Must never panic or wrap on a long text.
+//! Durations: texts such as `1h30m`, and the ages in tables.
+//! Guarantees kube-apiserver's parsing, text and errors.
+//! Must never panic or overflow on a long text.
 
 use std::fmt;
 
@@ -12,23 +12,23 @@ const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 
-/// The magnitude of the lowest i64.
+/// The magnitude of the smallest i64.
 const LIMIT: u64 = 1 << 63;
 
-/// A span of time of the API.
+/// A duration in the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
-    /// Its length, which may be negative.
+    /// Its length in nanoseconds, which may be negative.
     pub nanos: i64,
 }
 
 impl Duration {
-    /// So many whole seconds, held within what a duration can be.
+    /// A number of whole seconds, clamped to the range of a duration.
     pub const fn from_seconds(seconds: i64) -> Duration {
         Duration { nanos: seconds.saturating_mul(1_000_000_000) }
     }
 
-    /// Reads numbers with units, one after the other: `1h2m3s`, `1.5h`, `-300ms`; `0` needs no unit.
+    /// Parses numbers with units: `1h2m3s`, `1.5h`, `-300ms`; `0` needs no unit.
     pub fn parse(text: &str) -> Result<Duration, DurationError> {
         let invalid = || DurationError::Invalid(text.to_string());
         let negative = text.starts_with('-');
@@ -51,7 +51,7 @@ impl Duration {
             if whole.is_empty() && fraction.is_empty() {
                 return Err(invalid());
             }
-            // The length of the number is judged before its unit, as the reference does.
+            // The number is checked before its unit, as in kube-apiserver.
             let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| invalid())? };
             if whole > LIMIT {
                 return Err(invalid());
@@ -80,7 +80,7 @@ fn split_at(text: &str, end: impl Fn(char) -> bool) -> (&str, &str) {
 fn unit(name: &str) -> Option<u64> {
     Some(match name {
         "ns" => 1,
-        // The micro sign and the Greek letter are both in use.
+        // Both the micro sign and the Greek letter are in use.
         "us" | "\u{b5}s" | "\u{3bc}s" => MICROSECOND,
         "ms" => MILLISECOND,
         "s" => SECOND,
@@ -90,7 +90,7 @@ fn unit(name: &str) -> Option<u64> {
     })
 }
 
-/// The nanoseconds of a fraction of a unit. Digits that no longer fit are of no weight.
+/// The nanoseconds of a fraction of a unit. Digits beyond the range are ignored.
 fn part_of(fraction: &str, unit: u64) -> u64 {
     let (mut digits, mut scale) = (0_u64, 1.0);
     for digit in fraction.bytes() {
@@ -103,7 +103,7 @@ fn part_of(fraction: &str, unit: u64) -> u64 {
         digits = next;
         scale *= 10.0;
     }
-    // In floating point, because the reference does so and the last nanosecond depends on it.
+    // In floating point, as in kube-apiserver, because the last nanosecond depends on it.
     (digits as f64 * (unit as f64 / scale)) as u64
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// `nanos` in units, with as many decimal places as it takes.
+/// `nanos` in units, with as many decimal places as needed.
 fn with_fraction(nanos: u64, unit: u64) -> String {
     let width = unit.ilog10() as usize;
     let text = format!("{}.{:0width$}", nanos / unit, nanos % unit);
@@ -151,14 +151,14 @@ impl std::str::FromStr for Duration {
     }
 }
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DurationError {
-    /// The text has not the shape, or its value is too large.
+    /// The text is malformed, or its value is too large.
     Invalid(String),
     /// A number has no unit.
     MissingUnit(String),
-    /// A unit is unknown: the unit, the text.
+    /// An unknown unit: the unit, the text.
     UnknownUnit(String, String),
 }
 
@@ -176,7 +176,7 @@ impl fmt::Display for DurationError {
 
 impl std::error::Error for DurationError {}
 
-/// An age as tables show it, from whole seconds: two units at most, and only while they matter.
+/// An age as in tables, from whole seconds: at most two units, the smaller one only while it is significant.
 pub fn human_duration(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match seconds {

@@ -1,6 +1,6 @@
-//! Field selectors: comparisons of single fields of an object with texts, all of which must hold.
-//!
-//! Guarantees the reference's reading and order of terms. Must never know which fields a resource has: the caller renames, refuses and looks up.
+//! Field selectors: comparisons of an object's fields with texts, all of which must hold.
+//! Guarantees kube-apiserver's parsing and order of terms.
+//! Must never know the fields of a resource: the caller renames, rejects and looks them up.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use crate::value::Str;
 /// One comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldTerm {
-    /// The field, as in `metadata.name`.
+    /// The field, such as `metadata.name`.
     pub field: Str,
-    /// The text to compare with, without escapes.
+    /// The text to compare with, unescaped.
     pub value: Str,
     /// Whether the field must differ from the text instead of being equal.
     pub negated: bool,
 }
 
-/// A list of comparisons; without any it selects everything.
+/// A list of comparisons; an empty one selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
     terms: Vec<FieldTerm>,
@@ -34,7 +34,7 @@ impl FieldSelector {
         FieldSelector { terms: vec![FieldTerm { field: Str::new(field), value: Str::new(value), negated: false }] }
     }
 
-    /// Reads `a=b,c!=d,e==f`. In values `\`, `,` and `=` are written with a backslash before them.
+    /// Parses `a=b,c!=d,e==f`. In values `\`, `,` and `=` are escaped with a backslash.
     pub fn parse(text: &str) -> Result<FieldSelector, FieldSelectorError> {
         let mut parts = split_parts(text);
         parts.sort_unstable();
@@ -55,7 +55,7 @@ impl FieldSelector {
         &self.terms
     }
 
-    /// Whether there is nothing to compare.
+    /// Whether there are no comparisons.
     pub fn is_everything(&self) -> bool {
         self.terms.is_empty()
     }
@@ -75,12 +75,12 @@ impl FieldSelector {
         Ok(FieldSelector { terms })
     }
 
-    /// Whether all comparisons hold. A field that is not there is empty.
+    /// Whether all comparisons hold. A missing field is empty.
     pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.terms.iter().all(|term| (get(&term.field).unwrap_or("") == term.value) != term.negated)
     }
 
-    /// The one value the field must have, if the selector asks for one.
+    /// The value that the field must have, if the selector requires one.
     pub fn exact_match(&self, field: &str) -> Option<&str> {
         self.terms.iter().find(|term| !term.negated && term.field == field).map(|term| term.value.as_str())
     }
@@ -103,19 +103,19 @@ impl fmt::Display for FieldSelector {
     }
 }
 
-/// Why a text is no field selector.
+/// Why a text is not a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldSelectorError {
     /// A part has no operator.
     NoOperator {
         /// The whole text.
         selector: String,
-        /// The part in question.
+        /// The invalid part.
         part: String,
     },
-    /// A backslash before a character that needs none, or at the end.
+    /// A backslash before a character that does not need it, or at the end.
     Escape(String),
-    /// A character that needs a backslash stands without one.
+    /// A character that needs a backslash and has none.
     Unescaped(char),
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for FieldSelectorError {
             FieldSelectorError::Escape(sequence) => {
                 write!(f, "invalid field selector: invalid escape sequence: {sequence}")
             }
-            // The reference shows the number of the character.
+            // kube-apiserver prints the character's number.
             FieldSelectorError::Unescaped(character) => {
                 write!(f, "invalid field selector: unescaped character in value: {}", u32::from(*character))
             }
@@ -161,7 +161,7 @@ fn split_term(part: &str) -> Option<(&str, bool, &str)> {
     None
 }
 
-/// Writes a value so that it can stand in a selector.
+/// Escapes a value for a selector.
 pub fn escape(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {

@@ -1,16 +1,17 @@
-//! Fields behind feature gates: which of a schema's are switched off, and how they leave an object.
-//! Guarantees that an update keeps what the stored object already uses, and that an object is only looked at where such
-//! a field could be. Must never judge, nor touch a field whose gates are on.
+//! Fields behind feature gates: which fields of a schema are disabled, and how they are dropped from an object.
+//! Guarantees that an update keeps the fields that the stored object uses, and that only parts of an object that can
+//! contain such fields are visited.
+//! Must never validate, nor change a field whose gates are on.
 
 use crate::schema::{Form, Struct, Type};
 use crate::value::{Str, Value};
 use std::collections::HashMap;
 
-/// The fields of a schema whose gates are off, and the ways to them.
+/// The fields of a schema whose gates are off, and the paths to them.
 pub struct SwitchedOff {
-    /// What to look at in each struct on a way; the first is the object.
+    /// What to visit in each struct on a path; the first one is the object.
     nodes: Vec<Vec<Step>>,
-    /// How many fields are off.
+    /// The number of disabled fields.
     fields: usize,
 }
 
@@ -20,14 +21,14 @@ struct Step {
 }
 
 enum Target {
-    /// A field that is off, by its number.
+    /// A disabled field, by its number.
     Off(usize),
-    /// A struct, by its place among the nodes; of a list, and of a map if they are `keyed`, each of those in it.
+    /// A struct, by its index among the nodes; for a list, and for a map if it is `keyed`, each item.
     Inside { node: usize, keyed: bool },
 }
 
 impl SwitchedOff {
-    /// What is off in objects of a schema; `None` when nothing is. A field is on when all its gates are.
+    /// The disabled fields of a schema; `None` if there are none. A field is enabled if all its gates are on.
     pub fn of(schema: &Struct, enabled: &dyn Fn(&str) -> bool) -> Option<SwitchedOff> {
         let mut found = SwitchedOff { nodes: Vec::new(), fields: 0 };
         found.visit(schema, enabled, &mut HashMap::new());
@@ -35,7 +36,7 @@ impl SwitchedOff {
         (!found.nodes.first()?.is_empty()).then_some(found)
     }
 
-    /// The place of a struct. Schemas may contain themselves: each is gone through when it is met first.
+    /// The index of a struct. Schemas may be recursive, so each struct is visited once.
     fn visit(&mut self, schema: &Struct, enabled: &dyn Fn(&str) -> bool, known: &mut HashMap<usize, usize>) -> usize {
         let address = std::ptr::from_ref(schema).addr();
         if let Some(place) = known.get(&address) {
@@ -61,7 +62,7 @@ impl SwitchedOff {
         place
     }
 
-    /// Forgets the steps that lead to no field that is off.
+    /// Removes the steps that do not lead to a disabled field.
     fn keep_ways(&mut self) {
         let mut leads: Vec<bool> = vec![false; self.nodes.len()];
         let is_way = |step: &Step, leads: &[bool]| match step.target {
@@ -78,7 +79,7 @@ impl SwitchedOff {
         self.nodes.iter_mut().for_each(|steps| steps.retain(|step| is_way(step, &leads)));
     }
 
-    /// Takes out of an object the fields that are off, but those that the stored object, if there is one, has anywhere.
+    /// Drops the disabled fields from an object, except those that the stored object, if any, uses anywhere.
     pub fn drop_from(&self, object: &mut Value, stored: Option<&Value>) {
         let mut unwanted = vec![false; self.fields];
         self.mark(0, object, true, &mut unwanted);
@@ -92,7 +93,7 @@ impl SwitchedOff {
         }
     }
 
-    /// Sets the marks of the fields that a value has.
+    /// Marks the disabled fields that a value uses.
     fn mark(&self, node: usize, value: &Value, to: bool, marks: &mut [bool]) {
         for step in &self.nodes[node] {
             let Some(value) = value.get(&step.name).filter(|value| !value.is_null()) else { continue };
@@ -127,7 +128,7 @@ impl SwitchedOff {
     }
 }
 
-/// The struct that a value of the type is or consists of, and whether its values stand under keys.
+/// The struct that a value of the type is or consists of, and whether it is a map.
 fn inside(ty: &Type) -> Option<(&Struct, bool)> {
     match ty {
         Type::Struct(schema) if schema.form == Form::Plain => Some((schema, false)),
@@ -142,13 +143,13 @@ mod tests {
     use super::SwitchedOff;
     use crate::{ApiType, Value, value};
 
-    /// What is inside the object.
+    /// The content of the object.
     #[derive(ApiType)]
     struct Inner {
         /// On or off.
         #[k8s(proto = 1, optional, gate = "A")]
         new: Option<String>,
-        /// Off while one of the two is.
+        /// Off while one of the two gates is off.
         #[k8s(proto = 2, optional, gate = "A,B")]
         newer: Option<String>,
         /// No gate.

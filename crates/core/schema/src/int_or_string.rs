@@ -1,17 +1,17 @@
-//! Texts that stand for a number or a share of one: percentages and named or numbered ports.
-//!
-//! Guarantees the reference's rounding and errors. Must never overflow on large shares.
+//! Texts that stand for a number or a percentage, such as percentages and ports.
+//! Guarantees kube-apiserver's rounding and errors.
+//! Must never overflow on large percentages.
 
 use crate::names::quoted;
 use crate::scalars::IntOrString;
 use crate::value::Str;
 
-/// A text that is a number becomes one; any other stays a text.
+/// Converts a numeric text to a number; any other remains a text.
 pub fn parse(text: &str) -> IntOrString {
     text.parse().map_or_else(|_| IntOrString::String(Str::new(text)), IntOrString::Int)
 }
 
-/// Which way a share that is not whole goes.
+/// How a fractional result is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the next smaller number.
@@ -20,7 +20,7 @@ pub enum Rounding {
     Up,
 }
 
-/// The number itself, or so many percent of `total`.
+/// The number itself, or its percentage of `total`.
 pub fn scaled(value: &IntOrString, total: i64, rounding: Rounding) -> Result<i64, String> {
     let text = match value {
         IntOrString::Int(number) => return Ok(i64::from(*number)),

@@ -1,7 +1,6 @@
 //! Label selectors: requirements on the labels of an object, all of which must hold.
-//!
-//! Guarantees the reference's reading of texts and of selector fields, its errors and its canonical text.
-//! Must never panic, whatever the text; matching allocates nothing.
+//! Guarantees kube-apiserver's parsing of texts and selector fields, its errors and its canonical text.
+//! Must never panic on any text; matching allocates nothing.
 
 mod parser;
 
@@ -14,26 +13,26 @@ use std::fmt;
 use crate::names;
 use crate::value::Str;
 
-/// How a requirement compares.
+/// The operator of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// The label is there with one of the values.
+    /// The label exists with one of the values.
     In,
-    /// The label is not there or has none of the values.
+    /// The label does not exist or has none of the values.
     NotIn,
     /// `=`: as `In` with one value.
     Equals,
-    /// `==`: as `Equals`, but remembered for the canonical text.
+    /// `==`: as `Equals`, but kept for the canonical text.
     DoubleEquals,
     /// As `NotIn` with one value.
     NotEquals,
-    /// The label is there.
+    /// The label exists.
     Exists,
-    /// The label is not there.
+    /// The label does not exist.
     DoesNotExist,
-    /// The label is there with a larger whole number.
+    /// The label exists with a larger integer.
     GreaterThan,
-    /// The label is there with a smaller whole number.
+    /// The label exists with a smaller integer.
     LessThan,
 }
 
@@ -68,7 +67,7 @@ impl Requirement {
         &self.key
     }
 
-    /// How the requirement compares.
+    /// The operator.
     pub fn operator(&self) -> Operator {
         self.operator
     }
@@ -78,7 +77,7 @@ impl Requirement {
         &self.values
     }
 
-    /// Whether the requirement holds for a label's value, or for its absence.
+    /// Whether the requirement holds for a label's value, or its absence.
     pub fn holds(&self, label: Option<&str>) -> bool {
         let has = |label: &str| self.values.iter().any(|value| value == label);
         match self.operator {
@@ -122,7 +121,8 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Requirements on labels, sorted by key. Without any it selects everything, unless it is made to select nothing.
+/// Requirements on labels, sorted by key. Without requirements it selects everything, unless it is created to select
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -134,7 +134,7 @@ pub struct LabelSelector {
 pub struct Expression<'a> {
     /// The key of the label.
     pub key: &'a str,
-    /// `In`, `NotIn`, `Exists` or `DoesNotExist`; others are refused.
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`; others are rejected.
     pub operator: &'a str,
     /// The values to compare with.
     pub values: &'a [Str],
@@ -146,7 +146,7 @@ impl LabelSelector {
         LabelSelector { requirements: Vec::new(), selects_nothing: false }
     }
 
-    /// Selects nothing, as a selector field that is not set does.
+    /// Selects nothing, as an unset selector field does.
     pub const fn nothing() -> LabelSelector {
         LabelSelector { requirements: Vec::new(), selects_nothing: true }
     }
@@ -157,12 +157,12 @@ impl LabelSelector {
         LabelSelector { requirements, selects_nothing: false }
     }
 
-    /// Reads `a=b,c!=d,e in (x,y),!f,g notin (z),h>1,i<2`.
+    /// Parses `a=b,c!=d,e in (x,y),!f,g notin (z),h>1,i<2`.
     pub fn parse(text: &str) -> Result<LabelSelector, LabelSelectorError> {
         parser::parse(text).map(LabelSelector::new)
     }
 
-    /// The selector of a selector field that is set: labels that must be equal, and expressions.
+    /// The selector of a selector field: labels that must be equal, and expressions.
     pub fn from_parts<'a>(
         match_labels: impl IntoIterator<Item = (&'a str, &'a str)>,
         match_expressions: impl IntoIterator<Item = Expression<'a>>,
@@ -189,7 +189,8 @@ impl LabelSelector {
         Ok(LabelSelector::new(requirements))
     }
 
-    /// The selector of a plain map of labels, as services and replication controllers have. The labels are not checked.
+    /// The selector of a plain map of labels, as in services and replication controllers. The labels are not
+    /// validated.
     pub fn from_map<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> LabelSelector {
         let equal = |(key, value)| Requirement {
             key: Str::new(key),
@@ -204,28 +205,28 @@ impl LabelSelector {
         &self.requirements
     }
 
-    /// Whether every object is selected.
+    /// Whether it selects every object.
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty() && !self.selects_nothing
     }
 
-    /// Whether all requirements hold. `get` answers the value of a label.
+    /// Whether all requirements hold. `get` returns the value of a label.
     pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> bool {
         !self.selects_nothing && self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
     }
 
-    /// The labels that every object selected has, as keys and values.
+    /// The labels that every selected object has, as keys and values.
     pub fn exact_matches(&self) -> impl Iterator<Item = (&str, &str)> {
         self.requirements.iter().filter_map(|requirement| Some((requirement.key(), requirement.exact_value()?)))
     }
 
-    /// The one value a label must have, if the first requirement on it asks for one.
+    /// The value that a label must have, if the first requirement on it requires one.
     pub fn exact_match(&self, key: &str) -> Option<&str> {
         self.requirements.iter().find(|requirement| requirement.key == key)?.exact_value()
     }
 }
 
-/// The canonical text; that of a selector of nothing is empty, too.
+/// The canonical text; empty for a selector of nothing too.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, requirement) in self.requirements.iter().enumerate() {
@@ -236,7 +237,7 @@ impl fmt::Display for LabelSelector {
     }
 }
 
-/// Why a text or field is no selector, in the reference's words.
+/// Why a text or field is not a selector, with kube-apiserver's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelSelectorError(String);
 
@@ -273,7 +274,7 @@ fn check_values(operator: Operator, values: &[Str], errors: &mut Vec<String>) {
         }
     };
     if !count_is_right {
-        // The list is shown as JSON, and an empty one as null.
+        // The list is printed as JSON, an empty one as null.
         let shown = if values.is_empty() { "null".to_string() } else { format!("[{}]", quoted(values).join(",")) };
         errors.push(invalid("values", &shown, detail));
     }
@@ -291,7 +292,7 @@ fn quoted(values: &[Str]) -> Vec<String> {
     values.iter().map(|value| names::quoted(value)).collect()
 }
 
-/// One error as it is; several as a list without repetitions.
+/// One error is printed as it is; several as a list without repetitions.
 fn aggregate(errors: Vec<String>) -> String {
     let mut told = HashSet::with_capacity(errors.len());
     let distinct: Vec<&str> = errors.iter().map(String::as_str).filter(|error| told.insert(*error)).collect();

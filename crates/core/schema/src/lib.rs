@@ -1,8 +1,8 @@
-//! What an object of the API is: schemas, values, scalar formats, names and selectors.
-//!
-//! No I/O, no clock, no randomness: nothing here can fail for a reason that is not in its input.
+//! The objects of the API: schemas, values, scalar formats, names and selectors.
+//! Guarantees that results depend on the input only.
+//! Must never do I/O, read a clock or use randomness.
 
-// The code that the derive emits names this crate from outside.
+// The code that the derive emits uses the public name of this crate.
 extern crate self as pintle_schema;
 
 pub mod api_value;

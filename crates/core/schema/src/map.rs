@@ -1,22 +1,23 @@
-//! `Map`: the entries of an object or of a map in a value, in order.
-//!
-//! Look-ups scan a small map and hash in a large one, so that walking one large map beside another takes time in proportion to their
-//! sizes. Two entries must never have the same key. `remove` moves what follows: many keys go with a
-//! `MapEditor`.
+//! `Map`: the ordered entries of an object or a map in a value.
+//! Guarantees that lookups scan a small map and hash in a large one, so that walking two large maps together takes
+//! linear time.
+//! Must never contain two entries with the same key. `remove` moves the later entries: use a `MapEditor` for many
+//! keys.
 
 use crate::value::{Str, Value};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
-/// Entries up to which a scan is faster than hashing: types have fewer fields than this, and most maps fewer keys.
+/// Up to this many entries, scanning is faster than hashing: types have fewer fields than this, and most maps fewer
+/// keys.
 const SCANNED_ENTRIES: usize = 64;
 
 /// An ordered list of entries with distinct keys.
 #[derive(Clone, Debug, Default)]
 pub struct Map(Entries);
 
-/// A large map is behind a pointer, so that an index does not make every value larger.
+/// A large map is behind a pointer, so that its index does not enlarge every value.
 #[derive(Clone, Debug)]
 enum Entries {
     Scanned(Vec<(Str, Value)>),
@@ -32,7 +33,7 @@ impl Default for Entries {
 #[derive(Debug, Default)]
 struct Indexed {
     list: Vec<(Str, Value)>,
-    /// Made by the first look-up, kept up to date by appending and removing, dropped when the list is handed out.
+    /// Built by the first lookup, updated by appending and removing, dropped when the list is borrowed mutably.
     index: OnceLock<Index>,
 }
 
@@ -42,7 +43,7 @@ impl Clone for Indexed {
     }
 }
 
-/// Places of entries by the hashes of their keys.
+/// Positions of entries by the hashes of their keys.
 #[derive(Debug)]
 struct Index {
     hasher: DefaultHashBuilder,
@@ -68,7 +69,7 @@ impl Index {
 }
 
 impl PartialEq for Map {
-    /// Entries in the same order. Keys of one schema mostly are one text.
+    /// Whether entries are equal in the same order. Equal keys of one schema usually share their text.
     fn eq(&self, other: &Map) -> bool {
         let is_same = |a: &str, b: &str| a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b);
         self.len() == other.len() && self.iter().zip(other.iter()).all(|(a, b)| is_same(a.0, b.0) && a.1 == b.1)
@@ -84,7 +85,7 @@ impl Map {
         Map(Entries::Scanned(Vec::with_capacity(entries)))
     }
 
-    /// Makes a map of entries that the caller knows to have distinct keys.
+    /// Creates a map of entries whose keys the caller knows to be distinct.
     pub fn from_entries(entries: Vec<(Str, Value)>) -> Self {
         match entries.len() {
             0..=SCANNED_ENTRIES => Map(Entries::Scanned(entries)),
@@ -104,7 +105,7 @@ impl Map {
     pub fn get(&self, key: &str) -> Option<&Value> {
         match &self.0 {
             Entries::Scanned(list) => {
-                // Most keys differ in length already; those of a schema are mostly the very text that is asked for.
+                // Most keys differ in length; keys of a schema usually share their text with the one requested.
                 let is = |other: &str| other.len() == key.len() && (other.as_ptr() == key.as_ptr() || other == key);
                 list.iter().find(|(other, _)| is(other)).map(|(_, value)| value)
             }
@@ -121,7 +122,7 @@ impl Map {
         self.get(key).is_some()
     }
 
-    /// Sets a key in place, or appends it; returns what was there.
+    /// Replaces the value of a key, or appends it; returns the previous value.
     pub fn set(&mut self, key: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         match self.get_mut(&key) {
@@ -146,7 +147,7 @@ impl Map {
         }
     }
 
-    /// Removes a key. It takes time in proportion to the size of the map.
+    /// Removes a key in time proportional to the size of the map.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.position(key)?;
         match &mut self.0 {
@@ -155,7 +156,7 @@ impl Map {
         }
     }
 
-    /// The value of a key, made `Null` first when it is absent.
+    /// The value of a key, inserted as `Null` if it is absent.
     pub fn entry(&mut self, key: &str) -> &mut Value {
         let at = match self.position(key) {
             Some(at) => at,
@@ -207,7 +208,7 @@ impl Map {
         }
     }
 
-    /// The entries of a caller that leaves their keys as they are.
+    /// The entries, for a caller that does not change their keys.
     fn list_mut(&mut self) -> &mut [(Str, Value)] {
         match &mut self.0 {
             Entries::Scanned(list) => list,
@@ -265,7 +266,7 @@ impl IntoIterator for Map {
 }
 
 impl FromIterator<(Str, Value)> for Map {
-    /// Later entries of a key replace earlier ones.
+    /// Later entries replace earlier ones with the same key.
     fn from_iter<I: IntoIterator<Item = (Str, Value)>>(entries: I) -> Self {
         let mut map = Map::new();
         for (key, value) in entries {
@@ -279,7 +280,7 @@ impl FromIterator<(Str, Value)> for Map {
 mod tests {
     use super::*;
 
-    /// Every operation, on maps of all sizes around the bound, beside a plain list of entries.
+    /// Every operation on maps of all sizes around the limit, compared with a plain list of entries.
     #[test]
     fn small_and_large_maps_behave_alike() {
         for size in (0..=3).chain(SCANNED_ENTRIES - 2..=SCANNED_ENTRIES + 3).chain([500]) {

@@ -1,12 +1,12 @@
-//! `MapEditor`: many changes by key of one map.
-//! Guarantees that all of them together cost no more than the map and they are long. Must never change the order of what
-//! stays.
+//! `MapEditor`: many changes of one map by key.
+//! Guarantees that all of them together take time linear in the sizes of the map and the changes.
+//! Must never change the order of remaining entries.
 
 use crate::value::{Map, Str, Value};
 use std::collections::HashSet;
 
-/// A map that is being changed. What is removed is gone when the editor is dropped: removed one by one, each key would cost as
-/// much as the map is long.
+/// A map that is being changed. Removed entries are dropped with the editor: removing keys one by one would take time
+/// proportional to the map for each.
 pub struct MapEditor<'a> {
     map: &'a mut Map,
     removed: HashSet<Str>,
@@ -29,7 +29,7 @@ impl<'a> MapEditor<'a> {
         self.map.push(key, value);
     }
 
-    /// Sets a key in place, or appends it.
+    /// Replaces the value of a key, or appends it.
     pub fn set(&mut self, key: Str, value: Value) {
         match self.get_mut(&key) {
             Some(slot) => *slot = value,

@@ -1,7 +1,6 @@
 //! Checks of names, keys and other short texts.
-//!
-//! Each check answers the messages of what is wrong, word for word and in the order of the reference; none is a good text.
-//! Must never stop at the first fault where the reference goes on.
+//! Guarantees kube-apiserver's messages, byte for byte and in its order; a valid text has none.
+//! Must never stop at the first error if kube-apiserver continues.
 
 pub mod cron;
 pub mod ip;
@@ -12,7 +11,7 @@ pub mod version;
 #[cfg(test)]
 mod tests;
 
-/// What is wrong with a text; empty if nothing is.
+/// The messages for a text; empty if it is valid.
 pub type Messages = Vec<String>;
 
 /// The longest DNS label, and the longest name or value of a label.
@@ -21,7 +20,7 @@ pub const LABEL_MAX: usize = 63;
 /// The longest DNS name.
 pub const SUBDOMAIN_MAX: usize = 253;
 
-/// CEL's own words, which nothing else may be called by.
+/// Reserved words of CEL.
 pub const CEL_RESERVED: &[&str] = &[
     "true",
     "false",
@@ -64,7 +63,7 @@ const CONFIG_MAP_KEY: &str = "a valid config key must consist of alphanumeric ch
 const HTTP_PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 const UUID: &str = "must be a lowercase UUID in 8-4-4-4-12 format";
 
-/// How a limit of length is worded: checks of declarative rules and of keys say bytes, the others characters.
+/// The wording of a length limit: checks of declarative rules and of keys say bytes, the others characters.
 #[derive(Clone, Copy)]
 enum Unit {
     Bytes,
@@ -106,7 +105,7 @@ fn is_lower_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// Whether a text is not empty, begins and ends with `edge` bytes, and has only `inner` ones.
+/// Whether a text is not empty, begins and ends with `edge` bytes, and contains only `inner` ones.
 fn is_framed(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|first| edge(*first))
@@ -118,7 +117,7 @@ fn has_label_form(text: &str) -> bool {
     is_framed(text, is_lower_alphanumeric, |byte| byte == b'-')
 }
 
-/// Labels with dots between them, looked at in one pass.
+/// Labels separated by dots, checked in one pass.
 fn has_subdomain_form(text: &str) -> bool {
     let mut before = b'.';
     for byte in text.bytes() {
@@ -163,17 +162,17 @@ pub fn dns1123_subdomain(text: &str) -> Messages {
     subdomain_in(text, Unit::Characters)
 }
 
-/// The declarative format of short names: a DNS label, its limit worded in bytes.
+/// The declarative format of short names: a DNS label, with its limit in bytes.
 pub fn short_name(text: &str) -> Messages {
     label_in(text, Unit::Bytes)
 }
 
-/// The declarative format of long names: a DNS name, its limit worded in bytes.
+/// The declarative format of long names: a DNS name, with its limit in bytes.
 pub fn long_name(text: &str) -> Messages {
     subdomain_in(text, Unit::Bytes)
 }
 
-/// A DNS name in either case.
+/// A DNS name in upper or lower case.
 pub fn dns1123_subdomain_caseless(text: &str) -> Messages {
     let matches =
         text.split('.').all(|label| is_framed(label, |byte| byte.is_ascii_alphanumeric(), |byte| byte == b'-'));
@@ -207,7 +206,7 @@ fn is_label_key(text: &str) -> bool {
     name.len() <= LABEL_MAX && has_key_form(name) && prefix.is_none_or(is_prefix)
 }
 
-/// The key of a label: a name, with a DNS name and a slash before it or not. Also called qualified name.
+/// The key of a label: a name, optionally with a DNS name and a slash before it. Also called qualified name.
 pub fn label_key(text: &str) -> Messages {
     if is_label_key(text) {
         return Messages::new();
@@ -291,7 +290,7 @@ pub fn http_header_name(text: &str) -> Messages {
     matching(is_framed(text, is_inner, is_inner), HTTP_HEADER)
 }
 
-/// Whether a text can stand in the path of a URL; it has no message of its own.
+/// Whether a text can be part of a URL path; it has no message of its own.
 pub fn is_http_path(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     is_framed(text, is_inner, is_inner)
@@ -313,7 +312,7 @@ pub fn env_var_name(text: &str) -> Messages {
     messages
 }
 
-/// The name of an environment variable as the relaxed rule has it.
+/// The name of an environment variable by the relaxed rule.
 pub fn relaxed_env_var_name(text: &str) -> Messages {
     if text.is_empty() {
         return vec!["environment variable name must be non-empty".to_string()];
@@ -329,7 +328,7 @@ pub fn config_map_key(text: &str) -> Messages {
     messages
 }
 
-/// A name that is one segment of a path.
+/// A name that is one path segment.
 pub fn path_segment_name(text: &str) -> Messages {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
@@ -337,7 +336,7 @@ pub fn path_segment_name(text: &str) -> Messages {
     path_segment_prefix(text)
 }
 
-/// The beginning of a name that is one segment of a path.
+/// The beginning of a name that is one path segment.
 pub fn path_segment_prefix(text: &str) -> Messages {
     let found = ["/", "%"].into_iter().filter(|part| text.contains(part));
     found.map(|part| format!("may not contain '{part}'")).collect()
@@ -352,7 +351,7 @@ pub fn uuid(text: &str) -> Messages {
     matching(text.len() == 36 && text.bytes().enumerate().all(fits), UUID)
 }
 
-/// A whole decimal number without needless signs or zeros.
+/// A decimal integer without redundant signs or zeros.
 pub fn decimal_integer(text: &str) -> Messages {
     if text.is_empty() {
         return vec!["must be non-empty".to_string()];
@@ -363,7 +362,7 @@ pub fn decimal_integer(text: &str) -> Messages {
     matching(matches, "must be a valid decimal integer in canonical form")
 }
 
-/// The name of a kernel parameter; it has no message of its own.
+/// The name of a kernel parameter (sysctl); it has no message of its own.
 pub fn is_sysctl_name(text: &str) -> bool {
     let is_segment = |segment: &str| is_framed(segment, is_lower_alphanumeric, |byte| matches!(byte, b'-' | b'_'));
     text.len() <= SUBDOMAIN_MAX && text.split(['.', '/']).all(is_segment)
@@ -375,7 +374,7 @@ pub fn is_condition_reason(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && is_framed(text, is_edge, |byte| matches!(byte, b',' | b':'))
 }
 
-/// The name of a time zone as far as its form goes; the zone database has the last word.
+/// The syntax of a time zone's name; the zone database decides whether it exists.
 pub fn has_time_zone_form(text: &str) -> bool {
     let is_inner = |byte: u8| is_config_byte(byte) || byte == b'+';
     text.split('/').all(|part| {
@@ -383,7 +382,7 @@ pub fn has_time_zone_form(text: &str) -> bool {
     })
 }
 
-/// Quotes a text as it stands in error messages of fields.
+/// Quotes a text as in field errors.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -408,26 +407,26 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Whether a character can be printed; of all blanks only the space can.
+/// Whether a character is printable; the only printable whitespace is the space.
 pub fn is_printable(character: char) -> bool {
     match character {
         ' '..='~' => true,
         '\0'..='\x7f' => false,
-        // Behind a letter the standard library escapes only what is not printable, not marks that combine.
+        // After a letter, the standard library escapes only unprintable characters, not combining marks.
         _ => !format!("a{character}").escape_debug().any(|escaped| escaped == '\\'),
     }
 }
 
-/// A fault of a check that may point at a part of the text.
+/// An error of a check that may refer to a part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text is empty.
     Required,
-    /// A value, the whole text or a part of it, is wrong.
+    /// The whole text or a part of it is invalid.
     Invalid {
-        /// What is shown as the wrong value.
+        /// The reported invalid value.
         value: String,
-        /// What is wrong.
+        /// The message.
         detail: String,
     },
 }
@@ -436,7 +435,7 @@ fn invalid(value: &str, detail: impl Into<String>) -> Fault {
     Fault::Invalid { value: value.to_string(), detail: detail.into() }
 }
 
-/// A DNS name of at least two labels, with a dot at the end or not.
+/// A DNS name of at least two labels, optionally with a final dot.
 pub fn fully_qualified_domain_name(text: &str) -> Result<(), Fault> {
     if text.is_empty() {
         return Err(Fault::Required);

@@ -1,7 +1,7 @@
-//! Quantities: numbers with a unit suffix, as in `100m` or `1536Mi`.
-//!
-//! Guarantees the canonical text of the API, and exact arithmetic at any size; a text never costs more than its own length.
-//! Must never go through binary floating point, nor panic on any text.
+//! Quantities: numbers with a unit suffix, such as `100m` or `1536Mi`.
+//! Guarantees the canonical text of the API, and exact arithmetic at any size; a text never costs more than its
+//! length.
+//! Must never use binary floating point, nor panic on any text.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,23 +13,24 @@ mod decimal;
 
 pub use decimal::Decimal;
 
-/// Digits that two numbers may be apart in a sum; past it the smaller one is lost. Keeps `1e2000000000 + 1` from filling memory.
+/// The largest distance of two numbers in a sum, in digits; beyond it the smaller one is dropped. Prevents
+/// `1e2000000000 + 1` from filling the memory.
 const MAX_SUM_DIGITS: i64 = 4096;
 
-/// The smallest unit there is: finer values are rounded to it, away from zero.
+/// The smallest unit: finer values are rounded to it, away from zero.
 const NANO: i64 = -9;
 
 /// The scale of thousandths, to which resource lists are rounded.
 const MILLI: i64 = -3;
 
-/// Why a text is no quantity.
+/// Why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantityError {
-    /// The text has not the shape number, suffix.
+    /// The text is not a number with a suffix.
     Format,
     /// The number has no digits.
     Numeric,
-    /// The suffix is none of the known ones.
+    /// The suffix is unknown.
     Suffix,
 }
 
@@ -47,7 +48,7 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// The family of suffixes a quantity is written with.
+/// The suffix family of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `Ki`, `Mi`, ... powers of 1024.
@@ -63,7 +64,7 @@ const BINARY_SUFFIXES: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), (
 const DECIMAL_SUFFIXES: [(&str, i64); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
-/// As far as 64 bits hold them, which is as far as plain arithmetic goes.
+/// Up to the range of 64 bits, which is the range of plain arithmetic.
 const POWERS_OF_TEN: [u64; 19] = {
     let mut powers = [1; 19];
     let mut at = 1;
@@ -74,12 +75,12 @@ const POWERS_OF_TEN: [u64; 19] = {
     powers
 };
 
-/// A quantity of the API. Holds the text as it is stored and sent; equality and order are those of the value.
+/// A quantity. Contains its text as stored and sent; equality and order are those of the value.
 #[derive(Clone, Debug)]
 pub struct Quantity(Str);
 
 impl Quantity {
-    /// Parses a text and brings it into canonical form. A text that is already one is kept as it is, byte for byte.
+    /// Parses a text and converts it to canonical form. A canonical text is kept byte for byte.
     pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
         if text.is_empty() {
             return Err(QuantityError::Format);
@@ -93,7 +94,7 @@ impl Quantity {
         Ok(Quantity(canonical_text(&decimal, format)))
     }
 
-    /// A text that stands in a value, and so is canonical: it is checked, and kept.
+    /// A text in a value, which is canonical: it is checked and kept.
     pub fn keep(text: &Str) -> Result<Quantity, QuantityError> {
         let (whole, suffix) = split_digits(text);
         if !whole.is_empty() && Suffix::parse(suffix).is_some() {
@@ -102,24 +103,24 @@ impl Quantity {
         Quantity::parse(text)
     }
 
-    /// A whole number.
+    /// A quantity of an integer.
     pub fn from_i64(value: i64) -> Quantity {
         Quantity::from_decimal(&Decimal::from_i128(i128::from(value), 0), Format::DecimalSI)
     }
 
-    /// The canonical quantity of a value, rounded to nano. The suffix is the largest one of the format that loses nothing.
+    /// The canonical quantity of a value, rounded to nano, with the largest suffix of the format that loses nothing.
     pub fn from_decimal(decimal: &Decimal, format: Format) -> Quantity {
-        // No suffix reaches past 999E, so larger values need the exponent.
+        // There is no suffix beyond 999E, so larger values need the exponent.
         let format = if decimal.exponent > 20 { Format::DecimalExponent } else { format };
         Quantity(canonical_text(&decimal.round_away(NANO), format))
     }
 
-    /// The text on the wire.
+    /// The encoded text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text on the wire, as the shared string.
+    /// The encoded text, as a shared string.
     pub fn into_str(self) -> Str {
         self.0
     }
@@ -144,7 +145,7 @@ impl Quantity {
         self.nanos().map_or_else(|| self.decimal().signum(), |nanos| nanos.signum() as i32)
     }
 
-    /// The value in units of 10⁻⁹ where plain arithmetic finds it: numbers without a fraction that are not very large.
+    /// The value in units of 10⁻⁹ if plain arithmetic suffices: numbers without a fraction that are not very large.
     /// Comparing them allocates nothing.
     fn nanos(&self) -> Option<i128> {
         let text = self.0.as_str();
@@ -152,7 +153,7 @@ impl Quantity {
         let (whole, suffix) = split_digits(unsigned.unwrap_or(text));
         let whole = whole.parse::<u64>().ok()?;
         let nanos = match Suffix::parse(suffix)? {
-            // Binary numbers beyond this are cut off by the exact way.
+            // Larger numbers with binary suffixes are truncated by exact arithmetic.
             Suffix::Binary(power) => i64::try_from(u128::from(whole) << power).ok().map(i128::from)? * 1_000_000_000,
             Suffix::Decimal(power) | Suffix::Exponent(power) => {
                 let power = usize::try_from(power.checked_sub(NANO)?).ok()?;
@@ -162,17 +163,17 @@ impl Quantity {
         Some(if unsigned.is_some() { -nanos } else { nanos })
     }
 
-    /// The value as a whole number, fractions rounded away from zero, held within i64.
+    /// The value as an integer, rounded away from zero, clamped to i64.
     pub fn value(&self) -> i64 {
         self.decimal().scaled_i64(0)
     }
 
-    /// The value in thousandths, finer parts rounded away from zero, held within i64.
+    /// The value in thousandths, rounded away from zero, clamped to i64.
     pub fn milli_value(&self) -> i64 {
         self.decimal().scaled_i64(MILLI)
     }
 
-    /// The value if it is a whole number within i64.
+    /// The value if it is an integer within i64.
     pub fn to_i64(&self) -> Option<i64> {
         let units = self.decimal().in_units(0)?;
         i64::try_from(units).ok()
@@ -183,7 +184,8 @@ impl Quantity {
         self.decimal().to_f64()
     }
 
-    /// The quantity with at most three decimal places, rounded away from zero; the default of every entry of a resource list.
+    /// The quantity with at most three decimal places, rounded away from zero; the default of every entry of a
+    /// resource list.
     pub fn round_up_to_milli(&self) -> Quantity {
         let (decimal, format) = self.evaluate();
         if decimal.exponent >= MILLI {
@@ -204,7 +206,7 @@ impl Quantity {
         self.combine(other, |a, b| a.add(&b.negate()))
     }
 
-    /// The value with the other sign.
+    /// The negated value.
     #[must_use]
     pub fn negate(&self) -> Quantity {
         let (decimal, format) = self.evaluate();
@@ -219,7 +221,7 @@ impl Quantity {
     }
 
     fn evaluate(&self) -> (Decimal, Format) {
-        // The text came out of `parse` or `canonical_text`, so it always evaluates.
+        // The text comes from `parse` or `canonical_text`, so it is always valid.
         split(&self.0)
             .ok()
             .and_then(|parts| parts.evaluate(Suffix::parse(parts.suffix)?).ok())
@@ -296,12 +298,12 @@ impl Suffix {
             return Some(Suffix::Binary(*power));
         }
         let exponent: i64 = text.strip_prefix(['e', 'E'])?.parse().ok()?;
-        // The reference keeps the low 32 bits; so do we, or a stored text would change its value.
+        // kube-apiserver keeps the low 32 bits; so do we, or a stored text would change its value.
         Some(Suffix::Exponent(i64::from(exponent as i32)))
     }
 }
 
-/// The pieces of a text. `whole` has no leading zeros but is never empty.
+/// The parts of a text. `whole` has no leading zeros but is never empty.
 struct Parts<'a> {
     negative: bool,
     whole: &'a str,
@@ -321,7 +323,7 @@ fn split(text: &str) -> Result<Parts<'_>, QuantityError> {
     };
     let has_digits = unsigned.starts_with('0') || !whole.is_empty() || !fraction.is_empty();
     if significant.is_empty() {
-        // Nothing but zeros, or a lone sign, which the reference takes for zero too.
+        // Only zeros, or a lone sign, which kube-apiserver also accepts as zero.
         return Ok(Parts { negative, whole: "0", fraction: "", suffix: "", has_digits: true });
     }
     let tail = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
@@ -338,7 +340,7 @@ fn split_digits(text: &str) -> (&str, &str) {
 }
 
 impl Parts<'_> {
-    /// Whether the reference computes with the short form of the number. Only then texts are kept, and digits may be missing.
+    /// Whether kube-apiserver uses the short form of the number. Only then texts are kept, and digits may be missing.
     fn is_short(&self, suffix: Suffix) -> bool {
         let whole = to_i64(self.whole.len());
         let fraction = to_i64(self.fraction.len());
@@ -348,7 +350,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Whether the text stays as it is.
+    /// Whether the text is kept.
     fn is_canonical(&self, suffix: Suffix) -> bool {
         if !self.is_short(suffix) {
             return false;
@@ -385,7 +387,7 @@ impl Parts<'_> {
         const CAP: u128 = i64::MAX as u128;
         const NANOS: u128 = 1_000_000_000;
         let factor = 1_u128 << power;
-        // The fraction is multiplied digit by digit from the right; what is carried out of it is whole.
+        // The fraction is multiplied digit by digit from the right; the final carry is the integer part.
         let mut carry = 0;
         let mut rest = vec![0_u8; self.fraction.len()];
         for (digit, place) in self.fraction.bytes().rev().zip(rest.iter_mut().rev()) {
@@ -395,7 +397,7 @@ impl Parts<'_> {
         }
         let nanos = (0..9).fold(0, |nanos, place| nanos * 10 + u128::from(rest.get(place).copied().unwrap_or(0)));
         let finer = rest.iter().skip(9).any(|digit| *digit != 0);
-        // Texts too long for the parse are far above the cap.
+        // Texts that are too long to parse are far above the limit.
         let whole = self.whole.parse::<u64>().map_or(CAP, |whole| u128::from(whole) * factor + carry);
         let total = if whole >= CAP { CAP * NANOS } else { whole * NANOS + nanos + u128::from(finer) };
         let format = if total > 0 && total < NANOS { Format::DecimalSI } else { Format::BinarySI };
@@ -418,12 +420,12 @@ fn canonical_text(decimal: &Decimal, format: Format) -> Str {
     if format == Format::DecimalExponent && exponent != 0 {
         return smol_str::format_smolstr!("{sign}{digits}e{exponent}");
     }
-    // Past exa the reference has no suffix and prints none, so that `1000E` is read as 1.
+    // Beyond exa kube-apiserver has no suffix and prints none, so that `1000E` is read as 1.
     let suffix = DECIMAL_SUFFIXES.iter().find(|(_, power)| *power == exponent).map_or("", |(suffix, _)| suffix);
     smol_str::format_smolstr!("{sign}{digits}{suffix}")
 }
 
-/// None for what is shown with decimal suffixes instead: fractions and numbers below 1024.
+/// None for values that are printed with decimal suffixes instead: fractions and numbers below 1024.
 fn binary_text(decimal: &Decimal) -> Option<Str> {
     let mut units = decimal.in_units(0)?;
     if units.unsigned_abs() < 1024 {

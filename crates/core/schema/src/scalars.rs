@@ -1,6 +1,6 @@
-//! Scalar types of the API that Rust has no own type for.
-//!
-//! They hold the text or tree the wire shows. Parsing and arithmetic stand in `quantity`, `time` and `duration`.
+//! Scalar types of the API without a Rust equivalent.
+//! Guarantees that they contain the text or tree of the wire form.
+//! Must never parse or calculate: see `quantity`, `time` and `duration`.
 
 use crate::value::{Str, Value};
 
@@ -8,7 +8,7 @@ use crate::value::{Str, Value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 
-/// A number or a string, as ports and percentages are.
+/// An integer or a string, for ports and percentages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IntOrString {
     Int(i32),
@@ -25,10 +25,10 @@ impl Default for IntOrString {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Json(pub Value);
 
-/// An object of another kind.
+/// An embedded object of another kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawExtension(pub Value);
 
-/// The fields a manager owns, as the text that JSON shows; an empty map when there are none.
+/// The field set of a manager, as JSON text; an empty map if there are none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FieldsV1(pub Value);

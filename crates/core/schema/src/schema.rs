@@ -1,7 +1,7 @@
-//! `Schema`: what is known about a type of the API, as data.
-//!
-//! Built-in types are statics that the derive emits, custom resources are schemas built at run time; everything that
-//! walks an object works on both alike. A schema never changes once it is made, and holds no code about one kind.
+//! `Schema`: a type of the API as data.
+//! Guarantees that built-in types (statics that the derive emits) and types of custom resources (created at run time)
+//! are handled by the same code, and that a schema does not change.
+//! Must never contain code about one kind.
 
 use crate::compiled::Compiled;
 use crate::rules::Rule;
@@ -9,9 +9,9 @@ use crate::value::{Str, Value};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A reference to a part of a schema: known when the program was compiled, or shared at run time.
+/// A reference to a part of a schema: static, or shared at run time.
 ///
-/// The static form is a function because types of the API may contain themselves.
+/// The static form is a function because types of the API may be recursive.
 pub enum Ref<T: 'static> {
     Static(fn() -> &'static T),
     Shared(Arc<T>),
@@ -54,7 +54,7 @@ impl Text {
         }
     }
 
-    /// Whether a key of a value is this text. Keys mostly are this very text, so that no byte is compared.
+    /// Whether a key equals this text. Keys usually share their text with the schema, so that no byte is compared.
     #[inline]
     pub fn is(&self, key: &str) -> bool {
         let text = self.as_str();
@@ -122,7 +122,7 @@ impl<T> Deref for Slice<T> {
 /// The type of a value.
 #[derive(Clone)]
 pub enum Type {
-    /// Anything, kept as it came (Go's `interface{}`).
+    /// Any value, kept as it is (Go's `interface{}`).
     Any,
     Bool,
     Int32,
@@ -133,7 +133,7 @@ pub enum Type {
     Enum(Ref<Enum>),
     /// Base64 in JSON.
     Bytes,
-    /// A number or a string, as ports and percentages are.
+    /// An integer or a string, for ports and percentages.
     IntOrString,
     /// A decimal number with a unit suffix.
     Quantity,
@@ -143,11 +143,11 @@ pub enum Type {
     MicroTime,
     /// Go's duration text, such as `1m30s`.
     Duration,
-    /// An object of another kind, kept as it came.
+    /// An embedded object of another kind, kept as it is.
     RawExtension,
-    /// Any JSON, kept as it came.
+    /// Any JSON, kept as it is.
     Json,
-    /// The set of fields a manager owns.
+    /// The field set of a manager.
     FieldsV1,
     Struct(Ref<Struct>),
     List(Ref<List>),
@@ -169,25 +169,25 @@ pub struct Enum {
     pub name: &'static str,
     pub module: &'static str,
     pub doc: &'static str,
-    /// Whether other values are refused by validation and the values are published.
+    /// Whether validation rejects other values and OpenAPI lists these.
     pub closed: bool,
     pub values: &'static [EnumValue],
 }
 
-/// A value that a type of named values may have.
+/// A named value of a string type.
 pub struct EnumValue {
     pub value: &'static str,
     pub doc: &'static str,
 }
 
-/// How a struct's JSON differs from the object of its fields.
+/// How a struct's JSON differs from an object with its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An object with the struct's fields.
     Plain,
-    /// JSON shows the only field's value, protobuf a message around it.
+    /// JSON has only the value of the field, protobuf a message around it.
     Wrapper,
-    /// A schema or a boolean: JSON shows one of the fields.
+    /// A schema or a boolean: JSON has one of the fields.
     PropsOrBool,
     /// A schema or a list of schemas.
     PropsOrArray,
@@ -199,42 +199,42 @@ pub enum Form {
 pub struct Struct {
     /// The Go name, such as `DeploymentSpec`.
     pub name: Text,
-    /// The Rust module it is declared in; segments 2 and 3 are group and version.
+    /// The Rust module of the declaration; segments 2 and 3 are group and version.
     pub module: Text,
     pub doc: Text,
     /// In declaration order, which is the order in JSON.
     pub fields: Slice<Field>,
-    /// Indexes of `fields` sorted by JSON name (inlined ones left out), for look-ups.
+    /// Indexes of `fields` sorted by JSON name (without inlined ones), for lookups.
     pub by_name: Slice<u16>,
-    /// Whether apply treats it as one value.
+    /// Whether apply treats it as one value (atomic).
     pub atomic: bool,
     pub form: Form,
-    /// What validation demands of the whole struct.
+    /// Validation rules of the whole struct.
     pub rules: &'static [Rule],
-    /// JSON names of the fields that are judged first, where the order of errors is not that of declaration.
+    /// JSON names of the fields that are validated first, if the order of errors is not that of declaration.
     pub judged_first: &'static [&'static str],
-    /// Fields no schema names are kept instead of reported (custom resources only).
+    /// Unknown fields are kept instead of reported (custom resources only).
     pub preserve_unknown: bool,
-    /// Its identity, and what others have worked out from it.
+    /// Its ID, and data that was compiled from it.
     pub compiled: Compiled,
 }
 
-/// When JSON shows a field, as Go's tags and types decide it.
+/// When JSON includes a field, as Go's tags and types define it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// A pointer: shown when set, even to a zero value.
+    /// A pointer: included if set, even to a zero value.
     Pointer,
-    /// A pointer shown as `null` when it is not set.
+    /// A pointer that is `null` if it is not set.
     PointerAlways,
-    /// Left out when zero or empty.
+    /// Omitted if zero or empty.
     OmitEmpty,
-    /// Shown even when zero or empty.
+    /// Included even if zero or empty.
     Always,
-    /// A struct left out when all of it is zero.
+    /// A struct that is omitted if all of it is zero.
     OmitZero,
 }
 
-/// The constant a field takes when it is absent.
+/// The constant default of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
     Bool(bool),
@@ -255,11 +255,11 @@ impl From<Literal> for Value {
     }
 }
 
-/// What a field takes when it is absent.
+/// The default of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldDefault {
     Literal(Literal),
-    /// Any value, of a schema that arrived at run time.
+    /// Any value, in a schema that was created at run time.
     Value(Arc<Value>),
 }
 
@@ -276,51 +276,51 @@ impl FieldDefault {
 pub struct Field {
     /// The JSON name; empty for an inlined struct.
     pub name: Text,
-    /// The protobuf number; 0 when the field is not encoded.
+    /// The protobuf number; 0 if the field is not encoded.
     pub proto: u32,
     pub ty: Type,
     pub presence: Presence,
-    /// Its fields stand among the owner's in JSON; a nested message in protobuf when it has a number.
+    /// Its fields are inlined into the owner's JSON; a nested message in protobuf if it has a number.
     pub inline: bool,
-    /// Marked optional.
+    /// Tagged as optional.
     pub optional: bool,
-    /// Marked required.
+    /// Tagged as required.
     pub required: bool,
     pub nullable: bool,
     pub default: Option<FieldDefault>,
     pub doc: Text,
-    /// Strategic merge patch: `merge`, `replace`, `retainKeys`, joined by commas; empty when not given.
+    /// Strategic merge patch: `merge`, `replace`, `retainKeys`, separated by commas; empty if not specified.
     pub patch_strategy: &'static str,
-    /// Strategic merge patch: the key that identifies a list's items.
+    /// Strategic merge patch: the key of a list's items.
     pub patch_merge_key: &'static str,
-    /// Whether apply treats the struct or map in this field as one value; what its type says when not given.
+    /// Whether apply treats the struct or map in this field as one value; by default as its type specifies.
     pub atomic: Option<bool>,
     /// Feature gates that guard the field.
     pub gates: &'static [&'static str],
-    /// What validation demands of the value.
+    /// Validation rules of the value.
     pub rules: &'static [Rule],
 }
 
 impl Field {
-    /// Whether OpenAPI lists the field as required: JSON always shows it and it is not marked optional.
+    /// Whether OpenAPI lists the field as required: JSON always includes it and it is not tagged as optional.
     pub fn is_required(&self) -> bool {
         matches!(self.presence, Presence::Always | Presence::PointerAlways) && !self.optional && !self.inline
     }
 
-    /// Whether JSON's null is not absence here: the field points to a time, which may be zero.
+    /// Whether JSON's null differs from absence here: the field is a pointer to a time, which may be zero.
     pub fn points_to_time(&self) -> bool {
         self.presence == Presence::Pointer && matches!(self.ty, Type::Time | Type::MicroTime)
     }
 }
 
-/// How apply and patches identify a list's items.
+/// How apply and patches identify the items of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListKind {
-    /// Replaced as a whole.
+    /// Replaced as a whole (atomic).
     Atomic,
     /// Scalars, each at most once.
     Set,
-    /// Objects identified by the fields named.
+    /// Objects identified by the named fields.
     Map(Keys),
 }
 
@@ -340,11 +340,11 @@ impl Keys {
     }
 }
 
-/// A list, and how its items are told apart.
+/// A list, and how its items are identified.
 pub struct List {
     pub elem: Type,
     pub kind: ListKind,
-    /// Whether the facts declare the kind (an undeclared list is atomic to apply).
+    /// Whether the list type is declared (an undeclared list is atomic to apply).
     pub declared: bool,
 }
 
@@ -353,7 +353,7 @@ pub struct MapType {
 }
 
 impl Struct {
-    /// The field of a JSON name, looked for in inlined structs too.
+    /// The field with a JSON name, including those of inlined structs.
     pub fn field(&self, name: &str) -> Option<&Field> {
         if let Ok(at) = self.by_name.binary_search_by(|&i| self.fields[usize::from(i)].name.as_str().cmp(name)) {
             return Some(&self.fields[usize::from(self.by_name[at])]);
@@ -364,7 +364,7 @@ impl Struct {
         self.fields.iter().filter(|field| field.inline).find_map(|field| field.ty.as_struct()?.field(name))
     }
 
-    /// Visits the fields in JSON order, those of inlined structs in their place.
+    /// Visits the fields in JSON order, including those of inlined structs.
     pub fn each_field<'a>(&'a self, visit: &mut dyn FnMut(&'a Field)) {
         for field in self.fields.iter() {
             match (field.inline, &field.ty) {
@@ -374,7 +374,7 @@ impl Struct {
         }
     }
 
-    /// The type of the field at a path of JSON names; lists and maps are passed through to their elements.
+    /// The type of the field at a path of JSON names; lists and maps stand for their elements.
     pub fn type_at<S: AsRef<str>>(&self, path: &[S]) -> Option<&Type> {
         let (first, rest) = path.split_first()?;
         let mut ty = &self.field(first.as_ref())?.ty;
@@ -394,7 +394,7 @@ impl Struct {
         }
     }
 
-    /// The API group directory and version of a built-in type, from its module.
+    /// The directories of API group and version of a built-in type, from its module.
     pub fn group_version(&self) -> (&str, &str) {
         let mut segments = self.module.split("::").skip(1);
         (segments.next().unwrap_or(""), segments.next().unwrap_or(""))

@@ -1,10 +1,10 @@
-//! Points in time: RFC 3339 texts to seconds and nanoseconds since 1970 and back.
-//!
-//! Guarantees the reference's reading, with its leniencies, and its error texts. Must never read a clock.
+//! Times: RFC 3339 texts, and seconds and nanoseconds since 1970.
+//! Guarantees kube-apiserver's parsing, including its leniency, and its error messages.
+//! Must never read a clock.
 
 use std::fmt::{self, Write};
 
-/// Seconds since 1970 of the first moment of year 1, which the API holds for no time at all.
+/// Seconds since 1970 of the beginning of year 1, which the API treats as no time.
 const ZERO_SECONDS: i64 = -62_135_596_800;
 
 const DAY_SECONDS: i64 = 86_400;
@@ -13,34 +13,34 @@ const SECONDS_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 
 const MICROS_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 
-/// A time, shown with whole seconds.
+/// A time, encoded with whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
     /// Seconds since 1970.
     pub seconds: i64,
-    /// Nanoseconds past them, below one milliard. Read but not shown.
+    /// Nanoseconds within the second. Parsed but not encoded.
     pub nanos: u32,
 }
 
-/// A time, shown with microseconds.
+/// A time, encoded with microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MicroTime {
     /// Seconds since 1970.
     pub seconds: i64,
-    /// Nanoseconds past them, below one milliard.
+    /// Nanoseconds within the second.
     pub nanos: u32,
 }
 
 impl Time {
-    /// No time: JSON shows null for it.
+    /// No time: JSON has null.
     pub const ZERO: Time = Time { seconds: ZERO_SECONDS, nanos: 0 };
 
-    /// The time so many seconds after 1970.
+    /// The time a number of seconds after 1970.
     pub const fn from_seconds(seconds: i64) -> Time {
         Time { seconds, nanos: 0 }
     }
 
-    /// Reads `2006-01-02T15:04:05Z`; an offset and a fraction may be there.
+    /// Parses `2006-01-02T15:04:05Z`, optionally with an offset and a fraction.
     pub fn parse(text: &str) -> Result<Time, TimeError> {
         parse(text, SECONDS_LAYOUT, false).map(|(seconds, nanos)| Time { seconds, nanos })
     }
@@ -55,7 +55,7 @@ impl Time {
         Civil::at(self.seconds, self.nanos)
     }
 
-    /// The text on the wire: UTC, whole seconds.
+    /// The encoded text: UTC, whole seconds.
     pub fn to_rfc3339(&self) -> String {
         let mut text = self.civil().date_and_hour();
         text.push('Z');
@@ -64,10 +64,10 @@ impl Time {
 }
 
 impl MicroTime {
-    /// No time: JSON shows null for it.
+    /// No time: JSON has null.
     pub const ZERO: MicroTime = MicroTime { seconds: ZERO_SECONDS, nanos: 0 };
 
-    /// Reads `2006-01-02T15:04:05.000000Z`; an offset may be there, and all six digits must be.
+    /// Parses `2006-01-02T15:04:05.000000Z`, optionally with an offset; all six digits are required.
     pub fn parse(text: &str) -> Result<MicroTime, TimeError> {
         parse(text, MICROS_LAYOUT, true).map(|(seconds, nanos)| MicroTime { seconds, nanos })
     }
@@ -82,7 +82,7 @@ impl MicroTime {
         Civil::at(self.seconds, self.nanos)
     }
 
-    /// The text on the wire: UTC, six digits of a second.
+    /// The encoded text: UTC, microseconds.
     pub fn to_rfc3339(&self) -> String {
         let mut text = self.civil().date_and_hour();
         let _ = write!(text, ".{:06}Z", self.nanos / 1000);
@@ -141,7 +141,7 @@ pub struct Civil {
     pub minute: u32,
     /// 0 to 59.
     pub second: u32,
-    /// Below one milliard.
+    /// Below 10^9.
     pub nanos: u32,
 }
 
@@ -170,7 +170,7 @@ fn small(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
 
-/// Days since 1970. Years are counted from March, so that the leap day is the last one of its year.
+/// Days since 1970. Years begin in March, so that the leap day is the last one of its year.
 fn day_of_date(year: i64, month: u32, day: u32) -> i64 {
     let year = if month <= 2 { year.saturating_sub(1) } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -201,7 +201,7 @@ pub fn days_in_month(year: i64, month: u32) -> u32 {
     }
 }
 
-/// Why a text is no time, in the reference's words.
+/// Why a text is not a time, with kube-apiserver's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeError(String);
 
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
         if range.contains(&number) { Ok(number) } else { Err(self.wrong(&format!("{name} out of range"))) }
     }
 
-    /// The digits after a second, if there are any. Nanoseconds are the finest that counts.
+    /// The digits after a second, if any, up to nanoseconds.
     fn optional_fraction(&mut self) -> u32 {
         let Some(after) = self.rest.strip_prefix(['.', ',']) else { return 0 };
         let count = after.bytes().take_while(u8::is_ascii_digit).count();
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         let hours = self.digits(2).ok_or_else(bad)?;
         let _ = self.take(1);
         let minutes = self.digits(2).ok_or_else(bad)?;
-        // A full day and a full hour are let through, as some write them.
+        // A full day and a full hour are accepted, because some clients send them.
         if hours > 24 {
             return Err(self.wrong("time zone offset hour out of range"));
         }
@@ -335,7 +335,7 @@ fn parse(text: &str, layout: &'static str, micros: bool) -> Result<(i64, u32), T
     Ok((civil.seconds() - offset, nanos))
 }
 
-/// Quotes as errors about times and durations do: what is not printable ASCII stands as its bytes.
+/// Quotes as in errors about times and durations: characters other than printable ASCII are printed as bytes.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,7 +1,7 @@
-//! `Value`: an object while it is being worked on.
-//!
-//! A JSON-shaped tree with interned keys and small strings inline. It keeps the order of its entries; bringing
-//! them into the order and form of the wire is `canonicalize`'s work. A value must never outlive its request.
+//! `Value`: an object while a request works on it.
+//! Guarantees a JSON-shaped tree with interned keys and inline small strings that keeps the order of its entries;
+//! `canonicalize` converts it to the canonical order and form.
+//! Must never outlive its request.
 
 use smol_str::SmolStr;
 
@@ -23,8 +23,8 @@ pub enum Value {
     String(Str),
     List(Vec<Value>),
     Map(Map),
-    /// JSON text that is not taken apart: what a raw extension holds, unless it is null, as it was written, blanks and all; a
-    /// set of fields that is not empty, as it is stored; and a null that is not absent, see `Value::NO_TIME`.
+    /// JSON text that is not parsed: a raw extension that is not null, as it was written, including whitespace; a
+    /// field set that is not empty, as it is stored; and a null that is not absent, see `Value::NO_TIME`.
     Raw(Str),
 }
 
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// The zero time behind a pointer: JSON shows null, and still the pointer is one.
+    /// The zero time behind a pointer: null in JSON, but the pointer is set.
     pub const NO_TIME: Value = Value::Raw(Str::new_static("null"));
 
     #[inline]
@@ -96,7 +96,7 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// What Go calls the zero value: null, false, 0, "", and an empty list or map.
+    /// Go's zero value: null, false, 0, "", and an empty list or map.
     #[inline]
     pub fn is_zero(&self) -> bool {
         match self {
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// A field of a map; `None` when absent or when this is no map.
+    /// A field of a map; `None` if it is absent or this is not a map.
     #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_map()?.get(key)
@@ -121,7 +121,7 @@ impl Value {
         self.as_map_mut()?.get_mut(key)
     }
 
-    /// Follows field names down through maps.
+    /// Follows field names through maps.
     pub fn at<S: AsRef<str>>(&self, path: &[S]) -> Option<&Value> {
         path.iter().try_fold(self, |value, key| value.get(key.as_ref()))
     }
@@ -130,19 +130,19 @@ impl Value {
         path.iter().try_fold(self, |value, key| value.get_mut(key.as_ref()))
     }
 
-    /// The string at a path of field names, "" when there is none.
+    /// The string at a path of field names, "" if there is none.
     pub fn str_at(&self, path: &[&str]) -> &str {
         self.at(path).and_then(Value::as_str).unwrap_or("")
     }
 
-    /// The map at a field, made when absent or of another type.
+    /// The map in a field, created if it is absent or of another type.
     pub fn map_entry(&mut self, key: &str) -> &mut Value {
         let slot = self.make_map().entry(key);
         slot.make_map();
         slot
     }
 
-    /// Sets the value at a path, making the maps on the way.
+    /// Sets the value at a path, and creates maps on the way.
     pub fn set_at<S: AsRef<str>>(&mut self, path: &[S], value: impl Into<Value>) {
         let Some((last, parents)) = path.split_last() else {
             *self = value.into();
@@ -158,7 +158,7 @@ impl Value {
         self.at_mut(parents)?.as_map_mut()?.remove(last)
     }
 
-    /// This value as a map, replaced by an empty one if it is anything else.
+    /// This value as a map, replaced by an empty one if it is something else.
     pub fn make_map(&mut self) -> &mut Map {
         if !matches!(self, Value::Map(_)) {
             *self = Value::Map(Map::new());
@@ -169,7 +169,7 @@ impl Value {
         }
     }
 
-    /// The word the reference's messages use for a JSON value of this kind.
+    /// The name of this JSON type in kube-apiserver's messages.
     pub fn json_kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -236,7 +236,7 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
     }
 }
 
-/// Writes a `Value` as JSON is written: `value!({ "a": 1, "b": [x, y] })`.
+/// A `Value` from JSON syntax: `value!({ "a": 1, "b": [x, y] })`.
 #[macro_export]
 macro_rules! value {
     (null) => { $crate::Value::Null };

@@ -1,4 +1,4 @@
-//! What the derive emits, seen from outside: schemas, canonical form, typed access.
+//! The derive's output, from outside: schemas, canonical form, typed access.
 
 use pintle_schema::{
     ApiType, ApiValue, FieldDefault, Literal, Presence, Type, Value, View, ViewMut, canonicalize, string_type, value,

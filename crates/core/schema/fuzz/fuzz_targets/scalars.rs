@@ -1,4 +1,4 @@
-//! No text makes a scalar's reader panic or take long, and canonical texts stay as they are.
+//! No text makes a scalar's parser panic or run long, and canonical texts do not change.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

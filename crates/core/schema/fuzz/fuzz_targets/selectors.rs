@@ -1,4 +1,5 @@
-//! No text makes the readers of selectors panic, and what is read means the same when it is written and read again.
+//! No text makes a selector parser panic, and a parsed selector has the same meaning after it is printed and parsed
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! The reading of label selectors from text.
-//!
-//! Guarantees the reference's tokens and the words of its errors. Must never look further ahead than one token.
+//! The parser of label selectors.
+//! Guarantees kube-apiserver's tokens and error messages.
+//! Must never look ahead more than one token.
 
 use super::{LabelSelectorError, Operator, Requirement, key_error};
 use crate::value::Str;
@@ -29,7 +29,7 @@ struct Token<'a> {
 }
 
 const SYMBOLS: [(&str, Kind); 9] = [
-    // The longer ones first.
+    // Longer operators first.
     ("==", Kind::DoubleEquals),
     ("!=", Kind::NotEquals),
     ("=", Kind::Equals),
@@ -41,7 +41,7 @@ const SYMBOLS: [(&str, Kind); 9] = [
     ("<", Kind::LessThan),
 ];
 
-/// Reads the token a text begins with, and answers the rest. A zero byte ends the text.
+/// Returns the first token of a text and the rest. A zero byte ends the text.
 fn next_token(text: &str) -> (Token<'_>, &str) {
     let text = text.trim_start_matches([' ', '\t', '\r', '\n']);
     if text.is_empty() || text.starts_with('\0') {
@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// The next token where `in` and `notin` are names like any other.
+    /// The next token, where `in` and `notin` are ordinary names.
     fn peek_word(&self) -> Kind {
         as_word(self.token.kind)
     }
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
             }
             Kind::Identifier | Kind::Comma => {
                 let values = self.listed_values()?;
-                // It was seen before the list ended.
+                // The caller has checked that there is one.
                 self.consume();
                 Ok(values)
             }
@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The values up to the closing parenthesis. Before, between and after commas a value may be left out: it is empty.
+    /// The values up to the closing parenthesis. A value before, between or after commas may be omitted: it is empty.
     fn listed_values(&mut self) -> Result<Vec<&'a str>, LabelSelectorError> {
         let mut values = Vec::new();
         loop {
@@ -197,7 +197,7 @@ fn found(text: &str, expected: &str) -> LabelSelectorError {
     LabelSelectorError(format!("found '{text}'{expected}"))
 }
 
-/// Reads requirements in the order of the text.
+/// Parses requirements in the order of the text.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, LabelSelectorError> {
     let mut parser = Parser::new(text);
     let mut requirements = Vec::new();

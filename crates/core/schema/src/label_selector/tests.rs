@@ -1,4 +1,4 @@
-//! Rows of selectors: their canonical text, their errors, and what they match.
+//! Rows of selectors: canonical text, errors, and matches.
 
 use super::*;
 

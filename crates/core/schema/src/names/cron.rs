@@ -1,10 +1,10 @@
-//! Schedules as cron writes them: five fields, or a name such as `@hourly`.
-//!
-//! Only whether a schedule can be read is answered here, in the words that clients know.
+//! Cron schedules: five fields, or a name such as `@hourly`.
+//! Guarantees kube-apiserver's messages for invalid schedules.
+//! Must never compute times.
 
 use super::{quoted, time_zone};
 
-/// The values of a field, with names for them where there are any; a name's value is its place plus the least.
+/// The values of a field and their names, if any; a name's value is its position plus the minimum.
 struct Field {
     least: i64,
     most: i64,
@@ -25,10 +25,10 @@ const FIELDS: [Field; 5] = [
 
 const DESCRIPTORS: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
-/// Reads a schedule.
+/// Parses a schedule.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Why it is invalid.
 pub fn check(text: &str) -> Result<(), String> {
     let mut spec = text;
     if let Some(zoned) = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ=")) {
@@ -62,7 +62,7 @@ fn descriptor(spec: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a text is numbers with units, such as `1h30m`.
+/// Whether a text consists of numbers with units, such as `1h30m`.
 fn is_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
     if rest == "0" {
@@ -82,7 +82,7 @@ fn is_duration(text: &str) -> bool {
 }
 
 impl Field {
-    /// Reads `*`, `a`, `a-b`, each with `/step` or without.
+    /// Parses `*`, `a`, `a-b`, each optionally with `/step`.
     fn range(&self, text: &str) -> Result<(), String> {
         let mut parts = text.split('/');
         let bounds: Vec<&str> = parts.next().unwrap_or_default().split('-').collect();

@@ -1,17 +1,17 @@
-//! Checks of IP addresses and blocks of them, as old fields take them and as new ones do.
-//!
-//! Guarantees the reference's messages and canonical texts. Must never resolve anything.
+//! Checks of IP addresses and CIDR blocks, in the legacy and the strict form.
+//! Guarantees kube-apiserver's messages and canonical texts.
+//! Must never resolve names.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Messages;
 
-/// An address and the length of its network's prefix, as written: host bits may be set.
+/// An address and a prefix length, as written: host bits may be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cidr {
     /// The address.
     pub address: IpAddr,
-    /// Bits of the network, counted in the family of `address`.
+    /// The prefix length in the family of `address`.
     pub prefix: u8,
 }
 
@@ -31,7 +31,7 @@ impl Cidr {
         }
     }
 
-    /// Whether an address is in the block. A mapped one, of either, counts as the IPv4 one that it stands for.
+    /// Whether an address is in the block. IPv4-mapped ones count as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         let network = self.network();
         let unmapped = Cidr { address: network.to_canonical(), prefix: self.prefix_at(network) };
@@ -40,7 +40,7 @@ impl Cidr {
             && Cidr { address, prefix: unmapped.prefix }.network() == unmapped.address
     }
 
-    /// The length of the prefix where an address is written; that of a mapped one loses the bits of the mapping.
+    /// The prefix length in the family of the address; that of a mapped one loses the bits of the mapping.
     fn prefix_at(&self, address: IpAddr) -> u8 {
         match (address, address.to_canonical()) {
             (IpAddr::V6(_), IpAddr::V4(_)) => self.prefix.saturating_sub(96),
@@ -53,7 +53,7 @@ impl Cidr {
     }
 }
 
-/// Reads an address as old fields do: leading zeros are dropped. A mapped address stays IPv6 here.
+/// Parses an address in the legacy form: leading zeros are ignored. A mapped address remains IPv6 here.
 pub fn parse_ip_sloppy(text: &str) -> Option<IpAddr> {
     if !text.contains(':') {
         return parse_v4_sloppy(text).map(IpAddr::V4);
@@ -80,7 +80,7 @@ fn parse_number(text: &str) -> Option<u32> {
     if significant.is_empty() { Some(0) } else { significant.parse().ok() }
 }
 
-/// Reads a block as old fields do: leading zeros are dropped and host bits may be set.
+/// Parses a CIDR block in the legacy form: leading zeros are ignored and host bits may be set.
 pub fn parse_cidr_sloppy(text: &str) -> Option<Cidr> {
     let (address, prefix) = text.split_once('/')?;
     let address = parse_ip_sloppy(address)?;
@@ -93,7 +93,7 @@ fn is_mapped(address: IpAddr) -> bool {
     address.is_ipv6() && address.to_canonical().is_ipv4()
 }
 
-/// An address in an old field; `strict` with the gate for strict ones.
+/// An address in a legacy field; `strict` with the gate for strict ones.
 pub fn ip_legacy(text: &str, strict: bool) -> Messages {
     let Some(address) = parse_ip_sloppy(text) else {
         return vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_string()];
@@ -116,7 +116,7 @@ pub fn ip(text: &str) -> Messages {
     }
 }
 
-/// A block in an old field; `strict` with the gate for strict ones.
+/// A CIDR block in a legacy field; `strict` with the gate for strict ones.
 pub fn cidr_legacy(text: &str, strict: bool) -> Messages {
     let Some(cidr) = parse_cidr_sloppy(text) else {
         return vec!["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_string()];
@@ -139,7 +139,7 @@ pub fn cidr_legacy(text: &str, strict: bool) -> Messages {
     vec![message.to_string()]
 }
 
-/// A block in canonical form.
+/// A CIDR block in canonical form.
 pub fn cidr(text: &str) -> Messages {
     let messages = cidr_legacy(text, true);
     match parse_cidr_sloppy(text) {
@@ -148,7 +148,7 @@ pub fn cidr(text: &str) -> Messages {
     }
 }
 
-/// An address with the prefix of its network, in canonical form.
+/// An address with a prefix length, in canonical form.
 pub fn interface_address(text: &str) -> Messages {
     match parse_cidr_sloppy(text) {
         Some(cidr) => not_canonical(text, &cidr.canonical(cidr.address)),
@@ -160,7 +160,7 @@ fn not_canonical(text: &str, canonical: &str) -> Messages {
     super::matching(text == canonical, &format!("must be in canonical form (\"{canonical}\")"))
 }
 
-/// An address that packets can be sent to from another node.
+/// An address that other nodes can send packets to.
 pub fn endpoint_ip(text: &str) -> Messages {
     let Some(address) = parse_ip_sloppy(text) else { return Messages::new() };
     let (link_local, link_local_multicast) = match address.to_canonical() {

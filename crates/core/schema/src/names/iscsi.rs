@@ -1,13 +1,12 @@
-//! Names of iSCSI nodes: qualified ones, and those of two kinds that are numbers.
-//!
-//! Must never accept a name of a kind that is not known.
+//! Names of iSCSI nodes: qualified names, and two numeric kinds.
+//! Must never accept a name of an unknown kind.
 
-/// Whether a name begins as those of one of the kinds do.
+/// Whether a name begins like one of the known kinds.
 pub fn is_of_known_kind(name: &str) -> bool {
     ["iqn", "eui", "naa"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Whether a name is right; one of an unknown kind is not.
+/// Whether a name is valid; a name of an unknown kind is not.
 pub fn is_name(name: &str) -> bool {
     let has_letters = |rest: &str, count: usize| {
         rest.chars().count() == count + 1 && rest.chars().skip(1).all(|c| c.is_ascii_alphanumeric())
@@ -21,7 +20,7 @@ pub fn is_name(name: &str) -> bool {
     }
 }
 
-/// `iqn.` with year and month, a reversed domain, and after a colon anything without separators.
+/// `iqn.` with year and month, a reversed domain, and after a colon any text without separators.
 fn is_qualified_name(name: &str) -> bool {
     name.match_indices("iqn.").any(|(at, begin)| {
         let rest = name.get(at + begin.len()..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Rows of good and bad texts for every check.
+//! Rows of valid and invalid texts for every check.
 
 use super::*;
 
@@ -242,11 +242,11 @@ fn blocks_contain_addresses() {
         ("10.96.0.0/12", "10.111.255.255", true),
         ("10.96.0.0/12", "10.112.0.0", false),
         ("10.96.0.0/12", "::", false),
-        // A mapped address counts as the IPv4 one, and so does a block of them.
+        // A mapped address counts as IPv4, and so does a block of them.
         ("10.96.0.0/12", "::ffff:10.96.0.1", true),
         ("::ffff:10.96.0.0/108", "10.111.255.255", true),
         ("::ffff:10.96.0.0/108", "10.112.0.0", false),
-        // One that is wider than all of them is a block of IPv6.
+        // A block that is larger than the mapped range is IPv6.
         ("::ffff:0:0/95", "10.96.0.1", false),
         ("::/0", "10.96.0.1", false),
         ("fd00::/8", "fd12::1", true),

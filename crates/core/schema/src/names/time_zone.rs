@@ -1,7 +1,7 @@
-//! Which names of time zones there may be.
-//!
-//! The database of zones changes with its releases, so names within a known area are taken on trust: a right one must
-//! never be refused.
+//! Names of time zones.
+//! Guarantees that a valid name is accepted: the zone database changes with its releases, so any name within a known
+//! area is accepted.
+//! Must never read the zone database.
 
 use super::has_time_zone_form;
 
@@ -74,7 +74,7 @@ const ZONES: [&str; 45] = [
     "Zulu",
 ];
 
-/// Whether a name can be that of a zone.
+/// Whether the name may be that of a zone.
 pub fn may_exist(name: &str) -> bool {
     has_time_zone_form(name)
         && match name.split_once('/') {

@@ -1,17 +1,18 @@
-//! Semantic versions: whether a text is one, and which of two is older.
+//! Semantic versions: validity and order.
+//! Guarantees the order of the semver specification, without build metadata.
 
 use std::cmp::Ordering;
 
-/// A version without the part that tells of its build, which does not count.
+/// A version without its build metadata, which does not affect order.
 #[derive(Default)]
 pub struct Version<'a> {
     numbers: [u64; 3],
-    /// What comes before the release, "" for the release itself.
+    /// The pre-release part, "" for a release.
     before: &'a str,
 }
 
 impl<'a> Version<'a> {
-    /// Reads `1.2.3-rc.1+build`.
+    /// Parses `1.2.3-rc.1+build`.
     pub fn parse(text: &'a str) -> Option<Self> {
         let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
         let (release, before) = text.split_once('-').map_or((text, None), |(text, before)| (text, Some(before)));
@@ -56,7 +57,7 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// One part of what comes before a release: numbers are before words.
+/// An identifier of a pre-release: numbers are lower than words.
 #[derive(PartialEq, Eq)]
 struct Identifier<'a>(&'a str);
 

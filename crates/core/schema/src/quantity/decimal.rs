@@ -1,18 +1,17 @@
 //! `Decimal`: the exact numbers behind quantities.
-//!
-//! Guarantees one representation for one value, and sums whose cost is bounded. Must never go through binary floating point, but where a
-//! caller asks for it.
+//! Guarantees one representation per value, and sums of bounded cost.
+//! Must never use binary floating point, except where a caller asks for it.
 
 use std::cmp::Ordering;
 
 use super::{MAX_SUM_DIGITS, to_i64};
 use crate::value::Str;
 
-/// An exact decimal number: digits times a power of ten. One value has one representation.
+/// An exact decimal number: digits times a power of ten. Each value has one representation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
     pub(super) negative: bool,
-    /// Without zeros at either end; empty is zero. Most are short enough to need no allocation.
+    /// Without zeros at either end; empty is zero. Most need no allocation.
     digits: Str,
     pub(super) exponent: i64,
 }
@@ -50,7 +49,7 @@ impl Decimal {
         }
     }
 
-    /// The same magnitude with the other sign.
+    /// The negated number.
     #[must_use]
     pub fn negate(&self) -> Decimal {
         Decimal { negative: !self.negative && !self.is_zero(), ..self.clone() }
@@ -62,14 +61,14 @@ impl Decimal {
         if self.is_zero() || self.exponent >= scale {
             return self.clone();
         }
-        // The last digit is not zero, so what is cut off never is zero: the rest goes up by one.
+        // The last digit is not zero, so what is cut off is never zero: round up by one.
         let keep = to_i64(self.digits.len()).saturating_sub(scale.saturating_sub(self.exponent));
         let kept = usize::try_from(keep).ok().and_then(|keep| self.digits.get(..keep)).unwrap_or("");
         let kept = add_digits(kept.as_bytes(), b"1");
         Decimal::new(self.negative, &kept, scale)
     }
 
-    /// The exact sum, save that of two numbers more than 4096 digits apart only the larger remains.
+    /// The exact sum, except that of two numbers more than 4096 digits apart, which is the larger one.
     #[must_use]
     pub fn add(&self, other: &Decimal) -> Decimal {
         if self.is_zero() || other.is_zero() {
@@ -96,7 +95,7 @@ impl Decimal {
         }
     }
 
-    /// The number of units of ten to the power of `scale`, if it is whole and fits.
+    /// The value in units of ten to the power of `scale`, if it is an integer and fits.
     pub fn in_units(&self, scale: i64) -> Option<i128> {
         let zeros = u32::try_from(self.exponent.checked_sub(scale)?);
         if self.is_zero() {
@@ -127,7 +126,7 @@ impl Decimal {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            // With the highest digits aligned, and no zero at the end, the order is that of the texts.
+            // With the highest digits aligned, and without trailing zeros, numbers sort like their texts.
             (false, false) => self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits)),
         }
     }

@@ -1,4 +1,4 @@
-//! Rows of quantities: text in, canonical text out, order, rounding and sums.
+//! Rows of quantities: parsing, canonical text, order, rounding and sums.
 
 use super::*;
 
