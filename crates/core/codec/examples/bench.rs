@@ -1,12 +1,12 @@
-//! How long decoding and encoding a pod takes. Run it in release: `cargo run --release -p pintle-codec --example bench`,
-//! with part of a row's name behind it to run only that, as a profiler wants it.
+//! Measures decoding and encoding of a pod. Run it in release: `cargo run --release -p pintle-codec --example bench`;
+//! add a part of a row's name to run only that row, for a profiler.
 
 use pintle_codec::{Strictness, json, protobuf, yaml};
 use pintle_schema::{ApiType, Value, canonicalize};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// A pod as a deployment makes it, some 3 KB as compact JSON.
+/// A pod as a deployment creates it, about 3 KB as compact JSON.
 fn pod() -> Vec<u8> {
     let container = |name: &str| {
         format!(
@@ -33,7 +33,7 @@ fn time<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) {
     for _ in 0..ROUNDS {
         black_box(run());
     }
-    // Time on the processor where the system tells it: what else runs there must not count.
+    // CPU time where the system provides it, so that other processes do not count.
     let nanos = match (cpu, cpu_nanos()) {
         (Some(before), Some(after)) => (after - before) as f64,
         _ => start.elapsed().as_secs_f64() * 1e9,

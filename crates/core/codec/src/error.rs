@@ -1,18 +1,17 @@
-//! What decoding can say: errors that refuse the input and problems that only strict decoding reports.
-//!
-//! Their texts are the reference's, because clients see them.
+//! Errors of decoding: those that reject the input, and problems that only strict decoding reports.
+//! Guarantees kube-apiserver's messages, because clients see them.
 
 use pintle_schema::names::quoted;
 use std::fmt;
 
-/// Why an input was refused.
+/// Why an input was rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DecodeError {
-    /// Not JSON, YAML or protobuf at all.
+    /// Not JSON, YAML or protobuf.
     Syntax(String),
-    /// A JSON value of another type than the schema's: `json: cannot unmarshal ...`.
+    /// A JSON value of the wrong type: `json: cannot unmarshal ...`.
     WrongType(String),
-    /// A scalar whose text is not of its format: a quantity, a time, base64.
+    /// A scalar whose text does not match its format: a quantity, a time, base64.
     Format(String),
 }
 
@@ -32,20 +31,20 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Something that decoding passed over and strict decoding refuses.
+/// A problem that decoding ignores and strict decoding rejects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StrictProblem {
-    /// The path of a field that the schema does not know.
+    /// The path of an unknown field.
     UnknownField(String),
-    /// The path of a field that stands more than once.
+    /// The path of a duplicate field.
     DuplicateField(String),
-    /// What has no path, or a path that is not quoted: keys that stand more than once in YAML, told by line as one text; an
-    /// unknown field in CBOR; an unknown field of a strategic patch's result.
+    /// A problem without a path, or with an unquoted path: duplicate keys in YAML, as one text with lines; an unknown
+    /// field in CBOR; an unknown field in the result of a strategic merge patch.
     Told(String),
 }
 
 impl StrictProblem {
-    /// The path, or the whole message where there is none.
+    /// The path, or the whole message if there is none.
     pub(crate) fn text(&self) -> &str {
         match self {
             StrictProblem::UnknownField(text) | StrictProblem::DuplicateField(text) | StrictProblem::Told(text) => text,

@@ -1,11 +1,10 @@
-//! Go's names of types, as error texts show them.
-//!
-//! Schemas do not tell named strings, their maps and resource lists from plain ones: those stand here. Nothing but the
-//! texts depends on it.
+//! Go's names of types, for error messages.
+//! Contains what schemas do not distinguish: named strings, maps of them and resource lists.
+//! Must never affect anything but messages.
 
 use pintle_schema::{Struct, Type};
 
-/// Fields whose strings have a name of their own; `{}` is the version of the owner.
+/// Fields whose strings are of a named type; `{}` is the version of the owner.
 const NAMED_STRINGS: &[(&str, &str, &str)] = &[
     ("AdmissionRequest", "uid", "types.UID"),
     ("AdmissionResponse", "uid", "types.UID"),
@@ -40,7 +39,7 @@ const NAMED_STRINGS: &[(&str, &str, &str)] = &[
     ("NodeAllocatableResourceMapping", "capacityKey", "{}.QualifiedName"),
 ];
 
-/// Fields whose maps have keys with a name.
+/// Fields whose map keys are of a named type.
 const NAMED_KEYS: &[(&str, &str, &str)] = &[
     ("NodeAllocatableResourceClaimStatus", "resources", "v1.ResourceName"),
     ("PersistentVolumeClaimStatus", "allocatedResourceStatuses", "v1.ResourceName"),
@@ -54,11 +53,11 @@ const NAMED_KEYS: &[(&str, &str, &str)] = &[
     ("BasicDevice", "capacity", "{}.QualifiedName"),
 ];
 
-/// The name of a type at or below a field; `field` is none at the top of a document.
+/// The name of a type at or below a field; `field` is `None` at the top of a document.
 pub(crate) fn name(ty: &Type, field: Option<(&Struct, &str)>) -> String {
     let find = |table: &[(&str, &str, &str)]| {
         let (owner, field) = field?;
-        // A field of an inlined struct is listed under that struct.
+        // A field of an inlined struct is listed with that struct.
         let owner = declaring(owner, field);
         let (.., name) = table.iter().find(|(of, named, _)| *of == owner.name.as_str() && *named == field)?;
         Some(name.replace("{}", owner.group_version().1))

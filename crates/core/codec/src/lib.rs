@@ -1,7 +1,7 @@
-//! How values of the API are written and read: JSON, YAML, CBOR and Kubernetes' protobuf, driven by schemas.
-//!
-//! Decoding checks and canonicalizes every scalar and drops what a schema does not know, so that what comes out has
-//! the shape its schema names. No input may panic, recurse without bound or cost more than it is long.
+//! Decoding and encoding of API values: JSON, YAML, CBOR and Kubernetes protobuf, driven by schemas.
+//! Guarantees that decoding checks and canonicalizes every scalar and drops unknown fields, so that the result
+//! matches its schema.
+//! Must never panic, recurse without bound or cost more than linear time on any input.
 
 pub mod cbor;
 pub mod error;
@@ -19,16 +19,16 @@ use pintle_schema::Value;
 /// Whether unknown and duplicate fields are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// They are dropped in silence.
+    /// They are dropped silently.
     Ignore,
-    /// They are dropped and listed.
+    /// They are dropped and reported.
     Collect,
 }
 
-/// Refuses a tree that is made of more objects than [one may be](limits::OBJECTS).
+/// Rejects a tree with more objects than [allowed](limits::OBJECTS).
 ///
 /// # Errors
-/// It is.
+/// It has more.
 pub fn check_objects(value: &Value) -> Result<(), TooManyObjects> {
     fn count(value: &Value, left: &mut usize) -> Result<(), TooManyObjects> {
         match value {
@@ -43,7 +43,7 @@ pub fn check_objects(value: &Value) -> Result<(), TooManyObjects> {
     count(value, &mut { limits::OBJECTS })
 }
 
-/// An object is made of too many others.
+/// An object contains too many objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyObjects;
 
@@ -55,11 +55,11 @@ impl std::fmt::Display for TooManyObjects {
 
 impl std::error::Error for TooManyObjects {}
 
-/// A decoded object and what strict decoding has to say about it.
+/// A decoded object, with the problems that strict decoding reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     pub value: Value,
-    /// In the order of the reference; empty unless asked for.
+    /// In kube-apiserver's order; empty unless requested.
     pub problems: Vec<StrictProblem>,
 }
 

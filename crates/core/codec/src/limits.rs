@@ -1,43 +1,44 @@
-//! Every bound of the codecs, each with its reason. How large an input may be is checked by the caller.
+//! The bounds of the codecs, with their reasons. The caller checks the size of an input.
 
-/// How deep JSON may nest before the reference's scanner gives up ("exceeded max depth").
+/// The nesting depth at which kube-apiserver's JSON scanner fails ("exceeded max depth").
 pub const JSON_DEPTH: usize = 10_000;
 
-/// How deep a tree may be that is kept. Trees are built, walked and dropped by recursion, on stacks of 2 MiB.
+/// The depth of a tree. Trees are built, walked and dropped recursively, on stacks of 2 MiB.
 pub const TREE_DEPTH: usize = 500;
 
-/// How deep protobuf messages may nest: they are read by recursion too.
+/// The nesting depth of protobuf messages, which are decoded recursively too.
 pub const PROTOBUF_DEPTH: usize = 500;
 
-/// How deep CBOR may nest, as in the reference.
+/// The nesting depth of CBOR, as in kube-apiserver.
 pub const CBOR_DEPTH: usize = 64;
 
-/// How many items of an array or pairs of a map CBOR may show, as in the reference.
+/// The number of items of an array or pairs of a map in CBOR, as in kube-apiserver.
 pub const CBOR_ELEMENTS: u64 = 1024;
 
-/// Seconds since 1970 that a time's text has room for: the years 1 to 9999.
+/// The range of a time's text in seconds since 1970: the years 1 to 9999.
 pub(crate) const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_402_300_800;
 
-/// How many unknown and duplicate fields are listed, as in the reference.
+/// The number of unknown and duplicate fields that are reported, as in kube-apiserver.
 pub const STRICT_PROBLEMS: usize = 100;
 
-/// How many bytes of messages about unknown fields the result of one strategic patch may collect. The reference lists all of
-/// them; this many are what a body of the usual size can bring, and paths through long keys would be without bound.
+/// Bytes of messages about unknown fields in the result of one strategic merge patch. kube-apiserver reports all of
+/// them; this is enough for a body of the usual size, while paths through long keys would be unbounded.
 pub const UNKNOWN_BYTES: usize = 8 << 20;
 
-/// How many bytes the texts of these fields may have together before no more are listed: a path is as long as its keys, and
-/// may be told a hundred times. The reference has no such bound.
+/// Bytes of the reported paths of these fields, after which no more are reported: a path is as long as its keys, and
+/// may occur a hundred times. kube-apiserver has no such bound.
 pub const STRICT_PROBLEM_BYTES: usize = 256 * 1024;
 
-/// How many bytes of text the aliases of a YAML document may stand for together: as many as a body may have. The reference
-/// counts nodes alone, and writes out a text as often as it is named.
+/// Bytes of text that the aliases of a YAML document may expand to in total: the size of a body. kube-apiserver
+/// counts only nodes, and copies a text for each alias.
 pub const YAML_ALIASED_BYTES: usize = 3 * 1024 * 1024;
 
-/// How deep broken YAML may be for its error to be worded with care: each token costs a step for each bracket around it.
+/// The depth of invalid YAML up to which its error is determined exactly: each token costs a step for each bracket
+/// around it.
 pub(crate) const YAML_ASKED_DEPTH: usize = 50;
 
-/// The share of decoded YAML nodes that may come from aliases: nearly all in small documents, a tenth in large ones,
-/// as in the reference.
+/// The share of decoded YAML nodes that may come from aliases: almost all in small documents, a tenth in large ones,
+/// as in kube-apiserver.
 pub fn yaml_alias_ratio(decoded: u64) -> f64 {
     const LOW: f64 = 400_000.0;
     const HIGH: f64 = 4_000_000.0;
@@ -45,6 +46,6 @@ pub fn yaml_alias_ratio(decoded: u64) -> f64 {
     0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW))
 }
 
-/// How many objects an object may be made of. Each gets the fields that are always there, and defaults, whatever was sent of
-/// it; one takes eight bytes at the least where it is stored, so no more fit into what can be. The reference has no such bound.
+/// The number of objects within an object. Each gets required fields and defaults, even if it was sent empty; each
+/// takes at least eight bytes when stored, so that no storable object has more. kube-apiserver has no such bound.
 pub const OBJECTS: usize = 200_000;

@@ -1,6 +1,5 @@
-//! Where a decoder stands and what it says there: paths of fields, Go's type names, refusals.
-//!
-//! Frames live on the decoder's stack and cost nothing until something is wrong.
+//! The position of a decoder and its errors: field paths, Go's type names, rejections.
+//! Guarantees that frames live on the decoder's stack and cost nothing until there is an error.
 
 use crate::error::{DecodeError, StrictProblem};
 use crate::json::keys::KeyIndex;
@@ -9,7 +8,7 @@ use crate::{Strictness, gotypes, limits};
 use pintle_schema::{Duration, Form, Map, MicroTime, Quantity, Str, Struct, Time, Type, Value, base64};
 use std::borrow::Cow;
 
-/// One step down into an object.
+/// One level of an object.
 #[derive(Clone, Copy)]
 pub(crate) enum Frame<'a> {
     Root,
@@ -19,7 +18,7 @@ pub(crate) enum Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// The path as strict decoding writes it: `spec.containers[0].name`.
+    /// The path in strict decoding errors: `spec.containers[0].name`.
     pub(crate) fn path(&self, out: &mut String) {
         match self {
             Frame::Root => {}
@@ -37,7 +36,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The path of a key under this place.
+    /// The path of a key below this position.
     pub(crate) fn path_to(&self, key: &str) -> String {
         let mut path = String::new();
         self.path(&mut path);
@@ -48,7 +47,7 @@ impl Frame<'_> {
         path
     }
 
-    /// The innermost field, below lists and maps.
+    /// The innermost field, above lists and maps.
     pub(crate) fn field(&self) -> Option<(&Struct, &str)> {
         match self {
             Frame::Root => None,
@@ -57,7 +56,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The field of the whole object that this place is in.
+    /// The top-level field that contains this position.
     pub(crate) fn outermost(&self) -> Option<(&Struct, &str)> {
         match self {
             Frame::Root => None,
@@ -66,7 +65,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The path as Go's type errors write it: fields only, inlined structs by their Go names.
+    /// The path in Go's type errors: fields only, inlined structs by their Go names.
     fn go_path(&self, out: &mut String) {
         match self {
             Frame::Root => {}
@@ -86,7 +85,7 @@ impl Frame<'_> {
     }
 }
 
-/// The inlined structs on the way to a field, outermost first.
+/// The inlined structs that contain a field, outermost first.
 fn find_inlined<'a>(owner: &'a Struct, name: &str, steps: &mut Vec<&'a str>) -> bool {
     if owner.fields.iter().any(|field| !field.inline && field.name.as_str() == name) {
         return true;
@@ -101,7 +100,7 @@ fn find_inlined<'a>(owner: &'a Struct, name: &str, steps: &mut Vec<&'a str>) -> 
     false
 }
 
-/// A scalar as it was written, or the kind of what is none.
+/// A scalar as it was written, or the kind of another value.
 pub(crate) enum Written<'a> {
     Bool(bool),
     /// The literal.
@@ -123,7 +122,7 @@ impl Written<'_> {
     }
 }
 
-/// Errors of a decoder: Go goes on after most, and tells the first; some end decoding and win.
+/// Errors of a decoder: Go continues after most, and reports the first; some end decoding and take precedence.
 #[derive(Default)]
 pub(crate) struct Refusals {
     first: Option<DecodeError>,
@@ -131,7 +130,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Keeps an error if it is the first: only then it is put into words.
+    /// Records an error if it is the first; only then it is formatted.
     pub(crate) fn note(&mut self, error: impl FnOnce() -> DecodeError) {
         self.first.get_or_insert_with(error);
     }
@@ -144,7 +143,7 @@ impl Refusals {
         self.last_word.take().or(self.first.take())
     }
 
-    /// Runs a decoder that stands for itself in Go: its error ends the outer one.
+    /// Runs a custom decoder of Go: its error ends the outer one.
     pub(crate) fn nest(&mut self) -> Refusals {
         std::mem::take(self)
     }
@@ -157,12 +156,12 @@ impl Refusals {
     }
 }
 
-/// Unknown and duplicate fields, as many as the reference lists and each once.
+/// Unknown and duplicate fields, as many as kube-apiserver lists and each once.
 #[derive(Default)]
 pub(crate) struct Problems {
     pub(crate) wanted: bool,
     pub(crate) list: Vec<StrictProblem>,
-    /// The bytes of all texts made so far, those that were listed already among them.
+    /// The size of all texts formatted so far, including duplicates.
     written: usize,
 }
 
@@ -171,7 +170,7 @@ impl Problems {
         Problems { wanted: strictness == Strictness::Collect, ..Problems::default() }
     }
 
-    /// Lists a problem, which is put into words only if there is room for it: each text may be as long as the input.
+    /// Records a problem, which is formatted only if there is room: each text may be as long as the input.
     #[cold]
     pub(crate) fn add(&mut self, problem: impl FnOnce() -> StrictProblem) {
         let has_room = self.list.len() < limits::STRICT_PROBLEMS && self.written < limits::STRICT_PROBLEM_BYTES;
@@ -186,12 +185,12 @@ impl Problems {
     }
 }
 
-/// `2006-01-02T15:04:05Z`: a text of this length that ends so needs no rewriting.
+/// `2006-01-02T15:04:05Z`: a text of this length and end is canonical.
 const SECONDS_LENGTH: usize = 20;
 /// `2006-01-02T15:04:05.000000Z`
 const MICROS_LENGTH: usize = 27;
 
-/// The value of a scalar under its type, `Null` when it is refused.
+/// The value of a scalar of a type, `Null` if it is rejected.
 pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
     let wrong_type = |refusals: &mut Refusals| {
         refusals.note(|| unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame));
@@ -262,7 +261,7 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
     }
 }
 
-/// Bytes written as an array of numbers, which Go takes too.
+/// Bytes written as an array of numbers, which Go also accepts.
 pub(crate) fn bytes_of(items: &[Value], frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
     let mut bytes = Vec::with_capacity(items.len());
     for item in items {
@@ -298,7 +297,7 @@ fn wrong_number(refusals: &mut Refusals, literal: &str, go_type: &str, frame: &F
     Value::Null
 }
 
-/// `json: cannot unmarshal ...`, with the field when there is one.
+/// `json: cannot unmarshal ...`, with the field if there is one.
 #[cold]
 pub(crate) fn unmarshal_error(value: &str, go_type: &str, frame: &Frame<'_>) -> DecodeError {
     let mut path = String::new();
@@ -314,7 +313,7 @@ pub(crate) fn unmarshal_error(value: &str, go_type: &str, frame: &Frame<'_>) -> 
     })
 }
 
-/// What `null` stands for among the items of a list or the values of a map.
+/// The meaning of `null` as an item of a list or a value of a map.
 pub(crate) fn null_item(ty: &Type) -> Value {
     match ty {
         Type::Struct(schema) if schema.form == Form::Plain => Value::map(),
@@ -323,8 +322,8 @@ pub(crate) fn null_item(ty: &Type) -> Value {
     }
 }
 
-/// What a field shown twice holds: Go decodes the second into what the first left. Maps hold both at first, see
-/// [`settle_again`].
+/// The value of a duplicate field: Go decodes the second one into the first one's result. Maps contain both at first,
+/// see [`settle_again`].
 pub(crate) fn merge_again(ty: &Type, first: &mut Value, second: Value) {
     match (ty, first, second) {
         (Type::Struct(schema), Value::Map(first), Value::Map(second)) if schema.form == Form::Plain => {
@@ -338,14 +337,14 @@ pub(crate) fn merge_again(ty: &Type, first: &mut Value, second: Value) {
             }
         }
         (Type::Map(_), Value::Map(first), Value::Map(second)) => first.entries_mut().extend(second),
-        // Scalars do not mind null; what Go can set to nil does.
+        // Scalars ignore null; nullable Go types are set to nil.
         (Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 | Type::String | Type::Enum(_), _, Value::Null) => {}
         (_, first, second) => *first = second,
     }
 }
 
-/// Ends what [`merge_again`] began: keys that maps have got twice keep their first place and their last value. Done once
-/// for all that a field was shown, so that an input costs no more than it is long.
+/// Completes [`merge_again`]: duplicate keys of maps keep their first position and their last value. Done once for
+/// all duplicates of a field, so that decoding takes linear time.
 pub(crate) fn settle_again(ty: &Type, value: &mut Value) {
     match (ty, value) {
         (Type::Struct(schema), Value::Map(fields)) if schema.form == Form::Plain => {
@@ -360,7 +359,7 @@ pub(crate) fn settle_again(ty: &Type, value: &mut Value) {
     }
 }
 
-/// Leaves each key of a map once: at its first place, with its last value.
+/// Keeps each key of a map once: at its first position, with its last value.
 pub(crate) fn keep_last(map: &mut Map) {
     let mut index = KeyIndex::default();
     let mut kept: Vec<(Str, Value)> = Vec::with_capacity(map.len());

@@ -1,6 +1,5 @@
-//! Kubernetes' own exemplars of each kind, where they lie beside the checkout: JSON, YAML and protobuf tell the same.
-//!
-//! The files are no part of the project; without them these tests pass over nothing.
+//! Kubernetes' own example objects of each kind, if they are beside the checkout: JSON, YAML and protobuf must agree.
+//! The files are not part of the project; without them these tests check nothing.
 
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_schema::{ApiType, Struct, Value, canonicalize};
@@ -83,7 +82,7 @@ fn exemplar(name: &str, form: &str) -> Option<Vec<u8>> {
     std::fs::read(root.join(format!("{name}.{form}"))).ok()
 }
 
-/// The exemplar without its blanks.
+/// The example without whitespace.
 fn compact(text: &[u8]) -> String {
     json::to_string(&json::parse(text, Strictness::Ignore).expect("exemplars are JSON").value)
 }
@@ -144,7 +143,7 @@ fn protobuf_tells_what_json_tells() {
             }
             Err(error) => failures.push(format!("{name}: {error}")),
         }
-        // The one text has blanks in raw JSON, which are kept, and the other has not.
+        // One of the two has whitespace in raw JSON, which is kept.
         let mut value = json::decode(schema(), wanted.as_bytes(), Strictness::Ignore).expect("valid").value;
         canonicalize(schema(), &mut value);
         let mut out = Vec::new();

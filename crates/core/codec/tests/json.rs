@@ -1,4 +1,4 @@
-//! JSON decoding and encoding, row by row: what is accepted, what it becomes, and the reference's words for the rest.
+//! JSON decoding and encoding, row by row: accepted input, its result, and kube-apiserver's messages for the rest.
 
 mod common;
 
@@ -89,7 +89,7 @@ fn wrong_types_are_told_as_go_tells_them() {
             Err("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
                 .to_owned()),
         ),
-        // Only the first is told, but what a type's own decoder says ends decoding and wins.
+        // Only the first is reported, but the error of a custom decoder ends decoding and takes precedence.
         (r#"{"replicas":"1","enabled":1}"#, field("ThingSpec.spec.replicas", "string", "int32")),
         (r#"{"replicas":"1","timeout":"5"}"#, Err(r#"time: missing unit in duration "5""#.to_owned())),
     ] {
@@ -126,7 +126,7 @@ fn what_is_no_json_is_told_as_go_tells_it() {
         ("{\"a\":\"\u{1}\"}", invalid("\\x01", "in string literal")),
         (r#"{"a":"\x"}"#, invalid("x", "in string escape code")),
         (r#"{"a":"\u12g"}"#, invalid("g", "in \\u hexadecimal character escape")),
-        // It wins over a wrong type that comes before.
+        // It takes precedence over an earlier wrong type.
         (r#"{"spec":{"replicas":"x"}}}"#, invalid("}", "after top-level value")),
     ] {
         assert_eq!(decode(text).map(|_| ()), Err(wanted.clone()), "{text}");
@@ -146,7 +146,7 @@ fn unknown_and_duplicate_fields_are_listed_in_order() {
             r#"duplicate field "metadata.name", duplicate field "metadata.labels.x", unknown field "metadata.Name""#,
         ),
         (r#"{"spec":{"replicas":null,"replicas":1,"replicas":2}}"#, r#"duplicate field "spec.replicas""#),
-        // Types with a decoder of their own do not look.
+        // Types with a custom decoder do not check.
         (r#"{"spec":{"raw":{"a":1,"a":2},"more":{"foo":1}}}"#, ""),
         (r#"{"foo":null}"#, r#"unknown field "foo""#),
     ] {
@@ -173,7 +173,7 @@ fn depth_is_bounded_and_safe_on_a_small_stack() {
         let deep = |count: usize| format!("{{\"spec\":{{\"raw\":{}{}}}}}", "[".repeat(count), "]".repeat(count));
         assert!(decode(&deep(400)).is_ok());
         assert_eq!(decode(&deep(9000)).map(|_| ()), Err("invalid character '[' exceeded max depth".to_owned()));
-        // What is passed over may be as deep as in the reference.
+        // Skipped values may be as deep as in kube-apiserver.
         let unknown = |count: usize| deep(count).replace("raw", "unknown");
         assert_eq!(decode(&unknown(9_998)).map(|decoded| decoded.problems.len()), Ok(1));
         assert_eq!(decode(&unknown(9_999)).map(|_| ()), Err("invalid character '[' exceeded max depth".to_owned()));

@@ -1,4 +1,4 @@
-//! What holds for every object and every input: there and back loses nothing, and no input panics.
+//! Properties of all objects and inputs: round trips lose nothing, and no input causes a panic.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn protobuf_there_and_back_loses_nothing() {
         let mut bytes = Vec::new();
         protobuf::encode(Thing::schema(), &value, &mut bytes);
         let mut decoded = protobuf::decode(Thing::schema(), &bytes).expect("valid");
-        // These two stand in the envelope.
+        // These two are in the envelope.
         for key in ["kind", "apiVersion"] {
             if let Some(text) = value.get(key) {
                 decoded.set_at(&[key], text.clone());
@@ -78,7 +78,7 @@ fn cbor_there_and_back_loses_nothing() {
         let decoded = cbor::decode(Thing::schema(), &bytes, Strictness::Collect)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(decoded.problems, [], "seed {seed}");
-        // Keys come out sorted where there is no schema to order them.
+        // Keys are sorted where there is no schema to order them.
         assert_eq!(sorted(again(decoded.value)), sorted(value), "seed {seed}");
     }
 }
@@ -90,7 +90,7 @@ fn yaml_there_and_back_loses_nothing() {
         let decoded = yaml::decode(Thing::schema(), text.as_bytes(), Strictness::Collect)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
         assert_eq!(decoded.problems, [], "seed {seed}");
-        // Keys come out sorted where there is no schema to order them.
+        // Keys are sorted where there is no schema to order them.
         assert_eq!(sorted(again(decoded.value)), sorted(value), "seed {seed}\n{text}");
     }
 }
@@ -113,7 +113,7 @@ fn sorted(mut value: Value) -> Value {
     value
 }
 
-/// Changes a few bytes: flips, cuts, repeats, and pieces that mean something.
+/// Changes a few bytes: flips, cuts, repeats, and meaningful pieces.
 fn mutate(chance: &mut Chance, bytes: &mut Vec<u8>) {
     const PIECES: &[&[u8]] = &[
         b"{",
@@ -193,7 +193,7 @@ fn no_input_panics() {
                 let _ = json::decode_trusted(Thing::schema(), &input);
                 let tree = json::parse(&input, Strictness::Collect);
                 let decoded = json::decode(Thing::schema(), &input, Strictness::Collect);
-                // A schema refuses more than the syntax does, and nothing else.
+                // A schema rejects more than the syntax does, and nothing else.
                 assert!(tree.is_ok() || decoded.is_err());
                 if let Ok(tree) = tree {
                     let _ = json::conform_json(Thing::schema(), tree.value, Strictness::Collect);

@@ -1,4 +1,4 @@
-//! Protobuf, byte by byte: the layout of each form, the envelope, and what is refused.
+//! Protobuf, byte by byte: the layout of each form, the envelope, and rejected input.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! YAML, row by row: what a document becomes and the reference's words for what is none.
+//! YAML, row by row: the value of a document, and kube-apiserver's error messages.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn parse(text: &str) -> Result<String, String> {
 fn documents_become_json() {
     for (text, wanted) in [
         ("", "null"),
-        // What follows the document is not read.
+        // Text after the document is not read.
         (r#"{"a":1}}"#, r#"{"a":1}"#),
         ("[1] ]\n", "[1]"),
         ("# nothing\n", "null"),
@@ -142,7 +142,7 @@ fn texts_behind_aliases_are_shared_and_bounded() {
     let decoded = yaml::parse(document(100).as_bytes(), Strictness::Ignore).expect("valid").value;
     let texts = decoded.as_map().expect("a map").values().map(|value| value.as_str().expect("a text").as_ptr());
     assert_eq!(texts.collect::<std::collections::HashSet<_>>().len(), 1, "one text for all");
-    // 3 MiB hold it 314 times.
+    // 3 MiB contain it 314 times.
     assert!(parse(&document(314)).is_ok());
     assert_eq!(parse(&document(315)), Err("yaml: document contains excessive aliasing".to_owned()));
     let keys = format!("a: &a {}\n{}", "x".repeat(10_000), "? *a\n: 1\n".repeat(315));

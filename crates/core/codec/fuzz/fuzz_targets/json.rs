@@ -1,4 +1,4 @@
-//! No input makes the JSON decoders panic, and what is accepted is read again as the same.
+//! No input makes the JSON decoders panic, and accepted input round-trips.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

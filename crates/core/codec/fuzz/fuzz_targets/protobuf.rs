@@ -1,4 +1,4 @@
-//! No input makes the protobuf decoder panic, and what is accepted is written and read again as the same.
+//! No input makes the protobuf decoder panic, and accepted input round-trips.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! No input makes the YAML decoder panic, what it reads can be written, and its reader for plain JSON reads what YAML is.
+//! No input makes the YAML decoder panic, decoded values can be encoded, and its fast path for JSON agrees with YAML.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ fuzz_target!(|input: &[u8]| {
     let _ = yaml::decode(Pod::schema(), input, Strictness::Collect);
     if let Ok(parsed) = yaml::parse(input, Strictness::Collect) {
         let _ = yaml::encode(&parsed.value);
-        // Behind a comment nothing is plain JSON.
+        // After a comment the fast path is not taken.
         if json::parse(input, Strictness::Ignore).is_ok() {
             let commented = yaml::parse(&[input, b"\n#"].concat(), Strictness::Collect);
             assert!(commented.is_ok_and(|commented| commented.value == parsed.value));

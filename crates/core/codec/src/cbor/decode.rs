@@ -1,6 +1,6 @@
-//! Reading items into the tree that their JSON would be.
-//!
-//! What JSON has no form for is refused: numbers beyond 64 bits, what is no finite number, keys that are no text.
+//! Decodes CBOR items to the tree of the equivalent JSON.
+//! Guarantees that items without a JSON form are rejected: numbers beyond 64 bits, non-finite numbers, keys that are
+//! not text.
 
 use super::half;
 use super::item::{
@@ -35,7 +35,7 @@ pub(super) fn document(bytes: &[u8]) -> Read<Value> {
 
 struct Decoder<'a> {
     reader: Reader<'a>,
-    /// The innermost tag around that says how bytes are shown as text.
+    /// The innermost enclosing tag that selects the text encoding of bytes.
     shown_as: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Decoder<'_> {
     fn value(&mut self, depth: usize) -> Read<Value> {
         let around = self.shown_as;
         let mut head = self.reader.head()?;
-        // Tags that mean nothing here, as the one that marks CBOR, are passed over; they cost no level, however many.
+        // Tags without a meaning here, such as the one that marks CBOR, are skipped; they do not count as levels.
         while let (TAG, Some(tag)) = (head.major, head.number) {
             match tag {
                 TIME_TEXT | TIME_SECONDS | BIG_UNSIGNED | BIG_NEGATIVE => break,
@@ -79,7 +79,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The content of a byte or text string, its pieces put together.
+    /// The content of a byte or text string, with its chunks joined.
     fn string(&mut self, head: Head) -> Read<Vec<u8>> {
         if let Some(length) = head.number {
             return self.reader.take(length).map(<[u8]>::to_vec);
@@ -103,7 +103,7 @@ impl Decoder<'_> {
         String::from_utf8(bytes).map(Str::from).map_err(|_| broken("cbor: invalid UTF-8 string"))
     }
 
-    /// Bytes as the text that the tags around them ask for.
+    /// Bytes in the text encoding that the enclosing tags select.
     fn shown(&self, bytes: &[u8]) -> Str {
         let base64_url = |bytes| base64::encode(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_");
         match self.shown_as {
@@ -157,9 +157,9 @@ impl Decoder<'_> {
         }
     }
 
-    /// The content of a tag that says what it is.
+    /// The content of a tag with a meaning.
     fn tagged(&mut self, tag: u64, depth: usize) -> Read<Value> {
-        // It costs no level in the reference, which takes no tag within; here one within another costs reading.
+        // It is not a level in kube-apiserver, which accepts no tag within; here nested ones are parsed recursively.
         let depth = deeper(depth)?;
         match tag {
             TIME_TEXT => {
@@ -183,7 +183,7 @@ impl Decoder<'_> {
 }
 
 fn hex_digits(mut text: String, byte: &u8) -> String {
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "{byte:02x}");
     text
 }

@@ -1,6 +1,6 @@
-//! Writing items.
-//!
-//! The schema is asked for what JSON does not tell apart: bytes from texts, and whole floats from integers.
+//! Encodes CBOR items.
+//! Guarantees the distinctions that JSON does not make, by the schema: bytes from texts, and integral floats from
+//! integers.
 
 use super::half;
 use super::item::{ARRAY, AS_BASE64, BYTES, FALSE, MAP, NEGATIVE, NULL, PRIMITIVE, TAG, TRUE, UNSIGNED, put_head};
@@ -35,7 +35,7 @@ pub(super) fn list_object(schema: &Struct, list: &Value, out: &mut Vec<u8>) {
     });
 }
 
-/// The shorter key stands first.
+/// The shorter key comes first.
 pub(super) fn event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
     put_head(MAP, 2, out);
     text("type", out);
@@ -81,7 +81,7 @@ fn put(ty: Option<&Type>, value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a map, keys in the order of their encoded bytes: by length first.
+/// Encodes a map with keys in the order of their encoded bytes: by length first.
 fn entries(map: &Map, out: &mut Vec<u8>, mut put: impl FnMut(&str, &Value, &mut Vec<u8>)) {
     put_head(MAP, map.len() as u64, out);
     let mut sorted: Vec<_> = map.iter().collect();
@@ -97,7 +97,7 @@ fn text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The shortest float that is the same number; nothing that decodes is anything else.
+/// The shortest float with the same value; decoded values are always finite.
 fn float(float: f64, out: &mut Vec<u8>) {
     const HALF: u8 = PRIMITIVE << 5 | 25;
     if !float.is_finite() {

@@ -1,10 +1,9 @@
-//! Floats of sixteen bits, which CBOR has and Rust has not.
-//!
-//! Only exact conversions: a float is narrowed when nothing of it is lost.
+//! 16-bit floats, which CBOR has and Rust does not.
+//! Guarantees exact conversions: a float is narrowed only without loss.
 
 const FRACTION_BITS: u32 = 10;
 const BIAS: i32 = 15;
-/// Below this exponent a half has no leading one.
+/// Below this exponent a half is subnormal.
 const SMALLEST_EXPONENT: i32 = 1 - BIAS;
 
 pub(super) fn to_f64(bits: u16) -> f64 {
@@ -19,14 +18,14 @@ pub(super) fn to_f64(bits: u16) -> f64 {
     sign * size
 }
 
-/// The half that is the same number, if there is one.
+/// The equal half, if there is one.
 pub(super) fn from_f64(float: f64) -> Option<u16> {
     let sign = if float.is_sign_negative() { 0x8000 } else { 0 };
     let size = float.abs();
     if size == 0.0 {
         return Some(sign);
     }
-    // The exponent of the leading one, or the smallest, below which the fraction loses digits.
+    // The exponent of the leading one, or the smallest one, below which the fraction loses digits.
     let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(SMALLEST_EXPONENT);
     if exponent > BIAS {
         return None;
@@ -35,7 +34,7 @@ pub(super) fn from_f64(float: f64) -> Option<u16> {
     if scaled.fract() != 0.0 {
         return None;
     }
-    // At most eleven bits are left; the leading one adds itself to the exponent.
+    // At most eleven bits remain; the leading one adds to the exponent.
     let scaled = scaled as u16;
     let biased = (exponent + BIAS - 1) as u16;
     Some(sign | ((biased << FRACTION_BITS) + scaled))

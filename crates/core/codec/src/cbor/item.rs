@@ -1,6 +1,5 @@
-//! Heads of data items: what every item starts with.
-//!
-//! A head is three bits of kind and a number in as few bytes as it needs, or the mark of an unknown length.
+//! Heads of CBOR data items.
+//! A head is three bits of major type and a number in as few bytes as needed, or the mark of an indefinite length.
 
 use crate::error::DecodeError;
 use crate::json::opened;
@@ -19,17 +18,17 @@ pub(super) const FALSE: u64 = 20;
 pub(super) const TRUE: u64 = 21;
 pub(super) const NULL: u64 = 22;
 
-/// The tag of bytes that are meant to be shown as base64.
+/// The tag of bytes that JSON shows as base64.
 pub(super) const AS_BASE64: u64 = 22;
 
 const ONE_BYTE: u8 = 24;
 const EIGHT_BYTES: u8 = 27;
 const INDEFINITE: u8 = 31;
 
-/// What ends an item of unknown length.
+/// The end of an item of indefinite length.
 pub(super) const BREAK: u8 = 0xff;
 
-/// The words of the reference for kinds of items.
+/// The names of major types in kube-apiserver's messages.
 pub(super) fn name(major: u8) -> &'static str {
     match major {
         UNSIGNED => "positive integer",
@@ -43,7 +42,7 @@ pub(super) fn name(major: u8) -> &'static str {
     }
 }
 
-/// The kind of item that a value was, as the reference calls it.
+/// The name of a value's major type in kube-apiserver's messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Int(int) if *int < 0 => name(NEGATIVE),
@@ -69,17 +68,17 @@ pub(super) fn put_head(major: u8, number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[8 - width..]);
 }
 
-/// The start of an item.
+/// The head of an item.
 #[derive(Clone, Copy)]
 pub(super) struct Head {
     pub(super) major: u8,
-    /// How many bytes the number took: 0 for one within the head.
+    /// The size of the number in bytes: 0 if it is in the first byte.
     pub(super) width: u8,
-    /// A value, length or tag; `None` when the length is not known.
+    /// A value, length or tag; `None` for an indefinite length.
     pub(super) number: Option<u64>,
 }
 
-/// Bytes that are still to be read.
+/// The remaining bytes.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
     length: usize,
@@ -97,7 +96,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Whether the item of unknown length ends here; its end is read.
+    /// Whether an item of indefinite length ends here; consumes its end.
     pub(super) fn ends(&mut self) -> bool {
         match self.rest.split_first() {
             Some((&BREAK, rest)) => {

@@ -1,6 +1,5 @@
-//! What is told of an item that its schema has no place for, in the words of the reference's decoder.
-//!
-//! That names the field of the whole object below which the item stands, and the type that it should have had there.
+//! Messages for items that do not match their schema, as in kube-apiserver's CBOR decoder.
+//! They name the field of the whole object that contains the item, and the type that was expected there.
 
 use super::item::{self, ARRAY, name};
 use crate::error::{DecodeError, StrictProblem};
@@ -8,7 +7,8 @@ use crate::gotypes;
 use crate::shape::Frame;
 use pintle_schema::{Struct, Type, Value};
 
-/// Why a value is none of a type that is no struct; `None` when it is, or when its text says more.
+/// The message for a value that does not match a type other than a struct; `None` if it matches, or if its text has a
+/// message of its own.
 pub(crate) fn of_value(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<DecodeError> {
     match (ty, value) {
         (Type::Bool, Value::Bool(_)) | (Type::Int64, Value::Int(_)) => None,
@@ -20,7 +20,7 @@ pub(crate) fn of_value(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<De
         (Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 | Type::List(_) | Type::Map(_), _) => {
             Some(error(value, &gotypes::name(ty, frame.field()), "", frame))
         }
-        // What is made of other types goes by way of JSON.
+        // Values for other types are decoded through JSON.
         (_, Value::String(_)) | (Type::Duration | Type::Struct(_), _) => None,
         (Type::Time | Type::MicroTime | Type::Quantity, _) => Some(error(value, "string", "", frame)),
         (Type::IntOrString, _) => Some(error(value, "int32", "", frame)),
@@ -28,7 +28,7 @@ pub(crate) fn of_value(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<De
     }
 }
 
-/// Why a value is no struct.
+/// The message for a value that is not a struct.
 pub(crate) fn of_struct(schema: &Struct, value: &Value, frame: &Frame<'_>) -> DecodeError {
     let why = match item::kind(value) {
         array if array == name(ARRAY) => " (cannot decode CBOR array to struct without toarray option)",
@@ -37,7 +37,7 @@ pub(crate) fn of_struct(schema: &Struct, value: &Value, frame: &Frame<'_>) -> De
     error(value, &gotypes::of_struct(schema), why, frame)
 }
 
-/// A field that the schema does not know: by its place in its map alone.
+/// An unknown field, named by its position in its map.
 pub(crate) fn unknown(at: usize) -> StrictProblem {
     StrictProblem::Told(format!("cbor: found unknown field at map element index {at}"))
 }

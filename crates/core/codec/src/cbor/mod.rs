@@ -1,7 +1,6 @@
-//! CBOR as the reference writes and reads it: the JSON form of an object in another encoding.
-//!
-//! Texts are byte strings; bytes, which JSON shows as base64, are byte strings under the tag that says so. What is written
-//! depends on the value alone: the shortest heads and floats, keys in the order of RFC 8949, 4.2.1.
+//! CBOR as kube-apiserver writes and reads it: the JSON form of an object in another encoding.
+//! Guarantees a deterministic encoding: texts are byte strings; bytes, which JSON shows as base64, are byte strings
+//! with a tag; the shortest heads and floats; keys in the order of RFC 8949, 4.2.1.
 
 mod decode;
 mod encode;
@@ -16,7 +15,7 @@ use crate::json::TypeMeta;
 use crate::{Decoded, Strictness, json};
 use pintle_schema::{Str, Struct, Value};
 
-/// The head of tag 55799, which every encoded object starts with.
+/// The head of tag 55799, with which every encoded object begins.
 pub const SELF_DESCRIBED: &[u8; 3] = &[0xd9, 0xd9, 0xf7];
 
 /// Appends a canonical object.
@@ -31,32 +30,32 @@ pub fn encode_list(item: &Struct, list: &Value, out: &mut Vec<u8>) {
     encode::list_object(item, list, out);
 }
 
-/// Appends the event of a watch around an encoded object.
+/// Appends a watch event with an encoded object.
 pub fn encode_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(SELF_DESCRIBED);
     encode::event(kind, object, out);
 }
 
-/// Reads an object under its schema. Keys that stand twice are refused outright.
+/// Decodes an object of a schema. Duplicate keys are rejected.
 ///
 /// # Errors
-/// The input is not CBOR, breaks a limit, or a value has not the type or format of its field.
+/// The input is not CBOR, exceeds a limit, or a value does not match the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     json::conform_cbor(schema, decode::document(bytes)?, strictness)
 }
 
-/// Reads any CBOR as the tree that its JSON would be.
+/// Decodes any CBOR to the tree of the equivalent JSON.
 ///
 /// # Errors
-/// The input is not CBOR, breaks a limit, or holds what JSON has no form for.
+/// The input is not CBOR, exceeds a limit, or has no JSON form.
 pub fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
     decode::document(bytes).map(json::sorted)
 }
 
-/// What an object says it is.
+/// The apiVersion and kind of an object.
 ///
 /// # Errors
-/// The input cannot be read, is no map, or one of the two is no text.
+/// The input cannot be decoded, is not a map, or one of the two is not a text.
 pub fn type_meta(bytes: &[u8]) -> Result<TypeMeta, DecodeError> {
     let value = parse(bytes)?;
     let wrong =

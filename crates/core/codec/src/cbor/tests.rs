@@ -1,4 +1,4 @@
-//! Items as rows of bytes, and the texts of what is refused.
+//! Items as rows of bytes, and the error messages.
 
 use super::*;
 use pintle_schema::{ApiType, canonicalize, value};
@@ -87,7 +87,7 @@ fn tags_cost_no_level() {
     assert_eq!(parse(&wrapped), Ok("ff".into()), "and the innermost says how bytes are shown");
     let times = [[0xc0].repeat(tags), [0x60].to_vec()].concat();
     assert!(parse(&times).is_err());
-    // A tag is of what it stands before, and of nothing after it.
+    // A tag applies to the next item only.
     assert_eq!(parse(&bytes("83 d5 82 41fb d7 41fb 4162 4161")), Ok(value!([["-w", "fb"], "b", "a"])));
 }
 

@@ -1,4 +1,4 @@
-//! Trees without a schema: any JSON as it comes.
+//! Decoding of any JSON without a schema.
 
 use super::encode;
 use super::keys::KeyIndex;
@@ -7,20 +7,20 @@ use crate::error::DecodeError;
 use crate::limits;
 use pintle_schema::{Map, Str, Value};
 
-/// What hears of duplicate keys. `path` is told as the steps down from where reading began.
+/// Receives duplicate keys. `path` is relative to the beginning of decoding.
 pub(crate) trait Duplicates {
     fn enter_key(&mut self, key: &str);
     fn enter_item(&mut self, at: usize);
     fn leave(&mut self);
     fn duplicate(&mut self, key: &str);
 
-    /// What a number becomes.
+    /// How numbers are decoded.
     fn number(&mut self, literal: &str) -> Value {
         number(literal)
     }
 }
 
-/// Nobody wants to know.
+/// Ignores duplicate keys.
 pub(crate) struct Unheard;
 
 impl Duplicates for Unheard {
@@ -30,7 +30,7 @@ impl Duplicates for Unheard {
     fn duplicate(&mut self, _: &str) {}
 }
 
-/// Numbers that would be written otherwise stay as they are spelled, as raw JSON.
+/// Numbers whose spelling is not canonical are kept as raw JSON.
 pub(crate) struct Spelled<H>(pub H);
 
 impl<H: Duplicates> Duplicates for Spelled<H> {
@@ -58,7 +58,7 @@ impl<H: Duplicates> Duplicates for Spelled<H> {
     }
 }
 
-/// Reads the next value. The outer error is of syntax.
+/// Decodes the next value. The outer error is a syntax error.
 pub(crate) fn value(scanner: &mut Scanner<'_>, heard: &mut impl Duplicates) -> Result<Value, DecodeError> {
     let start = scanner.start()?;
     match start {
@@ -76,7 +76,7 @@ pub(crate) fn value(scanner: &mut Scanner<'_>, heard: &mut impl Duplicates) -> R
     }
 }
 
-/// An integer when it is written as one and fits, else a float; infinite when it is beyond those.
+/// An integer if it is written as one and fits, otherwise a float; infinite beyond the range of floats.
 pub(crate) fn number(literal: &str) -> Value {
     match literal.parse() {
         Ok(int) => Value::Int(int),

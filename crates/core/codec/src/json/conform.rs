@@ -1,4 +1,4 @@
-//! A tree brought under a schema: what decoding its JSON would have given, without writing the JSON.
+//! Applies a schema to a tree, with the result of decoding its JSON, without encoding it.
 
 use super::decode::FieldCursor;
 use super::encode::write_float;
@@ -12,36 +12,36 @@ use crate::{Decoded, Strictness};
 use pintle_schema::{Form, Map, Str, Struct, Type, Value, base64};
 use std::borrow::Cow;
 
-/// The checks and changes of decoding on a tree whose numbers have no spelling: `2.0` is an integer. For trees out of
+/// The checks and conversions of decoding for a tree without number spellings: `2.0` is an integer. For trees from
 /// YAML, apply and conversion.
 ///
 /// # Errors
-/// A value has not the type or format of its field.
+/// A value does not match the type or format of its field.
 pub fn conform(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
     run(schema, value, strictness, Manner::Tree)
 }
 
-/// The same for a tree out of JSON, where `2.0` is no integer. For JSON patches and merge patches.
+/// The same for a tree from JSON, where `2.0` is not an integer. For JSON patches and merge patches.
 ///
 /// # Errors
-/// A value has not the type or format of its field.
+/// A value does not match the type or format of its field.
 pub fn conform_json(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
     run(schema, value, strictness, Manner::Written)
 }
 
-/// The same as [`conform`] for a tree out of CBOR, whose decoder has texts of its own.
+/// The same as [`conform`] for a tree from CBOR, whose decoder has its own messages.
 ///
 /// # Errors
-/// A value has not the type or format of its field.
+/// A value does not match the type or format of its field.
 pub(crate) fn conform_cbor(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
     run(schema, value, strictness, Manner::Cbor)
 }
 
-/// The same as [`conform`] where the reference restores an object from a tree without decoding, which has texts of its
-/// own for wrong types. For strategic patches.
+/// The same as [`conform`] where kube-apiserver converts a tree without decoding, which has its own messages for
+/// wrong types. For strategic merge patches.
 ///
 /// # Errors
-/// A value has not the type or format of its field.
+/// A value does not match the type or format of its field.
 pub fn restore(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
     run(schema, value, strictness, Manner::Restored)
 }
@@ -58,22 +58,22 @@ fn run(schema: &Struct, value: Value, strictness: Strictness, manner: Manner) ->
     }
 }
 
-/// Where the tree comes from.
+/// The origin of the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Tree,
-    /// Out of JSON: a float is none of the integers, even if it is whole.
+    /// From JSON: a float is not an integer, even if it is integral.
     Written,
-    /// Out of CBOR: a float is none of the integers, and keys come in the order that CBOR gives them.
+    /// From CBOR: a float is not an integer, and keys are in CBOR's order.
     Cbor,
-    /// Never was JSON: wrong types are told as misfits of Go values.
+    /// Never encoded: wrong types are reported as mismatches of Go values.
     Restored,
 }
 
 struct Walk {
     manner: Manner,
     problems: Problems,
-    /// Messages about unknown fields, where that is sorted in the end and neither quoted nor counted.
+    /// Messages about unknown fields, if they are sorted at the end and neither quoted nor limited in number.
     unknown: Vec<String>,
     unknown_bytes: usize,
     refusals: Refusals,
@@ -83,7 +83,7 @@ impl Walk {
     fn value(&mut self, ty: &Type, value: Value, frame: &Frame<'_>) -> Value {
         match (ty, value) {
             (_, Value::Null) => Value::Null,
-            // A patch may bring it anywhere, and numbers as they are spelled.
+            // A patch may move the value anywhere, with its spelling of numbers.
             (Type::Json | Type::Any, mut value) if self.manner == Manner::Written => {
                 raw::open_all(&mut value);
                 if matches!(ty, Type::Json) { raw::sorted(value) } else { value }
@@ -94,7 +94,7 @@ impl Walk {
             (ty, value @ Value::Raw(_)) if !matches!(ty, Type::RawExtension | Type::FieldsV1) => {
                 self.value(ty, raw::opened(&value).into_owned(), frame)
             }
-            // The wrapper gives the list its name.
+            // The wrapper names the list.
             (Type::Struct(schema), value) if schema.form == Form::Wrapper => {
                 match (schema.fields.first().map(|field| &field.ty), value) {
                     (Some(list @ Type::List(_)), value @ Value::List(_)) => self.value(list, value, frame),
@@ -145,7 +145,7 @@ impl Walk {
         {
             return Value::Int(cut);
         }
-        // What decodes itself knows nothing of the field it stands in.
+        // A custom decoder does not know its field.
         let frame = if self.manner == Manner::Restored { &Frame::Root } else { frame };
         let literal;
         let written = match value {
@@ -227,7 +227,7 @@ impl Walk {
         }
     }
 
-    /// Restoring lists all unknown fields, their paths as they are.
+    /// Conversion lists all unknown fields, with their paths.
     fn unknown_restored(&mut self, key: &str, frame: &Frame<'_>) {
         if !self.problems.wanted || self.unknown_bytes >= limits::UNKNOWN_BYTES {
             return;
@@ -250,7 +250,7 @@ impl Walk {
                     }
                 }
                 None if schema.preserve_unknown => entries.push((key, value)),
-                // Its decoder ends with the first.
+                // kube-apiserver's decoder stops at the first one.
                 None if self.manner == Manner::Cbor => {
                     if self.problems.list.is_empty() {
                         self.problems.add(|| cbor::unknown(at));
@@ -270,7 +270,7 @@ fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Whether a type is judged by how a number is spelled.
+/// Whether the check of a type depends on the spelling of a number.
 fn takes_numbers(ty: &Type) -> bool {
     matches!(ty, Type::Int32 | Type::Int64 | Type::Float64 | Type::IntOrString | Type::Quantity)
 }
@@ -289,11 +289,11 @@ fn go_kind(value: &Value) -> &'static str {
     }
 }
 
-/// The number that Go makes of one in a tree for an integer field: whatever does not fit is cut off, not refused.
+/// Go's conversion of a number in a tree to an integer field, which truncates instead of rejecting.
 fn cut(ty: &Type, value: &Value) -> Option<i64> {
     let whole = match value {
         Value::Int(int) => *int,
-        // Beyond what fits, the processor gives the least.
+        // Out of range, the processor returns the minimum.
         Value::Float(float) if (-TWO_TO_63..TWO_TO_63).contains(float) => *float as i64,
         Value::Float(_) => i64::MIN,
         _ => return None,
@@ -307,14 +307,14 @@ fn cut(ty: &Type, value: &Value) -> Option<i64> {
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// Why Go cannot set a value of the type to one of a tree; `None` when it can, or when the type decodes itself. Of
-/// structs only wrappers come here, which are slices.
+/// Why Go cannot assign a value of a tree to the type; `None` if it can, or if the type has a custom decoder. The
+/// only structs here are wrappers, which are slices.
 fn misfit(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<String> {
     let unrecognized = |kind: &str| Some(format!("unrecognized type: {kind}"));
     let unconverted = |kind: &str| Some(format!("cannot convert {} to {kind}", go_kind(value)));
     match (ty, value) {
         (Type::String | Type::Enum(_), Value::String(_)) | (Type::Bool, Value::Bool(_)) => None,
-        // Go knows a conversion from integers to strings, and JSON does not.
+        // Go converts integers to strings; JSON does not.
         (Type::String | Type::Enum(_), Value::Int(_)) => unconverted(&gotypes::name(ty, frame.field())),
         (Type::String | Type::Enum(_), _) => unrecognized("string"),
         (Type::Bool, _) => unrecognized("bool"),

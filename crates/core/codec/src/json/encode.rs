@@ -1,6 +1,5 @@
-//! The JSON writer: a plain walk over a canonical value.
-//!
-//! Budget for a pod of 3 KB: no allocation but the growth of the buffer, 4 µs.
+//! The JSON encoder: a plain walk over a canonical value.
+//! Budget for a pod of 3 KB: no allocation except the growth of the buffer, 4 µs.
 
 use super::raw;
 use pintle_schema::Value;
@@ -11,9 +10,9 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// How strings are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// As Go's encoder does: `<`, `>`, `&` and the line separators too.
+    /// As Go's encoder: `<`, `>`, `&` and the line separators too.
     Html,
-    /// Only what JSON asks for.
+    /// Only what JSON requires.
     Plain,
 }
 
@@ -21,12 +20,12 @@ pub(crate) fn write(value: &Value, escape: Escape, out: &mut Vec<u8>) {
     Writer { escape, keeps_raw: false, differs: false }.write(value, out);
 }
 
-/// How a value is written, and what was seen of it.
+/// How a value is encoded, and observations about it.
 pub(crate) struct Writer {
     pub(crate) escape: Escape,
-    /// Whether raw JSON is written as it was read.
+    /// Whether raw JSON is encoded as it was written.
     pub(crate) keeps_raw: bool,
-    /// Whether some of it is not as it would be written otherwise.
+    /// Whether some raw JSON is not in the encoder's own form.
     pub(crate) differs: bool,
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn write_int(int: i64, out: &mut Vec<u8>) {
 pub(crate) fn write_float(float: f64, out: &mut Vec<u8>) {
     let size = float.abs();
     if !float.is_finite() {
-        // Nothing that decodes is infinite; JSON has no word for it.
+        // Decoded values are never infinite; JSON cannot express it.
         out.extend_from_slice(b"null");
     } else if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{float:e}");
@@ -113,7 +112,8 @@ pub(crate) fn write_float(float: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// What a byte of a string needs: 0 nothing, 1 an escape, 2 an escape in HTML form, 3 a look at what follows.
+/// The treatment of a byte in a string: 0 none, 1 an escape, 2 an escape in HTML form, 3 depends on the following
+/// bytes.
 static CLASS: [u8; 256] = {
     let mut class = [0; 256];
     let mut at = 0;

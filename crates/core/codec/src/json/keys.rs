@@ -1,13 +1,12 @@
-//! Finding a key among the entries of a map that is being built.
-//!
-//! Keys that come sorted cost one comparison each; many that do not are found by hash, so that no input is quadratic.
+//! Finds a key among the entries of a map that is being built.
+//! Guarantees linear time: sorted keys cost one comparison each; many unsorted ones are found by hash.
 
 use pintle_schema::{Str, Value};
 use std::collections::HashMap;
 
 const FEW: usize = 24;
 
-/// Remembers the keys of entries that only grow.
+/// An index of the keys of an append-only list of entries.
 #[derive(Default)]
 pub(crate) struct KeyIndex {
     /// Keys up to here are in ascending order.
@@ -16,7 +15,7 @@ pub(crate) struct KeyIndex {
 }
 
 impl KeyIndex {
-    /// The place of a key in `entries`. An absent key must be pushed before the next call.
+    /// The index of a key in `entries`. An absent key must be pushed before the next call.
     pub(crate) fn find(&mut self, entries: &[(Str, Value)], key: &Str) -> Option<usize> {
         if !self.unsorted {
             match entries.last() {

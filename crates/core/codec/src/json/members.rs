@@ -1,16 +1,15 @@
-//! `Members`: JSON text that is walked through without making a tree of it.
-//! For text that was read before, such as raw JSON; what turns out to be none has no more members. Must never allocate but for
-//! keys with escapes.
+//! `Members`: iterates over JSON text without building a tree. For text that was validated before, such as raw JSON;
+//! invalid text has no more members. Must never allocate, except for keys with escapes.
 
 use super::scan::{Scanner, behind_close, behind_string};
 use std::borrow::Cow;
 
-/// A key as it is written between its quotes.
+/// A key as written between its quotes.
 #[derive(Clone, Copy)]
 pub struct Key<'a>(&'a str);
 
 impl<'a> Key<'a> {
-    /// What stands there, escapes and all.
+    /// The value as written, including escapes.
     #[inline]
     pub fn written(self) -> &'a str {
         self.0
@@ -26,16 +25,16 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A place in a text: before a value, or behind it.
+/// A position in a text: before or after a value.
 pub struct Members<'a> {
     text: &'a str,
     at: usize,
-    /// How many objects were entered, and are not yet left.
+    /// The number of objects that were entered and not left.
     depth: usize,
 }
 
 impl<'a> Members<'a> {
-    /// Before the value that a text spells.
+    /// The position before the value of a text.
     pub fn of(text: &'a str) -> Self {
         Members { text, at: 0, depth: 0 }
     }
@@ -44,7 +43,7 @@ impl<'a> Members<'a> {
         self.depth
     }
 
-    /// Goes into the value that comes next, if it is an object; passes over any other.
+    /// Enters the next value if it is an object; skips any other.
     #[inline]
     pub fn enter(&mut self) -> bool {
         let is_object = self.peek() == Some(b'{');
@@ -55,8 +54,8 @@ impl<'a> Members<'a> {
         is_object
     }
 
-    /// The key of the next member of the object, before whose value it comes to stand. `None` at its end, behind which it
-    /// comes to stand.
+    /// The key of the next member of the object, and moves before its value. `None` at the object's end, and moves
+    /// after it.
     #[inline]
     pub fn key(&mut self) -> Option<Key<'a>> {
         if self.peek() == Some(b',') {
@@ -77,7 +76,7 @@ impl<'a> Members<'a> {
         self.text.get(from + 1..behind - 1).map(Key)
     }
 
-    /// Passes over the value that comes next if it is an object without members.
+    /// Skips the next value if it is an object without members.
     #[inline]
     pub fn pass_empty(&mut self) -> bool {
         let is_empty = self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(b"{}"));
@@ -85,7 +84,7 @@ impl<'a> Members<'a> {
         is_empty
     }
 
-    /// Passes over the value that comes next.
+    /// Skips the next value.
     pub fn pass(&mut self) {
         let bytes = self.text.as_bytes();
         self.at = match self.peek() {
@@ -98,7 +97,7 @@ impl<'a> Members<'a> {
         };
     }
 
-    /// Comes to stand behind the objects that were entered beyond a depth.
+    /// Moves after the objects that were entered beyond a depth.
     pub fn leave(&mut self, depth: usize) {
         if let Some(open) = self.depth.checked_sub(depth).filter(|open| *open > 0) {
             self.at = self.behind(behind_close(self.text.as_bytes(), self.at, open));
@@ -106,7 +105,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A place, or the end of a text that has none such.
+    /// A position, or the end of a text that does not have it.
     fn behind(&self, place: Option<usize>) -> usize {
         place.unwrap_or(self.text.len())
     }

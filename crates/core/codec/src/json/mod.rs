@@ -1,7 +1,6 @@
-//! JSON as the reference writes and reads it.
-//!
-//! Decoding goes on after a wrong type as Go does, so that what is told is what Go tells: a syntax error anywhere,
-//! else the format error that ended decoding, else the first wrong type, else unknown and duplicate fields.
+//! JSON as kube-apiserver writes and reads it.
+//! Guarantees Go's errors: decoding continues after a wrong type, and reports a syntax error anywhere, else the
+//! format error that ended decoding, else the first wrong type, else unknown and duplicate fields.
 
 pub(crate) mod any;
 mod conform;
@@ -25,19 +24,21 @@ use crate::shape::{Problems, Refusals};
 use crate::{Decoded, Strictness};
 use pintle_schema::{Struct, Value};
 
-/// Appends a value as compact JSON, as Go's encoder writes it. The value should be canonical: this is a plain walk.
+/// Appends a value as compact JSON, as Go's encoder writes it. The value should be canonical, because this is a plain
+/// walk.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     encode::write(value, encode::Escape::Html, out);
 }
 
-/// [`encode`], but with raw JSON as it was written: so objects are kept. Whether that differs from what [`encode`] writes.
+/// [`encode`], with raw JSON as it was written: the form of stored objects. Returns whether that differs from the
+/// output of [`encode`].
 pub fn encode_kept(value: &Value, out: &mut Vec<u8>) -> bool {
     let mut writer = encode::Writer { escape: encode::Escape::Html, keeps_raw: true, differs: false };
     writer.write(value, out);
     writer.differs
 }
 
-/// Appends JSON without the blanks between its parts and with the escapes of [`encode`]; nothing else is changed.
+/// Appends JSON without whitespace and with the escapes of [`encode`]; nothing else is changed.
 pub fn compact(text: &[u8], out: &mut Vec<u8>) {
     raw::compact(text, out);
 }
@@ -49,28 +50,28 @@ pub fn to_vec(value: &Value) -> Vec<u8> {
     out
 }
 
-/// [`encode`] into a text.
+/// [`encode`] into a string.
 pub fn to_string(value: &Value) -> String {
     String::from_utf8(to_vec(value)).unwrap_or_default()
 }
 
-/// Appends a string as JSON, in quotes.
+/// Appends a string as JSON, with quotes.
 pub fn encode_str(text: &str, out: &mut Vec<u8>) {
     encode::write_string(text, encode::Escape::Html, out);
 }
 
-/// Reads any JSON without a schema; objects keep their order, of duplicate keys the last wins and is reported.
+/// Decodes any JSON without a schema. Objects keep their order; of duplicate keys the last wins and is reported.
 ///
 /// # Errors
-/// The input is not JSON or is nested too deep.
+/// The input is not JSON or is nested too deeply.
 pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     tree(bytes, strictness, false)
 }
 
-/// [`parse`], but numbers that would be written otherwise stay as they are spelled, as raw JSON: `1.0` is no `1`.
+/// [`parse`], but numbers whose spelling is not canonical are kept as raw JSON: `1.0` is not `1`.
 ///
 /// # Errors
-/// The input is not JSON or is nested too deep.
+/// The input is not JSON or is nested too deeply.
 pub fn parse_spelled(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     tree(bytes, strictness, true)
 }
@@ -94,32 +95,32 @@ fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, 
     Ok(Decoded { value, problems: problems.list })
 }
 
-/// Reads an object under its schema. Fields that are `null` or of zero length stay as Go would hold them; bring the
-/// value into canonical form before it is encoded.
+/// Decodes an object of a schema. Fields that are `null` or empty remain as in Go; canonicalize the value before
+/// encoding it.
 ///
 /// # Errors
-/// The input is not JSON, or a value has not the type or format of its field.
+/// The input is not JSON, or a value does not match the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     let text = scan::as_text(bytes);
     run(schema, &text, Problems::new(strictness), false, &[])
 }
 
-/// Reads an object that this program wrote: scalars are taken as they stand, nothing is reported.
+/// Decodes an object that this program encoded: scalars are not checked, and nothing is reported.
 ///
 /// # Errors
-/// The input is not JSON or not of the schema's shape.
+/// The input is not JSON or does not match the schema.
 pub fn decode_trusted(schema: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
     let text = scan::as_text(bytes);
     run(schema, &text, Problems::new(Strictness::Ignore), true, &[]).map(|decoded| decoded.value)
 }
 
-/// A field that a reader has no use for: the struct that declares it, and its name.
+/// A field to skip: the struct that declares it, and its name.
 pub type Omitted = (&'static Struct, &'static str);
 
-/// Reads an object that this program wrote, but for some fields, which are passed over as if they were absent.
+/// Decodes an object that this program encoded, without some fields, which are skipped as if they were absent.
 ///
 /// # Errors
-/// The input is not JSON or not of the schema's shape.
+/// The input is not JSON or does not match the schema.
 pub fn decode_trusted_without(schema: &Struct, bytes: &[u8], omitted: &[Omitted]) -> Result<Value, DecodeError> {
     let text = scan::as_text(bytes);
     run(schema, &text, Problems::new(Strictness::Ignore), true, omitted).map(|decoded| decoded.value)

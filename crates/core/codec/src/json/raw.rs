@@ -1,7 +1,6 @@
-//! Raw JSON: text inside an object that is kept as it was written, down to blanks and the spelling of numbers.
-//!
-//! It has been read over when it was taken in, so it is JSON and no deeper than a tree may be. What is opened loses its
-//! spelling; it must only be opened for who looks inside.
+//! Raw JSON: text in an object that is kept as it was written, including whitespace and the spelling of numbers.
+//! Guarantees valid JSON that is no deeper than a tree may be, because it was scanned when it was decoded.
+//! Must only be parsed for code that looks inside, because parsing loses its spelling.
 
 use super::any::{self, Spelled, Unheard};
 use super::encode::{Escape, write};
@@ -10,7 +9,7 @@ use crate::error::DecodeError;
 use pintle_schema::{Str, Value};
 use std::borrow::Cow;
 
-/// Takes the next value as it is written; null is none.
+/// Takes the next value as it is written; null is not kept raw.
 pub(crate) fn value(scanner: &mut Scanner<'_>) -> Result<Value, DecodeError> {
     match scanner.start()? {
         Start::Null => scanner.word(Start::Null).map(|()| Value::Null),
@@ -18,8 +17,8 @@ pub(crate) fn value(scanner: &mut Scanner<'_>) -> Result<Value, DecodeError> {
     }
 }
 
-/// Takes a set of fields, which is kept as text that this program wrote: it is large, and most who have it never look inside.
-/// One in which nothing stands is a value like others.
+/// Takes a field set, which is kept as text that this program wrote, because it is large and rarely inspected. An
+/// empty one is an ordinary value.
 pub(crate) fn fields(scanner: &mut Scanner<'_>, trusted: bool) -> Result<Value, DecodeError> {
     if !trusted || scanner.start()? != Start::Object {
         return any::value(scanner, &mut Unheard).map(fields_of);
@@ -30,7 +29,7 @@ pub(crate) fn fields(scanner: &mut Scanner<'_>, trusted: bool) -> Result<Value, 
     })
 }
 
-/// The same of a tree.
+/// The same for a tree.
 pub(crate) fn fields_of(value: Value) -> Value {
     match &value {
         Value::Map(map) if !map.is_empty() => written(&value),
@@ -38,26 +37,27 @@ pub(crate) fn fields_of(value: Value) -> Value {
     }
 }
 
-/// The tree that a text spells.
+/// The tree of a text.
 fn tree(text: &str) -> Value {
     any::value(&mut Scanner::new(text), &mut Unheard).unwrap_or_default()
 }
 
-/// Raw JSON as the tree that it spells, for who looks inside; any other value is left alone.
+/// Parses raw JSON to a tree; returns any other value unchanged.
 pub fn open(value: &mut Value) {
     if let Value::Raw(text) = value {
         *value = tree(text);
     }
 }
 
-/// [`open`] for who changes what is inside and writes it again: numbers that would be written otherwise stay raw.
+/// [`open`] for code that changes the content and encodes it again: numbers whose spelling is not canonical remain
+/// raw.
 pub fn open_spelled(value: &mut Value) {
     if let Value::Raw(text) = value {
         *value = any::value(&mut Scanner::new(text), &mut Spelled(Unheard)).unwrap_or_default();
     }
 }
 
-/// How deep raw JSON nests.
+/// The nesting depth of raw JSON.
 pub fn depth(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut open, mut deepest) = (0, 0_usize, 0);
@@ -76,7 +76,7 @@ pub fn depth(text: &str) -> usize {
     deepest
 }
 
-/// Opens all that is raw in a tree.
+/// Parses all raw JSON in a tree.
 pub(crate) fn open_all(value: &mut Value) {
     open(value);
     match value {
@@ -86,7 +86,7 @@ pub(crate) fn open_all(value: &mut Value) {
     }
 }
 
-/// [`open`] for a value that is not to be changed.
+/// [`open`] for a value that is not changed.
 pub fn opened(value: &Value) -> Cow<'_, Value> {
     match value {
         Value::Raw(text) => Cow::Owned(tree(text)),
@@ -94,13 +94,13 @@ pub fn opened(value: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The text of a value that has been a tree on its way here, as the reference writes it: keys sorted, numbers anew.
+/// The text of a value that was a tree, as kube-apiserver writes it: keys sorted, numbers encoded again.
 pub(crate) fn respelled(mut value: Value) -> Value {
     open(&mut value);
     written(&sorted(value))
 }
 
-/// The text of a value, which is kept where it is text already.
+/// The text of a value, which is kept if it is raw.
 pub(crate) fn written(value: &Value) -> Value {
     if value.is_null() {
         return Value::Null;
@@ -110,7 +110,7 @@ pub(crate) fn written(value: &Value) -> Value {
     Value::Raw(Str::from(String::from_utf8(text).unwrap_or_default()))
 }
 
-/// The value with the keys of all its maps in order.
+/// The value with the keys of all its maps sorted.
 pub(crate) fn sorted(mut value: Value) -> Value {
     sort(&mut value);
     value
@@ -130,22 +130,22 @@ fn sort(value: &mut Value) {
     }
 }
 
-/// Appends JSON without blanks between its parts, and with the characters escaped that HTML minds.
+/// Appends JSON without whitespace, and with HTML characters escaped.
 pub(crate) fn compact(text: &[u8], out: &mut Vec<u8>) {
-    // Nearly always there is nothing to be done.
+    // Usually there is nothing to do.
     let minds = |byte: u8| byte <= b' ' || matches!(byte, b'<' | b'>' | b'&' | 0xe2);
     if !text.iter().fold(false, |found, byte| found | minds(*byte)) {
         out.extend_from_slice(text);
         return;
     }
     let mut in_string = false;
-    // Where what can be taken over as it is began.
+    // The beginning of the part that can be copied.
     let mut from = 0;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
         let (length, instead): (usize, &[u8]) = match byte {
             b'\\' => {
-                // What is escaped stands for itself.
+                // An escaped character is copied.
                 at += 2;
                 continue;
             }

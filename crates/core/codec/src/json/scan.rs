@@ -1,6 +1,5 @@
-//! The scanner: JSON tokens out of bytes, with the reference's texts for what is not JSON.
-//!
-//! It never recurses; whoever builds trees with it keeps count of the depth.
+//! The JSON scanner, with kube-apiserver's messages for syntax errors.
+//! Must never recurse; code that builds trees with it counts the depth.
 
 use crate::error::DecodeError;
 use crate::limits;
@@ -12,11 +11,11 @@ pub(crate) struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// Arrays and objects that are open.
+    /// The number of open arrays and objects.
     depth: usize,
 }
 
-/// What a value starts with.
+/// The beginning of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     Null,
@@ -29,7 +28,7 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// The word of the reference's messages.
+    /// The name in kube-apiserver's messages.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Start::Null => "null",
@@ -42,12 +41,12 @@ impl Start {
     }
 }
 
-/// A string of the input, borrowed when it has no escapes.
+/// A string of the input, borrowed if it has no escapes.
 pub(crate) type Text<'a> = Cow<'a, str>;
 
 type Scan<T> = Result<T, DecodeError>;
 
-/// The input as text. Bytes that are not UTF-8 become U+FFFD, one for one.
+/// The input as text. Each byte that is not UTF-8 becomes U+FFFD.
 pub(crate) fn as_text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -85,7 +84,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// The kind of the value that comes next; nothing but space is consumed.
+    /// The kind of the next value; consumes only whitespace.
     #[inline]
     pub(crate) fn start(&mut self) -> Scan<Start> {
         self.space();
@@ -101,7 +100,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes the `{` or `[` that `start` has seen.
+    /// Consumes the `{` or `[` that `start` found.
     ///
     /// # Errors
     /// `bound` are open already.
@@ -114,7 +113,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The first key of an object just opened, or `None` at its end.
+    /// The first key of an object that was just opened, or `None` at its end.
     pub(crate) fn first_key(&mut self) -> Scan<Option<Text<'a>>> {
         self.space();
         match self.peek() {
@@ -158,7 +157,7 @@ impl<'a> Scanner<'a> {
         Ok(key)
     }
 
-    /// Whether an array just opened has a first item.
+    /// Whether an array that was just opened has an item.
     pub(crate) fn first_item(&mut self) -> Scan<bool> {
         self.space();
         if self.peek() == Some(b']') {
@@ -189,7 +188,7 @@ impl<'a> Scanner<'a> {
         self.depth -= 1;
     }
 
-    /// Consumes a `null`, `true` or `false` that `start` has seen.
+    /// Consumes a `null`, `true` or `false` that `start` found.
     pub(crate) fn word(&mut self, start: Start) -> Scan<()> {
         let (word, name) = match start {
             Start::Null => (&b"null"[..], "null"),
@@ -205,7 +204,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The literal of the number that `start` has seen.
+    /// The literal of the number that `start` found.
     pub(crate) fn number(&mut self) -> Scan<&'a str> {
         let from = self.at;
         if self.peek() == Some(b'-') {
@@ -242,12 +241,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The text between two places that are known to stand between characters.
+    /// The text between two offsets that are known to be character boundaries.
     fn slice(&self, from: usize, to: usize) -> &'a str {
         self.text.get(from..to).unwrap_or("")
     }
 
-    /// The string that `start` has seen.
+    /// The string that `start` found.
     #[inline]
     pub(crate) fn string(&mut self) -> Scan<Text<'a>> {
         self.at += 1;
@@ -313,7 +312,7 @@ impl<'a> Scanner<'a> {
         Ok(unit)
     }
 
-    /// The character of a UTF-16 unit and, when it opens a pair, of the escape after it.
+    /// The character of a UTF-16 unit and, if it begins a pair, of the escape after it.
     fn code_point(&mut self, unit: u32) -> Scan<char> {
         if let Some(char) = char::from_u32(unit) {
             return Ok(char);
@@ -326,13 +325,13 @@ impl<'a> Scanner<'a> {
                 let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
                 return Ok(char::from_u32(code).unwrap_or('\u{fffd}'));
             }
-            // The second escape stands for itself.
+            // The second escape is a character of its own.
             self.at = before;
         }
         Ok('\u{fffd}')
     }
 
-    /// The text of the value that comes next, as it is written.
+    /// The text of the next value, as it is written.
     ///
     /// # Errors
     /// It is deeper than a tree may be.
@@ -343,7 +342,7 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(from, self.at))
     }
 
-    /// [`raw`](Self::raw) in a text that was read before: of objects and arrays only the ends are looked for.
+    /// [`raw`](Self::raw) in a text that was validated before: only the ends of objects and arrays are searched.
     pub(crate) fn raw_trusted(&mut self) -> Scan<&'a str> {
         if !matches!(self.start()?, Start::Object | Start::Array) {
             return self.raw();
@@ -356,14 +355,14 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(from, self.at))
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any kind.
     pub(crate) fn skip(&mut self) -> Scan<()> {
         self.pass(limits::JSON_DEPTH)
     }
 
-    /// Passes over a value, without recursion.
+    /// Skips a value, without recursion.
     fn pass(&mut self, bound: usize) -> Scan<()> {
-        // One bit per open level would do, but levels skipped are few and this is no hot path.
+        // One bit per open level would be enough, but few levels are skipped and this is not a hot path.
         let mut open: Vec<Start> = Vec::new();
         loop {
             let start = self.start()?;
@@ -394,7 +393,7 @@ impl<'a> Scanner<'a> {
             if !ended && matches!(start, Start::Object | Start::Array) {
                 continue;
             }
-            // A value has ended: so may have those around it.
+            // A value has ended, and possibly those around it.
             loop {
                 if ended {
                     open.pop();
@@ -411,7 +410,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Nothing but space may follow.
+    /// Only whitespace may follow.
     pub(crate) fn end(&mut self) -> Scan<()> {
         self.space();
         if self.at < self.bytes.len() {
@@ -421,12 +420,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a run of string bytes that need no look ends: at a quote, a backslash, a control character or the end.
+/// The end of a run of ordinary string bytes: a quote, a backslash, a control character or the end.
 #[inline]
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
-    // Eight bytes at a time: a byte equal to `b` or below 0x20 sets its high bit, and nothing below the first such
+    // Eight bytes at a time: a byte equal to `b` or below 0x20 sets its high bit, and no byte below the first such
     // byte is set wrongly.
     while let Some(chunk) = bytes.get(at..at + 8) {
         let word = u64::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7]]);
@@ -447,7 +446,7 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The place behind the bracket that closes so many that are open. Nothing else of the text is looked at.
+/// The offset after the bracket that closes the given number of levels, without checking the text.
 pub(crate) fn behind_close(bytes: &[u8], mut at: usize, mut open: usize) -> Option<usize> {
     while let Some(byte) = bytes.get(at) {
         at += 1;
@@ -464,7 +463,7 @@ pub(crate) fn behind_close(bytes: &[u8], mut at: usize, mut open: usize) -> Opti
     None
 }
 
-/// The place behind the quote that ends a string.
+/// The offset after the quote that ends a string.
 pub(crate) fn behind_string(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at = plain_end(bytes, at);
@@ -483,7 +482,7 @@ fn end_of_input() -> DecodeError {
 
 #[cold]
 fn invalid_character(byte: u8, context: &str) -> DecodeError {
-    // Go takes the byte for a character and quotes it as a text, save for the quotes.
+    // Go treats the byte as a character and quotes it as a text, without the quotes.
     let quoted = match byte {
         b'\'' => "\\'".to_owned(),
         b'"' => "\"".to_owned(),

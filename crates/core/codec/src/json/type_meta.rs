@@ -1,13 +1,12 @@
-//! What an object says it is, read before it is known what it is.
-//!
-//! The reference looks for these two fields first, whatever their case, and checks the syntax of the whole input on
-//! the way; its errors of this step have their own texts.
+//! Reads the apiVersion and kind of an object before its type is known.
+//! Guarantees kube-apiserver's behaviour: it reads these two fields first, in any case, and checks the syntax of the
+//! whole input, with error messages of its own.
 
 use super::scan::{Scanner, Start, as_text};
 use crate::error::DecodeError;
 use pintle_schema::Str;
 
-/// The apiVersion and kind of an object; empty when it does not say.
+/// The apiVersion and kind of an object; empty if absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeMeta {
     pub api_version: Str,
@@ -17,8 +16,8 @@ pub struct TypeMeta {
 /// Reads apiVersion and kind and checks the syntax of the rest.
 ///
 /// # Errors
-/// The input is not JSON, no object, or one of the two is no string. The reference puts `couldn't get version/kind;
-/// json parse error: ` before the text.
+/// The input is not JSON, not an object, or one of the two is not a string. kube-apiserver puts `couldn't get
+/// version/kind; json parse error: ` before the message.
 pub fn type_meta(bytes: &[u8]) -> Result<TypeMeta, DecodeError> {
     let text = as_text(bytes);
     let mut scanner = Scanner::new(&text);

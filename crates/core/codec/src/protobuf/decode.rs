@@ -1,6 +1,6 @@
-//! Reading messages.
-//!
-//! Scalars come out as decoding JSON leaves them: quantities, times and durations as canonical text.
+//! Decoding of protobuf messages.
+//! Guarantees that scalars have the form that JSON decoding gives them: quantities, times and durations as canonical
+//! text.
 
 use super::wire::{Payload, Reader, broken, wrong_wire};
 use crate::error::DecodeError;
@@ -22,7 +22,7 @@ fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
     let Some(depth) = depth.checked_sub(1) else { return Err(broken("exceeded max depth")) };
     match schema.form {
         Form::Plain => {
-            // A field takes two bytes at the least: an empty message takes no room.
+            // A field takes at least two bytes: an empty message allocates nothing.
             let mut entries = Vec::with_capacity(schema.fields.len().min(16).min(bytes.len() / 2));
             fields(schema, bytes, depth, &mut entries)?;
             Ok(Value::Map(Map::from_entries(entries)))
@@ -30,7 +30,7 @@ fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
         Form::Wrapper => {
             let mut entries = Vec::new();
             fields(schema, bytes, depth, &mut entries)?;
-            // A list without items is none.
+            // A list without items is absent.
             Ok(entries.pop().map_or(Value::Null, |(_, value)| value))
         }
         Form::PropsOrBool | Form::PropsOrArray | Form::PropsOrStringArray => props(schema, bytes, depth),
@@ -40,7 +40,7 @@ fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
 fn props(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
     let mut entries = Vec::new();
     fields(schema, bytes, depth, &mut entries)?;
-    // A list comes before a schema where both can stand, a schema before a boolean.
+    // A list comes before a schema where both are possible, a schema before a boolean.
     let find = |is: fn(&Value) -> bool| entries.iter().map(|(_, value)| value).find(|value| is(value)).cloned();
     let value = find(|value| matches!(value, Value::List(_))).or_else(|| find(|value| matches!(value, Value::Map(_))));
     let allows = find(|value| matches!(value, Value::Bool(_)));
@@ -51,18 +51,18 @@ fn props(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
     })
 }
 
-/// Reads the fields of a message into the entries of its object.
+/// Decodes the fields of a message into the entries of its object.
 fn fields(schema: &Struct, bytes: &[u8], depth: usize, entries: &mut Vec<(Str, Value)>) -> Read<()> {
     let mut reader = Reader::new(bytes);
     let mut expected = 0;
-    // Fields come in the order of their numbers: one that lies behind all others is new.
+    // Fields come in the order of their numbers: one after all others is new.
     let mut fresh = 0;
-    // Maps are written sorted: one that is not may show a key twice.
+    // Maps are encoded sorted: an unsorted one may contain a key twice.
     let mut unsorted = false;
     while let Some((number, payload)) = reader.next()? {
         let Some(at) = find(schema, number, expected) else { continue };
         let field = &schema.fields[at];
-        // A list's items share a number, so the next field may be the same one.
+        // The items of a list have the same number, so the next field may be the same one.
         expected = at;
         let is_new = at >= fresh;
         fresh = fresh.max(at + 1);
@@ -89,7 +89,7 @@ fn find(schema: &Struct, number: u32, expected: usize) -> Option<usize> {
     ahead.iter().position(is).map(|at| at + expected).or_else(|| before.iter().position(is))
 }
 
-/// Adds what a field holds; whether it is an entry that comes before another of its map.
+/// Adds the content of a field; returns whether it is a map entry out of order.
 fn add(
     schema: &Struct,
     field: &Field,
@@ -98,7 +98,7 @@ fn add(
     is_new: bool,
     entries: &mut Vec<(Str, Value)>,
 ) -> Read<bool> {
-    // Repeated fields mostly come one after the other.
+    // Repeated fields usually follow each other.
     let known = match entries.last() {
         _ if is_new => None,
         Some((key, _)) if field.name.is(key) => Some(entries.len() - 1),
@@ -123,7 +123,7 @@ fn add(
             if value.is_null() && field.points_to_time() {
                 value = Value::NO_TIME;
             }
-            // What is zero and not a pointer is not shown unless always, and then by the canonical form.
+            // A zero value that is not a pointer is added only by the canonical form, if at all.
             let shown = matches!(field.presence, Presence::Pointer | Presence::PointerAlways)
                 || matches!(ty, Type::Struct(_) | Type::IntOrString | Type::Bytes)
                 || !value.is_zero();
@@ -140,7 +140,7 @@ fn wrong(schema: &Struct, field: &Field) -> DecodeError {
     wrong_wire(schema.name.as_str(), field.name.as_str())
 }
 
-/// The list that a field's items go to, made with the first of them.
+/// The list of a field's items, created for the first one.
 fn items_of<'e>(field: &Field, known: Option<usize>, entries: &'e mut Vec<(Str, Value)>) -> &'e mut Vec<Value> {
     let at = known.unwrap_or_else(|| {
         entries.push((field.name.to_key(), Value::List(Vec::new())));
@@ -156,7 +156,7 @@ fn items_of<'e>(field: &Field, known: Option<usize>, entries: &'e mut Vec<(Str, 
     }
 }
 
-/// Appends an entry, whether its key is there or not, and tells whether it does not come last in their order.
+/// Appends an entry, even if its key exists; returns whether it is out of order.
 fn add_entry(field: &Field, known: Option<usize>, key: Str, value: Value, entries: &mut Vec<(Str, Value)>) -> bool {
     match known.and_then(|at| entries.get_mut(at)) {
         Some((_, Value::Map(map))) => {
@@ -203,7 +203,7 @@ fn int(ty: &Type, value: u64) -> Value {
     }
 }
 
-/// A map's entry; `None` when a part has the wrong wire type.
+/// A map's entry; `None` if a part has the wrong wire type.
 fn entry(elem: &Type, bytes: &[u8], depth: usize) -> Read<Option<(Str, Value)>> {
     let mut key = Str::default();
     let mut value = None;
@@ -222,7 +222,7 @@ fn entry(elem: &Type, bytes: &[u8], depth: usize) -> Read<Option<(Str, Value)>> 
     Ok(Some((key, value.unwrap_or_else(|| crate::shape::null_item(elem)))))
 }
 
-/// Text, whatever the bytes: Go does not look, and JSON shows U+FFFD for what is none.
+/// Text from any bytes: Go does not check it, and JSON shows U+FFFD for invalid bytes.
 fn text(bytes: &[u8]) -> Str {
     match std::str::from_utf8(bytes) {
         Ok(text) => Str::new(text),
@@ -230,8 +230,8 @@ fn text(bytes: &[u8]) -> Str {
     }
 }
 
-/// A value of a type; `None` when the payload's wire type is not the type's. The recursion goes through here, so what
-/// needs room on the stack stands in a function of its own.
+/// A value of a type; `None` if the payload's wire type does not match. The recursion passes through here, so code
+/// with large stack frames is in functions of its own.
 fn single(ty: &Type, payload: Payload<'_>, depth: usize) -> Read<Option<Value>> {
     match (ty, payload) {
         (Type::Struct(schema), Payload::Bytes(bytes)) => structure(schema, bytes, depth).map(Some),
@@ -280,7 +280,7 @@ fn scalar(ty: &Type, payload: Payload<'_>) -> Read<Option<Value>> {
             Some(json) if !json.is_empty() => tree(json)?,
             _ => Value::Null,
         },
-        // Bytes that are no JSON are for who reads them as a set to refuse, and a string is none.
+        // Invalid JSON is rejected when it is decoded as a field set, and a string is not one.
         Type::FieldsV1 => {
             let json = first_bytes(bytes)?.unwrap_or_default();
             let read: Read<Value> = read_json(json, |scanner| raw::fields(scanner, false));
@@ -340,7 +340,7 @@ fn int_or_string(bytes: &[u8]) -> Read<Value> {
     Ok(if is_text { Value::String(string) } else { Value::Int(int.into()) })
 }
 
-/// Seconds and nanoseconds; `None` for a message without fields, which is no time at all.
+/// Seconds and nanoseconds; `None` for a message without fields, which is no time.
 fn timestamp(bytes: &[u8]) -> Read<Option<(i64, u32)>> {
     let (mut seconds, mut nanos) = (0i64, 0u32);
     let mut reader = Reader::new(bytes);
@@ -354,7 +354,7 @@ fn timestamp(bytes: &[u8]) -> Read<Option<(i64, u32)>> {
     if bytes.is_empty() || (seconds == Time::ZERO.seconds && nanos == 0) {
         return Ok(None);
     }
-    // Years that RFC 3339 cannot write would not be read again.
+    // Years that RFC 3339 cannot express could not be decoded again.
     if !limits::WRITABLE_SECONDS.contains(&seconds) || nanos >= 1_000_000_000 {
         return Err(DecodeError::Format("timestamp out of range".to_owned()));
     }

@@ -1,6 +1,5 @@
-//! Writing messages.
-//!
-//! Budget for a pod: one walk, no allocation but the buffer's growth and base64.
+//! Encoding of protobuf messages.
+//! Budget for a pod: one walk, no allocation except the growth of the buffer and base64.
 
 use super::wire::{Wire, put_bytes, put_int, put_nested, put_tag};
 use crate::json::encode::{Escape, write as write_json};
@@ -22,7 +21,7 @@ pub(super) fn message(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// One of the fields holds the value. A schema where a boolean could stand allows.
+/// One of the fields contains the value. A schema where a boolean is possible means `allows`.
 fn props(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
     for part in schema.fields.iter() {
         match (&part.ty, value) {
@@ -46,7 +45,7 @@ fn fields(schema: &Struct, map: &Map, out: &mut Vec<u8>) {
         }
         return;
     }
-    // Found in the order of the schema, written in that of the numbers.
+    // Searched in schema order, encoded in the order of numbers.
     let mut parts = Vec::with_capacity(schema.fields.len());
     for part in schema.fields.iter() {
         let value = cursor.find(part);
@@ -58,17 +57,17 @@ fn fields(schema: &Struct, map: &Map, out: &mut Vec<u8>) {
     parts.into_iter().for_each(|(part, value)| put(part, value, map, out));
 }
 
-/// Whether all entries are fields in the order of the schema, as in canonical values of structs without inlined ones.
+/// Whether all entries are fields in schema order, as in canonical values of structs without inlined ones.
 fn is_ordered(schema: &Struct, map: &Map) -> bool {
     let mut fields = schema.fields.iter();
     map.keys().all(|key| fields.any(|field| field.name.is(key)))
 }
 
-/// Finds fields in a map, expecting them in the order asked for.
+/// Finds fields in a map, expecting them in the requested order.
 struct Cursor<'a> {
     map: &'a Map,
     next: usize,
-    /// A field that is not next is not there.
+    /// A field that is not next is absent.
     ordered: bool,
 }
 
@@ -102,7 +101,7 @@ fn put(part: &Field, value: &Value, map: &Map, out: &mut Vec<u8>) {
     }
 }
 
-/// A nested message whose fields stand among the owner's in JSON.
+/// A nested message whose fields are inlined in the owner's JSON.
 fn inlined(part: &Field, map: &Map, out: &mut Vec<u8>) {
     let Some(inlined) = part.ty.as_struct().filter(|_| part.proto != 0) else { return };
     let absent = part.presence == Presence::Pointer && !map.iter().any(|(key, _)| inlined.field(key).is_some());
@@ -111,7 +110,7 @@ fn inlined(part: &Field, map: &Map, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether the wire shows nothing for a field that has no value: the others are written even when zero.
+/// Whether a field without a value is omitted: others are encoded even if zero.
 fn is_unwritten(part: &Field, value: &Value) -> bool {
     let pointer = matches!(part.presence, Presence::Pointer | Presence::PointerAlways);
     part.proto == 0 || (value.is_null() && (pointer || matches!(part.ty, Type::List(_) | Type::Map(_) | Type::Bytes)))
@@ -124,7 +123,7 @@ fn field(part: &Field, value: &Value, out: &mut Vec<u8>) {
         }
         (Type::Map(map), Value::Map(entries)) => entry_list(part.proto, &map.elem, entries, out),
         (Type::List(_) | Type::Map(_), _) => {}
-        // Named lists are written only when there is one.
+        // Named lists are encoded only if present.
         (Type::Struct(schema), Value::Null) if schema.form == Form::Wrapper => {}
         (ty, value) => single(part.proto, ty, value, out),
     }
@@ -177,7 +176,7 @@ fn single(number: u32, ty: &Type, value: &Value, out: &mut Vec<u8>) {
             put_bytes(3, text.unwrap_or("").as_bytes(), out);
         }),
         Type::Time => put_nested(number, out, |out| {
-            // The reference never writes the fraction of a time in whole seconds.
+            // kube-apiserver never encodes the fraction of a time in whole seconds.
             if let Some(Ok(time)) = value.as_str().map(Time::parse) {
                 timestamp(time.seconds, 0, out);
             }
@@ -193,7 +192,7 @@ fn single(number: u32, ty: &Type, value: &Value, out: &mut Vec<u8>) {
         }),
         Type::RawExtension | Type::Json | Type::FieldsV1 => put_nested(number, out, |out| match value {
             Value::Null => {}
-            // A set of fields is kept with escapes that have no place here.
+            // A field set is kept with escapes that do not belong here.
             Value::Raw(text) if matches!(ty, Type::FieldsV1) && text.contains("\\u") => {
                 put_nested(1, out, |out| write_json(&opened(value), Escape::Plain, out));
             }
@@ -201,7 +200,7 @@ fn single(number: u32, ty: &Type, value: &Value, out: &mut Vec<u8>) {
             value => put_nested(1, out, |out| write_json(value, Escape::Plain, out)),
         }),
         Type::Struct(schema) => put_nested(number, out, |out| message(schema, value, out)),
-        // No message of the API holds these directly: JSON text is the least surprise.
+        // No message of the API contains these directly; JSON text is the least surprising.
         Type::Any | Type::List(_) | Type::Map(_) => {
             put_nested(number, out, |out| write_json(value, Escape::Plain, out));
         }

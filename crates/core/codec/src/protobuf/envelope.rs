@@ -1,13 +1,13 @@
-//! The envelope of stored and sent objects: `k8s\0` and the message `Unknown`.
+//! The envelope of protobuf objects: `k8s\0` and the message `Unknown`.
 
 use super::wire::{Payload, Reader, Wire, broken, put_bytes, put_nested, put_tag, put_varint, wrong_wire};
 use crate::error::DecodeError;
 use pintle_schema::{Struct, Value};
 
-/// What every encoded object starts with.
+/// The magic bytes of every encoded object.
 pub const MAGIC: &[u8; 4] = b"k8s\0";
 
-/// The message of an envelope.
+/// The content of an envelope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope<'a> {
     pub api_version: &'a str,
@@ -25,14 +25,14 @@ pub fn encode_envelope(api_version: &str, kind: &str, raw: &[u8], out: &mut Vec<
     out.extend_from_slice(END);
 }
 
-/// Appends an object in its envelope, without a copy of its own in between.
+/// Appends an object in its envelope, without an intermediate copy.
 pub fn encode_object(api_version: &str, kind: &str, schema: &Struct, value: &Value, out: &mut Vec<u8>) {
     begin(api_version, kind, out);
     put_nested(2, out, |out| super::encode(schema, value, out));
     out.extend_from_slice(END);
 }
 
-/// Appends what stands before an encoded object of so many bytes in its envelope; returns what stands after it.
+/// Appends the part of the envelope before an encoded object of the given size; returns the part after it.
 pub fn open_envelope(api_version: &str, kind: &str, raw_bytes: usize, out: &mut Vec<u8>) -> &'static [u8] {
     begin(api_version, kind, out);
     put_tag(2, Wire::Bytes, out);
@@ -40,7 +40,7 @@ pub fn open_envelope(api_version: &str, kind: &str, raw_bytes: usize, out: &mut 
     END
 }
 
-/// Content encoding and content type: both empty, and written all the same.
+/// Content encoding and content type: both empty, but encoded.
 const END: &[u8] = &[3 << 3 | Wire::Bytes as u8, 0, 4 << 3 | Wire::Bytes as u8, 0];
 
 fn begin(api_version: &str, kind: &str, out: &mut Vec<u8>) {
@@ -51,10 +51,10 @@ fn begin(api_version: &str, kind: &str, out: &mut Vec<u8>) {
     });
 }
 
-/// Reads an envelope.
+/// Decodes an envelope.
 ///
 /// # Errors
-/// The magic bytes are missing, nothing follows them, or the message is broken.
+/// The magic bytes are missing, nothing follows them, or the message is invalid.
 pub fn decode_envelope(bytes: &[u8]) -> Result<Envelope<'_>, DecodeError> {
     if bytes.is_empty() {
         return Err(DecodeError::Syntax("empty data".to_owned()));

@@ -1,10 +1,9 @@
-//! Protobuf's wire format: varints, tags and lengths.
-//!
-//! The reader takes no byte that is not there and gives no text that is not UTF-8.
+//! The protobuf wire format: varints, tags and lengths.
+//! Guarantees that the reader never reads beyond its input and that texts are UTF-8.
 
 use crate::error::DecodeError;
 
-/// How a field's value is laid out.
+/// The wire type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     Varint = 0,
@@ -36,7 +35,8 @@ pub(crate) fn put_int(number: u32, int: i64, out: &mut Vec<u8>) {
     put_varint(int as u64, out);
 }
 
-/// Puts a field whose length is known once it is written: the content moves if its length needs more than one byte.
+/// Appends a field whose length is known only afterwards: the content is moved if its length needs more than one
+/// byte.
 pub(crate) fn put_nested(number: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     put_tag(number, Wire::Bytes, out);
     let place = out.len();
@@ -47,7 +47,7 @@ pub(crate) fn put_nested(number: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut
         out[place] = length as u8;
         return;
     }
-    // The content moves up to make room for what the length needs beyond its first byte.
+    // The content is moved to make room for the length's other bytes.
     let extra = (63 - (length as u64).leading_zeros() as usize) / 7;
     let end = out.len();
     out.resize(end + extra, 0);
@@ -60,14 +60,14 @@ pub(crate) fn put_nested(number: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut
     out[place + extra] = rest as u8;
 }
 
-/// A field as it stands on the wire.
+/// A field on the wire.
 #[derive(Clone, Copy)]
 pub(crate) enum Payload<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32,
     Bytes(&'a [u8]),
-    /// A group, which no field is: whoever knows the number refuses it, others pass it over.
+    /// A group, which no field is: code that knows the number rejects it, other code skips it.
     Group,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// Passes over what is left of a group, up to its end.
+    /// Skips the rest of a group, including its end.
     fn skip_group(&mut self) -> Result<(), DecodeError> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn varint(&mut self) -> Result<u64, DecodeError> {
-        // Tags, lengths and numbers of one byte are nearly all there is.
+        // Almost all tags, lengths and numbers have one byte.
         match self.rest.split_first() {
             Some((&byte, rest)) if byte < 0x80 => {
                 self.rest = rest;
@@ -187,7 +187,7 @@ pub(crate) fn wrong_wire(owner: &str, field: &str) -> DecodeError {
 mod tests {
     use super::*;
 
-    /// The numbers of a message's fields.
+    /// The field numbers of a message.
     fn numbers(bytes: &[u8]) -> Result<Vec<u32>, String> {
         let mut reader = Reader::new(bytes);
         let mut numbers = Vec::new();

@@ -1,6 +1,5 @@
-//! Nodes turned into the value that their JSON would have.
-//!
-//! Aliases are expanded here, as often as the reference lets them, in the order in which it decodes.
+//! Converts YAML nodes to the value that their JSON would have.
+//! Guarantees kube-apiserver's limits on aliases, which are expanded here, in its decoding order.
 
 use super::nodes::{Document, Kind, Node, NodeId, error};
 use super::resolve::{Resolved, resolve};
@@ -14,7 +13,7 @@ use std::collections::HashMap;
 
 type Build<T> = Result<T, DecodeError>;
 
-/// The value of a document, and the keys that stand twice in a map.
+/// The value of a document, and its duplicate keys.
 pub(super) fn value(document: &Document<'_>) -> Build<(Value, Vec<String>)> {
     let mut builder = Builder {
         document,
@@ -30,7 +29,7 @@ pub(super) fn value(document: &Document<'_>) -> Build<(Value, Vec<String>)> {
     Ok((json(tree)?, builder.duplicates))
 }
 
-/// What YAML knows and JSON does not: keys of any scalar type.
+/// What YAML has and JSON does not: keys of any scalar type.
 #[derive(Clone, Debug)]
 enum Tree {
     Scalar(Scalar),
@@ -45,7 +44,7 @@ enum Scalar {
     Int(i64),
     Unsigned(u64),
     Float(f64),
-    /// Shared with the node that it comes from, and with all aliases of that.
+    /// Shared with the node from which it comes, and with all its aliases.
     String(Str),
 }
 
@@ -100,7 +99,7 @@ impl Tree {
     }
 }
 
-/// The entries of a mapping while it is built.
+/// The entries of a mapping that is being built.
 #[derive(Default)]
 struct Entries {
     list: Vec<(Scalar, Tree)>,
@@ -109,11 +108,10 @@ struct Entries {
 
 struct Builder<'d> {
     document: &'d Document<'d>,
-    /// Nodes decoded so far, and how many of them inside aliases: their ratio is bounded.
+    /// The number of nodes decoded so far, in total and inside aliases: their ratio is limited.
     decoded: u64,
     aliased: u64,
-    /// How much text the nodes inside aliases have. It is shared while there are nodes, and is not any more in what they
-    /// become, so it is bounded as well.
+    /// The size of texts inside aliases. Nodes share them, but the resulting values do not, so it is limited as well.
     aliased_bytes: usize,
     /// The aliases that are being expanded.
     inside: Vec<NodeId>,
@@ -127,7 +125,7 @@ impl<'d> Builder<'d> {
         self.document.nodes.get(id).ok_or_else(|| error("unknown problem parsing YAML content"))
     }
 
-    /// Counts a node and bounds what aliases may cost.
+    /// Counts a node and enforces the limits on aliases.
     fn count(&mut self) -> Build<()> {
         self.decoded += 1;
         if !self.inside.is_empty() {
@@ -147,7 +145,7 @@ impl<'d> Builder<'d> {
         if self.aliased_bytes > limits::YAML_ALIASED_BYTES { Err(excessive_aliasing()) } else { Ok(()) }
     }
 
-    /// Lists a key that stands twice, while there is room.
+    /// Records a duplicate key, if there is room.
     fn duplicate(&mut self, line: usize, key: &Scalar) {
         if self.duplicate_bytes < limits::STRICT_PROBLEM_BYTES {
             let text = format!("line {line}: key {} already set in map", key.go());
@@ -230,7 +228,7 @@ impl<'d> Builder<'d> {
         })
     }
 
-    /// `<<`: the entries of other maps, the first of a list taking precedence.
+    /// `<<`: the entries of other maps; the first one of a list takes precedence.
     fn merge(&mut self, id: NodeId, entries: &mut Entries) -> Build<()> {
         match &self.node(id)?.kind {
             Kind::Sequence(items) => items.iter().rev().try_for_each(|item| self.merge_map(*item, entries)),
@@ -312,7 +310,7 @@ fn resolved(found: Resolved, text: &Str) -> Scalar {
     }
 }
 
-/// What the tree's JSON says.
+/// The JSON of the tree.
 fn json(tree: Tree) -> Build<Value> {
     match tree {
         Tree::Scalar(scalar) => scalar_json(scalar),
@@ -324,7 +322,7 @@ fn json(tree: Tree) -> Build<Value> {
                 map.push((key, json(value)?));
             }
             map.sort_by(|(a, _), (b, _)| a.cmp(b));
-            // Keys of other types may have the same text: the last one stays.
+            // Keys of other types may have the same text: the last one wins.
             map.reverse();
             map.dedup_by(|(a, _), (b, _)| a == b);
             map.reverse();
@@ -349,7 +347,7 @@ fn scalar_json(scalar: Scalar) -> Build<Value> {
             };
             return Err(DecodeError::Syntax(format!("json: unsupported value: {text}")));
         }
-        // A whole number loses its point on the way, and is an integer from then on.
+        // An integral number loses its point, and is an integer from then on.
         Scalar::Float(float) => {
             let mut text = Vec::new();
             write_float(float, &mut text);

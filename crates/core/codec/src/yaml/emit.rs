@@ -1,4 +1,4 @@
-//! The YAML writer: block style, keys in the reference's natural order.
+//! The YAML encoder: block style, with keys in kube-apiserver's natural order.
 
 use super::resolve::{Resolved, is_base_60, resolve};
 use crate::json::opened;
@@ -11,7 +11,7 @@ pub(super) fn document(value: &Value) -> String {
     let mut emitter = Emitter::new();
     emitter.set_output_string(&mut out);
     emitter.set_unicode(true);
-    // Writing to memory fails only if events come in a wrong order, and then what is written so far stands.
+    // Writing to memory fails only if events come in a wrong order; then the output so far remains.
     let _ = write_document(&mut emitter, value);
     drop(emitter);
     String::from_utf8(out).unwrap_or_default()
@@ -52,7 +52,7 @@ fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
     }
 }
 
-/// As a key it would merge another map. The reference writes it bare and cannot read it again.
+/// As a key it would merge another map. kube-apiserver writes it unquoted and cannot read it again.
 const MERGE: &str = "<<";
 
 fn plain(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
@@ -70,7 +70,7 @@ fn string(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
     emitter.emit(Event::scalar(None, None, text, true, true, style))
 }
 
-/// A number that went through JSON: whole ones have become integers.
+/// A number that passed through JSON: integral ones have become integers.
 fn number_text(float: f64) -> String {
     if float.is_finite() && float.fract() == 0.0 && float.abs() < 1e18 {
         return format!("{float:.0}");
@@ -95,19 +95,19 @@ pub(super) fn float_text(float: f64) -> String {
     format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
-/// Letters before what is none, digits by their value.
+/// Non-letters before letters, digits by their value.
 fn natural(a: &str, b: &str) -> Ordering {
     let (left, right): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let Some(at) = left.iter().zip(&right).position(|(a, b)| a != b) else { return left.len().cmp(&right.len()) };
     let (first, second) = (left[at], right[at]);
     match (first.is_alphabetic(), second.is_alphabetic()) {
         (true, true) => return first.cmp(&second),
-        // What is no letter comes first.
+        // Non-letters come first.
         (true, false) => return Ordering::Greater,
         (false, true) => return Ordering::Less,
         (false, false) => {}
     }
-    // Zeros count only behind a digit that is not zero.
+    // Zeros count only after another digit.
     let before = &left[..at];
     let digits_before = before.iter().rev().take_while(|char| char.is_ascii_digit());
     let inside = (first == '0' || second == '0') && digits_before.into_iter().any(|digit| *digit != '0');

@@ -1,12 +1,12 @@
-//! YAML that is JSON, as most clients send it: read by the JSON scanner, many times faster.
-//!
-//! Only what means the same in both is read here; all else is left to YAML, the texts of errors too.
+//! The fast path for YAML that is JSON, as most clients send it: the JSON scanner reads it many times faster.
+//! Guarantees that only text with the same meaning in both languages is read here; everything else is left to YAML,
+//! including error messages.
 
 use crate::json::any::{self, Duplicates};
 use crate::json::scan::Scanner;
 use pintle_schema::Value;
 
-/// The value of a stream that is one plain JSON object, keys sorted; `None` when YAML has to say what it is.
+/// The value of a stream that is one plain JSON object, with keys sorted; `None` if the YAML decoder has to read it.
 pub(super) fn read(bytes: &[u8]) -> Option<Value> {
     if !is_plain(bytes) {
         return None;
@@ -18,8 +18,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<Value> {
     (!repeated.0 && settle(&mut value)).then_some(value)
 }
 
-/// Whether no byte of the text could be taken otherwise by YAML: it has no other spaces than blanks and line feeds, no
-/// characters that break lines, few kinds of escapes, and keys that stand just before their colons and are short enough.
+/// Whether YAML cannot interpret any byte of the text differently: no whitespace except spaces and line feeds, no
+/// characters that break lines, few kinds of escapes, and keys that are short and directly before their colons.
 fn is_plain(bytes: &[u8]) -> bool {
     const LONGEST_KEY: usize = 1000;
     if bytes.first() != Some(&b'{') {
@@ -53,7 +53,7 @@ fn is_plain(bytes: &[u8]) -> bool {
     true
 }
 
-/// Sorts keys; `false` when there is a number whose spelling the two languages read differently.
+/// Sorts keys; `false` if there is a number that the two languages read differently.
 fn settle(value: &mut Value) -> bool {
     match value {
         Value::Float(_) => false,
@@ -69,7 +69,7 @@ fn settle(value: &mut Value) -> bool {
     }
 }
 
-/// Whether a key stands twice.
+/// Whether there is a duplicate key.
 struct Repeated(bool);
 
 impl Duplicates for Repeated {
@@ -85,7 +85,7 @@ impl Duplicates for Repeated {
 mod tests {
     use super::*;
 
-    /// What YAML makes of a text.
+    /// YAML's interpretation of a text.
     fn slowly(text: &str) -> Option<Value> {
         let document = super::super::nodes::read(text).ok()??;
         let (value, duplicates) = super::super::build::value(&document).ok()?;
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Every text of a small alphabet that both read has one meaning.
+    /// Every text of a small alphabet that both accept has the same meaning.
     #[test]
     fn both_readers_agree() {
         const PARTS: [&str; 14] =
@@ -156,7 +156,7 @@ mod tests {
         };
         let mut read_by_both = 0;
         for _ in 0..200_000 {
-            // Mostly a map, so that a good share can be read.
+            // Usually a map, so that a good share is valid.
             let mut text = String::from("{\"x\":");
             for _ in 0..next(7) {
                 text.push_str(PARTS[next(PARTS.len())]);

@@ -1,7 +1,5 @@
-//! YAML as the reference reads and writes it: by way of JSON.
-//!
-//! What is read is YAML 1.1 (`yes` and `on` are booleans, `0777` is octal), the first document only. Keys come out
-//! sorted, as they do there.
+//! YAML as kube-apiserver reads and writes it: through JSON.
+//! Guarantees YAML 1.1 (`yes` and `on` are booleans, `0777` is octal), of the first document only, with sorted keys.
 
 mod build;
 mod emit;
@@ -14,10 +12,10 @@ use crate::error::{DecodeError, StrictProblem};
 use crate::{Decoded, Strictness, json};
 use pintle_schema::{Struct, Value};
 
-/// Reads the first document under a schema. Keys that stand twice are told as one problem before all others.
+/// Decodes the first document with a schema. Duplicate keys are reported as one problem before all others.
 ///
 /// # Errors
-/// The input is not YAML, or a value has not the type or format of its field.
+/// The input is not YAML, or a value does not match the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     let mut parsed = parse(bytes, strictness)?;
     let conformed = json::conform(schema, parsed.value, strictness)?;
@@ -25,10 +23,10 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
     Ok(Decoded { value: conformed.value, problems: parsed.problems })
 }
 
-/// Reads the first document without a schema; `Null` when there is none. Of keys that stand twice the last wins.
+/// Decodes the first document without a schema; `Null` if there is none. Of duplicate keys the last wins.
 ///
 /// # Errors
-/// The input is not YAML. The text starts with `yaml: `.
+/// The input is not YAML. The message starts with `yaml: `.
 pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     if let Some(value) = flow::read(bytes) {
         return Ok(Decoded { value, problems: Vec::new() });
@@ -45,7 +43,7 @@ pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeErro
     Ok(Decoded { value, problems })
 }
 
-/// Writes a value as YAML, keys sorted.
+/// Encodes a value as YAML, with sorted keys.
 pub fn encode(value: &Value) -> String {
     emit::document(value)
 }

@@ -1,6 +1,5 @@
 //! The first document of a YAML stream as nodes.
-//!
-//! Nodes are numbered; an alias is the number of what it stands for, so nothing is expanded here.
+//! Guarantees that nothing is expanded: nodes are numbered, and an alias is the number of its node.
 
 use crate::error::DecodeError;
 use crate::limits;
@@ -22,15 +21,15 @@ pub(super) enum Kind {
     Scalar {
         text: Str,
         tag: Option<String>,
-        /// Written without quotes or tag.
+        /// Without quotes or tag.
         plain: bool,
     },
     Sequence(Vec<NodeId>),
-    /// Keys and values in turn.
+    /// Keys and values alternate.
     Mapping(Vec<NodeId>),
     Alias {
         of: NodeId,
-        /// Where it stands, in characters.
+        /// Its position in characters.
         at: usize,
     },
 }
@@ -42,13 +41,13 @@ pub(super) struct Document<'t> {
 }
 
 impl Document<'_> {
-    /// The name of the alias that stands at a place.
+    /// The name of the alias at a position.
     pub(super) fn alias_name(&self, at: usize) -> String {
         alias_name(self.text, at)
     }
 }
 
-/// Reads the first document; `None` when there is none.
+/// Parses the first document; `None` if there is none.
 pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut anchors: HashMap<usize, NodeId> = HashMap::new();
@@ -105,8 +104,8 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
     Ok((!nodes.is_empty()).then_some(Document { text, nodes, root: 0 }))
 }
 
-/// What stands before a bracket that closes nothing, when the document is in brackets itself: the reference reads no further
-/// than that.
+/// The text before an unmatched closing bracket, if the document itself is in brackets: kube-apiserver does not read
+/// beyond it.
 fn before_bracket<'t>(found: &ScanError, text: &'t str) -> Option<&'t str> {
     let (end, _) = text.char_indices().nth(found.marker().index())?;
     let before = text.get(..end).filter(|before| before.trim_start().starts_with(['{', '[']))?;
@@ -117,8 +116,8 @@ pub(super) fn error(text: &str) -> DecodeError {
     DecodeError::Syntax(format!("yaml: {text}"))
 }
 
-/// The reference's text for what is no YAML. Its reader is libyaml, carried over to Go, so a libyaml says what it says; where
-/// that one would take the text, or might stumble over it, the reader's own word has to do.
+/// kube-apiserver's message for invalid YAML. Its parser is a Go port of libyaml, so libyaml provides the message; if
+/// libyaml would accept the text, or might fail over it, our parser's message is used.
 fn failure(found: &ScanError, text: &str) -> DecodeError {
     if found.info().ends_with("found unknown anchor") {
         return error(&format!("unknown anchor '{}' referenced", alias_name(text, found.marker().index())));
@@ -132,10 +131,10 @@ fn failure(found: &ScanError, text: &str) -> DecodeError {
     }
 }
 
-/// What libyaml says of a text, if it refuses it: it tells the line where the trouble is seen, counts lines from zero, adds
-/// one for its scanner, and tells no line for the first.
+/// libyaml's message for a text, if it rejects it: kube-apiserver reports the line of the problem, counts lines from
+/// zero, adds one for scanner errors, and omits the first line.
 fn refused_by_libyaml(text: &str) -> Option<DecodeError> {
-    // At tags, and where a line does not end, it is not safe to ask.
+    // Asking libyaml is not safe at tags, and if a line is not terminated.
     let may_be_tag = |at| !text.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric));
     if text.match_indices('!').any(|(at, _)| may_be_tag(at)) {
         return None;
@@ -156,7 +155,7 @@ fn refused_by_libyaml(text: &str) -> Option<DecodeError> {
                 }
                 EventData::SequenceStart { .. } | EventData::MappingStart { .. } => depth += 1,
                 EventData::SequenceEnd | EventData::MappingEnd => depth -= 1,
-                // More than the first document is not read.
+                // Only the first document is parsed.
                 EventData::DocumentEnd { .. } => return None,
                 _ => {}
             },
@@ -164,7 +163,7 @@ fn refused_by_libyaml(text: &str) -> Option<DecodeError> {
         }
     };
     let problem = refused.problem();
-    // Within a scalar the text ends in its last line, elsewhere in the one after.
+    // Within a scalar the text ends in its last line, otherwise in the next one.
     let last = if problem == "found unexpected end of stream" { last_line } else { u64::MAX };
     let line = |mark: Option<Mark>| mark.map(|mark| mark.line.min(last)).filter(|line| *line != 0);
     let scanned = u64::from(refused.kind() == ErrorKind::Scanner);
@@ -172,16 +171,16 @@ fn refused_by_libyaml(text: &str) -> Option<DecodeError> {
     Some(line.map_or_else(|| error(problem), |line| error(&format!("line {line}: {problem}"))))
 }
 
-/// What the reference's scanner says of a line, counted from zero.
+/// A message of kube-apiserver's scanner about a line, counted from zero.
 fn at_line(line: usize, problem: &str) -> DecodeError {
     if line == 0 { error(problem) } else { error(&format!("line {}: {problem}", line + 1)) }
 }
 
-/// Finds tabs in the indentation of what begins a line, which the reference allows between brackets alone.
+/// Finds tabs in the indentation, which kube-apiserver allows only between brackets.
 struct Tabs<'t> {
-    /// None, where the text has no tab at all.
+    /// None if the text has no tab.
     lines: Vec<Line<'t>>,
-    /// How many collections are open from the first bracket on.
+    /// The number of open collections, from the first bracket on.
     brackets: usize,
 }
 
@@ -191,13 +190,14 @@ impl<'t> Tabs<'t> {
         Tabs { lines, brackets: 0 }
     }
 
-    /// A node that begins at a place, counted from zero.
+    /// A node that begins at a position, counted from zero.
     fn check(&mut self, line: usize, column: usize, opens: bool) -> Result<(), DecodeError> {
         let Some(found) = self.lines.get(line) else { return Ok(()) };
         if self.brackets == 0 && column <= found.indent && found.first_tab.is_some_and(|tab| tab < column) {
             return Err(at_line(line, "found character that cannot start any token"));
         }
-        // The line is walked through for the outermost brackets only: a line may be long, and hold a node every other byte.
+        // Only the indentation outside of brackets is scanned: a line may be long and contain a node every other
+        // byte.
         let is_bracket = || found.text.chars().nth(column).is_some_and(|first| matches!(first, '[' | '{'));
         if opens && (self.brackets > 0 || is_bracket()) {
             self.brackets += 1;
@@ -210,12 +210,12 @@ impl<'t> Tabs<'t> {
     }
 }
 
-/// A line and what it begins with, in characters.
+/// A line and its indentation, in characters.
 struct Line<'t> {
     text: &'t str,
-    /// How many blanks and tabs there are.
+    /// The number of spaces and tabs.
     indent: usize,
-    /// Where the first tab among them is.
+    /// The position of the first tab among them.
     first_tab: Option<usize>,
 }
 
@@ -227,7 +227,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// The name after the first `*` at or behind a place.
+/// The name after the first `*` at or after a position.
 fn alias_name(text: &str, at: usize) -> String {
     let name = text.chars().skip(at).skip_while(|char| *char != '*').skip(1);
     name.take_while(|char| !char.is_whitespace() && !",[]{}".contains(*char)).collect()

@@ -1,7 +1,6 @@
-//! The bytes of a YAML stream as text.
-//!
-//! What is no UTF-8 and what YAML forbids is refused here, with the text of the reference's reader, so that nothing
-//! behind it meets either.
+//! Decodes the bytes of a YAML stream to text.
+//! Guarantees that invalid UTF-8 and characters that YAML forbids are rejected here, with the messages of
+//! kube-apiserver's reader.
 
 use super::nodes::error;
 use crate::error::DecodeError;
@@ -21,12 +20,12 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, DecodeError> {
     broken.map_or(Ok(text), |rest| Err(error(problem(rest))))
 }
 
-/// YAML's printable characters. A byte order mark is one of them, wherever it stands.
+/// YAML's printable characters. They include the byte order mark, at any position.
 fn allowed(char: char) -> bool {
     matches!(char, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Why the sequence at the start of `bytes` is no UTF-8.
+/// Why the sequence at the start of `bytes` is not UTF-8.
 fn problem(bytes: &[u8]) -> &'static str {
     let first = bytes.first().copied().unwrap_or(0xff);
     let (width, bits) = match first {

@@ -1,4 +1,4 @@
-//! What a plain YAML 1.1 scalar is: null, a boolean, a number, a timestamp or a string.
+//! The type of a plain YAML 1.1 scalar: null, a boolean, a number, a timestamp or a string.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ pub(super) enum Resolved {
     /// Beyond i64.
     Unsigned(u64),
     Float(f64),
-    /// A date or a time, which stays the text it is.
+    /// A date or time, which remains text.
     Timestamp,
     String,
 }
 
-/// Resolves the text of a scalar that has neither quotes nor tag.
+/// Resolves the text of a scalar without quotes and tag.
 pub(super) fn resolve(text: &str) -> Resolved {
     let Some(first) = text.bytes().next() else { return Resolved::Null };
     match first {
@@ -61,7 +61,7 @@ fn number(text: &str) -> Resolved {
         let int = if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() };
         match int {
             Some(int) => return Resolved::Int(int),
-            // A sign makes it no unsigned number.
+            // With a sign it is not an unsigned number.
             None if digits.len() == plain.len() => return Resolved::Unsigned(magnitude),
             None => {}
         }
@@ -78,14 +78,14 @@ fn integer(digits: &str) -> Option<u64> {
         [b'0', _, ..] => (8, digits.get(1..)?),
         _ => (10, digits),
     };
-    // The parser of the standard library would take another sign.
+    // The parser of the standard library would accept another sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// Digits, at most one point among them, and perhaps an exponent.
+/// Digits, at most one decimal point, and possibly an exponent.
 fn is_float(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))),
@@ -101,7 +101,7 @@ fn is_float(text: &str) -> bool {
     mantissa_fits && exponent.is_none_or(|exponent| !exponent.is_empty() && all_digits(exponent))
 }
 
-/// A date, or a date and an hour of the forms that the reference's parser knows.
+/// A date, or a date and time in a form that kube-apiserver's parser accepts.
 fn is_timestamp(text: &str) -> bool {
     let Some((year, rest)) = text.split_once('-') else { return false };
     if year.len() != 4 || !year.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -127,7 +127,7 @@ fn short(text: &str) -> Option<u32> {
     if matches!(text.len(), 1 | 2) && text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// What follows hours, minutes, seconds and their fraction.
+/// The part after hours, minutes, seconds and their fraction.
 fn time_end(text: &str) -> Option<&str> {
     let (hour, rest) = text.split_once(':')?;
     let (minute, rest) = rest.split_once(':')?;
@@ -156,7 +156,8 @@ fn is_zone(text: &str) -> bool {
     two(hours, 24) && two(minutes, 60)
 }
 
-/// Whether a text looks like YAML 1.1's base 60 numbers, such as `12:30`: they are read as strings but written in quotes.
+/// Whether a text looks like a base 60 number of YAML 1.1, such as `12:30`: it is read as a string but written in
+/// quotes.
 pub(super) fn is_base_60(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let mut parts = text.split(':');

@@ -1,4 +1,4 @@
-//! A small API of its own with every form that a field can have, and values of it made by chance.
+//! A small API with every form of field, and random values of it.
 #![allow(dead_code)]
 
 use pintle_schema::{
@@ -114,10 +114,10 @@ pub struct SpecOrBool {
     pub schema: Option<Box<ThingSpec>>,
 }
 
-/// Numbers that look random and are the same on every run.
+/// Pseudo-random numbers that are the same in every run.
 pub struct Chance {
     state: u64,
-    /// Whether texts may have line separators, which the versions of YAML do not agree on.
+    /// Whether texts may have line separators, which YAML versions treat differently.
     pub separators: bool,
 }
 
@@ -223,7 +223,7 @@ impl Chance {
                 Value::Raw(Str::from(format!("{{\"a\":{},\"b\":[{}]}}", self.next() as i32, self.below(9))))
             }
             Type::Json => Value::Map([(Str::new_static("k"), self.any(0))].into_iter().collect()),
-            // A bare null would be no value at all.
+            // A bare null would not be a value.
             Type::Any => Value::Map([(Str::new_static("k"), self.any(3))].into_iter().collect()),
             Type::FieldsV1 => Value::Raw(Str::from(pintle_codec::json::to_string(&self.value(&Type::Any, depth)))),
             Type::Struct(_) if depth == 0 => Value::Null,
