@@ -1,5 +1,5 @@
-//! How long the steps of server-side apply take for a deployment with three containers. Run it in release:
-//! `cargo run --release -p pintle-apply --example bench`, with part of a row's name behind it to run only that.
+//! Measures the steps of server-side apply for a deployment with three containers. Run it in release: `cargo run
+//! --release -p pintle-apply --example bench`; add a part of a row's name to run only that row.
 
 use pintle_apply::FieldSet;
 use pintle_apply::managed_fields::{Error, Ignored, Managed, Versions, Write};
@@ -50,7 +50,7 @@ fn time<T>(name: &str, mut run: impl FnMut() -> T) {
     for _ in 0..ROUNDS {
         black_box(run());
     }
-    // Time on the processor where the system tells it: what else runs there must not count.
+    // CPU time where the system provides it, so that other processes do not count.
     let nanos = match (cpu, cpu_nanos()) {
         (Some(before), Some(after)) => (after - before) as f64,
         _ => start.elapsed().as_secs_f64() * 1e9,
@@ -62,7 +62,7 @@ fn cpu_nanos() -> Option<u64> {
     std::fs::read_to_string("/proc/self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// A kind of one version, in which all is tracked.
+/// A kind of one version, with all fields tracked.
 struct Deployments;
 
 impl Versions for Deployments {
@@ -91,7 +91,7 @@ fn main() {
     writes(schema, old, new);
 }
 
-/// Whole writes: what the upkeep of managed fields costs beside reading and writing the object.
+/// Whole writes: the cost of managed fields besides decoding and encoding the object.
 fn writes(schema: &'static Struct, mut live: Value, new: Value) {
     let write = Write {
         versions: &Deployments,

@@ -1,13 +1,12 @@
-//! `PatchError`: why a patch cannot be applied, as the answer to the client.
-//!
-//! It carries status, reason and text by construction, so that endpoints only wrap it; it never names the object.
+//! `PatchError`: why a patch cannot be applied, as the response to the client.
+//! Guarantees status, reason and message, so that endpoints only wrap it. Must never name the object.
 
 use std::fmt;
 
-/// The text the reference answers for patches that are well formed but do not fit the object.
+/// kube-apiserver's message for well-formed patches that do not match the object.
 const UNPROCESSABLE: &str = "the server rejected our request due to an error in our request";
 
-/// The text the reference answers where it stumbles over its input.
+/// kube-apiserver's message where it panics on its input.
 const PANIC: &str = "This request caused apiserver to panic. Look in the logs for details.";
 
 /// Why a patch cannot be applied.
@@ -15,11 +14,11 @@ const PANIC: &str = "This request caused apiserver to panic. Look in the logs fo
 pub enum PatchError {
     /// The patch is malformed: 400 with the text.
     BadRequest(String),
-    /// The patch does not fit the object: 422. The client sees a fixed text, the one here is for the log.
+    /// The patch does not match the object: 422. The client gets a fixed message, this text is for the log.
     Unprocessable(String),
-    /// What the reference answers with 500, the text and no reason, though the client is at fault.
+    /// kube-apiserver answers 500 with the text and no reason, although the client is at fault.
     Internal(String),
-    /// The patch asks for too much: 413 with the text.
+    /// The patch exceeds a limit: 413 with the text.
     TooLarge(String),
 }
 
@@ -37,7 +36,7 @@ impl PatchError {
         }
     }
 
-    /// The `reason` of the Status; empty means that the reference gives none.
+    /// The `reason` of the Status; empty if kube-apiserver gives none.
     pub fn reason(&self) -> &'static str {
         match self {
             PatchError::BadRequest(_) => "BadRequest",
@@ -47,7 +46,7 @@ impl PatchError {
         }
     }
 
-    /// What only the log should say.
+    /// The part that is only for the log.
     pub fn detail(&self) -> &str {
         match self {
             PatchError::BadRequest(text)

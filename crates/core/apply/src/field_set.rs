@@ -1,7 +1,6 @@
 //! `FieldSet`: a set of paths to fields, and its algebra.
-//!
-//! A trie whose levels are sorted, so that equal sets are equal trees and every operation is one merge of sorted
-//! lists. No entry is there for nothing: each is a member itself or leads to one.
+//! Guarantees that equal sets are equal trees (it is a trie with sorted levels), and that every operation is one
+//! merge of sorted lists. Must never contain an entry that is neither a member nor leads to one.
 
 use crate::path_element::{Path, PathElement};
 use std::cmp::Ordering;
@@ -13,17 +12,17 @@ pub struct FieldSet {
     entries: Vec<Entry>,
 }
 
-/// A step with what lies below it.
+/// A path element with the entries below it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub element: PathElement,
-    /// Whether the path that ends here is in the set.
+    /// Whether the path that ends here is a member.
     pub is_member: bool,
     pub children: FieldSet,
 }
 
 impl Entry {
-    /// Whether the entry says anything.
+    /// Whether the entry is a member or has members below it.
     fn is_needed(&self) -> bool {
         self.is_member || !self.children.is_empty()
     }
@@ -34,7 +33,7 @@ impl FieldSet {
         FieldSet { entries: Vec::new() }
     }
 
-    /// A set of entries in any order, with distinct elements.
+    /// A set from entries in any order, with distinct elements.
     pub(crate) fn from_entries(mut entries: Vec<Entry>) -> Self {
         entries.retain(Entry::is_needed);
         if !entries.is_sorted_by(|a, b| a.element <= b.element) {
@@ -43,7 +42,7 @@ impl FieldSet {
         FieldSet { entries }
     }
 
-    /// A set of the items of a list, in any order; those that are there more than once keep nothing below them.
+    /// A set from the items of a list, in any order; duplicate items have no entries below them.
     pub(crate) fn from_items(mut entries: Vec<Entry>) -> Self {
         if !entries.is_sorted_by(|a, b| a.element < b.element) {
             entries.sort_by(|a, b| a.element.cmp(&b.element));
@@ -66,13 +65,13 @@ impl FieldSet {
         self.entries.is_empty()
     }
 
-    /// How many paths are members.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.entries.iter().map(|entry| usize::from(entry.is_member) + entry.children.len()).sum()
     }
 
     fn position(&self, element: &PathElement) -> Result<usize, usize> {
-        // Sets are mostly filled in order.
+        // Sets are usually filled in order.
         match self.entries.last() {
             Some(last) if last.element < *element => Err(self.entries.len()),
             _ => self.entries.binary_search_by(|entry| entry.element.cmp(element)),
@@ -83,7 +82,7 @@ impl FieldSet {
         self.position(element).ok().and_then(|at| self.entries.get(at))
     }
 
-    /// The entry of a field's name.
+    /// The entry of a field name.
     pub(crate) fn field(&self, name: &str) -> Option<&Entry> {
         let order =
             |entry: &Entry| entry.element.as_field().map_or(Ordering::Greater, |field| field.as_str().cmp(name));
@@ -102,12 +101,12 @@ impl FieldSet {
         &mut self.entries[at]
     }
 
-    /// Makes a path a member.
+    /// Adds a path.
     pub fn insert(&mut self, path: &[PathElement]) {
         self.insert_tree(path, FieldSet::new());
     }
 
-    /// Makes a path a member, and the paths of `below` behind it.
+    /// Adds a path, and the paths of `below` with this prefix.
     pub(crate) fn insert_tree(&mut self, path: &[PathElement], below: FieldSet) {
         let Some((first, rest)) = path.split_first() else {
             if self.is_empty() {
@@ -122,7 +121,7 @@ impl FieldSet {
         entry.children.insert_tree(rest, below);
     }
 
-    /// Whether this very path is a member.
+    /// Whether this path is a member.
     pub fn contains(&self, path: &[PathElement]) -> bool {
         match path {
             [] => false,
@@ -131,22 +130,22 @@ impl FieldSet {
         }
     }
 
-    /// Whether the path of this one step is a member.
+    /// Whether the path of this one element is a member.
     pub fn has(&self, element: &PathElement) -> bool {
         self.entry(element).is_some_and(|entry| entry.is_member)
     }
 
-    /// What lies below a step, `None` when nothing does.
+    /// The entries below an element, `None` if there are none.
     pub fn with_prefix(&self, element: &PathElement) -> Option<&FieldSet> {
         self.entry(element).map(|entry| &entry.children).filter(|below| !below.is_empty())
     }
 
-    /// The paths of this set, each behind one more step.
+    /// The paths of this set, prefixed with an element.
     pub fn prefixed(self, element: PathElement) -> FieldSet {
         FieldSet::from_entries(vec![Entry { element, is_member: false, children: self }])
     }
 
-    /// Paths that are members of either.
+    /// The union.
     pub fn union(&self, other: &FieldSet) -> FieldSet {
         self.combine(other, |mine, theirs| match (mine, theirs) {
             (Some(a), Some(b)) => Some(Entry {
@@ -158,7 +157,7 @@ impl FieldSet {
         })
     }
 
-    /// Makes the members of another set members of this one.
+    /// Adds the members of another set.
     pub fn absorb(&mut self, other: FieldSet) {
         if self.is_empty() {
             *self = other;
@@ -176,7 +175,7 @@ impl FieldSet {
         }
     }
 
-    /// Paths that are members of both.
+    /// The intersection.
     pub fn intersection(&self, other: &FieldSet) -> FieldSet {
         self.combine(other, |mine, theirs| {
             let (mine, theirs) = (mine?, theirs?);
@@ -188,7 +187,7 @@ impl FieldSet {
         })
     }
 
-    /// Members of this set that are none of the other.
+    /// The difference.
     pub fn difference(&self, other: &FieldSet) -> FieldSet {
         self.combine(other, |mine, theirs| match (mine?, theirs) {
             (mine, None) => Some(mine.clone()),
@@ -200,7 +199,7 @@ impl FieldSet {
         })
     }
 
-    /// Takes the members of another set out of this one.
+    /// Removes the members of another set.
     pub fn subtract(&mut self, other: &FieldSet) {
         let mut is_emptied = false;
         for theirs in &other.entries {
@@ -215,7 +214,7 @@ impl FieldSet {
         }
     }
 
-    /// Members of this set that are neither members of the other nor below one.
+    /// The difference, without members below those of the other set.
     pub fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
         self.combine(other, |mine, theirs| match (mine?, theirs) {
             (mine, None) => Some(mine.clone()),
@@ -238,7 +237,7 @@ impl FieldSet {
         FieldSet { entries: self.entries.iter().map(leaf).collect() }
     }
 
-    /// Merges two levels, step by step; what `join` makes of no use is left out.
+    /// Merges two levels; drops useless results of `join`.
     fn combine(&self, other: &FieldSet, mut join: impl FnMut(Option<&Entry>, Option<&Entry>) -> Option<Entry>) -> Self {
         let (mut mine, mut theirs) = (self.entries.iter().peekable(), other.entries.iter().peekable());
         let mut entries = Vec::new();
@@ -258,7 +257,7 @@ impl FieldSet {
         }
     }
 
-    /// Visits every member, those of a level before what lies below them.
+    /// Visits every member, those of a level before those below them.
     pub fn for_each(&self, mut visit: impl FnMut(&[PathElement])) {
         self.visit(&mut Vec::new(), &mut visit);
     }

@@ -1,7 +1,6 @@
-//! `FieldsV1`: the JSON form of a field set, as managed fields are stored and shown.
-//!
-//! Written in canonical order; read in any. Steps of a kind that is not known are dropped with what lies below them,
-//! malformed ones are errors.
+//! `FieldsV1`: the JSON form of a field set, as stored and served in managed fields.
+//! Guarantees canonical order when written; any order is read. Must never fail on elements of an unknown kind, which
+//! are dropped with everything below them; malformed ones are errors.
 
 use crate::field_set::{Entry, FieldSet};
 use crate::path_element::{KeyFields, PathElement};
@@ -11,21 +10,21 @@ use pintle_schema::{Str, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The key that makes the object it stands in a member itself.
+/// The key that makes its object a member itself.
 const SELF: &str = ".";
 
-/// Why something is no `FieldsV1`.
+/// Why a value is not a `FieldsV1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldsV1Error {
     /// It is not JSON.
     Json(String),
-    /// An object was expected; this kind of value came.
+    /// A value of this kind instead of an object.
     NotAnObject(&'static str),
     /// A key is shorter than its prefix.
     TooShort(String),
     /// A key's prefix has no colon.
     MissingColon(String),
-    /// What follows a known prefix cannot be read.
+    /// The text after a known prefix is invalid.
     Malformed(String),
 }
 
@@ -46,7 +45,7 @@ impl fmt::Display for FieldsV1Error {
 impl std::error::Error for FieldsV1Error {}
 
 impl FieldSet {
-    /// Reads the JSON of a `FieldsV1`, a tree or raw; `null` is the empty set.
+    /// Parses the JSON of a `FieldsV1`, a tree or raw; `null` is the empty set.
     ///
     /// # Errors
     /// A key or its value is malformed.
@@ -54,23 +53,23 @@ impl FieldSet {
         match value {
             Value::Raw(text) => match read_raw(&mut Members::of(text)) {
                 Some((set, _)) => Ok(set),
-                // What is not right is told by who reads it as a tree.
+                // Parsing it as a tree reports the error.
                 None => FieldSet::from_v1_bytes(text.as_bytes()),
             },
             value => read_level(value).map(|(set, _)| set),
         }
     }
 
-    /// Reads the JSON text of a `FieldsV1`.
+    /// Parses the JSON text of a `FieldsV1`.
     ///
     /// # Errors
-    /// It is not JSON, or no `FieldsV1`.
+    /// It is not JSON, or not a `FieldsV1`.
     pub fn from_v1_bytes(text: &[u8]) -> Result<FieldSet, FieldsV1Error> {
         let decoded = json::parse(text, Strictness::Ignore).map_err(|error| FieldsV1Error::Json(error.to_string()))?;
         FieldSet::from_v1(&decoded.value)
     }
 
-    /// The JSON as decoding gives it, keys in canonical order: raw, unless the set is empty.
+    /// The JSON in the form of decoding, keys in canonical order: raw, unless the set is empty.
     pub fn to_v1(&self) -> Value {
         if self.is_empty() {
             return Value::map();
@@ -86,7 +85,7 @@ impl FieldSet {
     }
 }
 
-/// Whether a value is what [`FieldSet::to_v1`] gives of a set.
+/// Whether a value is the output of [`FieldSet::to_v1`] for a set.
 pub(crate) fn is_v1_of(value: &Value, set: &FieldSet) -> bool {
     let mut text = Vec::with_capacity(256);
     set.write_v1(&mut text);
@@ -101,13 +100,13 @@ pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Whether what [`FieldSet::to_v1`] gave has members of a set.
+/// Whether the output of [`FieldSet::to_v1`] contains members of a set.
 pub(crate) fn v1_meets(value: &Value, set: &FieldSet) -> bool {
     !set.is_empty() && meets(&mut Members::of(&text_of(value)), set, false, &mut Vec::new()).0
 }
 
-/// Whether the object that comes next has members of a set; and if that is asked, whether it is a member itself. No more of
-/// it is read than must be.
+/// Whether the next object contains members of a set; and, if requested, whether it is a member itself. Reads no more
+/// than needed.
 fn meets(members: &mut Members<'_>, set: &FieldSet, asks_self: bool, text: &mut Vec<u8>) -> (bool, bool) {
     if !members.enter() {
         return (false, true);
@@ -134,12 +133,13 @@ fn meets(members: &mut Members<'_>, set: &FieldSet, asks_self: bool, text: &mut 
     (false, is_empty || has_self)
 }
 
-/// Whether what [`FieldSet::to_v1`] gave has all members of a set. Keys in another order may count as others.
+/// Whether the output of [`FieldSet::to_v1`] contains all members of a set. Keys in another order may be treated as
+/// different ones.
 pub(crate) fn v1_covers(value: &Value, set: &FieldSet) -> bool {
     set.is_empty() || covers(&mut Members::of(&text_of(value)), set, false, &mut Vec::new())
 }
 
-/// Whether the object that comes next has all members of a set; and if that is asked, whether it is a member itself.
+/// Whether the next object contains all members of a set; and, if requested, whether it is a member itself.
 fn covers(members: &mut Members<'_>, set: &FieldSet, asks_self: bool, text: &mut Vec<u8>) -> bool {
     if !members.enter() {
         return set.is_empty();
@@ -165,7 +165,7 @@ fn covers(members: &mut Members<'_>, set: &FieldSet, asks_self: bool, text: &mut
     rest.is_empty() && (!asks_self || has_self || is_empty)
 }
 
-/// Whether a key is the one that stands for an element.
+/// Whether a key encodes an element.
 fn names(key: &str, element: &PathElement, text: &mut Vec<u8>) -> bool {
     match element {
         PathElement::Field(name) => key.strip_prefix("f:") == Some(name),
@@ -178,7 +178,7 @@ fn names(key: &str, element: &PathElement, text: &mut Vec<u8>) -> bool {
     }
 }
 
-/// The set below, and whether the path that leads here is a member: told by `.`, and when there is nothing below.
+/// The set below, and whether its path is a member: marked by `.`, or if there is nothing below.
 fn read_level(value: &Value) -> Result<(FieldSet, bool), FieldsV1Error> {
     let map = match value {
         Value::Map(map) => map,
@@ -200,7 +200,7 @@ fn read_level(value: &Value) -> Result<(FieldSet, bool), FieldsV1Error> {
     Ok((unite(entries), is_member))
 }
 
-/// [`read_level`] of the text that comes next, without a tree; `None` for whatever is not right.
+/// [`read_level`] of the next text, without a tree; `None` if it is invalid.
 fn read_raw(members: &mut Members<'_>) -> Option<(FieldSet, bool)> {
     if members.pass_empty() {
         return Some((FieldSet::new(), true));
@@ -225,7 +225,7 @@ fn read_raw(members: &mut Members<'_>) -> Option<(FieldSet, bool)> {
     Some((unite(entries), is_member))
 }
 
-/// A set of entries in any order; different keys may have named the same element.
+/// A set of entries in any order; different keys may encode the same element.
 fn unite(mut entries: Vec<Entry>) -> FieldSet {
     if !entries.is_sorted_by(|a, b| a.element < b.element) {
         entries.sort_by(|a, b| a.element.cmp(&b.element));
@@ -241,7 +241,7 @@ fn unite(mut entries: Vec<Entry>) -> FieldSet {
     FieldSet::from_entries(entries)
 }
 
-/// The element a key stands for; `None` for a kind that is not known.
+/// The element of a key; `None` for an unknown kind.
 fn element_of(key: &str) -> Result<Option<PathElement>, FieldsV1Error> {
     let bytes = key.as_bytes();
     let (Some(kind), Some(colon)) = (bytes.first(), bytes.get(1)) else {
@@ -287,7 +287,7 @@ fn write_level(set: &FieldSet, is_member: bool, text: &mut Vec<u8>, out: &mut Ve
     out.push(b'}');
 }
 
-/// The key that stands for an element, before it is quoted.
+/// The key of an element, before it is quoted.
 fn write_element(element: &PathElement, out: &mut Vec<u8>) {
     match element {
         PathElement::Field(name) => {
@@ -388,7 +388,7 @@ mod tests {
         ];
         for text in texts {
             assert!(FieldSet::from_v1_bytes(text.as_bytes()).is_err(), "{text}");
-            // Raw JSON is JSON.
+            // Raw JSON is valid JSON.
             let is_json = json::parse(text.as_bytes(), Strictness::Ignore).is_ok();
             assert!(!is_json || FieldSet::from_v1(&Value::Raw(text.into())).is_err(), "{text}");
         }

@@ -1,6 +1,5 @@
-//! How Go's `fmt` prints JSON values: error texts of the reference show them so.
-//!
-//! Text only; nothing may read it back. Keys of maps come sorted.
+//! JSON values as Go's `fmt` prints them, for kube-apiserver's error messages.
+//! Guarantees sorted map keys. Must never be parsed again.
 
 use pintle_codec::json::opened;
 use pintle_schema::Value;
@@ -15,7 +14,7 @@ pub fn plain(value: &Value) -> String {
     out
 }
 
-/// What `%s` prints: values that are no strings are marked as misfits.
+/// What `%s` prints: values other than strings are marked as mismatches.
 pub fn as_string(value: &Value) -> String {
     let mut out = String::new();
     write_value(&mut out, value, true);
@@ -81,7 +80,7 @@ fn write_value(out: &mut String, value: &Value, as_string: bool) {
     }
 }
 
-/// What `%#v` prints: the value as a program would spell it.
+/// What `%#v` prints: Go syntax.
 pub fn syntax(value: &Value) -> String {
     let joined = |items: Vec<String>| items.join(", ");
     match value {
@@ -110,7 +109,7 @@ fn write_list(out: &mut String, items: &[Value], as_string: bool) {
     out.push(']');
 }
 
-/// The shortest digits that read back the same, with an exponent when it is below -4 or at least 6.
+/// The shortest digits that round-trip, with an exponent if it is below -4 or at least 6.
 fn write_float(out: &mut String, number: f64) {
     let scientific = format!("{number:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else {
@@ -127,7 +126,7 @@ fn write_float(out: &mut String, number: f64) {
 }
 
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // A String takes any text: this cannot fail.
+    // Writing to a String cannot fail.
     let _ = out.write_fmt(text);
 }
 

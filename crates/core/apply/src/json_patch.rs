@@ -1,7 +1,6 @@
-//! JSON patch, RFC 6902, with the liberties the reference takes.
-//!
-//! Operations are done in order, all or none. Work is bounded: the number of operations, how much `copy` may add, and how
-//! deep the result is.
+//! JSON patch, RFC 6902, with kube-apiserver's deviations.
+//! Guarantees that operations are applied in order, all or none, and that work is bounded: the number of operations,
+//! the size of copies, and the depth of the result.
 
 use crate::PatchError;
 use pintle_codec::json::{self, open_spelled};
@@ -11,18 +10,19 @@ use pintle_schema::{ApiType, Map, RawExtension, Str, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// How many operations one patch may have: the reference's bound, against patches that take minutes.
+/// The number of operations of a patch: kube-apiserver's limit.
 pub const MAX_OPERATIONS: usize = 10_000;
 
-/// How many bytes of JSON the `copy` operations of one patch may add together; without it a patch could double an
-/// object with each operation. The reference's default.
+/// Bytes of JSON that the `copy` operations of a patch may add in total; without it a patch could double an object
+/// with each operation. kube-apiserver's default.
 pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
 
-/// How many entries of lists and maps, and bytes of raw JSON, the operations of one patch may pass over or move together:
-/// some ten thousand operations on an object of twenty thousand entries. The reference has no such bound.
+/// The number of list and map entries that the operations of a patch may skip or move, plus bytes of raw JSON that
+/// they may parse, in total: about ten thousand operations on an object of twenty thousand entries. kube-apiserver
+/// has no such bound.
 pub const MAX_STEPS: usize = 200_000_000;
 
-/// What field validation reads a patch as.
+/// The type of a patch for field validation.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Operations {
     #[k8s(proto = 1)]
@@ -60,8 +60,8 @@ struct WrittenOperation {
     value: RawExtension,
 }
 
-/// A patch whose operations bring their objects and lists as raw JSON, for the sake of the keys that stand there twice: the
-/// reference finds those again in the result, where no operation has looked inside. `None` if it is no list of operations.
+/// A patch whose objects and lists are raw JSON, to keep their duplicate keys: kube-apiserver finds those in the
+/// result, unless an operation has parsed the value. `None` if it is not a list of operations.
 pub fn written(text: &[u8]) -> Option<Value> {
     let mut decoded = json::decode(WrittenOperations::schema(), &in_object(text), Strictness::Ignore).ok()?.value;
     let Some(Value::List(mut operations)) = decoded.remove_at(&["patch"]) else { return None };
@@ -75,18 +75,18 @@ pub fn written(text: &[u8]) -> Option<Value> {
     Some(Value::List(operations))
 }
 
-/// A list has no schema, so it is read as the only field of an object.
+/// A list has no schema, so it is decoded as the only field of an object.
 fn in_object(text: &[u8]) -> Vec<u8> {
     [b"{\"patch\":", text, b"}"].concat()
 }
 
-/// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a patch.
+/// Performs kube-apiserver's field validation (other than `Ignore`) of the patch itself.
 ///
-/// Returns the strict problems (members that no operation has or that stand twice), which `Warn` reports and `Strict`
-/// refuses. `text` is the patch as it came.
+/// Returns the strict problems (unknown or duplicate members of operations), which `Warn` reports and `Strict`
+/// rejects. `text` is the patch as it was sent.
 ///
 /// # Errors
-/// The patch is no list of operations.
+/// The patch is not a list of operations.
 pub fn check(patch: &Value, text: &[u8]) -> Result<Vec<String>, PatchError> {
     let bad = |found: &Value, expected: &str| {
         let text = format!("error decoding patch: json: cannot unmarshal {} into Go {expected}", found.json_kind());
@@ -112,7 +112,7 @@ pub fn check(patch: &Value, text: &[u8]) -> Result<Vec<String>, PatchError> {
     Ok(strict_problems(text))
 }
 
-/// The name of the field that the list is read as is not told.
+/// The name of the artificial field is not reported.
 fn strict_problems(text: &[u8]) -> Vec<String> {
     let problems =
         json::decode(Operations::schema(), &in_object(text), Strictness::Collect).map(|decoded| decoded.problems);
@@ -131,7 +131,7 @@ fn strict_problems(text: &[u8]) -> Vec<String> {
 /// Applies a patch, the parsed list of operations.
 ///
 /// # Errors
-/// The patch is no list of operations, too long, or one of its operations cannot be done.
+/// The patch is not a list of operations, too long, or an operation fails.
 pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
     let bad = |found: &Value, expected: &str| {
         let text = format!("json: cannot unmarshal {} into Go value of type jsonpatch.{expected}", found.json_kind());
@@ -164,11 +164,11 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
     Ok(document)
 }
 
-/// Why an operation is not done.
+/// Why an operation fails.
 enum Failure {
-    /// It does not fit the document.
+    /// It does not match the document.
     Unfit(String),
-    /// It asks for too much.
+    /// It exceeds a limit.
     TooMuch(String),
 }
 
@@ -180,7 +180,7 @@ impl From<String> for Failure {
 
 type Done<T> = Result<T, Failure>;
 
-/// What the operations have cost so far.
+/// The cost of the operations so far.
 #[derive(Default)]
 struct Work {
     copied_bytes: usize,
@@ -196,7 +196,7 @@ impl Work {
         Err(Failure::TooMuch(format!("The operations of a JSON patch may pass over {MAX_STEPS} entries")))
     }
 
-    /// Opens what an operation looks into, and counts what it costs: raw JSON is read, the members of an object are passed over.
+    /// Parses raw JSON that an operation looks into, and counts its cost and that of searching objects.
     fn open(&mut self, value: &mut Value) -> Done<()> {
         self.step(match value {
             Value::Raw(text) => text.len(),
@@ -207,8 +207,8 @@ impl Work {
         Ok(())
     }
 
-    /// Refuses a value that would make the document deeper than a tree may be. With every operation it could be put into
-    /// the depth of what the one before has put there.
+    /// Rejects a value that would make the document deeper than a tree may be. Otherwise each operation could nest it
+    /// below the result of the previous one.
     fn check_depth(&mut self, path: &str, value: &Value) -> Done<()> {
         let (depth, passed) = depth(value);
         self.step(passed)?;
@@ -219,7 +219,7 @@ impl Work {
     }
 }
 
-/// How deep a value is, and how many values it is made of. No value is deeper than a document.
+/// The depth of a value, and the number of values in it. No value is deeper than a document.
 fn depth(value: &Value) -> (usize, usize) {
     let below = |found: (usize, usize), item| {
         let (deep, passed) = depth(item);
@@ -248,7 +248,7 @@ fn one(document: &mut Value, members: &Map, work: &mut Work) -> Done<()> {
             add(document, text("path")?, moved, work)
         }
         "copy" => {
-            // A missing key is copied as a null of no size.
+            // A missing key is copied as a null without size.
             let found = read(document, text("from")?, work)?;
             work.copied_bytes += found.as_deref().map_or(0, json_len);
             if work.copied_bytes > MAX_COPY_BYTES {
@@ -298,7 +298,7 @@ fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> D
     }
     work.check_depth(path, &value)?;
     match target(document, path, work)? {
-        // Not the RFC, but the reference: a missing key is set.
+        // Not the RFC, but kube-apiserver: a missing key is set.
         Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
@@ -311,7 +311,7 @@ fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> D
 }
 
 fn test(document: &mut Value, path: &str, expected: Option<&Value>, work: &mut Work) -> Done<()> {
-    // A missing key, null and an expectation that is missing are all the same.
+    // A missing key, null and a missing expected value are equal.
     let expected = expected.unwrap_or(&Value::Null);
     let found = if path.is_empty() { Some(document) } else { read(document, path, work)? };
     let Some(found) = found else {
@@ -324,7 +324,7 @@ fn test(document: &mut Value, path: &str, expected: Option<&Value>, work: &mut W
     Ok(())
 }
 
-/// The value at a path; `None` for a key that is missing from an object that is there.
+/// The value at a path; `None` for a missing key of an existing object.
 fn read<'a>(document: &'a mut Value, path: &str, work: &mut Work) -> Done<Option<&'a mut Value>> {
     Ok(match target(document, path, work)? {
         Target::Member(map, key) => map.get_mut(&key),
@@ -335,7 +335,7 @@ fn read<'a>(document: &'a mut Value, path: &str, work: &mut Work) -> Done<Option
     })
 }
 
-/// The place a path names: its parent, which has to be there, and its last part.
+/// The location of a path: its parent, which must exist, and its last element.
 enum Target<'a, 'p> {
     Member(&'a mut Map, Cow<'p, str>),
     Item(&'a mut Vec<Value>, Cow<'p, str>),
@@ -343,7 +343,7 @@ enum Target<'a, 'p> {
 
 fn target<'a, 'p>(document: &'a mut Value, path: &'p str, work: &mut Work) -> Done<Target<'a, 'p>> {
     let missing = || format!("the document has nothing at the parent of {path:?}");
-    // What stands before the first slash is ignored: `data/m` names the member `m` of the document.
+    // Text before the first slash is ignored: `data/m` is the member `m` of the document.
     let (_, path) = path.split_once('/').ok_or_else(missing)?;
     let mut parts = path.split('/');
     let last = parts.next_back().ok_or_else(missing)?;
@@ -368,8 +368,8 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str, work: &mut Work) -> Do
     }
 }
 
-/// Opens what an operation looks into. The reference's objects lose the order of their keys there, and are written sorted: so
-/// the result is shown, and what is wrong with it is found in that order.
+/// Parses raw JSON that an operation looks into. kube-apiserver's objects lose the order of their keys there, and are
+/// written sorted, so that the result and its errors are in that order.
 fn open(value: &mut Value) {
     open_spelled(value);
     if let Value::Map(map) = value {
@@ -377,7 +377,7 @@ fn open(value: &mut Value) {
     }
 }
 
-/// A test looks into everything that it compares.
+/// A test parses everything that it compares.
 fn open_tested(value: &mut Value) {
     open(value);
     match value {
@@ -393,7 +393,7 @@ pub(crate) fn sort_keys(map: &mut Map) {
     }
 }
 
-/// Sets a member of an object that was opened.
+/// Sets a member of a parsed object.
 fn set_sorted(map: &mut Map, key: &str, value: Value) {
     let entries = map.entries_mut();
     match entries.binary_search_by(|(known, _)| known.as_str().cmp(key)) {
@@ -402,7 +402,7 @@ fn set_sorted(map: &mut Map, key: &str, value: Value) {
     }
 }
 
-/// `~1` is a slash and `~0` a tilde, read in one pass: `~01` is `~1`. Other tildes stand for themselves.
+/// `~1` is a slash and `~0` a tilde, in one pass: `~01` is `~1`. Other tildes are literal.
 fn unescape(part: &str) -> Cow<'_, str> {
     if !part.contains('~') {
         return Cow::Borrowed(part);
@@ -423,7 +423,7 @@ fn unescape(part: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// An index below `len`: signs and leading zeros are taken, negative ones count from the end.
+/// An index below `len`: signs and leading zeros are accepted, negative ones count from the end.
 fn index(text: &str, len: usize) -> Result<usize, String> {
     let misfit = || format!("{text:?} is no index of a list of {len}");
     let number: i64 = text.parse().map_err(|_| misfit())?;
@@ -435,8 +435,8 @@ fn index(text: &str, len: usize) -> Result<usize, String> {
     at.filter(|at| *at < len).ok_or_else(misfit)
 }
 
-/// Equality as `test` sees it. The reference compares numbers by their text, so `3.0` is not the `3` of an integer
-/// field; a whole number in a field of fractions prints without a point, so `3` is the same there.
+/// Equality of `test`. kube-apiserver compares numbers by their text, so `3.0` differs from the `3` of an integer
+/// field; an integral number in a float field prints without a point, so `3` is equal there.
 fn same(found: &Value, expected: &Value, work: &mut Work) -> Done<bool> {
     Ok(match (found, expected) {
         (Value::Raw(found), Value::Raw(expected)) if found == expected => true,
@@ -474,7 +474,7 @@ fn same(found: &Value, expected: &Value, work: &mut Work) -> Done<bool> {
     })
 }
 
-/// How long a value is as compact JSON.
+/// The size of a value as compact JSON.
 fn json_len(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(true) => 4,
@@ -488,7 +488,7 @@ fn json_len(value: &Value) -> usize {
     }
 }
 
-/// Go's JSON escapes what HTML gives a meaning, too.
+/// Go's JSON escapes HTML characters too.
 fn string_len(text: &str) -> usize {
     let chars = text.chars().map(|c| match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

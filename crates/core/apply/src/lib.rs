@@ -1,8 +1,9 @@
-//! How a request changes an object that is there: patches, server-side apply, and who owns which fields.
+//! Changes of an existing object by a request: patches, server-side apply, and field ownership.
+//! Guarantees a value or an error for every input. Results are not canonical: the caller decodes them again with the schema.
+//! Must never do I/O or read a clock.
 //!
-//! No I/O, no clock; every input gives a value or an error, and results are as the patch says, not canonical: the caller
-//! decodes them anew under the schema. Each kind of patch is a module with one `apply`; [`typed`] and [`FieldSet`] are
-//! structured merge and its sets, and stand alone for clients and tools:
+//! Each kind of patch is a module with one `apply`. [`typed`] and [`FieldSet`] are structured merge and its sets, which clients
+//! and tools can use on their own:
 //!
 //! ```
 //! use pintle_apply::typed::{compare, fields_of, merge};

@@ -1,7 +1,6 @@
-//! Managed fields: who set which field of an object, and what a write makes of that.
-//!
-//! A write is an update, which takes what it changes, or an apply, which asks first. Nothing here does I/O, reads a clock
-//! or knows a kind; objects come and go as values in the version of the request.
+//! Managed fields: who set which field of an object, and how a write changes that.
+//! Guarantees that an update takes the fields that it changes, and an apply reports conflicts first. Must never do
+//! I/O, read a clock or know a kind; objects are values in the version of the request.
 
 mod apply;
 mod cap;
@@ -26,27 +25,27 @@ use pintle_schema::Value;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// A write: who, in which version, when.
+/// A write: by whom, in which version, when.
 pub struct Write<'a> {
     pub versions: &'a dyn Versions,
     /// The version of the request.
     pub api_version: &'a str,
     /// "" for the object itself.
     pub subresource: &'a str,
-    /// The manager's name; "" when it did not give one.
+    /// The manager's name; "" if none was given.
     pub manager: &'a str,
     /// RFC 3339.
     pub now: &'a str,
 }
 
-/// Why owners could not be told.
+/// Why field ownership could not be computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
-    /// Others own what would be changed.
+    /// Other managers own fields that would be changed.
     Conflicts(Conflicts),
-    /// What is applied is none of the schema.
+    /// The applied configuration does not match the schema.
     Configuration(TypedErrors),
-    /// An object is none of the schema.
+    /// An object does not match the schema.
     Object(TypedErrors),
     InvalidEntry,
     /// The version of the request has no schema.
@@ -75,7 +74,7 @@ impl From<TypedErrors> for Error {
     }
 }
 
-/// Whether `metadata.managedFields`, as a request has it, asks that nothing be tracked any more.
+/// Whether `metadata.managedFields` of a request resets tracking.
 pub fn is_reset(managed_fields: Option<&Value>) -> bool {
     match managed_fields.and_then(Value::as_list) {
         Some([]) => true,
@@ -84,7 +83,7 @@ pub fn is_reset(managed_fields: Option<&Value>) -> bool {
     }
 }
 
-/// Nobody owns what identifies an object or only the server sets.
+/// Nobody owns fields that identify an object or that only the server sets.
 fn unowned() -> &'static FieldSet {
     static UNOWNED: OnceLock<FieldSet> = OnceLock::new();
     UNOWNED.get_or_init(|| {

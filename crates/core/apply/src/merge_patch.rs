@@ -1,13 +1,13 @@
-//! JSON merge patch, RFC 7386, as the reference applies it.
-//!
-//! Null removes, objects merge, everything else replaces. It knows no schema: lists are always replaced whole.
+//! JSON merge patch, RFC 7386, as in kube-apiserver.
+//! Null removes, objects merge, everything else replaces. Must never use a schema: lists are always replaced as a
+//! whole.
 
 use crate::PatchError;
 use crate::json_patch::sort_keys;
 use pintle_codec::json::open_spelled;
 use pintle_schema::{Map, MapEditor, Value};
 
-/// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a merge patch.
+/// Performs kube-apiserver's field validation (other than `Ignore`) of the merge patch itself.
 ///
 /// # Errors
 /// The patch is neither an object nor null.
@@ -21,10 +21,10 @@ pub fn check(patch: &Value) -> Result<(), PatchError> {
     }
 }
 
-/// Merges a patch into a document. A patch that is a list becomes the document, as the RFC has it.
+/// Merges a patch into a document. A patch that is a list replaces the document, as in the RFC.
 ///
 /// # Errors
-/// The patch is null or a scalar, which no object can become.
+/// The patch is null or a scalar, which cannot be an object.
 pub fn apply(document: &mut Value, patch: Value) -> Result<(), PatchError> {
     match (document, patch) {
         (Value::Map(document), Value::Map(patch)) => merge(document, patch),
@@ -37,8 +37,8 @@ pub fn apply(document: &mut Value, patch: Value) -> Result<(), PatchError> {
     Ok(())
 }
 
-/// The reference's objects lose the order of their keys when they are opened to be merged, and are written sorted: so the
-/// result is shown, and what is wrong with it is found in that order.
+/// kube-apiserver's objects lose the order of their keys when they are parsed for a merge, and are written sorted, so
+/// that the result and its errors are in that order.
 fn merge(map: &mut Map, patch: Map) {
     let mut document = MapEditor::new(map);
     for (key, value) in patch {
@@ -52,7 +52,8 @@ fn merge(map: &mut Map, patch: Map) {
         }
         match (slot, value) {
             (Some(Value::Map(old)), Value::Map(new)) => merge(old, new),
-            // The one place where the reference keeps nulls inside a list's objects: the list takes an object's place.
+            // The only place where kube-apiserver keeps nulls inside the objects of a list: the list replaces an
+            // object.
             (Some(slot @ Value::Map(_)), new) => *slot = new,
             (Some(slot), mut new) => {
                 drop_nulls(&mut new);
@@ -68,7 +69,8 @@ fn merge(map: &mut Map, patch: Map) {
     sort_keys(map);
 }
 
-/// Removes null members of objects, also of those in lists; null items of lists stay. All objects are opened for it.
+/// Removes null members of objects, including those in lists; null items of lists are kept. All objects are parsed
+/// for it.
 pub(crate) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Map(map) => {
@@ -169,7 +171,7 @@ mod tests {
         let document = value!({"m": {"y": {"b": 1, "a": 2}, "x": {"d": 1}}, "d": {}});
         let patch = value!({"m": {"x": {"c": 2}, "w": [{"f": 1, "e": 2}]}, "d": [{"f": 1, "e": 2}]});
         let Ok(result) = merged(&document, &patch) else { panic!("{patch:?} is an object") };
-        // A list that takes an object's place is not looked into.
+        // A list that replaces an object is not inspected.
         let wanted = value!({"d": [{"f": 1, "e": 2}], "m": {"w": [{"e": 2, "f": 1}], "x": {"c": 2, "d": 1}, "y": {"b": 1, "a": 2}}});
         assert_eq!(format!("{result:?}"), format!("{wanted:?}"));
     }
@@ -181,7 +183,7 @@ mod tests {
             let (document, patch) = (random.object(3), random.object(3));
             let Ok(once) = merged(&document, &patch) else { panic!("{patch:?} is an object") };
             assert!(shows(&once, &patch), "{document:?} + {patch:?} = {once:?}");
-            // A list with nulls inside takes an object's place as it came, and loses them when it replaces a list.
+            // A list with nulls inside replaces an object unchanged, and loses them when it replaces a list.
             if let Ok(twice) = merged(&once, &patch) {
                 assert_eq!(merged(&twice, &patch), Ok(twice), "{document:?} + {patch:?}");
             }

@@ -1,7 +1,6 @@
-//! `PathElement`: one step of the path to a field, as managed fields name it.
-//!
-//! Its order is the order of sets, of `FieldsV1` and of conflict messages, so it must never depend on how a value is
-//! kept: an integer and a float of the same number are the same step.
+//! `PathElement`: one element of a field path in managed fields.
+//! Guarantees the order of sets, of `FieldsV1` and of conflict messages. Must never depend on the representation of a
+//! value: an integer and a float of the same number are equal.
 
 use crate::go_text;
 use pintle_codec::json::opened;
@@ -12,26 +11,26 @@ use std::fmt;
 /// The keys that identify an item of an associative list, sorted by name.
 pub type KeyFields = Vec<(Str, Value)>;
 
-/// One step of the path to a field.
+/// One element of a field path.
 #[derive(Clone, Debug)]
 pub enum PathElement {
     /// A field of a struct, or a key of a map.
     Field(Str),
-    /// The item of an associative list that has these keys.
+    /// The item of an associative list with these keys.
     Key(KeyFields),
-    /// The item of a set that is this scalar.
+    /// The item of a set with this scalar value.
     Value(Value),
-    /// The item of a list at this place.
+    /// The item of a list at this index.
     Index(i64),
 }
 
 impl PathElement {
-    /// The step to a field.
+    /// The element of a field.
     pub fn field(name: impl Into<Str>) -> Self {
         PathElement::Field(name.into())
     }
 
-    /// The step to a list's item; the keys may come in any order.
+    /// The element of a list item; the keys may be in any order.
     pub fn key(mut fields: KeyFields) -> Self {
         if fields.len() > 1 {
             fields.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -39,7 +38,7 @@ impl PathElement {
         PathElement::Key(fields)
     }
 
-    /// The name, when it is a step to a field.
+    /// The name, if it is the element of a field.
     pub fn as_field(&self) -> Option<&Str> {
         match self {
             PathElement::Field(name) => Some(name),
@@ -83,7 +82,7 @@ impl PartialEq for PathElement {
 
 impl Eq for PathElement {}
 
-/// The order of values in paths: numbers by size, then strings, booleans, lists, maps and null.
+/// The order of values in paths: numbers by value, then strings, booleans, lists, maps and null.
 pub fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -108,7 +107,7 @@ pub fn compare_values(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Numbers that do not compare count as equal, as they do in the reference.
+/// Numbers that cannot be compared count as equal, as in kube-apiserver.
 fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or(Ordering::Equal)
 }
@@ -178,7 +177,7 @@ fn write_value(f: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
     }
 }
 
-/// Shows a path as conflict messages do: `.spec.containers[name="a"].image`.
+/// Formats a path as in conflict messages: `.spec.containers[name="a"].image`.
 pub struct Path<'a>(pub &'a [PathElement]);
 
 impl fmt::Display for Path<'_> {

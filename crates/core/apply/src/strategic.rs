@@ -1,7 +1,6 @@
-//! Strategic merge patch: a merge that the schema directs, and that directives in the patch correct.
-//!
-//! Maps merge, null deletes, lists merge where the schema has a strategy for them. Every shape of patch gives a value
-//! or an error with the reference's text. It does not check the result against the schema: decoding it does.
+//! Strategic merge patch: a merge by the schema, modified by directives in the patch.
+//! Maps merge, null deletes, lists merge if the schema has a strategy for them. Guarantees a value, or an error with
+//! kube-apiserver's message, for every patch. Must never validate the result against the schema: decoding does.
 
 mod lists;
 mod lookup;
@@ -19,24 +18,24 @@ use pintle_codec::json::open;
 use pintle_schema::{Map, MapEditor, Str, Struct, Value};
 use std::collections::HashSet;
 
-/// In a map: what becomes of it. In a list's item: what becomes of the item or the list.
+/// In a map: what happens to it. In an item of a list: what happens to the item or the list.
 const PATCH: &str = "$patch";
-/// Before a list's name: items to take out of a list of scalars.
+/// Before a list's name: items to remove from a list of scalars.
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
-/// Before a list's name: the order its items shall have.
+/// Before a list's name: the order of its items.
 const SET_ORDER: &str = "$setElementOrder";
-/// The only keys that a map shall keep.
+/// The only keys that a map keeps.
 const RETAIN_KEYS: &str = "$retainKeys";
 
-/// How many entries of an object a patch may pass over: some ten times what an object of the largest size has. A patch that
-/// names one item of a list a hundred thousand times could cost as much work each time as the item has entries. The
-/// reference has no such bound.
+/// How many entries of an object a patch may skip: about ten times the entries of the largest object. A patch that
+/// names one item of a list a hundred thousand times could otherwise cost as much each time as the item has entries.
+/// kube-apiserver has no such bound.
 pub const MAX_STEPS: usize = 4_000_000;
 
-/// Applies a patch to an object of the type that the schema describes.
+/// Applies a patch to an object of the schema's type.
 ///
 /// # Errors
-/// The patch is no object, a directive is malformed, or the patch does not fit object and schema.
+/// The patch is not an object, a directive is malformed, or the patch does not match object and schema.
 pub fn apply(schema: &Struct, document: Value, patch: Value) -> Result<Value, PatchError> {
     let patch = match patch {
         Value::Map(patch) => patch,
@@ -72,7 +71,7 @@ fn merge_map(mut live: Map, mut patch: Map, level: Level<'_>) -> Result<Map, Pat
     for (key, new) in patch {
         let (key, deletes) = match key.starts_with(DELETE_FROM_LIST) {
             false => (key, false),
-            // Without a name after the slash the directive stands for itself, as a key that no object has.
+            // Without a name after the slash the directive is an ordinary key, which no object has.
             true => (Some(named_list(&key, DELETE_FROM_LIST)?).filter(|name| !name.is_empty()).unwrap_or(key), true),
         };
         if new.is_null() {
@@ -85,7 +84,7 @@ fn merge_map(mut live: Map, mut patch: Map, level: Level<'_>) -> Result<Map, Pat
     Ok(live)
 }
 
-/// Merges one value that is not null. `deletes` marks a list of items to take out.
+/// Merges one value that is not null. `deletes` marks a list of items to remove.
 fn merge_member(
     live: &mut MapEditor<'_>,
     key: Str,
@@ -123,7 +122,7 @@ fn merge_member(
     Ok(())
 }
 
-/// `$retainKeys`: drops the keys it does not name; the patch may set no others.
+/// `$retainKeys`: drops the keys that it does not list; the patch may set no others.
 fn retain_keys(live: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || PatchError::BadRequest("invalid patch format of retainKeys".to_owned());
@@ -140,14 +139,14 @@ fn retain_keys(live: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     Ok(())
 }
 
-/// A value of the patch where the object has none of its kind: without nulls and without directives; nothing at all if
-/// it is a directive itself.
+/// A value of the patch where the object has none of its kind: without nulls and directives; nothing if it is a
+/// directive itself.
 fn as_new(mut new: Value) -> Option<Value> {
     drop_nulls(&mut new);
     drop_directives(&mut new).then_some(new)
 }
 
-/// Removes maps with a `$patch` from maps and lists; false when the value itself is one.
+/// Removes maps with a `$patch` from maps and lists; false if the value itself is one.
 fn drop_directives(value: &mut Value) -> bool {
     match value {
         Value::Map(map) => {
@@ -162,7 +161,7 @@ fn drop_directives(value: &mut Value) -> bool {
     true
 }
 
-/// The name of the list a directive is for, which stands after the prefix and a slash.
+/// The name of a directive's list, after the prefix and a slash.
 fn named_list(key: &str, prefix: &str) -> Result<Str, PatchError> {
     match key.split_once('/') {
         Some((directive, name)) if directive == prefix => Ok(Str::new(name)),

@@ -1,6 +1,5 @@
 //! A small seeded generator of values for property tests.
-//!
-//! The same seed gives the same values; keys are few, so that documents and patches meet.
+//! Guarantees the same values for the same seed; there are few keys, so that documents and patches overlap.
 
 use pintle_schema::{Map, Str, Value};
 

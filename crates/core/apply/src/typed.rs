@@ -1,7 +1,6 @@
-//! Objects under a schema: which fields they have, how two differ, and their structured merge.
-//!
-//! Every walk takes a [`Node`], the type of the root: mostly a struct's schema, or [`Node::DEDUCED`] for objects that
-//! nothing is known of. Walks read values as they are and never change their input; what they make is not canonical.
+//! Objects with a schema: their field sets, comparison, and structured merge.
+//! Every walk takes a [`Node`], the type of the root: usually a struct's schema, or [`Node::DEDUCED`] for objects of
+//! an unknown type. Must never change its input; results are not canonical.
 
 mod compare;
 mod element;

@@ -1,11 +1,11 @@
-//! Applying does not depend on how the object was kept: what came through protobuf merges as what came through JSON.
+//! Applying does not depend on how the object was stored: an object from protobuf merges like one from JSON.
 
 use pintle_apply::typed::{Duplicates, compare, fields_of, merge, validate};
 use pintle_codec::{Strictness, json, protobuf};
 use pintle_schema::{ApiType, Value, canonicalize, value};
 use pintle_types::apps::v1::Deployment;
 
-/// A deployment that the bits of a number choose the parts of.
+/// A deployment whose parts are chosen by the bits of a number.
 fn deployment(bits: usize) -> Value {
     let pick = |at: usize, one: Value, other: Value| if bits >> at & 1 == 0 { one } else { other };
     let container = |name: &str, at: usize| {
@@ -51,7 +51,7 @@ fn objects_from_both_encodings_merge_alike() {
             (fields_of(schema, &merged), compare(schema, object, &merged))
         };
         assert_eq!(applied(&from_protobuf), applied(&from_json), "{object:?} {config:?}");
-        // What the configuration says is there, whatever the object was.
+        // The configuration is contained in the result, whatever the object was.
         let Ok(kept) = merge(schema, &from_json, &config).and_then(|merged| compare(schema, &config, &merged)) else {
             panic!("{config:?} does not merge")
         };

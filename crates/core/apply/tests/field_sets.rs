@@ -1,6 +1,5 @@
-//! Field sets and structured merge hold their laws, on thousands of seeded random schemas and objects.
-//!
-//! Sets are checked against a plain set of paths. A failure prints what it was about; seeds are fixed.
+//! Laws of field sets and structured merge, on thousands of seeded random schemas and objects.
+//! Sets are compared with a plain set of paths. A failure prints its case; seeds are fixed.
 
 mod common;
 
@@ -66,7 +65,7 @@ fn sets_are_what_plain_sets_of_paths_are() {
         let has_below = |path: &Vec<_>| a.iter().any(|other| other.len() > path.len() && other.starts_with(path));
         let leaves: Model = a.iter().filter(|path| !has_below(path)).cloned().collect();
         assert_eq!(members(&left.leaves()), leaves, "leaves of {left}");
-        // However a set came about, equal sets are equal trees.
+        // Equal sets are equal trees, however they were built.
         let rebuilt: FieldSet = members(&left.union(&right)).iter().rev().collect();
         assert_eq!(left.union(&right), rebuilt);
     }
@@ -85,7 +84,7 @@ fn what_is_stored_reads_back_to_the_same_set() {
     }
 }
 
-/// What texts of field sets are made of.
+/// The parts of texts of field sets.
 const NOISE: &[u8] = br#"{}[]":,.fkvi01\x"#;
 
 #[test]
@@ -106,7 +105,7 @@ fn any_text_reads_as_a_set_or_an_error() {
     }
 }
 
-/// Runs a law over random schemas, with three random objects of each.
+/// Checks a law on random schemas, with three random objects of each.
 fn for_objects(seed: u64, law: impl Fn(&Struct, [&Value; 3])) {
     let mut random = Random(seed);
     for _ in 0..600 {
@@ -183,7 +182,7 @@ fn removed_fields_are_gone_and_others_stay() {
     });
 }
 
-/// An object with some of its fields and items left out at random.
+/// An object without some random fields and items.
 fn part_of(random: &mut Random, value: &Value) -> Value {
     match value {
         Value::Map(map) => {
@@ -198,7 +197,7 @@ fn part_of(random: &mut Random, value: &Value) -> Value {
     }
 }
 
-/// Lets some lists have items twice.
+/// Duplicates items of some lists.
 fn repeat_items(random: &mut Random, value: &mut Value) {
     match value {
         Value::Map(map) => map.iter_mut().for_each(|(_, value)| repeat_items(random, value)),

@@ -1,7 +1,6 @@
-//! Owners of fields obey their laws, on seeded random schemas, objects and sequences of writes by several managers.
-//!
-//! The model flattens objects to plain paths and keeps a plain set of them for each manager; all its paths are in "v1",
-//! of which "v2" is a renaming. It shares no walk with what it judges. A failure prints the seed of its world.
+//! Laws of field ownership, on seeded random schemas, objects and sequences of writes by several managers.
+//! The model flattens objects to plain paths and keeps a plain set of them for each manager; all its paths are in
+//! "v1", of which "v2" is a renaming. It shares no code with what it tests. A failure prints the seed.
 
 mod common;
 
@@ -17,28 +16,28 @@ type Steps = Vec<PathElement>;
 type Paths = BTreeSet<Steps>;
 type Owners = BTreeMap<String, Paths>;
 
-/// What the first random field is called in the second version.
+/// The name of the first random field in the second version.
 const RENAMED: &str = "a2";
 
-/// What a place of an object holds.
+/// The content of a location in an object.
 #[derive(Clone, Debug, PartialEq)]
 enum Holds {
-    /// A value that is one as a whole.
+    /// An atomic value.
     Leaf(Value),
-    /// Places below it.
+    /// Locations below it.
     Branch { empty_map: bool, empty: bool },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
     holds: Holds,
-    /// Whether it is a field that a struct declares.
+    /// Whether it is a declared field of a struct.
     declared: bool,
 }
 
 type Places = BTreeMap<Steps, Place>;
 
-/// Every place of a value, itself included.
+/// Every location of a value, including itself.
 fn flatten(ty: &Type, atomic: Option<bool>, value: &Value, declared: bool, path: &mut Steps, places: &mut Places) {
     let mut below = |element, ty: &Type, atomic, value: &Value, declared| {
         path.push(element);
@@ -73,7 +72,7 @@ fn flatten(ty: &Type, atomic: Option<bool>, value: &Value, declared: bool, path:
     places.insert(path.clone(), Place { holds, declared });
 }
 
-/// The value with its keys in order, for that order says nothing.
+/// The value with sorted keys, because their order has no meaning.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Map(map) => {
@@ -85,7 +84,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Whether what is there changes when one takes the place of the other. Null is a branch without places.
+/// Whether replacing one by the other is a change. Null is a branch without locations.
 fn differ(old: &Holds, new: &Holds) -> bool {
     match (old, new) {
         (Holds::Leaf(old), Holds::Leaf(new)) => old != new,
@@ -104,13 +103,13 @@ fn is_prefix_of_any(path: &[PathElement], others: &Paths) -> bool {
     others.iter().any(|other| other.starts_with(path))
 }
 
-/// Nobody owns these.
+/// Fields without owners.
 fn is_identity(path: &[PathElement]) -> bool {
     let names: Vec<&str> = path.iter().filter_map(|step| step.as_field().map(Str::as_str)).collect();
     matches!(names[..], ["kind"] | ["metadata"] | ["metadata", "name"])
 }
 
-/// Without what is null: a configuration that says so says nothing.
+/// Without nulls: they have no meaning in a configuration.
 fn without_nulls(value: &mut Value) {
     match value {
         Value::Map(map) => {
@@ -122,7 +121,7 @@ fn without_nulls(value: &mut Value) {
     }
 }
 
-/// A kind in two versions, and what of it is not tracked.
+/// A kind in two versions, and its untracked fields.
 struct Kind {
     v1: Struct,
     v2: Struct,
@@ -152,7 +151,7 @@ impl Kind {
         matches!(self.ignored, Ignored::All(_)) && path[0] == PathElement::field("c")
     }
 
-    /// The places of an object in the first version.
+    /// The locations of an object in the first version.
     fn places(&self, object: &Value) -> Places {
         let mut places = Places::new();
         for (key, value) in object.as_map().expect("an object").iter() {
@@ -226,22 +225,22 @@ fn owners_of(managed: &Managed) -> Owners {
     owners.collect()
 }
 
-/// An object, who owns what, and who should.
+/// An object, its owners, and the expected ones.
 struct World {
     seed: u64,
     random: Random,
     kind: Kind,
-    /// Those that are written in.
+    /// The versions in which managers write.
     versions: &'static [&'static str],
     object: Value,
     managed: Managed,
     owners: Owners,
     second: u32,
-    /// What was applied last, by manager.
+    /// The last applied configurations, by manager.
     applied: BTreeMap<String, Value>,
 }
 
-/// Who writes, in which version.
+/// The writer and its version.
 #[derive(Clone, Copy, Debug)]
 struct Writer {
     name: &'static str,
@@ -266,7 +265,7 @@ impl World {
         };
         let object = world.kind.object(&mut world.random);
         match world.random.below(4) {
-            // Stored before anybody was tracked.
+            // Stored before tracking began.
             0 => world.object = object,
             _ => {
                 let writer = world.writer(&["u", "v", ""]);
@@ -299,7 +298,7 @@ impl World {
         !is_identity(path) && !self.kind.is_ignored(path)
     }
 
-    /// Takes from all owners but one what changed, in the model.
+    /// Removes changed fields from all owners but one, in the model.
     fn settle(&mut self, writer: Option<&str>, live: &Places, new: &Places) -> Paths {
         let is_changed = |(path, place): &(&Steps, &Place)| {
             live.get(*path).is_none_or(|before| differ(&before.holds, &place.holds)) && !self.kind.is_ignored(path)
@@ -340,7 +339,7 @@ impl World {
         self.write(writer, |write, live, managed| write.apply(live, &config, &Value::map(), managed, force))
     }
 
-    /// Applies, and checks what comes of it against the model.
+    /// Applies, and compares the result with the model.
     fn apply_checked(&mut self, writer: Writer, config: Value, force: bool) {
         self.second += 1;
         let seed = self.seed;
@@ -390,7 +389,7 @@ impl World {
             .filter(|path| !self.kind.is_ignored(path))
             .collect();
         self.check_object(&about, &last, &own, [&live, &said, &now]);
-        // What loses its last item is null or gone, and is empty only when it is applied as empty once more.
+        // A list without its last item is null or absent; it is empty only if it is applied as empty again.
         let is_emptied = said.iter().any(|(path, place)| {
             matches!(place.holds, Holds::Branch { empty: true, .. })
                 && now.get(path).is_none_or(|place| place.holds == Holds::Leaf(Value::Null))
@@ -411,7 +410,7 @@ impl World {
         assert_eq!(again.managed.encode(), self.managed.clone().encode(), "{about}: applying again changes owners");
     }
 
-    /// What an apply made of an object, for what its manager owned before (`last`) and does now.
+    /// The result of an apply, for what its manager owned before (`last`) and owns now.
     fn check_object(&self, about: &str, last: &Paths, own: &Paths, [live, said, now]: [&Places; 3]) {
         let wanted: Paths = self.owners.values().flatten().chain(own).cloned().collect();
         let leaves = said.iter().filter(|(_, place)| matches!(place.holds, Holds::Leaf(_)));
@@ -419,7 +418,7 @@ impl World {
         for path in &replaced {
             assert_eq!(now.get(path), said.get(path), "{about}: {path:?} is not what was applied");
         }
-        // Declared fields are there for what is below them; items and keys go when nobody has them themselves.
+        // Declared fields exist for what is below them; items and keys are removed when nobody owns them.
         let has = |set: &Paths, path: &[PathElement]| {
             set.contains(path) || live[path].declared && is_prefix_of_any(path, set)
         };
@@ -434,7 +433,7 @@ impl World {
         for path in &gone {
             assert!(!now.contains_key(path), "{about}: {path:?} is applied no more and still there");
         }
-        // An empty list is no field: what holds nothing else counts as if it was not there.
+        // An empty list is not a field: a value without content counts as absent.
         let is_field = |path: &&Steps| match live[*path] {
             Place { declared: true, holds: Holds::Branch { empty_map: false, empty } } => {
                 !empty && !left.iter().any(|other| other.len() > path.len() && other.starts_with(path))
@@ -442,7 +441,7 @@ impl World {
             _ => true,
         };
         let seen: Paths = left.iter().filter(is_field).chain(own).cloned().collect();
-        // A list may go with its last item, or stay and be empty.
+        // A list may be removed with its last item, or remain empty.
         let lost_all = |path: &Steps| match live[path] {
             Place { declared: true, holds: Holds::Branch { empty_map: false, empty: false } } => {
                 !left.iter().any(|other| other.len() > path.len() && other.starts_with(path))
@@ -451,14 +450,14 @@ impl World {
         };
         for path in left.iter().filter(|path| !lost_all(path)) {
             let steps = applied_before(path);
-            // An item that is wanted in one version alone does not bring back what is below it in another.
+            // An item that is owned in one version only does not restore what is below it in another.
             let stays =
                 steps.is_empty() || self.versions.len() == 1 && steps.iter().all(|step| is_prefix_of_any(step, &seen));
             assert!(!stays || now.contains_key(path), "{about}: {path:?} is another's or nobody's, and gone");
         }
     }
 
-    /// An object near the present one: some fields as they are, others new or none.
+    /// An object similar to the current one: some fields unchanged, others new or absent.
     fn near(&mut self, kept: usize, of: usize) -> Value {
         let other = self.kind.object(&mut self.random);
         let mut near = Value::map();
@@ -542,7 +541,7 @@ fn owners_are_as_a_plain_model_says() {
     }
 }
 
-/// Folding old updaters into one loses nothing that they own, and keeps their number within its bound.
+/// Merging old updaters into one loses no ownership, and keeps their number within the limit.
 #[test]
 fn however_many_write_what_is_owned_stays_owned() {
     const CROWD: [&str; 20] =
@@ -553,7 +552,7 @@ fn however_many_write_what_is_owned_stays_owned() {
         for _ in 0..60 {
             let writer = world.writer(&CROWD);
             let mut new = world.near(3, 4);
-            // A label for each, that there be much to own.
+            // One label for each, so that there is much to own.
             let labels = world.object.at(&["metadata", "labels"]).cloned().unwrap_or_default();
             new.set_at(&["metadata", "labels"], labels);
             new.set_at(&["metadata", "labels", writer.name], ["x", "y", "z"][world.random.below(3)]);

@@ -1,4 +1,4 @@
-//! Applying to an object that was kept as JSON and to the same one kept as protobuf gives the same object and fields.
+//! Applying to an object that was stored as JSON or as protobuf gives the same object and fields.
 
 #![no_main]
 

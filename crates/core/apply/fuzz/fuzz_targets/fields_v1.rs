@@ -1,4 +1,4 @@
-//! Any text reads as a field set or an error, and what was read is written and read back the same.
+//! Any text is parsed to a field set or an error, and parsed sets round-trip.
 
 #![no_main]
 

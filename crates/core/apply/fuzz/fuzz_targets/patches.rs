@@ -1,6 +1,6 @@
 //! Every patch of every document gives a value or an error: no panic, no endless work.
 //!
-//! The bytes are read as a small program that builds two values of words that patches are made of.
+//! The bytes are interpreted as a small program that builds two values from words that patches contain.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use pintle_apply::{json_patch, merge_patch, strategic};
 use pintle_schema::{ApiType, Map, Str, Value};
 use std::collections::BTreeMap;
 
-/// A type with a list of each kind that strategic merge tells apart.
+/// A type with each kind of list that strategic merge distinguishes.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Thing {
     #[k8s(proto = 1, patch_strategy = "merge")]

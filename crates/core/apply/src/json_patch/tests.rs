@@ -1,4 +1,4 @@
-//! Rows of documents, patches and results, as the reference gives them; and properties of random patches.
+//! Rows of documents, patches and results, as in kube-apiserver; and properties of random patches.
 
 use super::*;
 use crate::test_random::Random;
@@ -8,7 +8,7 @@ fn config_map() -> Value {
     value!({"metadata": {"name": "c", "labels": {"x": "1"}, "finalizers": ["a", "b"]}, "data": {"k": "1", "l": "2"}})
 }
 
-/// What becomes of the metadata's finalizers.
+/// The resulting finalizers of the metadata.
 fn finalizers(patch: &Value) -> Result<Value, PatchError> {
     let result = apply(config_map(), patch)?;
     Ok(result.at(&["metadata", "finalizers"]).cloned().unwrap_or_default())
@@ -24,7 +24,7 @@ fn is_unprocessable<T: std::fmt::Debug>(result: Result<T, PatchError>, patch: &V
     assert_eq!(error.to_string(), "the server rejected our request due to an error in our request");
 }
 
-/// The keys of an object as they come; those of objects in it follow them in brackets.
+/// The keys of an object in order; those of nested objects follow in brackets.
 fn order(value: &Value) -> String {
     let inner = |(key, item): (&Str, &Value)| match order(item) {
         below if below.is_empty() => key.to_string(),
@@ -221,7 +221,7 @@ fn operations_that_are_none() {
 #[test]
 fn forms_of_pointers() {
     let ok = [
-        // What stands before the first slash is ignored.
+        // Text before the first slash is ignored.
         (value!([{"op": "add", "path": "data/m", "value": "1"}]), value!({"d": {}, "m": "1"})),
         (value!([{"op": "add", "path": "/", "value": "1"}]), value!({"": "1", "d": {}})),
         (value!([{"op": "replace", "path": "", "value": {"new": 1}}]), value!({"new": 1})),
@@ -305,7 +305,7 @@ fn operations_and_copies_are_bounded() {
     let text = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001";
     assert_eq!(error, Err((413, "RequestEntityTooLarge", text.to_owned())));
 
-    // 1 KiB of text and its quotes: 3 MiB hold it 3066 times.
+    // 1 KiB of text and its quotes: 3 MiB contain it 3066 times.
     let document = value!({"s": ("x".repeat(1024)), "t": {}});
     let copy = value!({"op": "copy", "from": "/s", "path": "/t/s"});
     assert!(apply(document.clone(), &Value::List(vec![copy.clone(); 3066])).is_ok());
@@ -344,7 +344,7 @@ fn depth_and_steps_are_bounded() {
         assert_eq!(error.map(drop), Err(413));
     };
     let deep = |depth: usize| (0..depth).fold(value!(1), |value, _| Value::List(vec![value]));
-    // What stands in the document's member may be one less deep.
+    // The value of the document's member may be one level less deep.
     let add = |depth| value!([{"op": "add", "path": "/x", "value": (deep(depth))}]);
     assert!(apply(value!({}), &add(TREE_DEPTH - 1)).is_ok());
     is_too_large(value!({}), &add(TREE_DEPTH));
@@ -364,7 +364,7 @@ fn depth_and_steps_are_bounded() {
     is_too_large(document, &Value::List(vec![add; 3000]));
     let raw = value!({"x": (Value::Raw(format!("[{}1]", "1,".repeat(50_000)).into()))});
     let test = value!({"op": "test", "path": "/x", "value": {}});
-    // Each reads the raw JSON once more.
+    // Each parses the raw JSON again.
     let patch = Value::List(vec![test; MAX_OPERATIONS]);
     is_unprocessable(apply(raw, &patch), &value!("a failed test"));
 }
@@ -407,7 +407,7 @@ fn what_was_added_is_removed_without_a_trace() {
         assert!(added.is_ok(), "{document:?} {add:?}");
         assert_ne!(added, Ok(document.clone()));
         let removed = added.and_then(|added| apply(added, &remove));
-        // The order of keys is that of the objects that a patch opens.
+        // The order of keys is that of the objects that a patch parses.
         let opened = |patch: &Value| apply(document.clone(), patch);
         let test = value!([{"op": "test", "path": "", "value": (document.clone())}]);
         let removed = removed.and_then(|removed| apply(removed, &test));

@@ -1,17 +1,17 @@
-//! The bound on updaters: the oldest beyond ten are folded into one entry for each version.
-//!
-//! Appliers do not count and are never folded.
+//! The limit on updaters: the oldest beyond ten are merged into one entry per version.
+//! Must never count or merge appliers.
 
 use super::entry::{Entry, InvalidEntry, Managed, Manager, Operation};
 use crate::field_set::FieldSet;
 
-/// How many updaters an object keeps apart, as in the reference.
+/// The number of separate updaters of an object, as in kube-apiserver.
 const MOST_UPDATERS: usize = 10;
 
-/// Who owns what older updaters owned.
+/// The manager that owns the fields of older updaters.
 const FOLDED: &str = "ancient-changes";
 
-/// Folds the oldest updaters while there are too many. The first of each version stands alone until another of its version comes.
+/// Merges the oldest updaters while there are too many. The first of each version is kept until another of its
+/// version comes.
 pub(super) fn fold_oldest(managed: &mut Managed) -> Result<(), InvalidEntry> {
     let updaters = managed.entries().iter().filter(|entry| !entry.applied());
     let mut oldest: Vec<(i64, Manager)> = updaters.map(|entry| (entry.seconds(), entry.manager.clone())).collect();
@@ -40,7 +40,7 @@ pub(super) fn fold_oldest(managed: &mut Managed) -> Result<(), InvalidEntry> {
         }
         let Some(mut folded) = managed.remove(&manager) else { continue };
         excess -= 1;
-        // When it was the bucket itself that was too old, it is gone with all that it held, as in the reference.
+        // If the bucket itself was too old, it is dropped with all its fields, as in kube-apiserver.
         if let Some(entry) = managed.get_mut(&bucket) {
             entry.fields_mut()?.absorb(folded.fields()?.clone());
             entry.time = folded.time;

@@ -1,4 +1,4 @@
-//! `Conflicts`: fields that a manager wants to set and others own, in the reference's words.
+//! `Conflicts`: fields that a manager wants to set and others own, with kube-apiserver's messages.
 
 use super::entry::{Manager, Operation};
 use crate::PathElement;
@@ -14,23 +14,23 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    /// What the cause says: with whom.
+    /// The message of the cause: the other manager.
     pub fn cause(&self) -> String {
         format!("conflict with {}", Shown(&self.manager))
     }
 
-    /// The field, as `.spec.replicas`.
+    /// The field, such as `.spec.replicas`.
     pub fn field(&self) -> String {
         self.path.iter().map(ToString::to_string).collect()
     }
 }
 
-/// All conflicts of a write, those of one manager together.
+/// All conflicts of a write, grouped by manager.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conflicts(pub Vec<Conflict>);
 
 impl Conflicts {
-    /// Those that a set does not contain.
+    /// The conflicts that a set does not contain.
     pub(super) fn without(self, allowed: &FieldSet) -> Self {
         Conflicts(self.0.into_iter().filter(|conflict| !allowed.contains(&conflict.path)).collect())
     }

@@ -1,7 +1,7 @@
-//! `Entry` and `Managed`: the managers of an object and what each owns, read from and written to `metadata.managedFields`.
-//!
-//! Sets are parsed only when somebody asks for them; an entry that no write touches goes back as it came. Nothing here
-//! may decide about ownership.
+//! `Entry` and `Managed`: the managers of an object and their fields, decoded from and encoded to
+//! `metadata.managedFields`.
+//! Guarantees that sets are parsed only on use; an entry that no write touches is returned unchanged. Must never
+//! decide about ownership.
 
 use super::versions::Versions;
 use crate::field_set::FieldSet;
@@ -26,7 +26,7 @@ impl Operation {
     }
 }
 
-/// Who owns fields. An applier is the same in all versions, an updater is another one in each.
+/// A manager of fields. An applier is the same in all versions, an updater differs by version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manager {
     pub name: Str,
@@ -47,7 +47,7 @@ impl Manager {
         }
     }
 
-    /// The order in which managers of the same age are folded, and conflicts are told: that of their JSON.
+    /// The order in which managers of the same age are merged, and conflicts reported: that of their JSON.
     pub fn order(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
@@ -71,26 +71,26 @@ impl Manager {
     }
 }
 
-/// Fields owned, parsed or as they are stored.
+/// Owned fields, parsed or as stored.
 #[derive(Clone, Debug)]
 pub(super) enum Fields {
     Encoded(Value),
-    /// Parsed, and as they are stored all the same.
+    /// Parsed, and also as stored.
     Read(Value, FieldSet),
     Set(FieldSet),
 }
 
-/// What one manager owns, in the version that it wrote.
+/// The fields of one manager, in the version that it wrote.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub manager: Manager,
     pub api_version: Str,
-    /// RFC 3339, when it is known.
+    /// RFC 3339, if known.
     pub time: Option<Str>,
     pub(super) fields: Fields,
 }
 
-/// An entry that cannot be read.
+/// An entry that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidEntry;
 
@@ -108,7 +108,7 @@ impl Entry {
     }
 
     fn decode(entry: &Value) -> Result<Self, InvalidEntry> {
-        // Sets are raw mostly, so that taking one over copies nothing.
+        // Sets are usually raw, so that reusing one copies nothing.
         let text = |key| entry.get(key).and_then(Value::as_str).unwrap_or("");
         let operation = match text("operation") {
             "Apply" => Operation::Apply,
@@ -128,10 +128,10 @@ impl Entry {
         })
     }
 
-    /// The fields, parsed now if they were not before.
+    /// The fields, parsed on first use.
     ///
     /// # Errors
-    /// They are no `FieldsV1`.
+    /// They are not a `FieldsV1`.
     pub fn fields(&mut self) -> Result<&FieldSet, InvalidEntry> {
         if let Fields::Encoded(encoded) = &mut self.fields {
             let set = match &*encoded {
@@ -150,7 +150,7 @@ impl Entry {
         self.fields = Fields::Set(fields);
     }
 
-    /// The fields to be changed: what was stored of them counts no more.
+    /// The fields for modification: their stored form is dropped.
     pub(super) fn fields_mut(&mut self) -> Result<&mut FieldSet, InvalidEntry> {
         self.fields()?;
         if let Fields::Read(_, set) = &mut self.fields {
@@ -162,7 +162,7 @@ impl Entry {
         }
     }
 
-    /// Whether some of these may be owned, told without parsing. Sets are stored in the form that they are written in here.
+    /// Whether some of these may be owned, without parsing. Sets are stored in the form that is written here.
     pub(super) fn may_own(&self, fields: &FieldSet) -> bool {
         match &self.fields {
             Fields::Encoded(encoded) => v1_meets(encoded, fields),
@@ -170,7 +170,7 @@ impl Entry {
         }
     }
 
-    /// Adds fields. What is stored is parsed only if some of them are new.
+    /// Adds fields. The stored set is parsed only if some of them are new.
     pub(super) fn add(&mut self, fields: FieldSet) -> Result<(), InvalidEntry> {
         if !matches!(&self.fields, Fields::Encoded(encoded) if v1_covers(encoded, &fields)) {
             self.fields_mut()?.absorb(fields);
@@ -178,7 +178,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Takes fields away. What is stored is parsed only if it has some of them.
+    /// Removes fields. The stored set is parsed only if it contains some of them.
     pub(super) fn subtract(&mut self, fields: &FieldSet) -> Result<(), InvalidEntry> {
         if !fields.is_empty() && self.may_own(fields) {
             self.fields_mut()?.subtract(fields);
@@ -186,7 +186,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Brings the fields into the form that a schema gives them now.
+    /// Converts the fields to the form of the current schema.
     pub(super) fn reconcile(&mut self, schema: &Struct, versions: &dyn Versions) -> Result<(), InvalidEntry> {
         let is_current = match &self.fields {
             Fields::Encoded(encoded) => versions.is_current(schema, encoded, &|| !typed::is_outdated(schema, encoded)),
@@ -198,7 +198,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Whether the fields are these, told without parsing them. What was stored in another order may count as others.
+    /// Whether the fields are these, without parsing them. A set stored in another order may be treated as different.
     pub(super) fn owns(&self, fields: &FieldSet) -> bool {
         match &self.fields {
             Fields::Set(set) | Fields::Read(_, set) => set == fields,
@@ -206,7 +206,7 @@ impl Entry {
         }
     }
 
-    /// Whether nothing is owned.
+    /// Whether no field is owned.
     pub fn is_empty(&self) -> bool {
         match &self.fields {
             Fields::Set(set) | Fields::Read(_, set) => set.is_empty(),
@@ -218,7 +218,7 @@ impl Entry {
         self.manager.operation == Operation::Apply
     }
 
-    /// Seconds since 1970 of the last change; 0 when it is not known.
+    /// Seconds since 1970 of the last change; 0 if unknown.
     pub(super) fn seconds(&self) -> i64 {
         self.time.as_deref().and_then(|time| Time::parse(time).ok()).map_or(0, |time| time.seconds)
     }
@@ -248,14 +248,14 @@ impl Entry {
     }
 }
 
-/// The managers of an object: each at most once.
+/// The managers of an object, each at most once.
 #[derive(Clone, Debug, Default)]
 pub struct Managed {
     entries: Vec<Entry>,
 }
 
 impl Managed {
-    /// Reads the entries of an object that was stored, whose sets are taken to be well formed until they are looked at.
+    /// Decodes the entries of a stored object, whose sets are assumed to be well formed until they are used.
     ///
     /// # Errors
     /// An entry is malformed.
@@ -267,7 +267,7 @@ impl Managed {
         Ok(managed)
     }
 
-    /// Reads the entries of a request, sets and all.
+    /// Decodes the entries of a request, including their sets.
     ///
     /// # Errors
     /// An entry is malformed.
@@ -277,7 +277,7 @@ impl Managed {
         Ok(managed)
     }
 
-    /// The entries as `metadata.managedFields` has them, sorted; `None` when there are none.
+    /// The sorted entries for `metadata.managedFields`; `None` if there are none.
     pub fn encode(mut self) -> Option<Value> {
         if self.entries.is_empty() {
             return None;
@@ -312,7 +312,7 @@ impl Managed {
         self.entries.iter_mut().find(|entry| entry.manager == *manager)
     }
 
-    /// Adds an entry, in the place of the manager's former one.
+    /// Adds an entry, replacing the manager's previous one.
     pub fn put(&mut self, entry: Entry) {
         match self.get_mut(&entry.manager) {
             Some(former) => *former = entry,

@@ -1,6 +1,6 @@
-//! kubectl's annotation of what it applied on the client's side: ownership is taken over from it, and it is kept up to date.
-//!
-//! Only the manager that kubectl calls itself when it applies on the server's side is treated so.
+//! kubectl's annotation of its client-side apply: fields are migrated from it to server-side apply, and it is kept up
+//! to date.
+//! Must never be used for another manager than kubectl's server-side one.
 
 use super::Write;
 use crate::field_set::FieldSet;
@@ -14,12 +14,12 @@ pub const KUBECTL: &str = "kubectl";
 /// The annotation.
 pub const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The bytes that all annotations of an object may have.
+/// The limit of all annotations of an object in bytes.
 const TOTAL_ANNOTATION_BYTES: usize = 256 << 10;
 
 impl Write<'_> {
-    /// What kubectl applied from its side and the object still has: kubectl may take that over. `None` when the object
-    /// does not say.
+    /// The fields that kubectl applied client-side and that the object still has: kubectl may take them over. `None`
+    /// without the annotation.
     pub(super) fn applied_by_client(&self, live: &Value) -> Option<FieldSet> {
         let schema = self.versions.schema(self.api_version)?;
         let text = annotation(live).filter(|text| !text.is_empty())?;
@@ -42,12 +42,12 @@ fn annotation(object: &Value) -> Option<&str> {
     object.at(&["metadata", "annotations", ANNOTATION])?.as_str()
 }
 
-/// Whether the annotation is to be kept up to date.
+/// Whether the annotation is to be updated.
 pub fn is_kept(manager: &str, object: &Value) -> bool {
     manager == KUBECTL && annotation(object).is_some_and(|text| !text.is_empty())
 }
 
-/// The configuration as the annotation holds it: without the annotation itself, keys sorted.
+/// The configuration in the annotation: without the annotation itself, keys sorted.
 pub fn recorded(config: &Value) -> Value {
     let mut config = config.clone();
     config.remove_at(&["metadata", "annotations", ANNOTATION]);
@@ -69,7 +69,7 @@ fn sort(value: &mut Value) {
     }
 }
 
-/// Writes the annotation; an object whose annotations would get too large loses it.
+/// Writes the annotation, or removes it if the annotations would become too large.
 pub fn record(object: &mut Value, text: String) {
     let annotations = object.map_entry("metadata").map_entry("annotations").make_map();
     annotations.set(ANNOTATION, text);

@@ -1,7 +1,5 @@
-//! The scale of an object is an object of its own to those who write it: its managers are those of the replicas, told of
-//! the fields of `Scale`, and go back into the object's.
-//!
-//! It knows where replicas stand, and nothing else of either kind.
+//! Managed fields of the scale subresource: the owners of an object's replicas as fields of `Scale`, and back.
+//! Must never know more of either kind than the path of the replicas.
 
 use super::entry::{Entry, InvalidEntry, Managed, Manager};
 use crate::PathElement;
@@ -11,11 +9,11 @@ use pintle_schema::Str;
 /// The version of `Scale`.
 pub const SCALE_VERSION: &str = "autoscaling/v1";
 
-/// Where the replicas of an object stand, in each of its versions.
+/// The path of the replicas in each version of the object.
 pub struct Mapping<'a> {
     pub versions: &'a [&'a str],
     pub replicas: &'a [&'a str],
-    /// The version of the request's path, in which what comes back is owned.
+    /// The version of the request's path, in which fields of the result are owned.
     pub api_version: &'a str,
 }
 
@@ -41,7 +39,7 @@ impl Mapping<'_> {
             }
             entry.set_fields(set_of(&scale_path()));
             entry.api_version = Str::new_static(SCALE_VERSION);
-            // Updaters are others in another version.
+            // An updater of another version is another manager.
             let Manager { name, operation, subresource, .. } = &entry.manager;
             entry.manager = Manager::new(name, *operation, SCALE_VERSION, subresource);
             scale.put(entry);
@@ -49,7 +47,7 @@ impl Mapping<'_> {
         Ok(scale)
     }
 
-    /// The managers of the object after its scale was written.
+    /// The managers of the object after a write of its scale.
     ///
     /// # Errors
     /// A set is malformed.
@@ -58,7 +56,7 @@ impl Mapping<'_> {
         let mut merged = Managed::default();
         for mut entry in parent.entries().iter().filter(|entry| self.knows(&entry.api_version)).cloned() {
             if entry.fields()?.contains(&path) {
-                // An updater of the object is none of its scale's, even if it has the same name.
+                // An updater of the object is not one of its scale, even with the same name.
                 if scale.remove(&entry.manager).is_none() {
                     let left = entry.fields()?.difference(&set_of(&path));
                     if left.is_empty() {
@@ -73,7 +71,7 @@ impl Mapping<'_> {
             if !entry.fields()?.contains(&scale_path()) {
                 continue;
             }
-            // Without a time, as in the reference: it asks for that of the object's entry, which there is none of.
+            // Without a time, as in kube-apiserver, which looks for that of the object's entry, and there is none.
             merged.put(Entry::new(entry.manager, self.api_version, set_of(&path)));
         }
         Ok(merged)

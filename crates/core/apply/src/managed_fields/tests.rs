@@ -1,4 +1,4 @@
-//! What becomes of owners, write by write.
+//! Field owners after each write of a sequence.
 
 use super::scale::Mapping;
 use super::*;
@@ -30,7 +30,7 @@ struct Thing {
     selector: BTreeMap<String, String>,
 }
 
-/// The same with another name for the data.
+/// The same with another name of the data field.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Other {
     #[k8s(proto = 1)]
@@ -76,7 +76,7 @@ fn time(second: u32) -> String {
     format!("2026-01-01T00:00:{second:02}Z")
 }
 
-/// An object and who owns what, written by several.
+/// An object and its owners, after writes by several managers.
 struct World {
     kinds: Kinds,
     object: Value,
@@ -210,7 +210,7 @@ fn kubectl_takes_over_what_it_applied_from_its_side() {
     world.apply("kubectl", value!({"a": "2"}), false).expect("its own");
     let refusal = world.apply("kubectl", value!({"a": "2", "b": "2"}), false).expect_err("never applied");
     assert!(refusal.ends_with(".data.b"), "{refusal}");
-    // What says of no kind what it is says nothing.
+    // An annotation without apiVersion and kind is ignored.
     let mut world = World::created("kubectl-client-side-apply", value!({"a": "1"}));
     let applied = r#"{"apiVersion":"v1","metadata":{"name":"a"},"data":{"a":"1"}}"#;
     world.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
@@ -241,7 +241,7 @@ fn what_was_folded_is_lost_when_it_is_folded_itself() {
     };
     (1..11).for_each(|at| update(&mut world, at));
     assert_eq!(world.owners()[0], "ancient-changes Update 02 .data .data.k00 .data.k01");
-    // Who has no time is older than all.
+    // An entry without a time is older than all others.
     let mut fields = FieldSet::new();
     fields.insert(&[PathElement::field("data"), PathElement::field("k05")]);
     world.managed.put(Entry::new(Manager::new("timeless", Operation::Update, "v1", ""), "v1", fields));
@@ -294,7 +294,7 @@ fn managers_of_other_versions_are_asked_in_theirs() {
     assert_eq!(world.owners(), ["x Apply 03 .data.a"]);
 }
 
-/// Whoever owned parts of what is one value by now owns that value, whether or not a write has to do with it.
+/// The owner of parts of a value that has become atomic owns the value, even if a write does not touch it.
 #[test]
 fn sets_of_an_older_schema_are_brought_up_to_date() {
     let stored = value!([{"manager": "old", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",

@@ -1,6 +1,6 @@
-//! Who owns what after a write: the steps that updates and applies share, and the whole of updates.
-//!
-//! Objects are compared once for each version that a manager wrote. A set that no change touches is not even parsed.
+//! Field ownership after a write: the steps that updates and applies share, and updates.
+//! Guarantees that objects are compared once per version that a manager wrote, and that a set which no change touches
+//! is not parsed.
 
 use super::cap::fold_oldest;
 use super::conflict::{Conflict, Conflicts};
@@ -11,11 +11,11 @@ use crate::typed::{self, Comparison};
 use pintle_schema::{Str, Value};
 
 impl Write<'_> {
-    /// The managers of an object after an update: the writer owns what it added or changed, and what is not there any more
-    /// nobody owns. Objects that are not tracked stay so; a new one (`created`) is tracked.
+    /// The managers of an object after an update: the writer owns what it added or changed, and removed fields have
+    /// no owner. Untracked objects remain so; a new one (`created`) is tracked.
     ///
     /// # Errors
-    /// The objects or the managers cannot be read.
+    /// The objects or the managers cannot be decoded.
     pub fn update(&self, live: &Value, new: &Value, managed: Managed, created: bool) -> Result<Managed, Error> {
         if managed.is_empty() && !created {
             return Ok(managed);
@@ -23,12 +23,12 @@ impl Write<'_> {
         self.track(live, new, managed, self.manager)
     }
 
-    /// The same whether or not the object was tracked, in the name of a manager.
+    /// The same whether or not the object was tracked, for a given manager.
     pub(super) fn track(&self, live: &Value, new: &Value, managed: Managed, manager: &str) -> Result<Managed, Error> {
         let name = if manager.is_empty() { "unknown" } else { manager };
         let writer = Manager::new(name, Operation::Update, self.api_version, self.subresource);
         let mut managed = self.reconcile(managed)?;
-        // The writer mostly owns already what it changes again: that is not taken from it to be given back.
+        // The writer usually owns the changed fields already: they are not removed and added again.
         let former = managed.remove(&writer);
         let changes = self.settle(live, new, &mut managed, true)?;
         let Comparison { added, modified, removed } = self.versions.ignored(self.api_version).strip_changes(changes);
@@ -60,7 +60,7 @@ impl Write<'_> {
         Ok(managed)
     }
 
-    /// Leaves out managers of versions that are gone, and brings all sets into the form of the schema as it is now.
+    /// Removes managers of versions that no longer exist, and converts all sets to the form of the current schema.
     pub(super) fn reconcile(&self, mut managed: Managed) -> Result<Managed, Error> {
         if managed.entries().iter().any(|entry| entry.api_version.matches('/').count() > 1) {
             return Err(Error::InvalidEntry);
@@ -74,10 +74,10 @@ impl Write<'_> {
         Ok(managed)
     }
 
-    /// Takes from all managers what a write changed or removed. Returns the changes in the writer's version.
+    /// Removes from all managers what a write changed or removed. Returns the changes in the writer's version.
     ///
     /// # Errors
-    /// Without `force`, others own what was changed.
+    /// Without `force`, other managers own changed fields.
     pub(super) fn settle(
         &self,
         live: &Value,

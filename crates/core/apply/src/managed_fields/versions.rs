@@ -1,6 +1,5 @@
-//! `Versions`: what the upkeep of managed fields must be told about a kind: its versions and how they convert.
-//!
-//! Whoever knows kinds implements it; nothing here knows any.
+//! `Versions`: the versions of a kind and their conversions, for managed fields.
+//! Must never know a kind: the code that knows kinds implements it.
 
 use super::Error;
 use crate::field_set::FieldSet;
@@ -10,20 +9,20 @@ use std::borrow::Cow;
 
 /// The versions of a kind.
 pub trait Versions: Sync {
-    /// The schema of a version; `None` when there is no such version any more.
+    /// The schema of a version; `None` if the version no longer exists.
     fn schema(&self, api_version: &str) -> Option<&Struct>;
 
-    /// An object in another version. Both have a schema.
+    /// Converts an object to another version. Both have a schema.
     ///
     /// # Errors
-    /// [`Error::NotConverted`]: the object is not there in the other version.
+    /// [`Error::NotConverted`]: the object does not exist in the other version.
     fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error>;
 
-    /// The fields of a version that nobody comes to own through this request.
+    /// The fields of a version that no manager can own through this request.
     fn ignored(&self, api_version: &str) -> &Ignored;
 
-    /// Whether a set, as it is stored, is in the form that the schema of its version gives it, as `look` finds. Who
-    /// implements it may remember what was found.
+    /// Whether a stored set has the form of its version's schema, as `look` finds. An implementation may cache the
+    /// result.
     fn is_current(&self, _schema: &Struct, _fields: &Value, look: &dyn Fn() -> bool) -> bool {
         look()
     }
@@ -33,12 +32,12 @@ pub trait Versions: Sync {
 #[derive(Clone, Debug)]
 pub enum Ignored {
     Nothing,
-    /// These and all below them.
+    /// These and all fields below them.
     All(FieldSet),
 }
 
 impl Ignored {
-    /// The fields of a set that are tracked.
+    /// The tracked fields of a set.
     pub fn strip(&self, fields: FieldSet) -> FieldSet {
         match self {
             Ignored::Nothing => fields,

@@ -1,6 +1,6 @@
 //! Merging of lists: items with a merge key one by one, scalars as sets.
-//!
-//! A list is merged only where the schema says so; else the patch's replaces it. Items of one list are of one kind.
+//! Guarantees that a list is merged only if the schema says so; otherwise the patch's list replaces it. Items of one
+//! list have the same kind.
 
 use super::lookup::{Level, ListRules};
 use super::order::{Key, Places, place};
@@ -12,7 +12,7 @@ use crate::go_text::plain_list;
 use pintle_schema::{Map, MapEditor, Str, Value};
 use std::collections::{HashMap, HashSet};
 
-/// Merges the lists whose order the patch sets, and takes them and their orders out of the patch.
+/// Merges the lists whose order the patch sets, and removes them and their orders from the patch.
 pub fn merge_ordered(live: &mut Map, patch: &mut Map, level: Level<'_>) -> Result<(), PatchError> {
     let is_order = |(key, _): &mut (Str, Value)| key.starts_with(SET_ORDER);
     let orders: Vec<(Str, Value)> = patch.entries_mut().extract_if(.., is_order).collect();
@@ -53,7 +53,7 @@ pub fn merge_ordered(live: &mut Map, patch: &mut Map, level: Level<'_>) -> Resul
     Ok(())
 }
 
-/// Merges two lists. `deletes` marks a patch with the scalars to take out.
+/// Merges two lists. `deletes` marks a patch with scalars to remove.
 pub fn merge(old: Vec<Value>, new: Vec<Value>, rules: &ListRules<'_>, deletes: bool) -> Result<Vec<Value>, PatchError> {
     if rules.strategy != "merge" && !deletes {
         return Ok(new);
@@ -125,7 +125,7 @@ fn merge_maps(mut old: Vec<Value>, new: Vec<Value>, rules: &ListRules<'_>) -> Re
     place(merged, named, live, merge_key)
 }
 
-/// Merges each item of the patch into the first one with its key, or appends it as it is.
+/// Merges each item of the patch into the first one with its key, or appends it unchanged.
 fn merge_items(mut merged: Vec<Value>, items: Vec<Value>, rules: &ListRules<'_>) -> Result<Vec<Value>, PatchError> {
     let mut at_key = HashMap::with_capacity(merged.len());
     for (at, item) in merged.iter().enumerate() {
@@ -151,7 +151,7 @@ fn merge_items(mut merged: Vec<Value>, items: Vec<Value>, rules: &ListRules<'_>)
     Ok(merged)
 }
 
-/// Checks that the items of a patch stand in its order, in the sequence they have there.
+/// Checks that the items of a patch are in the order of its order directive.
 fn check_order(items: &[Value], order: &[Value], merge_key: &str) -> Result<(), PatchError> {
     if items.is_empty() || order.is_empty() {
         return Ok(());
@@ -161,7 +161,7 @@ fn check_order(items: &[Value], order: &[Value], merge_key: &str) -> Result<(), 
     {
         return Err(not_a_map(misfit));
     }
-    // Items that are deleted do not count, where a merge key tells them; other directives are passed over.
+    // Deleted items are ignored if they have the merge key; other directives are skipped.
     let is_deleted = |item: &&Value| !merge_key.is_empty() && item.get(PATCH).and_then(Value::as_str) == Some("delete");
     let mut rest = items.iter().filter(|item| !is_deleted(item)).peekable();
     for place in order {
@@ -197,8 +197,8 @@ fn merge_key_of<'a>(item: &'a Value, merge_key: &str) -> Result<&'a Value, Patch
     map.get(merge_key).ok_or_else(|| no_merge_key(item, merge_key))
 }
 
-/// The keys of the live list as merging leaves it behind, by which items are placed. The reference deletes in place, so
-/// that the last items stay in the room this makes, until items of the patch are appended there.
+/// The keys of the live list after merging, by which items are placed. kube-apiserver deletes in place, so that the
+/// last items remain in the freed slots until items of the patch are appended there.
 fn left_behind(old: &[Value], new: &[Value], merge_key: &str) -> Vec<Option<Key>> {
     let says = |item: &Value, directive: &str| item.get(PATCH).and_then(Value::as_str) == Some(directive);
     let key_of = |item: &Value| item.get(merge_key).and_then(Key::of);
@@ -234,7 +234,7 @@ enum Kind {
     Scalars,
 }
 
-/// The kind of the items of two lists, which all have to be of one type and no lists.
+/// The kind of the items of two lists, which must all have one type and not be lists.
 fn items_kind(old: &[Value], new: &[Value]) -> Result<Kind, PatchError> {
     let mut items = old.iter().chain(new);
     let kind = match items.next() {

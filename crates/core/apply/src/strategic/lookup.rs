@@ -1,6 +1,5 @@
-//! What the schema says about the place where a strategic merge is.
-//!
-//! Go's types show through in error texts, so a place is seen here as reflection sees it there. It never changes values.
+//! The schema at the current location of a strategic merge.
+//! Guarantees Go's view of types, as by reflection, because error messages contain it. Must never change values.
 
 use super::MAX_STEPS;
 use crate::PatchError;
@@ -8,16 +7,16 @@ use crate::go_text::quoted;
 use pintle_schema::{Field, Form, Presence, Struct, Type};
 use std::cell::Cell;
 
-/// The type at a place of an object.
+/// The type at a location in an object.
 #[derive(Clone, Copy)]
 pub struct Level<'a> {
     shape: Shape<'a>,
     pointer: bool,
-    /// What the merge may still cost.
+    /// The remaining budget of the merge.
     work: &'a Work,
 }
 
-/// How many entries a merge may still pass over.
+/// How many entries a merge may still skip.
 pub struct Work(Cell<usize>);
 
 impl Default for Work {
@@ -29,17 +28,17 @@ impl Default for Work {
 #[derive(Clone, Copy)]
 enum Shape<'a> {
     Struct(&'a Struct),
-    /// A Go struct whose members JSON does not show by name.
+    /// A Go struct whose members are not in JSON by name.
     Opaque(&'a str),
     /// Anything but a struct, by the name of its Go kind.
     Other(&'static str),
 }
 
-/// What the schema says about a list.
+/// The schema of a list.
 pub struct ListRules<'a> {
     pub elem: Level<'a>,
     pub strategy: &'static str,
-    /// Empty when there is none.
+    /// Empty if there is none.
     pub merge_key: &'static str,
 }
 
@@ -54,8 +53,8 @@ impl<'a> Level<'a> {
         Level { shape: Shape::Struct(schema), pointer: false, work }
     }
 
-    /// Counts entries of the object that a merge passes over. It does so once with each, but where a patch names one item of a
-    /// list again and again.
+    /// Counts entries of the object that a merge skips. It skips each once, unless a patch names one item of a list
+    /// repeatedly.
     pub fn step(self, entries: usize) -> Result<(), PatchError> {
         let left = self.work.0.get().checked_sub(entries).ok_or_else(|| {
             PatchError::TooLarge(format!("A strategic merge patch may pass over {MAX_STEPS} entries of an object"))
@@ -97,13 +96,13 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// The type of a member that is a map in JSON, and the strategy to merge it with.
+    /// The type of a member that is a map in JSON, and its merge strategy.
     pub fn map_member(self, key: &str) -> Result<(Level<'a>, &'static str), PatchError> {
         let field = self.field(key)?;
         Ok((self.of(&field.ty, is_pointer(field)), strategy(field)?))
     }
 
-    /// The rules for a member that is a list in JSON.
+    /// The rules of a member that is a list in JSON.
     pub fn list_member(self, key: &str) -> Result<ListRules<'a>, PatchError> {
         let field = self.field(key)?;
         let elem = match resolved(&field.ty) {
@@ -160,7 +159,7 @@ fn is_pointer(field: &Field) -> bool {
         && !matches!(resolved(&field.ty), Type::List(_) | Type::Map(_) | Type::Bytes)
 }
 
-/// The strategy beside `retainKeys`, which only clients heed.
+/// The strategy besides `retainKeys`, which only clients use.
 fn strategy(field: &Field) -> Result<&'static str, PatchError> {
     let all = field.patch_strategy;
     match all.split_once(',') {

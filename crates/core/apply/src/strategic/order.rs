@@ -1,14 +1,13 @@
-//! The order of a merged list's items.
-//!
-//! Named items come in the order the patch gives, live-only ones keep theirs; where both are known to the live list,
-//! its order decides between them, else named items come first. Work is linear but for sorting.
+//! The order of the items of a merged list.
+//! Guarantees that listed items have the patch's order and live-only items keep theirs; between the two, the live
+//! list's order decides where it has both, otherwise listed items come first. Work is linear except for sorting.
 
 use super::{no_merge_key, not_a_map};
 use crate::PatchError;
 use pintle_schema::{Str, Value};
 use std::collections::HashMap;
 
-/// What identifies an item of a list: the value of its merge key, or a scalar itself.
+/// The identity of a list item: the value of its merge key, or the scalar itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     Null,
@@ -19,7 +18,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// `None` for lists and maps, which identify nothing.
+    /// `None` for lists and maps, which have no identity.
     pub fn of(value: &Value) -> Option<Key> {
         Some(match value {
             Value::Null => Key::Null,
@@ -33,23 +32,23 @@ impl Key {
     }
 }
 
-/// Where the items of a list stand, each at the place of the first with its key.
+/// The index of the first item with each key.
 pub struct Places {
     first: HashMap<Key, usize>,
     not_a_map: Option<usize>,
-    /// What is wrong with an item; only told when the list comes to be used as an order.
+    /// An invalid item; reported only if the list is used as an order.
     flaw: Result<(), PatchError>,
 }
 
 impl Places {
-    /// Reads a list: with a merge key as one of maps, without one as one of scalars.
+    /// Reads a list: with a merge key as a list of maps, without one as a list of scalars.
     pub fn of(items: &[Value], merge_key: &str) -> Self {
         let mut places = Places { first: HashMap::with_capacity(items.len()), not_a_map: None, flaw: Ok(()) };
         for (at, item) in items.iter().enumerate() {
             let key = match item {
                 item if merge_key.is_empty() => Key::of(item).ok_or_else(PatchError::panic),
                 Value::Map(map) => match map.get(merge_key) {
-                    // A key that is no scalar is none that could be found, and no flaw either.
+                    // A key that is not a scalar cannot be found, and is not an error either.
                     Some(key) => match Key::of(key) {
                         Some(key) => Ok(key),
                         None => continue,
@@ -74,7 +73,7 @@ impl Places {
         self.first.get(key?).copied()
     }
 
-    /// Takes these for the keys of the list.
+    /// Uses these as the keys of the list.
     pub fn become_keys(&mut self, keys: Vec<Option<Key>>) {
         self.first.clear();
         for (at, key) in keys.into_iter().enumerate() {
@@ -91,10 +90,10 @@ struct Placed {
     live: Option<usize>,
 }
 
-/// Brings a merged list into order.
+/// Orders a merged list.
 ///
 /// # Errors
-/// An item of the list, or of those that give the order, has no merge key or is of another kind.
+/// An item of the list, or of the order, has no merge key or is of another kind.
 pub fn place(merged: Vec<Value>, named: Places, live: Places, merge_key: &str) -> Result<Vec<Value>, PatchError> {
     let mut named_items = Vec::new();
     let mut live_only = Vec::new();
@@ -120,11 +119,11 @@ pub fn place(merged: Vec<Value>, named: Places, live: Places, merge_key: &str) -
     Ok(interleave(sort_live_only(live_only), named_items))
 }
 
-/// How many items Go's stable sort sorts by insertion alone.
+/// The number of items up to which Go's stable sort uses only insertion sort.
 const INSERTION_SORTED: usize = 20;
 
-/// Sorts by the live order. The comparison of the reference knows no order for items that are new and yet not named (an
-/// empty order leaves them), so that their places are those its insertion sort happens to give.
+/// Sorts by the live order. kube-apiserver's comparison defines no order for items that are new and not listed (which
+/// an empty order leaves), so that their places depend on its insertion sort.
 fn sort_live_only(items: Vec<Placed>) -> Vec<Placed> {
     if items.iter().all(|placed| placed.live.is_some()) || items.len() > INSERTION_SORTED {
         let (mut known, fresh): (Vec<_>, Vec<_>) = items.into_iter().partition(|placed| placed.live.is_some());
@@ -141,7 +140,7 @@ fn sort_live_only(items: Vec<Placed>) -> Vec<Placed> {
     sorted
 }
 
-/// Puts each live-only item before the first named one that the live list has after it.
+/// Puts each live-only item before the first listed one that follows it in the live list.
 fn interleave(live_only: Vec<Placed>, named: Vec<Placed>) -> Vec<Value> {
     let mut all = Vec::with_capacity(live_only.len() + named.len());
     let mut left = live_only.into_iter().peekable();

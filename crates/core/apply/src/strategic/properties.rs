@@ -1,6 +1,5 @@
-//! Properties that hold for every document and patch, tried on seeded random ones.
-//!
-//! A failure prints document and patch; the same seeds give the same cases.
+//! Properties of every document and patch, tested on seeded random ones.
+//! Guarantees repeatability: a failure prints document and patch, and the same seeds give the same cases.
 
 use super::drop_nulls;
 use super::tests::patched;
@@ -64,7 +63,7 @@ fn merging_keeps_keys_unique_and_is_done_once() {
     }
 }
 
-/// A patch made of directives in places where they fit and where they do not.
+/// A patch with directives in valid and invalid places.
 fn random_patch(random: &mut Random, depth: usize) -> Value {
     let keys = [
         "metadata",

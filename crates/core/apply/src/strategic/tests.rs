@@ -1,6 +1,5 @@
-//! Rows of documents, patches and results, as the reference gives them.
-//!
-//! The schema has a list of each kind that the merge tells apart; the properties of random patches use it too.
+//! Rows of documents, patches and results, as in kube-apiserver.
+//! The schema has each kind of list that the merge distinguishes; the properties of random patches use it too.
 
 use super::*;
 use pintle_schema::{ApiType, RawExtension, value};
@@ -114,7 +113,7 @@ pub fn patched(document: &Value, patch: &Value) -> Outcome {
     apply(Thing::schema(), document.clone(), patch.clone()).map_err(|error| (error.status_code(), error.to_string()))
 }
 
-/// Checks patches of `{"metadata": {"finalizers": [..]}}` or whatever lies at a path, both given from there.
+/// Checks patches of `{"metadata": {"finalizers": [..]}}` or of the value at a path.
 fn check(path: &[&str], rows: Vec<(Value, Value, Value)>) {
     for (document, patch, expected) in rows {
         let wrap = |inner: &Value| {
@@ -311,7 +310,7 @@ fn lists_of_objects() {
     check(
         &["spec"],
         vec![
-            // A new list loses its directives and nulls, an item appended to an old one keeps them.
+            // A new list loses its directives and nulls, an item appended to an existing one keeps them.
             (
                 value!({}),
                 value!({"containers": [{"name": "c", "image": null}, {"name": "d", "$patch": "delete"}]}),
@@ -327,7 +326,7 @@ fn lists_of_objects() {
                 value!({"containers": [{"name": "c", "env": [{"name": "B", "value": "9"}, {"name": "C", "value": "3"}], "ports": [{"containerPort": 81}, {"containerPort": 80, "name": "x"}]}]}),
                 value!({"containers": [{"name": "c", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "9"}, {"name": "C", "value": "3"}], "ports": [{"containerPort": 81}, {"containerPort": 80, "name": "x"}]}]}),
             ),
-            // Two items with one key: a patch meets the first, delete takes both.
+            // Two items with one key: a patch changes the first, delete removes both.
             (
                 value!({"containers": [{"name": "c", "env": [{"name": "E", "value": "1"}, {"name": "F"}, {"name": "E", "value": "3"}]}]}),
                 value!({"containers": [{"name": "c", "env": [{"name": "E", "value": "9"}]}]}),
@@ -358,7 +357,7 @@ fn lists_of_objects() {
                 value!({"$setElementOrder/containers": [{"name": "c"}], "containers": [(c("1")), {"name": "d", "$patch": "delete"}]}),
                 value!({"containers": [(c("1"))]}),
             ),
-            // Items of the patch come into the room that deleted ones made, which is before the last live ones.
+            // Items of the patch take the slots of deleted ones, which are before the last live ones.
             (
                 value!({"containers": [(c("1")), (d("1")), (z())]}),
                 value!({"$setElementOrder/containers": [{"name": "d"}, {"name": "e"}], "containers": [{"name": "e"}, {"name": "c", "$patch": "delete"}]}),

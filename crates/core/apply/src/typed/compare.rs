@@ -1,7 +1,5 @@
-//! `compare`: how two versions of an object differ, as sets of fields.
-//!
-//! One walk over both. What is equal costs its comparison and allocates nothing; paths are made only where something
-//! differs.
+//! `compare`: the differences of two versions of an object, as field sets.
+//! Guarantees one walk over both; equal parts allocate nothing, and paths are built only where there is a difference.
 
 use super::element;
 use super::error::TypedErrors;
@@ -12,12 +10,12 @@ use crate::field_set::{Entry, FieldSet};
 use crate::path_element::{Path, PathElement, compare_values};
 use pintle_schema::{Map, Value};
 
-/// How a new version of an object differs from the old one.
+/// The differences between an old and a new version of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Fields that only the new version has.
     pub added: FieldSet,
-    /// Fields that both have, with different values.
+    /// Fields of both versions with different values.
     pub modified: FieldSet,
     /// Fields that only the old version has.
     pub removed: FieldSet,
@@ -28,7 +26,7 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// Forgets the given fields and all below them.
+    /// Removes the given fields and all below them.
     pub fn without(mut self, fields: &FieldSet) -> Self {
         if !fields.is_empty() {
             for set in [&mut self.added, &mut self.modified, &mut self.removed] {
@@ -41,10 +39,10 @@ impl Comparison {
     }
 }
 
-/// Compares two versions of an object. Items that a list holds more than once are compared as one.
+/// Compares two versions of an object. Duplicate items of a list are compared as one.
 ///
 /// # Errors
-/// A value has no form that its schema knows.
+/// A value does not match its schema.
 pub fn compare<'s>(schema: impl Into<Node<'s>>, old: &Value, new: &Value) -> Result<Comparison, TypedErrors> {
     let mut walk = Walk { path: Vec::new(), found: Comparison::default(), errors: TypedErrors::default() };
     walk.both(schema.into(), old, new);
@@ -58,7 +56,7 @@ struct Walk {
     errors: TypedErrors,
 }
 
-/// What stands at a place in the old and in the new version, at least in one of them.
+/// The values in the old and in the new version, at least one of them.
 #[derive(Clone, Copy)]
 enum Sides<'a> {
     Old(&'a Value),
@@ -196,7 +194,7 @@ impl Walk {
         self.path.pop();
     }
 
-    /// The items sorted by element; those of one element stay in their order.
+    /// The items sorted by element, stable.
     fn indexed<'a>(&mut self, list: &ListNode<'_>, items: &'a [Value]) -> Vec<Item<'a>> {
         let mut indexed = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
@@ -212,7 +210,7 @@ impl Walk {
 
 type Item<'a> = (PathElement, &'a Value);
 
-/// Every field of a value that stands on one side alone; each step on the way counts.
+/// Every field of a value that only one side has, including those on the way.
 fn whole(node: Node<'_>, value: &Value) -> FieldSet {
     match (node.atom().choose(value), value) {
         (Chosen::Map(map), Value::Map(value)) if !map.atomic => {

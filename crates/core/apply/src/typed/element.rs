@@ -1,6 +1,5 @@
-//! Items of associative lists and sets, and the path elements that tell them apart.
-//!
-//! The texts are the reference's, for they reach clients.
+//! Items of associative lists and sets, and the path elements that identify them.
+//! Guarantees kube-apiserver's messages, because clients see them.
 
 use super::node::{Chosen, KeyNames, ListMode, ListNode, Node, key_default};
 use crate::go_text::quoted;
@@ -8,7 +7,7 @@ use crate::path_element::{PathElement, compare_values};
 use pintle_schema::Value;
 use std::borrow::Cow;
 
-/// The element that names an item of a list that is not atomic.
+/// The element of an item of a list that is not atomic.
 pub(super) fn of_item(list: &ListNode<'_>, item: &Value) -> Result<PathElement, String> {
     match list.kind {
         ListMode::Atomic => Err("invalid indexing of non-associative list".to_owned()),
@@ -38,7 +37,7 @@ fn of_keyed_item(elem: Node<'_>, keys: KeyNames<'_>, item: &Value) -> Result<Pat
             Some(value) => Some(value.clone()),
             None => default_of(elem, &name, item)?,
         };
-        // A key that is left out is left out of the element too: that is an item of its own.
+        // An omitted key is omitted from the element too: that identifies an item of its own.
         fields.extend(value.map(|value| (name, value)));
     }
     if fields.is_empty() {
@@ -51,7 +50,7 @@ fn of_keyed_item(elem: Node<'_>, keys: KeyNames<'_>, item: &Value) -> Result<Pat
     Ok(PathElement::key(fields))
 }
 
-/// What a key counts as in an item that leaves it out.
+/// The value of a key in an item that omits it.
 fn default_of(elem: Node<'_>, name: &str, item: &Value) -> Result<Option<Value>, String> {
     match elem.atom().choose(item) {
         Chosen::Map(declared) => Ok(declared.field(name).and_then(key_default)),
@@ -59,7 +58,7 @@ fn default_of(elem: Node<'_>, name: &str, item: &Value) -> Result<Option<Value>,
     }
 }
 
-/// Whether two items have the same element. Those without one are the same as nothing.
+/// Whether two items have the same element. An item without one is equal to none.
 pub(super) fn is_same(list: &ListNode<'_>, a: &Value, b: &Value) -> bool {
     let keys = match (list.kind, a, b) {
         (ListMode::Set, Value::Map(_) | Value::List(_) | Value::Null, _) => return false,

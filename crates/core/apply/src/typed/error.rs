@@ -1,18 +1,17 @@
-//! `TypedErrors`: why a value does not fit its schema, in the reference's words.
-//!
-//! Paths are relative to the root that the walk began at; nothing here names the object.
+//! `TypedErrors`: why a value does not match its schema, with kube-apiserver's messages.
+//! Must never name the object: paths are relative to the root of the walk.
 
 use std::fmt;
 
-/// One field that does not fit.
+/// One field that does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedError {
-    /// The path as conflicts show it, empty for the root.
+    /// The path as in conflicts, empty for the root.
     pub path: String,
     pub message: String,
 }
 
-/// All that a walk found.
+/// All errors of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypedErrors(pub Vec<TypedError>);
 
@@ -21,7 +20,7 @@ impl TypedErrors {
         self.0.push(TypedError { path: path.to_string(), message: message.into() });
     }
 
-    /// An error unless nothing was found.
+    /// An error unless there are none.
     pub(super) fn checked(self) -> Result<(), TypedErrors> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }

@@ -1,6 +1,6 @@
-//! `fields_of`: the set of fields that an object has.
-//!
-//! Built level by level, so that no path is ever walked from the root. Allocates what the set keeps and little more.
+//! `fields_of`: the field set of an object.
+//! Guarantees that it is built level by level, without walking a path from the root, and allocates little more than
+//! the set.
 
 use super::element;
 use super::error::TypedErrors;
@@ -9,7 +9,7 @@ use crate::field_set::{Entry, FieldSet};
 use crate::path_element::PathElement;
 use pintle_schema::{Map, Value};
 
-/// The fields that an object has: leaves, empty and null values, list items, and keys that no schema names.
+/// The fields of an object: leaves, empty and null values, list items, and keys that the schema does not declare.
 ///
 /// # Errors
 /// The object has fields that its schema does not declare.
@@ -47,7 +47,7 @@ fn of_map(map: &MapNode<'_>, value: &Map, errors: &mut TypedErrors) -> FieldSet 
     FieldSet::from_entries(entries)
 }
 
-/// Whether a value is owned itself because nothing in it could be. An empty list is none of these.
+/// Whether a value is owned itself because nothing in it can be. This does not include empty lists.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -56,7 +56,7 @@ pub(super) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Items that are there more than once are members without what they hold.
+/// Duplicate items are members, without their content.
 fn of_list(list: &ListNode<'_>, items: &[Value], errors: &mut TypedErrors) -> FieldSet {
     let mut entries: Vec<Entry> = Vec::with_capacity(items.len());
     for item in items {

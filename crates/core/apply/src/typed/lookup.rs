@@ -1,15 +1,14 @@
-//! `Lookup`: the keys of a map, found without scanning it when it is large.
-//!
-//! Structs have few keys; maps of the API may have as many as fit a request, in any order.
+//! `Lookup`: finds keys of a map without scanning it if it is large.
+//! Structs have few keys; maps of the API may have as many as a request can contain, in any order.
 
 use pintle_schema::{Map, Str, Value};
 
-/// Up to here scanning is as fast as anything.
+/// Up to this size scanning is fastest.
 const FEW: usize = 16;
 
 pub(super) struct Lookup<'a> {
     entries: &'a [(Str, Value)],
-    /// The entries sorted by key, when they are many.
+    /// The entries sorted by key, if there are many.
     sorted: Vec<&'a (Str, Value)>,
 }
 
@@ -28,8 +27,8 @@ impl<'a> Lookup<'a> {
         self.entries
     }
 
-    /// The value of a key. `near` is where it is expected: canonical objects have their keys in one order, so that
-    /// mostly a key stands behind the one that was found before.
+    /// The value of a key. `near` is its expected index: canonical objects have their keys in one order, so that a
+    /// key usually follows the previous one.
     pub fn get(&self, near: &mut usize, key: &str) -> Option<&'a Value> {
         if let Some((_, value)) = self.entries.get(*near).filter(|(other, _)| other == key) {
             *near += 1;

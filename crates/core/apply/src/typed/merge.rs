@@ -1,7 +1,6 @@
-//! `merge`: what an object becomes when a configuration is applied to it.
-//!
-//! The configuration wins where it says something; the rest of the object stays. Lists come in the order of the
-//! configuration, with what is only in the object at the places it had between the shared items.
+//! `merge`: merges an applied configuration into an object.
+//! Guarantees that the configuration wins where it has a value, and the rest of the object is kept. Lists have the
+//! order of the configuration, with live-only items at their places between the shared ones.
 
 use super::element;
 use super::error::TypedErrors;
@@ -11,10 +10,10 @@ use super::validate::scalar_problem;
 use crate::path_element::{Path, PathElement};
 use pintle_schema::{Map, Value};
 
-/// Merges a configuration into an object. The result is not canonical: new fields stand behind the old ones.
+/// Merges a configuration into an object. The result is not canonical: new fields follow the old ones.
 ///
 /// # Errors
-/// A list of the configuration holds an item twice, or a value has no form that its schema knows.
+/// A list of the configuration contains an item twice, or a value does not match its schema.
 pub fn merge<'s>(schema: impl Into<Node<'s>>, live: &Value, config: &Value) -> Result<Value, TypedErrors> {
     let mut walk = Walk { path: Vec::new(), errors: TypedErrors::default() };
     let merged = walk.both(schema.into(), live, config);
@@ -34,7 +33,7 @@ impl Walk {
                 (Value::Map(live), Value::Map(config)) if !live.is_empty() || !config.is_empty() => {
                     Value::Map(self.maps(&map, live, config))
                 }
-                // Null says nothing about what is in a map.
+                // Null does not affect the content of a map.
                 (Value::Map(live), config) if !live.is_empty() && !matches!(config, Value::Map(_)) => {
                     Value::Map(live.clone())
                 }
@@ -109,7 +108,7 @@ impl Walk {
                     None => item.clone(),
                     Some(before) => {
                         let merged = self.below(element.clone(), list.elem, before, item);
-                        // The reference forgets what is wrong below a list's item.
+                        // kube-apiserver ignores errors below a list item.
                         self.errors.0.truncate(known);
                         merged
                     }
@@ -138,10 +137,10 @@ impl Walk {
     }
 }
 
-/// The items of a list with their elements, to be found by them.
+/// The items of a list, searchable by element.
 struct Indexed<'a> {
     items: Vec<(PathElement, &'a Value)>,
-    /// Places in `items`, sorted by element.
+    /// Indexes of `items`, sorted by element.
     sorted: Vec<usize>,
 }
 
@@ -152,7 +151,7 @@ impl<'a> Indexed<'a> {
         self.sorted.get(place).copied().filter(|&at| self.items[at].0 == *element)
     }
 
-    /// The item of an element, when there is exactly one.
+    /// The item of an element, if there is exactly one.
     fn only(&self, element: &PathElement) -> Option<&'a Value> {
         let place = self.sorted.partition_point(|&at| self.items[at].0 < *element);
         let at = *self.sorted.get(place).filter(|&&at| self.items[at].0 == *element)?;
@@ -161,16 +160,16 @@ impl<'a> Indexed<'a> {
     }
 }
 
-/// Where an item of the merged list comes from.
+/// The source of an item of the merged list.
 enum Taken<'a> {
-    /// Only the object has it.
+    /// Only in the object.
     Live(&'a Value),
-    /// The configuration has it, and maybe the object too.
+    /// In the configuration, and possibly in the object.
     Config(&'a PathElement, &'a Value),
 }
 
-/// Lists the items of both in merged order. Shared items keep the configuration's order; an item that only the object
-/// has comes before the shared item that it stood before.
+/// Lists the items of both in merged order. Shared items have the configuration's order; a live-only item comes
+/// before the shared item that it preceded.
 fn in_order<'a>(live: &'a Indexed<'_>, config: &'a Indexed<'_>, mut take: impl FnMut(Taken<'a>)) {
     let is_shared = |at: &usize| live.find(&config.items[*at].0).is_some();
     let mut shared = (0..config.items.len()).filter(is_shared);

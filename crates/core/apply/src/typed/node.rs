@@ -1,24 +1,23 @@
-//! `Node`: a place in a schema as apply sees it, and the `Atom` of what may stand there.
-//!
-//! This is the only module that knows how the API's types map to the few that apply tells apart. It never looks at
+//! `Node`: a location in a schema as apply sees it, and `Atom`, the possible forms of its value.
+//! Guarantees to be the only module that maps the API's types to those that apply distinguishes. Must never inspect
 //! more of a value than its kind.
 
 use pintle_schema::{Field, Form, Keys, List, ListKind, Presence, Str, Struct, Type, Value, zero};
 
-/// A place in a schema.
+/// A location in a schema.
 #[derive(Clone, Copy)]
 pub enum Node<'s> {
     /// Nothing is declared: a value here is an error.
     Undeclared,
-    /// Any value, which is one as a whole.
+    /// Any value, as an atomic one.
     Untyped,
     /// Any value; maps in it are granular, lists are not.
     Deduced,
     /// An object of this schema.
     Root(&'s Struct),
-    /// What a list or map holds.
+    /// The items of a list or map.
     Element(&'s Type),
-    /// What a struct has in a field.
+    /// A field of a struct.
     Field(&'s Field),
 }
 
@@ -28,7 +27,7 @@ impl<'s> From<&'s Struct> for Node<'s> {
     }
 }
 
-/// Kinds of scalars that validation tells apart.
+/// Kinds of scalars that validation distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     Boolean,
@@ -37,7 +36,7 @@ pub(super) enum Scalar {
     Untyped,
 }
 
-/// The forms that a value may have at a place.
+/// The possible forms of a value at a location.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Atom<'s> {
     pub scalar: Option<Scalar>,
@@ -45,7 +44,7 @@ pub(super) struct Atom<'s> {
     pub map: Option<MapNode<'s>>,
 }
 
-/// The one form that a walk follows.
+/// The form that a walk follows.
 pub(super) enum Chosen<'s> {
     Scalar(Scalar),
     List(ListNode<'s>),
@@ -61,7 +60,7 @@ pub(super) struct ListNode<'s> {
     pub kind: ListMode<'s>,
 }
 
-/// How a list's items are told apart.
+/// How the items of a list are identified.
 #[derive(Clone, Copy)]
 pub(super) enum ListMode<'s> {
     Atomic,
@@ -99,7 +98,7 @@ impl<'s> KeyNames<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct MapNode<'s> {
     pub fields: Option<&'s Struct>,
-    /// What stands under other keys.
+    /// The location of other keys.
     pub elem: Node<'s>,
     pub atomic: bool,
 }
@@ -116,12 +115,12 @@ impl<'s> MapNode<'s> {
         MapNode { fields: Some(schema).filter(|schema| !schema.fields.is_empty()), elem, atomic: schema.atomic }
     }
 
-    /// The declared field of a name.
+    /// The declared field with a name.
     pub fn field(&self, name: &str) -> Option<&'s Field> {
         self.fields?.field(name)
     }
 
-    /// The same as [`MapNode::child`] for one key after the other, in the order of the schema or of their names.
+    /// The same as [`MapNode::child`] for successive keys, in the order of the schema or of their names.
     pub fn next_child(&self, near: &mut Near, key: &str) -> (Node<'s>, bool) {
         match self.fields.and_then(|schema| near.find(schema, key)) {
             Some(field) => (Node::Field(field), true),
@@ -129,7 +128,7 @@ impl<'s> MapNode<'s> {
         }
     }
 
-    /// The place under a key, and whether it is a declared field.
+    /// The location of a key, and whether it is a declared field.
     pub fn child(&self, key: &str) -> (Node<'s>, bool) {
         match self.field(key) {
             Some(field) => (Node::Field(field), true),
@@ -137,13 +136,13 @@ impl<'s> MapNode<'s> {
         }
     }
 
-    /// Whether the schema says nothing about what is inside.
+    /// Whether the schema does not describe the content.
     pub fn is_deduced(&self) -> bool {
         self.fields.is_none() && matches!(self.elem, Node::Deduced)
     }
 }
 
-/// Where the next fields are expected: behind those that were found last, in the schema and among the sorted names.
+/// Where the next fields are expected: after those found last, in the schema and among the sorted names.
 #[derive(Default)]
 pub(super) struct Near {
     declared: usize,
@@ -151,7 +150,7 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// How many fields are looked at before the search by name begins.
+    /// The number of fields that are tried before the search by name begins.
     const AHEAD: usize = 4;
 
     fn find<'s>(&mut self, schema: &'s Struct, name: &str) -> Option<&'s Field> {
@@ -227,7 +226,7 @@ impl<'s> Atom<'s> {
         atom
     }
 
-    /// A list that declares no kind takes it from the tags of strategic merge patch.
+    /// A list without a declared type takes it from the tags of strategic merge patch.
     fn of_list(list: &'s List, field: Option<&'s Field>) -> Self {
         let patched =
             field.filter(|field| !list.declared && matches!(field.patch_strategy, "merge" | "merge,retainKeys"));
@@ -242,7 +241,7 @@ impl<'s> Atom<'s> {
         Atom { scalar: None, list: Some(ListNode { elem: Node::Element(&list.elem), kind }), map: None }
     }
 
-    /// Which of the forms a value takes, as bits; all of them when it takes none.
+    /// The possible forms of a value, as bits; all of them if none matches.
     fn forms_of(&self, value: &Value) -> u8 {
         let (scalar, list, map) =
             (u8::from(self.scalar.is_some()), u8::from(self.list.is_some()) * 2, u8::from(self.map.is_some()) * 4);
@@ -255,7 +254,7 @@ impl<'s> Atom<'s> {
         if taken == 0 { scalar | list | map } else { taken }
     }
 
-    /// Whether both values take the same forms.
+    /// Whether both values have the same forms.
     pub fn agrees_on(&self, a: &Value, b: &Value) -> bool {
         self.forms_of(a) == self.forms_of(b)
     }
@@ -273,7 +272,7 @@ impl<'s> Atom<'s> {
 }
 
 impl<'s> Node<'s> {
-    /// An object whose schema is not known.
+    /// An object with an unknown schema.
     pub const DEDUCED: Node<'static> = Node::Deduced;
 
     pub(super) fn atom(self) -> Atom<'s> {
@@ -288,7 +287,7 @@ impl<'s> Node<'s> {
     }
 }
 
-/// What a key field counts as when an item leaves it out: its default, or the zero value that JSON always shows.
+/// The value of a key field in an item that omits it: its default, or the zero value that JSON always includes.
 pub(super) fn key_default(field: &Field) -> Option<Value> {
     match (&field.default, field.presence) {
         (Some(default), _) => Some(default.to_value()),

@@ -1,6 +1,5 @@
-//! Field sets held against a schema: named fields made members, and sets kept from before a schema changed.
-//!
-//! Values play no part here. A set that needs no change costs a walk and no allocation.
+//! Field sets and schemas: adds named fields as members, and adapts sets from before a schema changed.
+//! Guarantees that a set that needs no change costs a walk and no allocation. Must never look at values.
 
 use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
 use crate::field_set::{Entry, FieldSet};
@@ -9,7 +8,7 @@ use crate::path_element::PathElement;
 use pintle_codec::json::{Key, Members};
 use pintle_schema::{Str, Value};
 
-/// The set with every declared field that it has paths below made a member.
+/// The set with every declared field that has paths below it added as a member.
 pub fn ensure_named_fields_are_members<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) -> FieldSet {
     named(schema.into(), set)
 }
@@ -31,13 +30,13 @@ fn named(node: Node<'_>, set: &FieldSet) -> FieldSet {
     FieldSet::from_entries(set.entries().iter().map(entry).collect())
 }
 
-/// Makes a set of what a schema has since declared atomic: who owned parts of such a value now owns the value. `None`
-/// when nothing changes. What became granular stays as it was owned.
+/// Adapts a set to values that a schema has since declared atomic: the owner of parts of such a value now owns the
+/// value. `None` if nothing changes. Ownership of values that became granular does not change.
 pub fn reconcile_with_schema<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) -> Option<FieldSet> {
     reconcile(schema.into(), set)
 }
 
-/// Whether [`reconcile_with_schema`] would change the set of this `FieldsV1`, told without reading it.
+/// Whether [`reconcile_with_schema`] would change the set of this `FieldsV1`, without parsing it.
 pub fn is_outdated<'s>(schema: impl Into<Node<'s>>, fields_v1: &Value) -> bool {
     let text = text_of(fields_v1);
     let mut members = Members::of(&text);
@@ -45,12 +44,12 @@ pub fn is_outdated<'s>(schema: impl Into<Node<'s>>, fields_v1: &Value) -> bool {
     outdated(schema.into(), first, &mut members)
 }
 
-/// Whether in the object whose first key was read something is owned in parts that the schema says is one.
+/// Whether the object whose first key was read contains parts of a value that the schema declares atomic.
 fn outdated(node: Node<'_>, first: Option<Key<'_>>, members: &mut Members<'_>) -> bool {
     let mut below: Option<Below<'_>> = None;
     let mut next = first;
     while let Some(key) = next {
-        // Most have nothing below them, and need not be looked up.
+        // Most have nothing below them, and need no lookup.
         if !members.pass_empty()
             && let first @ Some(_) = first_below(members)
         {
@@ -66,7 +65,7 @@ fn outdated(node: Node<'_>, first: Option<Key<'_>>, members: &mut Members<'_>) -
     false
 }
 
-/// The first key of the object that comes next, but for the one that stands for the object itself. `None` when there is no other.
+/// The first key of the next object, except the one that marks the object itself. `None` if there is no other.
 fn first_below<'a>(members: &mut Members<'a>) -> Option<Key<'a>> {
     if !members.enter() {
         return None;
@@ -79,7 +78,7 @@ fn first_below<'a>(members: &mut Members<'a>) -> Option<Key<'a>> {
     }
 }
 
-/// What lies below a place. Without a value at hand, a place that takes several forms counts as a map.
+/// The location below. Without a value, a location with several forms counts as a map.
 struct Below<'s>(Chosen<'s>);
 
 impl<'s> Below<'s> {
@@ -87,7 +86,7 @@ impl<'s> Below<'s> {
         Below(node.atom().choose(&Value::Null))
     }
 
-    /// The place behind a step: a field's name, or an item.
+    /// The location of an element: a field's name, or an item.
     fn at(&self, field: Option<&str>) -> Node<'s> {
         match (&self.0, field) {
             (Chosen::Map(map), _) if map.is_deduced() => Node::Undeclared,

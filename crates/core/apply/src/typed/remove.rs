@@ -1,7 +1,6 @@
-//! `remove_items` and `extract_items`: an object without some of its fields, and with only these.
-//!
-//! What items were removed from stays, though it be empty. Of an extracted list or map of which nothing is left, null is left:
-//! the code that stores the object decodes it again.
+//! `remove_items` and `extract_items`: an object without some of its fields, or with only these.
+//! Guarantees that a container remains when its items were removed, even if it is empty. An extracted list or map
+//! without content becomes null, because the code that stores the object decodes it again.
 
 use super::element;
 use super::fields::fields_of;
@@ -10,8 +9,8 @@ use crate::field_set::FieldSet;
 use crate::path_element::PathElement;
 use pintle_schema::{Map, Value};
 
-/// The object without the fields of a set, nor what is below them. What an atomic list or map holds stays or goes as
-/// one. An object of which every field is removed is null.
+/// The object without the fields of a set, including everything below them. An atomic list or map is kept or removed
+/// as a whole. An object without any field left is null.
 pub fn remove_items<'s>(schema: impl Into<Node<'s>>, value: Value, items: &FieldSet) -> Value {
     match remove(schema.into(), value, items) {
         Value::Map(kept) if kept.is_empty() => Value::Null,
@@ -20,8 +19,8 @@ pub fn remove_items<'s>(schema: impl Into<Node<'s>>, value: Value, items: &Field
     }
 }
 
-/// Only the fields of a set: leaves, and list items with what is below them when nothing below is in the set. Keys of list
-/// items are kept. Who owns a map or list itself, as an empty one is owned, owns nothing of what others put in.
+/// Only the fields of a set: leaves, and list items with everything below them if the set contains nothing below.
+/// Keys of list items are kept. The owner of an empty map or list does not own what others add to it.
 pub fn extract_items<'s>(schema: impl Into<Node<'s>>, value: &Value, items: &FieldSet) -> Value {
     let schema = schema.into();
     let Ok(present) = fields_of(schema, value) else { return extract(schema, value, items) };
@@ -42,7 +41,7 @@ pub fn extract_items<'s>(schema: impl Into<Node<'s>>, value: &Value, items: &Fie
     extract(schema, value, &with_keys)
 }
 
-/// Lists and maps stay what they are, though nothing be left in them.
+/// Lists and maps are kept even if they are empty.
 fn remove(node: Node<'_>, value: Value, items: &FieldSet) -> Value {
     match (node.atom().choose(&value), value) {
         (Chosen::Map(map), Value::Map(entries)) if !map.atomic => {
@@ -88,7 +87,7 @@ fn extract(node: Node<'_>, value: &Value, items: &FieldSet) -> Value {
         (Chosen::List(list), Value::List(values)) if !values.is_empty() => {
             let keep = |value| {
                 let entry = items.entry(&element::of_item(&list, value).ok()?)?;
-                // An item that nothing in the set lies below is taken whole.
+                // An item without members below it is taken as a whole.
                 Some(match entry.children.is_empty() {
                     true => value.clone(),
                     false => extract(list.elem, value, &entry.children),

@@ -1,11 +1,11 @@
-//! What the walks make of objects, row by row.
+//! Results of the walks, row by row.
 
 use super::*;
 use crate::FieldSet;
 use pintle_schema::{ApiType, Json, Quantity, RawExtension, Value, value};
 use std::collections::BTreeMap;
 
-/// A type with each kind of field that apply tells apart.
+/// A type with each kind of field that apply distinguishes.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Thing {
     #[k8s(proto = 1, always)]

@@ -1,7 +1,6 @@
-//! `examine`: what is applied, held against its schema and the live object in one walk: whether it fits, which fields it
-//! has, and whether the object has them all already.
-//!
-//! Every problem is told in the reference's words. It must not judge what values mean: that is validation's work.
+//! `examine`: compares an applied configuration with its schema and the live object in one walk: whether it is valid,
+//! its fields, and whether the object already contains it.
+//! Guarantees kube-apiserver's messages. Must never validate the meaning of values: validation does.
 
 use super::element;
 use super::error::TypedErrors;
@@ -13,36 +12,36 @@ use crate::go_text;
 use crate::path_element::{Path, PathElement};
 use pintle_schema::{Map, Str, Value};
 
-/// Whether associative lists may hold an item more than once.
+/// Whether associative lists may contain duplicate items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
-    /// As objects that are stored may.
+    /// As in stored objects.
     Allowed,
-    /// As in what is applied.
+    /// As in applied configurations.
     Refused,
 }
 
-/// What there is to know of a configuration before it is applied.
+/// The result of examining a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
-    /// Its fields, as [`fields_of`](super::fields_of) tells them.
+    /// Its fields, as returned by [`fields_of`](super::fields_of).
     pub fields: FieldSet,
-    /// Whether merging it into the live object surely gives that object again. Long lists are not looked at.
+    /// Whether merging it into the live object certainly changes nothing. Long lists are not checked.
     pub is_contained: bool,
 }
 
-/// Whether an object has only what its schema declares, of the kinds it declares.
+/// Whether an object contains only what its schema declares, of the declared types.
 ///
 /// # Errors
-/// All that does not fit.
+/// All mismatches.
 pub fn validate<'s>(schema: impl Into<Node<'s>>, value: &Value, duplicates: Duplicates) -> Result<(), TypedErrors> {
     walk(schema.into(), value, None, duplicates).map(drop)
 }
 
-/// Looks at a configuration for a live object: validates it, tells its fields, and whether it says anything new.
+/// Examines a configuration for a live object: validates it, and returns its fields and whether it changes anything.
 ///
 /// # Errors
-/// All that does not fit the schema.
+/// All mismatches with the schema.
 pub fn examine<'s>(schema: impl Into<Node<'s>>, config: &Value, live: &Value) -> Result<Examined, TypedErrors> {
     walk(schema.into(), config, Some(live), Duplicates::Refused)
 }
@@ -54,10 +53,10 @@ fn walk(node: Node<'_>, value: &Value, live: Option<&Value>, duplicates: Duplica
     Ok(Examined { fields, is_contained: walk.is_contained })
 }
 
-/// Lists of more items are not compared with the live ones: what is found in one step here is sorted by the merge.
+/// Longer lists are not compared with the live ones, because the search here is linear; the merge sorts them.
 const FEW: usize = 32;
 
-/// The way to a value. It becomes a path only when something is wrong there.
+/// The way to a value. It is formatted as a path only for an error.
 enum At<'a> {
     Root,
     Field(&'a At<'a>, &'a Str),
@@ -79,7 +78,7 @@ impl At<'_> {
 struct Walk {
     errors: TypedErrors,
     duplicates: Duplicates,
-    /// Whether all that was seen so far is in the live object.
+    /// Whether everything so far is in the live object.
     is_contained: bool,
 }
 
@@ -117,7 +116,7 @@ impl Walk {
             (chosen, value) => {
                 self.whole(value, live);
                 let problem = match chosen {
-                    // Raw JSON was found to be of its type when it was decoded.
+                    // Raw JSON was checked when it was decoded.
                     _ if matches!(value, Value::Raw(_)) => None,
                     Chosen::Scalar(scalar) => scalar_problem(scalar, value),
                     Chosen::Map(_) if !value.is_null() => Some(format!("expected map, got {}", shown(value))),
@@ -138,7 +137,7 @@ impl Walk {
         }
     }
 
-    /// Sees a value that is one as a whole, and validates what is inside.
+    /// Visits an atomic value, and validates its content.
     fn inside(&mut self, value: &Value, live: Option<&Value>, validate: impl FnOnce(&mut Self)) {
         self.whole(value, live);
         let is_contained = self.is_contained;
@@ -146,12 +145,12 @@ impl Walk {
         self.is_contained = is_contained;
     }
 
-    /// Sees a value that is one as a whole.
+    /// Visits an atomic value.
     fn whole(&mut self, value: &Value, live: Option<&Value>) {
         self.is_contained = self.is_contained && live == Some(value);
     }
 
-    /// Stops at the first field that is not declared, as the reference does.
+    /// Stops at the first field that is not declared, as kube-apiserver does.
     fn map(&mut self, map: &MapNode<'_>, entries: &Map, live: Option<&Map>, at: &At<'_>) -> FieldSet {
         let live = Lookup::new(live.filter(|_| self.is_contained));
         let (mut near, mut near_field) = (0, Near::default());
@@ -193,7 +192,7 @@ impl Walk {
             let (_, children) = self.value(list.elem, item, before, &At::Item(at, &element));
             fields.push(Entry { element, is_member: true, children });
         }
-        // What follows an item without a name is not looked at.
+        // Items after one without an element are not checked.
         if let Some(why) = nameless {
             self.refuse(at, why);
         }
@@ -201,7 +200,7 @@ impl Walk {
     }
 }
 
-/// The item of a live list that has an item's element, from `next` on. It must be the only one.
+/// The item of a live list with an item's element, from `next` on. It must be the only one.
 fn next_same<'a>(list: &ListNode<'_>, live: &'a [Value], next: &mut usize, item: &Value) -> Option<&'a Value> {
     let mut same = live.iter().enumerate().filter(|(_, candidate)| element::is_same(list, candidate, item));
     let (at, found) = same.next().filter(|(at, _)| at >= next)?;
@@ -209,7 +208,7 @@ fn next_same<'a>(list: &ListNode<'_>, live: &'a [Value], next: &mut usize, item:
     same.next().is_none().then_some(found)
 }
 
-/// Which elements were there before.
+/// The elements so far.
 fn repeated(elements: &[PathElement]) -> Vec<bool> {
     let mut sorted: Vec<usize> = (0..elements.len()).collect();
     sorted.sort_by(|&a, &b| elements[a].cmp(&elements[b]));
@@ -220,7 +219,7 @@ fn repeated(elements: &[PathElement]) -> Vec<bool> {
     repeated
 }
 
-/// Why a value is not of a scalar kind; null is of every kind.
+/// Why a value is not of a scalar type; null is of every type.
 pub(super) fn scalar_problem(scalar: Scalar, value: &Value) -> Option<String> {
     let is_number = matches!(value, Value::Int(_) | Value::Float(_));
     match (scalar, value) {
@@ -238,7 +237,7 @@ pub(super) fn scalar_problem(scalar: Scalar, value: &Value) -> Option<String> {
     }
 }
 
-/// How the reference shows a value that it holds behind a pointer.
+/// How kube-apiserver prints a value behind a pointer.
 fn shown(value: &Value) -> String {
     format!("&{{{}}}", go_text::plain(value))
 }

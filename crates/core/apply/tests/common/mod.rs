@@ -1,6 +1,5 @@
-//! Seeded random schemas, and objects of them, for tests of laws.
-//!
-//! The same seed gives the same values; names and values are few, so that objects meet.
+//! Seeded random schemas, and objects of them, for property tests.
+//! Guarantees the same values for the same seed; names and values are few, so that objects overlap.
 
 use pintle_schema::{Field, Form, Keys, List, ListKind, MapType, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
 use std::sync::Arc;
