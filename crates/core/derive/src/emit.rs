@@ -1,7 +1,6 @@
-//! What the derive writes: the schema static, the conversions from and to `Value`, and the typed field names.
-//!
-//! Everything emitted is a static, a constant or an inlined function; nothing refers to other types' values, so types
-//! may contain themselves.
+//! The output of the derive: the static schema, the conversions from and to `Value`, and the typed field names.
+//! Guarantees that everything emitted is a static, a constant or an inlined function. Must never refer to values of
+//! other types, because types may be recursive.
 
 use crate::field::{Field, generic};
 use crate::rules;
@@ -46,7 +45,7 @@ fn check_together(tags: &StructTags, fields: &[Field]) -> syn::Result<()> {
             return Err(syn::Error::new(field.ident.span(), format!("the name {:?} is taken", field.json)));
         }
         for reserved in &tags.reserved {
-            // A removed field's name may come back under a new number; its number may never.
+            // The name of a removed field may be used again with a new number; its number may not.
             if field.proto != 0 && reserved.proto == Some(field.proto) {
                 return Err(syn::Error::new(
                     field.ident.span(),
@@ -194,7 +193,7 @@ fn conversions(name: &Ident, tags: &StructTags, fields: &[Field]) -> TokenStream
     let (read, write) = if tags.wrapper {
         (quote!(Ok(Self { #(#idents: ApiValue::from_value(value)?),* })), quote!(#(ApiValue::to_value(&self.#idents))*))
     } else if tags.json_union.is_some() {
-        // These stay trees: nothing but schemas of custom resources has them, and those are read as trees.
+        // These remain trees: only schemas of custom resources have them, and those are parsed as trees.
         let count = fields.iter().map(|field| field.ident);
         (
             quote!({ let _ = value; Ok(Self { #(#count: Default::default()),* }) }),

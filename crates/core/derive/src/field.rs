@@ -1,12 +1,11 @@
-//! One field: its tags held against its type and against each other.
-//!
-//! After `Field::read` everything about the field is consistent; emitting needs no further checks.
+//! One field: checks its tags against its type and against each other.
+//! Guarantees that a field is consistent after `Field::read`; emitting needs no further checks.
 
 use crate::rules;
 use crate::tags::{self, FieldTags, camel_case};
 use syn::{Expr, ExprLit, GenericArgument, Ident, Lit, PathArguments, Type};
 
-/// What the written type of a field is, as far as the tags care.
+/// The written type of a field, as far as tags depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     List,
@@ -133,7 +132,7 @@ fn integer(default: &Expr) -> Option<i64> {
     }
 }
 
-/// OpenAPI says what the rules say, unless `published` says otherwise.
+/// OpenAPI publishes the rules, unless `published` overrides it.
 fn settle_publication(tags: &mut FieldTags) {
     if !tags.optional && !tags.required {
         let has = |name: &str| tags.rules.iter().any(|rule| rule.tag.name == name);
@@ -141,7 +140,7 @@ fn settle_publication(tags: &mut FieldTags) {
     }
 }
 
-/// The argument of a generic type of this name.
+/// The argument of a generic type with this name.
 pub fn generic<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|segment| segment.ident == name)?;

@@ -1,7 +1,6 @@
-//! `#[derive(ApiType)]`: reads the tags of a struct and emits its schema as a static, and the typed access to it.
-//!
-//! A tag that is unknown, stands in the wrong place or contradicts another is a compile error at the tag. What is
-//! emitted is data and inlined code: a type that nobody uses must cost nothing in the binary.
+//! `#[derive(ApiType)]`: reads the tags of a struct and emits its schema as a static, and typed access to it.
+//! Guarantees that a tag that is unknown, misplaced or contradicts another is a compile error at the tag. The output
+//! is data and inlined code: an unused type must cost nothing in the binary.
 
 mod emit;
 mod field;

@@ -1,6 +1,5 @@
-//! Validation tags: read by the catalogue, held against the place they stand in, and written as static rules.
-//!
-//! Nothing here knows a tag by name but for the spelling of payloads; what a tag is stands in `pintle_tags`.
+//! Validation tags: parses them by the catalogue, checks their places, and writes them as static rules.
+//! Must never know a tag by name, except for the spelling of payloads: `pintle_tags` defines the tags.
 
 use crate::field::{Shape, generic, shape};
 use crate::tags::{camel_case, nearest};
@@ -12,22 +11,22 @@ use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Ident, Lit, LitInt, LitStr, Path, Token, Type, parenthesized};
 
-/// A tag as it was written.
+/// A tag as written.
 pub struct RuleTag {
     pub tag: &'static Tag,
     pub span: Span,
     payload: TokenStream,
     inner: Vec<RuleTag>,
-    /// The tag's places, or those of them that its payload fits.
+    /// The tag's places, or those that its payload allows.
     places: Place,
-    /// Bounds that contradict each other are found by their numbers.
+    /// Contradictory bounds are detected by their numbers.
     pub number: Option<i64>,
-    /// The union that it speaks of.
+    /// The union that it belongs to.
     union: String,
 }
 
 impl RuleTag {
-    /// Reads what follows the tag's name.
+    /// Parses the text after the tag's name.
     pub fn read(name: &Ident, tag: &'static Tag, input: ParseStream) -> syn::Result<Self> {
         let fail = |text: String| syn::Error::new(name.span(), text);
         let wrong = || fail(format!("`{}` is written `{}`", tag.name, tag.example));
@@ -153,7 +152,7 @@ impl RuleTag {
         Ok(RuleTag { tag, span: name.span(), payload, inner, places, number, union })
     }
 
-    /// Holds the tag against the type it stands on; `None` when the type is another struct's.
+    /// Checks the tag against its type; `None` if the type is another struct's.
     fn check(&self, place: Option<Place>, ty: Option<&Type>) -> syn::Result<()> {
         let tag = self.tag;
         let fail = |text: String| Err(syn::Error::new(self.span, text));
@@ -169,7 +168,7 @@ impl RuleTag {
             return fail("a `String` has no values of its own; written `enum(\"a\", \"b\")`".to_owned());
         }
         for inner in &self.inner {
-            // What is said of a union is gathered where its fields are; only stages and items are looked into.
+            // Unions are collected from the fields of the struct; only stages and items are searched.
             let of_union = matches!(inner.tag.payload, Payload::Member | Payload::OptionalText);
             let member = matches!(inner.tag.name, "union_member" | "zero_or_one_of");
             let looked_into = tag.payload == Payload::Since || member && tag.name == "item";
@@ -195,19 +194,19 @@ impl RuleTag {
         check_all(&self.inner, inner.0, inner.1)
     }
 
-    /// Whether a payload of texts has none.
+    /// Whether a payload of texts is empty.
     fn names_nothing(&self) -> bool {
         self.payload.to_string().replace(' ', "") == "&[]"
     }
 
-    /// Where the type is under a name of its own, its place is known to the compiler alone: it is made to tell.
+    /// A named type is known to the compiler only, so the emitted code checks it.
     fn assert(&self, ty: &Type, out: &mut TokenStream) {
         let inner = match self.tag.name {
             "each_key" | "each_entry_key" | "subfield" | "subfields" => return,
             "each_val" | "item" => generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")),
             _ => Some(ty),
         };
-        // The fields of a struct stand beside each other, so the types of other tags' chains are not this field's.
+        // Sibling fields have other types than this field.
         if let Some(inner) = inner {
             self.inner.iter().for_each(|rule| rule.assert(inner, out));
         }
@@ -224,7 +223,7 @@ impl RuleTag {
         });
     }
 
-    /// The tag, or the tags in it when it says no more than their stage.
+    /// The tag, or its inner tags if it only states their stage.
     fn staged(&self) -> impl Iterator<Item = &RuleTag> {
         match self.tag.payload {
             Payload::Since => self.inner.iter(),
@@ -256,14 +255,14 @@ pub fn emit(rules: &[RuleTag]) -> TokenStream {
     quote!(&[#(#rules),*])
 }
 
-/// What the compiler is to check of the rules of a field whose type has a name of its own.
+/// The checks of a field with a named type, for the compiler.
 pub fn assertions(rules: &[RuleTag], ty: &Type) -> TokenStream {
     let mut out = TokenStream::new();
     rules.iter().for_each(|rule| rule.assert(generic(ty, "Option").unwrap_or(ty), &mut out));
     out
 }
 
-/// Holds the rules of fields that speak of each other against each other.
+/// Checks the rules of fields that refer to each other.
 pub fn check_unions(fields: &[&[RuleTag]]) -> syn::Result<()> {
     let all = || fields.iter().flat_map(|rules| rules.iter()).flat_map(RuleTag::staged);
     let has = |name: &str, union: &str| all().any(|rule| rule.tag.name == name && rule.union == union);
@@ -282,7 +281,7 @@ pub fn check_unions(fields: &[&[RuleTag]]) -> syn::Result<()> {
     Ok(())
 }
 
-/// Holds the rules of a field against its default.
+/// Checks the rules of a field against its default.
 pub fn check_default(rules: &[RuleTag], number: Option<i64>, pointer: bool) -> syn::Result<()> {
     let lenient = !pointer && rules.iter().any(|rule| rule.tag.name == "optional") && number == Some(0);
     for rule in rules {
@@ -299,12 +298,12 @@ pub fn check_default(rules: &[RuleTag], number: Option<i64>, pointer: bool) -> s
     Ok(())
 }
 
-/// Holds the rules of a field against its type and against each other.
+/// Checks the rules of a field against its type and against each other.
 pub fn check_field(rules: &[RuleTag], shape: Shape, ty: &Type) -> syn::Result<()> {
     check_all(rules, place(shape), Some(generic(ty, "Option").unwrap_or(ty)))
 }
 
-/// Holds the rules of a struct against each other.
+/// Checks the rules of a struct against each other.
 pub fn check_struct(rules: &[RuleTag]) -> syn::Result<()> {
     check_all(rules, Some(Place::TYPE), None)
 }
@@ -348,12 +347,12 @@ fn place(shape: Shape) -> Option<Place> {
         Shape::Bool => Place::BOOL,
         Shape::Int => Place::INT,
         Shape::String => Place::STRING,
-        // A struct, or a string or list under a name of its own: known when rules are compiled.
+        // A struct, or a named string or list: known when rules are compiled.
         Shape::Other => return None,
     })
 }
 
-/// A name, which may be a keyword of Rust.
+/// A name, which may be a Rust keyword.
 struct Word(Ident);
 
 impl syn::parse::Parse for Word {
@@ -404,13 +403,13 @@ fn chain(input: ParseStream, wrong: &dyn Fn() -> syn::Error) -> syn::Result<Vec<
     if rules.is_empty() { Err(wrong()) } else { Ok(rules) }
 }
 
-/// The error for a name that no tag has.
+/// The error for an unknown tag.
 fn unknown(name: &Ident) -> syn::Error {
     let known = nearest(&name.to_string(), pintle_tags::CATALOGUE.iter().map(|tag| tag.name));
     syn::Error::new(name.span(), format!("unknown rule `{name}`; {known}"))
 }
 
-/// The values that a literal can be compared with.
+/// The comparable value of a literal.
 fn literal_places(value: &Expr) -> Option<Place> {
     match value {
         Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => Some(Place::STRING),
@@ -429,7 +428,7 @@ fn change(word: &Ident) -> syn::Result<TokenStream> {
     }
 }
 
-/// The union, and both words as an expression.
+/// The union, and both names as an expression.
 fn member(input: ParseStream, tag: &Tag) -> syn::Result<(String, TokenStream)> {
     let (mut union, mut value) = (String::new(), String::new());
     if input.peek(syn::token::Paren) {

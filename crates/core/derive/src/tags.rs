@@ -1,6 +1,5 @@
-//! The tags: what may stand in `#[k8s(...)]` on a struct and on a field, read and checked one by one.
-//!
-//! Reading a tag never looks at other tags; what contradicts what is `field`'s matter.
+//! The tags in `#[k8s(...)]` of a struct and of a field, parsed and checked one by one.
+//! Must never compare tags: `field` does.
 
 use crate::rules::RuleTag;
 use syn::meta::ParseNestedMeta;
@@ -8,10 +7,10 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
 
-/// The tags of a struct that are none of validation, for messages.
+/// The tags of a struct other than validation, for messages.
 const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "judged_first"];
 
-/// The tags of a field that are none of validation, for messages.
+/// The tags of a field other than validation, for messages.
 const FIELD_TAGS: &[&str] = &[
     "proto",
     "name",
@@ -41,7 +40,7 @@ pub struct StructTags {
     pub rules: Vec<RuleTag>,
 }
 
-/// A field that once was: its number and name must not be used again.
+/// A removed field: its number and name are reserved.
 #[derive(Default)]
 pub struct Reserved {
     pub proto: Option<u32>,
@@ -125,7 +124,7 @@ fn validation_tags() -> impl Iterator<Item = &'static str> {
     pintle_tags::CATALOGUE.iter().map(|tag| tag.name)
 }
 
-/// What may have been meant by a word: the name that is like it, or all there are.
+/// A suggestion for a word: the similar name, or all of them.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let near = names.iter().map(|name| (distance(word, name), name)).min();
@@ -135,7 +134,7 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// How many characters must be changed, left out or added to make one word of the other.
+/// The edit distance of two words.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (at, x) in a.bytes().enumerate() {
@@ -149,13 +148,13 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// A tag of validation; `None` when it is not in the catalogue.
+/// A validation tag; `None` if it is not in the catalogue.
 fn rule(meta: &ParseNestedMeta, name: &str) -> Option<syn::Result<RuleTag>> {
     let tag = pintle_tags::find(name)?;
     Some(meta.path.require_ident().and_then(|ident| RuleTag::read(ident, tag, meta.input)))
 }
 
-/// `ready_replicas` as JSON writes it: `readyReplicas`.
+/// The JSON name of `ready_replicas`: `readyReplicas`.
 pub fn camel_case(ident: &Ident) -> String {
     let text = ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
@@ -174,7 +173,7 @@ pub fn camel_case(ident: &Ident) -> String {
     name
 }
 
-/// The text of the doc comments, lines joined as a paragraph.
+/// The text of the doc comments, joined as a paragraph.
 pub fn doc(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {

@@ -1,4 +1,4 @@
-//! The messages for tags that stand where they may not. Each says what is wrong, and what would be right.
+//! The messages for misplaced tags. Each says what is wrong, and what would be right.
 
 use crate::emit::api_type;
 use quote::quote;

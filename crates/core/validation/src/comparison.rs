@@ -1,5 +1,6 @@
-//! `Comparison`: an object beside the one that it replaces, and what of it is as it was.
-//! Guarantees that each field is compared once, however many ask: while it lives, neither object can change. Must never judge.
+//! `Comparison`: an object and the one that it replaces, with the differences.
+//! Guarantees that each field is compared once, however many callers ask: while it lives, neither object can change.
+//! Must never validate.
 
 use crate::check::{NULL, at};
 use crate::metadata::Changes;
@@ -7,14 +8,14 @@ use crate::same::same;
 use pintle_schema::{Map, Str, Struct, Value, canonicalize_changed};
 use std::cell::Cell;
 
-/// As many fields as objects of built-in kinds have at most; what comes behind them is compared whenever it is asked for.
+/// The most fields that objects of built-in kinds have; later fields are compared each time.
 const FIELDS: usize = 8;
 
-/// How a field is to what it was.
+/// How a field compares with the old one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     Equal,
-    /// Not equal, but no other to an update: see [`same`].
+    /// Not equal, but unchanged for an update: see [`same`].
     Same,
     Other,
 }
@@ -24,9 +25,9 @@ enum Likeness {
 pub struct Comparison<'a> {
     new: &'a Value,
     old: &'a Value,
-    /// Of the new object's fields, by their places.
+    /// Of the new object's fields, by index.
     fields: [Cell<Option<Likeness>>; FIELDS],
-    /// The fields of the metadata that differ, as `Changes` has them.
+    /// The fields of the metadata that differ, as in `Changes`.
     metadata: Cell<Option<u16>>,
 }
 
@@ -35,7 +36,7 @@ impl<'a> Comparison<'a> {
         Comparison { new, old, fields: Default::default(), metadata: Cell::new(None) }
     }
 
-    /// Brings the new object into its canonical form. What is as it was needs no more than to be found so.
+    /// Canonicalizes the new object. Unchanged parts are only compared.
     pub fn canonical(schema: &Struct, new: &'a mut Value, old: &'a Value) -> Self {
         let unchanged = canonicalize_changed(schema, new, old);
         let fields = std::array::from_fn(|place| Cell::new(unchanged.has(place).then_some(Likeness::Equal)));
@@ -50,7 +51,7 @@ impl<'a> Comparison<'a> {
         self.old
     }
 
-    /// Whether what stands at a path of field names is not equal to what stood there.
+    /// Whether the values at a path of field names are not equal.
     pub fn differs(&self, path: &[&str]) -> bool {
         let entries = self.entries();
         let place = path.first().and_then(|first| entries.iter().position(|(key, _)| key == first));
@@ -61,7 +62,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether the objects are equal but for some fields of their metadata.
+    /// Whether the objects are equal except for some fields of their metadata.
     pub fn is_equal_without(&self, metadata_fields: &[&str]) -> bool {
         let old = self.old.as_map().map_or(&[][..], Map::entries);
         let entries = self.entries();
@@ -75,11 +76,11 @@ impl<'a> Comparison<'a> {
             },
             _ => self.likeness(place) == Likeness::Equal,
         };
-        // The metadata differ most often, and stand before what takes longer.
+        // The metadata differ most often, and are compared before larger parts.
         entries.len() == old.len() && (0..entries.len()).all(is_equal)
     }
 
-    /// Whether nothing changed that counts as a change.
+    /// Whether the update changes nothing.
     pub(crate) fn is_same(&self) -> bool {
         let entries = self.entries();
         let gone = |(key, value): &(Str, Value)| self.new.get(key).is_none() && !same(value, &NULL);
@@ -88,7 +89,8 @@ impl<'a> Comparison<'a> {
             && !self.old.as_map().is_some_and(|old| old.entries().iter().any(gone))
     }
 
-    /// Whether a field of the new object is the same as one of the old, if these are fields of the objects and of one name.
+    /// Whether a field of the new object is the same as one of the old, if these are fields of the objects with the
+    /// same name.
     pub(crate) fn same_field(&self, new: &Value, old: &Value) -> Option<bool> {
         let entries = self.entries();
         let offset = std::ptr::from_ref(new).addr().checked_sub(entries.as_ptr().addr())?;
@@ -144,14 +146,14 @@ mod tests {
             (object("x", "1", spec()), true, true, false),
             (object("x", "2", spec()), true, true, false),
             (object("y", "1", spec()), false, false, false),
-            // Nothing to an update, and yet something to be written.
+            // Unchanged for an update, but still a difference to be written.
             (object("x", "1", value!({"a": 1, "b": []})), false, true, true),
             (object("x", "1", value!({"a": 2})), false, false, true),
             (value!({"kind": "K", "metadata": {"name": "x"}}), false, false, true),
         ];
         for (new, equal, same, differs) in rows {
             let compared = Comparison::of(&new, &old);
-            // Asked twice, it answers what it found out before.
+            // The second call returns the remembered result.
             for _ in 0..2 {
                 assert_eq!(compared.is_equal_without(&["resourceVersion"]), equal, "{new:?}");
                 assert_eq!(compared.differs(&["spec"]), differs, "{new:?}");

@@ -1,6 +1,6 @@
-//! From rules to checks: what a tag demands is looked up once, and what cannot stand where it does is told.
-//!
-//! Runs when a kind is first judged; a rule that is misplaced is reported and left out, never run.
+//! Compiles rules to checks, and reports rules that cannot apply to their value.
+//! Guarantees that this runs once, when a kind is first validated; a misplaced rule is reported and left out, never
+//! run.
 
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
@@ -10,15 +10,15 @@ use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, RuleFunction};
 use pintle_schema::{ListKind, Struct, Type};
 
-/// What rules stand on.
+/// The value that rules apply to.
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
     pub ty: &'a Type,
-    /// The struct whose field this is; of rules on a struct, the struct itself.
+    /// The struct with this field; for rules of a struct, the struct itself.
     pub owner: Option<&'a Struct>,
-    /// Whether null and zero are two things.
+    /// Whether null and zero differ.
     pub pointer: bool,
-    /// The fields inside.
+    /// The fields within.
     schema: Option<&'a Struct>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Ground<'a> {
         Ground { ty, owner, pointer, schema: ty.as_struct() }
     }
 
-    /// A struct's own rules.
+    /// The rules of a struct.
     pub fn of_struct(schema: &'a Struct) -> Self {
         Ground { ty: &Type::Any, owner: Some(schema), pointer: false, schema: Some(schema) }
     }
@@ -37,11 +37,11 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Why a rule cannot stand where it does.
+/// Why a rule cannot apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced(pub String);
 
-/// Compiles the rules of a value. Those that belong to a struct as a whole are left to the plan.
+/// Compiles the rules of a value. Rules of a struct as a whole are left to the plan.
 pub fn compile(rules: &[Rule], on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Checks {
     let mut list = Vec::with_capacity(rules.len());
     rules.iter().for_each(|rule| check(rule, on, problems, &mut list));
@@ -57,7 +57,7 @@ fn check(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>, list: &mut 
     }
 }
 
-/// The checks of a rule that names other fields; `None` when it is no such rule.
+/// The checks of a rule that refers to other fields; `None` if it does not.
 fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result<Option<Vec<Check>>, Misplaced> {
     let field = |schema: Option<&Struct>, name: &'static str| {
         Sibling::of(schema, name).ok_or_else(|| Misplaced(format!("there is no field {name:?} that a rule here names")))
@@ -167,7 +167,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
             }
         },
         Rule::Enum(values) => {
-            // Those that a tag names are told in its order.
+            // Fields named by a tag are reported in its order.
             let values: Vec<&'static str> = match (values.is_empty(), ty) {
                 (false, _) => values.to_vec(),
                 (true, Type::Enum(of)) => {
@@ -219,14 +219,14 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
             }
             Check::Function(*validate, *payload, name)
         }
-        // The struct's, or no check at all.
+        // A rule of the struct, or not a check at all.
         Rule::UnionMember(_)
         | Rule::UnionDiscriminator(_)
         | Rule::ZeroOrOneOf(_)
         | Rule::Discriminator(_)
         | Rule::Member(..)
         | Rule::Opaque => return None,
-        // `related` has seen to them.
+        // `related` has handled them.
         Rule::When(..)
         | Rule::Unless(..)
         | Rule::WhenSet(..)

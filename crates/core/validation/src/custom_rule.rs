@@ -1,14 +1,13 @@
-//! Handwritten rules: functions for what no tag can say, registered at a type or at a field of a type.
-//!
-//! One rule is one function on typed views. Tables of them are static data; the plan puts each in its place.
+//! Handwritten rules: functions for what no tag can express, registered at a type or at a field of a type.
+//! A rule is a function on typed views. Tables of them are static data; the plan puts each in its place.
 
 use crate::path::FieldPath;
 use crate::request::{At, Operation, Request, ValidationContext};
 use pintle_schema::{FieldName, Struct, Value, View};
 
-/// When and where a rule runs; flags are joined by `|`.
+/// When a rule runs; flags are joined by `|`.
 ///
-/// Without `ON_..` it runs on every operation; without `AFTER`, before what is inside the value.
+/// Without `ON_..` it runs on every operation; without `AFTER`, before the rules within the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When(pub u8);
 
@@ -18,11 +17,11 @@ impl When {
     pub const ON_UPDATE: u8 = 2;
     /// On updates through a subresource.
     pub const ON_PART: u8 = 4;
-    /// After what is inside the value.
+    /// After the rules within the value.
     pub const AFTER: u8 = 8;
-    /// Runs on updates that leave the value as it is, too: for rules that look at other places.
+    /// Runs on updates that do not change the value too: for rules that read other values.
     pub const ALWAYS: u8 = 16;
-    /// Tags say the same: the verdicts are compared.
+    /// Tags express the same: the results are compared.
     pub const COVERED: u8 = 32;
 
     pub(crate) fn has(self, flag: u8) -> bool {
@@ -40,7 +39,7 @@ impl When {
     }
 }
 
-/// A value whose type is known to the rule alone.
+/// A value whose type only the rule knows.
 #[derive(Clone, Copy)]
 pub struct Untyped<'r> {
     pub value: &'r Value,
@@ -49,12 +48,12 @@ pub struct Untyped<'r> {
 }
 
 impl<'r> Untyped<'r> {
-    /// The value as the type that `T` is.
+    /// A view of the value as a `T`.
     pub fn typed<T>(&self) -> At<'r, T> {
         At { new: View::new(self.value), old: self.old.map(View::new), path: self.path }
     }
 
-    /// The value as the type of a field.
+    /// A view of the value as a field's type.
     pub fn typed_as<S, F>(&self, _: FieldName<S, F>) -> At<'r, F> {
         self.typed()
     }
@@ -70,7 +69,7 @@ pub struct CustomRule {
     pub run: fn(&Untyped<'_>, &mut ValidationContext<'_>),
 }
 
-/// A rule for a field: `at_field!(PodSpec::CONTAINERS, containers, AFTER | ON_CREATE)`.
+/// A rule of a field: `at_field!(PodSpec::CONTAINERS, containers, AFTER | ON_CREATE)`.
 #[macro_export]
 macro_rules! at_field {
     ($of:ident :: $field:ident, $rule:expr $(, $($when:ident)|+)?) => {
@@ -84,7 +83,7 @@ macro_rules! at_field {
     };
 }
 
-/// A rule for a struct wherever it is used: `at_type!(Container, container)`.
+/// A rule of a struct wherever it is used: `at_type!(Container, container)`.
 #[macro_export]
 macro_rules! at_type {
     ($of:ident, $rule:expr $(, $($when:ident)|+)?) => {

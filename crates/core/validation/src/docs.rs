@@ -1,4 +1,4 @@
-//! The reference of tags and formats, and a kind's effective rules as a tree, made from what the engine runs.
+//! The reference of tags and formats, and the effective rules of a kind as a tree, generated from the engine's data.
 
 use crate::custom_rule::CustomRule;
 use crate::formats::FORMATS;
@@ -51,10 +51,10 @@ pub fn reference() -> String {
     out
 }
 
-/// How deep a tree of rules goes: types may contain themselves.
+/// The maximum depth of a tree of rules: types may be recursive.
 const DEPTH: usize = 12;
 
-/// A kind's rules as a tree: a line for each field that has some, handwritten rules by name.
+/// The rules of a kind as a tree: a line for each field with rules, handwritten rules by name.
 pub fn tree(schema: &Struct, hand: &HashMap<usize, Vec<&'static CustomRule>>) -> String {
     let mut tree = Tree { hand, out: String::new(), above: Vec::new() };
     tree.line(0, &schema.name, &tree.of_struct(schema));
@@ -89,7 +89,7 @@ impl Tree<'_> {
         schema.rules.iter().map(show).chain(self.hands(schema, "")).collect()
     }
 
-    /// Writes the fields that have rules, or something with rules inside.
+    /// Writes the fields that have rules, or contain something with rules.
     fn fields(&mut self, schema: &Struct, depth: usize) {
         let key = crate::plan::key(schema);
         if depth > DEPTH || self.above.contains(&key) {
@@ -136,7 +136,7 @@ fn innermost(ty: &Type) -> (&Type, String) {
     }
 }
 
-/// A rule as its tag is written.
+/// A rule in the syntax of its tag.
 pub fn show(rule: &Rule) -> String {
     let detail = |name: &str, text: &str| if text.is_empty() { name.to_owned() } else { format!("{name} = {text:?}") };
     let chain =

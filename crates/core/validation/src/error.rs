@@ -1,6 +1,5 @@
-//! Field errors: what is wrong with which field, in the texts that clients of the reference know.
-//!
-//! An error is a value with path, kind, bad value and detail; text is made in one place, here.
+//! Field errors, with kube-apiserver's messages.
+//! Guarantees that an error is a value with path, kind, bad value and detail, which is formatted in one place, here.
 
 use pintle_codec::json;
 use pintle_schema::Value;
@@ -9,13 +8,13 @@ pub use pintle_schema::rules::ErrorKind;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The words of a kind of error.
+/// The text of a kind of error.
 pub trait ErrorWords {
     /// The `reason` of a cause in a Status.
     fn reason(self) -> &'static str;
-    /// How a message begins.
+    /// The beginning of a message.
     fn text(self) -> &'static str;
-    /// Whether a message shows the bad value.
+    /// Whether a message contains the bad value.
     fn shows_value(self) -> bool;
 }
 
@@ -61,20 +60,21 @@ impl ErrorWords for ErrorKind {
     }
 }
 
-/// One thing wrong with one field.
+/// One error of one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     pub kind: ErrorKind,
     pub field: String,
-    /// The bad value, where the kind shows it.
+    /// The bad value, if the kind shows it.
     pub value: Option<Value>,
     pub detail: String,
-    /// The tag or format that the value fails, "" when none is told. Clients never see it; comparing rules does.
+    /// The tag or format that the value violates, "" if unknown. Clients never see it; the comparison of rules uses
+    /// it.
     pub origin: &'static str,
     pub(crate) twin: Twin,
 }
 
-/// Whether another rule is there to say the same.
+/// Whether another rule should find the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Twin {
     #[default]
@@ -97,14 +97,14 @@ impl FieldError {
         body
     }
 
-    /// Whether a rule written another way found the same: the same kind of error at the same field, of the same origin
-    /// where both name one.
+    /// Whether another implementation of the rule found the same: the same kind of error at the same field, and the
+    /// same origin if both have one.
     pub(crate) fn is_twin_of(&self, other: &FieldError) -> bool {
         let origins = [self.origin, other.origin];
         self.field == other.field && self.kind == other.kind && (origins.contains(&"") || self.origin == other.origin)
     }
 
-    /// Whether a tag found it, of those that are compared with handwritten rules.
+    /// Whether it was found by a tag that is compared with handwritten rules.
     pub fn is_declared(&self) -> bool {
         matches!(self.twin, Twin::Staged(_))
     }
@@ -126,7 +126,7 @@ fn show(value: &Value, out: &mut String) {
     }
 }
 
-/// Errors in the order they were found, which is the order clients see.
+/// Errors in the order in which they were found, which is the order clients see.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorList(pub Vec<FieldError>, Room);
 
@@ -136,14 +136,14 @@ impl PartialEq for ErrorList {
     }
 }
 
-/// How many errors an answer tells. The reference tells all: an object of 3 MB with a million empty items gets an answer of
-/// gigabytes there.
+/// The number of errors in a response. kube-apiserver returns all: an object of 3 MB with a million empty items gets
+/// a response of gigabytes.
 const MAX_TOLD: usize = 1000;
 
-/// How many bytes these errors may have together before no more are reported: each may quote what is as long as the object.
+/// The size of these errors in bytes, after which no more are reported: each may quote a value as long as the object.
 const MAX_TOLD_BYTES: usize = 1 << 20;
 
-/// What errors have taken of the room that an answer has for them.
+/// How much of the response's limits the errors have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Room {
     errors: usize,
@@ -155,7 +155,7 @@ impl Room {
         self.errors < MAX_TOLD && self.bytes < MAX_TOLD_BYTES
     }
 
-    /// Counts an error. What it quotes is measured only while there is room.
+    /// Counts an error. Quoted values are measured only while there is room.
     fn take(&mut self, error: &FieldError) {
         let is_left = self.is_left();
         self.errors += 1;
@@ -166,7 +166,7 @@ impl Room {
     }
 }
 
-/// About how long a value is when it is quoted.
+/// The approximate length of a value when quoted.
 fn value_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) | Value::Raw(text) => text.len() + 2,
@@ -182,9 +182,9 @@ impl ErrorList {
     }
 
     pub fn push(&mut self, kind: ErrorKind, field: impl ToString, value: Option<Value>, detail: impl Into<String>) {
-        // Of those that are not told it only matters that they are there, and where.
+        // Of unreported errors only their existence and place matter.
         if self.1.errors != self.0.len() {
-            // Some were taken back, as those of alternatives are.
+            // Some were removed, such as those of alternatives.
             self.1 = Room::default();
             self.0.iter().take(MAX_TOLD).for_each(|error| self.1.take(error));
             self.1.errors = self.0.len();
@@ -202,14 +202,14 @@ impl ErrorList {
         self.0.push(error);
     }
 
-    /// Names the origin of the last error.
+    /// Sets the origin of the last error.
     pub fn origin(&mut self, origin: &'static str) {
         if let Some(last) = self.0.last_mut() {
             last.origin = origin;
         }
     }
 
-    /// Says that a tag finds the last error, too: their verdicts are compared.
+    /// Marks the last error as found by a tag too: the results are compared.
     pub fn covered(&mut self) {
         if let Some(last) = self.0.last_mut() {
             last.twin = Twin::Handwritten;
@@ -236,7 +236,7 @@ impl ErrorList {
         self.push(ErrorKind::NotFound, field, Some(value.into()), "");
     }
 
-    /// More items than may be: the value shown is their number.
+    /// Too many items: the bad value is their number.
     pub fn too_many(&mut self, field: impl ToString, found: usize, most: usize) {
         let detail = format!("must have at most {most} {}", if most == 1 { "item" } else { "items" });
         self.push(ErrorKind::TooMany, field, Some(Value::Int(found as i64)), detail);
@@ -269,13 +269,13 @@ impl ErrorList {
         self.invalid(field, value, "field is immutable");
     }
 
-    /// Whether both are of the same kinds at the same fields, one by one.
+    /// Whether both contain errors of the same kinds at the same fields, one by one.
     pub fn is_about_the_same_as(&self, other: &ErrorList) -> bool {
         let about = |error: &FieldError| (error.kind, error.field.clone());
         self.0.iter().map(about).eq(other.0.iter().map(about))
     }
 
-    /// The errors that an answer tells, which are the first ones.
+    /// The reported errors, which are the first ones.
     pub fn told(&self) -> impl Iterator<Item = &FieldError> {
         let mut room = Room::default();
         self.0.iter().take_while(move |error| {
@@ -285,7 +285,7 @@ impl ErrorList {
         })
     }
 
-    /// All lines as one message: a single line bare, several in brackets; equal lines once.
+    /// All lines as one message: a single line as it is, several in brackets, without duplicates.
     pub fn summary(&self) -> String {
         let mut known = HashSet::new();
         let mut lines: Vec<String> = self.told().map(FieldError::line).collect();
@@ -337,7 +337,7 @@ mod tests {
         let mut long = ErrorList::default();
         (0..10).for_each(|_| long.invalid("spec", "x".repeat(MAX_TOLD_BYTES / 2), "is wrong"));
         assert_eq!(long.told().count(), 2);
-        // What was taken back leaves its room to others.
+        // Removed errors free their part of the limits.
         long.0.truncate(1);
         (0..10).for_each(|_| long.invalid("spec", "x", "is wrong"));
         assert_eq!((long.told().count(), long.0.iter().all(|error| !error.detail.is_empty())), (11, true));

@@ -1,4 +1,4 @@
-//! The formats that the tag `format` names: one table from a name to a function and its documentation.
+//! The formats of the tag `format`: one table of names, functions and documentation.
 
 use pintle_schema::{Value, names};
 
@@ -8,11 +8,11 @@ type Messages = Vec<String>;
 /// A format of strings or numbers.
 pub struct Format {
     pub name: &'static str,
-    /// The origin that errors name.
+    /// The origin of errors.
     pub origin: &'static str,
     pub doc: &'static str,
     pub validate: fn(&Value) -> Messages,
-    /// What of a text is judged, and shown.
+    /// The part of a text that is validated, and shown.
     pub part: fn(&str) -> &str,
 }
 
@@ -39,7 +39,7 @@ macro_rules! texts {
     };
 }
 
-/// What functions answer that judge a text. Nothing is made of nothing.
+/// Results of functions that validate a text. An empty list allocates nothing.
 trait Told {
     fn told(self) -> Messages;
 }
@@ -62,7 +62,7 @@ impl<T: Into<String>> Told for Option<T> {
     }
 }
 
-/// A number in a range, with the reference's message; nothing is allocated for one that is.
+/// A number in a range, with kube-apiserver's message; allocates nothing for a valid one.
 fn in_range(value: &Value, low: i64, high: i64) -> Messages {
     match value.as_i64().unwrap_or_default() {
         number if (low..=high).contains(&number) => Vec::new(),
@@ -81,7 +81,7 @@ fn relative_path(path: &str) -> Vec<&'static str> {
 
 fn unreserved_path(path: &str) -> Vec<&'static str> {
     let mut messages = relative_path(path);
-    // A first name that is two dots and no more goes up, and is told so already.
+    // A first element that is exactly two dots is reported already.
     if path.starts_with("..") && !path.starts_with("../") {
         messages.push("must not start with '..'");
     }
@@ -98,7 +98,7 @@ fn subdomain_or_wildcard(host: &str) -> Messages {
     if host.contains('*') { names::wildcard_dns1123_subdomain(host) } else { names::dns1123_subdomain(host) }
 }
 
-/// Sequences and ends of a URL's path that leave more than one reading of it.
+/// Sequences and endings of a URL path that can be interpreted in several ways.
 fn plain_url_path(path: &str) -> Messages {
     let inside = ["//", "/./", "/../", "%2f", "%2F"].into_iter().filter(|part| path.contains(part));
     let at_end = ["/..", "/."].into_iter().filter(|end| path.ends_with(end));
@@ -334,7 +334,7 @@ pub fn percentage(text: &str) -> Option<i64> {
     text.strip_suffix('%').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
-/// The format of a name.
+/// The format with a name.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

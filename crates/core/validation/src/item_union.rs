@@ -1,6 +1,5 @@
-//! Unions whose members are items of a list, known by their keys: of conditions, say, at most one of two.
-//!
-//! Gathered from the `item` tags of one list; judged as unions of fields are.
+//! Unions whose members are items of a list, identified by their keys: at most one of two conditions, for example.
+//! Collected from the `item` tags of one list; validated like unions of fields.
 
 use crate::check::at;
 use crate::error::{ErrorKind, ErrorList};
@@ -11,7 +10,7 @@ use pintle_schema::rules::Rule;
 
 type Keys = &'static [(&'static str, &'static str)];
 
-/// Items of which one, or at most one, may be there.
+/// Items of which exactly one, or at most one, may be present.
 pub struct ItemUnion {
     name: &'static str,
     exactly_one: bool,
@@ -19,7 +18,7 @@ pub struct ItemUnion {
 }
 
 impl ItemUnion {
-    /// The unions that the tags of a list speak of.
+    /// The unions that the tags of a list refer to.
     pub fn all(rules: &[Rule]) -> Vec<ItemUnion> {
         let mut unions: Vec<ItemUnion> = Vec::new();
         for rule in rules {
@@ -40,7 +39,7 @@ impl ItemUnion {
         unions
     }
 
-    /// Judges a list, unless it has the members that the old one had.
+    /// Validates a list, unless its members are those of the old one.
     pub fn validate(&self, list: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let set = |keys: &Keys| has(list, keys);
         if old.is_some_and(|old| self.members.iter().all(|keys| set(keys) == has(old, keys))) {

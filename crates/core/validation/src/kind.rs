@@ -1,15 +1,15 @@
-//! `KindRules`: what is judged of a kind, step by step, where the order is not the usual one.
+//! `KindRules`: the validation steps of a kind, if they are not the usual ones.
 
 use crate::custom_rule::{CustomRule, Untyped};
 use crate::request::ValidationContext;
 use pintle_schema::Struct;
 
-/// One step of judging an object. Errors stand in the order of the steps.
+/// One step of validation. Errors are in the order of the steps.
 #[derive(Clone, Copy)]
 pub enum Step {
-    /// The rules for metadata that hold for a new object.
+    /// The rules of metadata for a new object.
     Metadata,
-    /// The rules for metadata against the stored object's.
+    /// The rules of metadata compared with the stored object's.
     MetadataUpdate,
     /// As `Metadata` and `MetadataUpdate`, for kinds whose finalizers need no domain.
     PlainMetadata,
@@ -18,16 +18,16 @@ pub enum Step {
     Rules,
     /// The rules of one field of the kind, by JSON name.
     Field(&'static str),
-    /// A rule that has its place here alone.
+    /// A rule that runs only here.
     Rule(fn(&Untyped<'_>, &mut ValidationContext<'_>)),
 }
 
-/// A kind's steps. A kind without an entry has the usual ones.
+/// The steps of a kind. A kind without an entry has the usual ones.
 pub struct KindRules {
     pub of: fn() -> &'static Struct,
     pub create: &'static [Step],
     pub update: &'static [Step],
-    /// By subresource; those that are not listed have the usual steps of an update.
+    /// By subresource; others have the usual steps of an update.
     pub parts: &'static [(&'static str, &'static [Step])],
 }
 
@@ -36,13 +36,13 @@ pub const CREATE: &[Step] = &[Step::Metadata, Step::Rules];
 pub const UPDATE: &[Step] = &[Step::MetadataUpdate, Step::Rules];
 
 impl KindRules {
-    /// The usual steps; change what differs with `..KindRules::of(schema)`.
+    /// The usual steps; override some with `..KindRules::of(schema)`.
     pub const fn of(of: fn() -> &'static Struct) -> Self {
         KindRules { of, create: CREATE, update: UPDATE, parts: &[] }
     }
 }
 
-/// The rules of an API group: one table for the kinds, one for the handwritten rules.
+/// The rules of an API group: a table of kinds and a table of handwritten rules.
 pub struct Group {
     pub kinds: &'static [KindRules],
     pub hand: &'static [CustomRule],

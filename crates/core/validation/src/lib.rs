@@ -1,6 +1,6 @@
-//! Validation: field errors in the reference's words, the rules of all kinds compiled into plans, and the walk that judges.
-//!
-//! Rules judge values and never change them. They see the object, on update the stored one, and the request.
+//! Validation: field errors with kube-apiserver's messages, the rules of all kinds compiled into plans, and the walk
+//! that runs them.
+//! Must never change values: rules see the object, on update the stored one, and the request.
 
 extern crate self as pintle_validation;
 

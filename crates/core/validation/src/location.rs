@@ -1,23 +1,24 @@
-//! `Location`: where the walk over an object is. A spot is made on the stack for each value and says all that rules may know of it.
+//! `Location`: the position of the walk over an object. It is created on the stack for each value and contains
+//! everything that rules may know about it.
 
 use crate::custom_rule::Untyped;
 use crate::path::FieldPath;
 use crate::relation::Owner;
 use pintle_schema::Value;
 
-/// A value, the one it replaces, and where they are.
+/// A value, the one that it replaces, and their path.
 #[derive(Clone, Copy)]
 pub(crate) struct Location<'r> {
     pub value: &'r Value,
     pub old: Option<&'r Value>,
     pub path: &'r FieldPath<'r>,
-    /// The struct that it is in, whose fields rules may name.
+    /// The enclosing struct, whose fields rules may refer to.
     pub owner: Owner<'r>,
-    /// Nothing changed: only rules that always run are run.
+    /// Unchanged: only rules that always run are run.
     pub unchanged: bool,
-    /// What the rules depend on changed: the value is judged whether it did or not.
+    /// A value that the rules depend on changed: the value is validated even if it did not change.
     pub again: bool,
-    /// An item of a list that has more.
+    /// An item of a list with several.
     pub several: bool,
 }
 
@@ -34,7 +35,7 @@ impl<'r> Location<'r> {
         }
     }
 
-    /// The value as the struct that its fields are in.
+    /// A view of the value as the struct of its fields.
     pub fn as_owner(&self) -> Owner<'r> {
         Owner { value: self.value, old: self.old }
     }

@@ -1,6 +1,6 @@
-//! The rules for `metadata` that hold for objects of every kind, on create and on update.
-//!
-//! The same rules serve built-in kinds and custom resources. What a kind's names look like is the caller's to say.
+//! The rules for `metadata` of objects of every kind, on create and on update.
+//! Guarantees the same rules for built-in kinds and custom resources. Must never know the name rules of a kind: the
+//! caller passes them.
 
 use crate::check::at;
 use crate::comparison::Comparison;
@@ -10,7 +10,7 @@ use pintle_schema::{Map, Value, names};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Judges a name, or with `true` the prefix that a name is generated from; returns one message for each fault.
+/// Validates a name, or with `true` the prefix of a generated name; returns one message per error.
 pub type NameCheck<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
 
 const TOTAL_ANNOTATION_BYTES: usize = 256 << 10;
@@ -20,7 +20,7 @@ const SUBRESOURCE_BYTES: usize = 256;
 /// Kinds that cannot be owners.
 const BANNED_OWNERS: [(&str, &str); 1] = [("v1", "Event")];
 
-/// A field of metadata that rules are about.
+/// A field of metadata with rules.
 #[derive(Clone, Copy)]
 enum Field {
     Name,
@@ -55,7 +55,7 @@ impl Field {
         Field::ManagedFields,
     ];
 
-    /// Those that no update changes.
+    /// The immutable fields.
     const FIXED: [Field; 6] = [
         Field::Name,
         Field::Namespace,
@@ -88,7 +88,7 @@ impl Field {
     }
 }
 
-/// Metadata, what it replaces, and in which fields the two differ: rules look at these alone.
+/// Metadata, the metadata that it replaces, and the fields in which the two differ: rules look at these only.
 #[derive(Clone, Copy)]
 pub(crate) struct Changes<'a> {
     pub new: &'a Value,
@@ -104,13 +104,13 @@ impl<'a> Changes<'a> {
             fields |= field.map_or(0, |field| field.bit());
         });
         if old.is_null() {
-            // What a new object lacks is judged, too.
+            // Missing fields of a new object are validated too.
             fields |= Field::Name.bit() | Field::Namespace.bit();
         }
         Changes { new, old, fields }
     }
 
-    /// Whether no rule has anything to look at.
+    /// Whether no rule applies.
     pub fn is_empty(&self) -> bool {
         self.fields == 0
     }
@@ -119,7 +119,7 @@ impl<'a> Changes<'a> {
         self.fields & field.bit() != 0
     }
 
-    /// The value of a field that changed; null when it is gone.
+    /// The value of a changed field; null if it was removed.
     fn get(&self, field: Field) -> Option<&'a Value> {
         self.has(field).then(|| at(self.new, field.name()))
     }
@@ -138,7 +138,7 @@ pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck
     validate_anew(metadata, &Value::Null, namespaced, name_check, errors);
 }
 
-/// The rules for a new object, for one that replaces another: what is as it was is not judged again.
+/// The rules for a new object that replaces another: unchanged fields are skipped.
 pub fn validate_anew(
     metadata: &Value,
     old: &Value,
@@ -149,7 +149,7 @@ pub fn validate_anew(
     anew(Changes::of(metadata, old), namespaced, name_check, &mut false, errors);
 }
 
-/// The same; `right` tells that what new and changed objects have in common was judged, and that it is right.
+/// The same; `right` says that the rules that new and changed objects share have run without errors.
 pub(crate) fn anew(
     changes: Changes<'_>,
     namespaced: bool,
@@ -181,7 +181,7 @@ pub(crate) fn anew(
     });
 }
 
-/// What is judged both of new objects and of those that replace others: found right once, it is not judged again.
+/// The rules that new and changed objects share: they are run once, if they find no errors.
 fn in_common(changes: Changes<'_>, right: &mut bool, errors: &mut ErrorList, between: impl FnOnce(&mut ErrorList)) {
     let from = errors.0.len();
     if !*right {
@@ -203,7 +203,7 @@ pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
     update(Changes::of(metadata, old), &mut false, errors);
 }
 
-/// Both, for an object that replaces another. Causes that both find stand twice.
+/// Both, for an object that replaces another. Causes that both find occur twice.
 pub fn validate_anew_and_update(
     metadata: &Value,
     old: &Value,
@@ -243,7 +243,7 @@ pub(crate) fn update(changes: Changes<'_>, right: &mut bool, errors: &mut ErrorL
         errors.invalid("metadata.generation", generation, "must not be decremented");
     }
     for field in Field::FIXED {
-        // No value and the zero value are one.
+        // No value and the zero value are equal.
         if let Some(value) = changes.get(field)
             && !(value.is_zero() && changes.was(field).is_zero())
         {
@@ -258,7 +258,7 @@ pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorLi
     validate_changed_labels(labels, &Value::Null, field, errors);
 }
 
-/// Labels that were not there, or had another value.
+/// Labels that are new or have a new value.
 fn validate_changed_labels(labels: Option<&Value>, old: &Value, field: &str, errors: &mut ErrorList) {
     let mut old = Places::of_value(Some(old));
     for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
@@ -271,11 +271,11 @@ fn validate_changed_labels(labels: Option<&Value>, old: &Value, field: &str, err
     }
 }
 
-/// Annotation keys, and the bound of all annotations together.
+/// Annotation keys, and the total size of annotations.
 pub fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &mut ErrorList) {
     let mut total = 0;
     for (key, value) in annotations.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
-        // Annotation keys may be written in capitals; the rule is that of label keys all the same.
+        // Annotation keys may contain capitals; otherwise the rule is that of label keys.
         let lower: Cow<'_, str> = match key.bytes().any(|byte| byte.is_ascii_uppercase()) || !key.is_ascii() {
             true => key.to_lowercase().into(),
             false => Cow::Borrowed(key),
@@ -291,7 +291,7 @@ pub fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &m
 fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
     let mut controller: Option<(&str, &str)> = None;
     let owners = metadata.get("ownerReferences").and_then(Value::as_list).unwrap_or(&[]);
-    // The reference's path of an owner has no index.
+    // kube-apiserver's path of an owner reference has no index.
     let field = "metadata.ownerReferences";
     for owner in owners {
         let text = |key: &str| owner.str_at(&[key]);
@@ -337,14 +337,14 @@ fn validate_finalizers(metadata: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// The rules for the finalizers of built-in kinds, if those changed.
+/// The rules for the finalizers of built-in kinds, if they changed.
 pub(crate) fn kube_finalizers(changes: Changes<'_>, errors: &mut ErrorList) {
     if changes.has(Field::Finalizers) {
         validate_kube_finalizers(changes.new, errors);
     }
 }
 
-/// Finalizers of built-in kinds have a domain, but for those that everybody knows.
+/// Finalizers of built-in kinds have a domain, except the well-known ones.
 pub fn validate_kube_finalizers(metadata: &Value, errors: &mut ErrorList) {
     for (at, name) in strings(metadata, "finalizers").into_iter().enumerate() {
         if !name.contains('/') && !matches!(name, "kubernetes" | "orphan" | "foregroundDeletion") {
@@ -383,7 +383,7 @@ pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList
     }
 }
 
-/// Whether validation has nothing to say of the names in an entry of `managedFields`.
+/// Whether the names in an entry of `managedFields` are valid.
 fn names_are_right(entry: &Value) -> bool {
     let manager = entry.str_at(&["manager"]);
     manager.len() <= FIELD_MANAGER_BYTES

@@ -1,11 +1,9 @@
-//! What happened to rules since the process began: counters that metrics show, and lines for the log.
-//!
-//! Counted where objects are judged; read where metrics are rendered.
+//! Statistics of rules since the process began: counters for metrics, and lines for the log.
 
 use crate::{ErrorWords, FieldError, ValidationResult};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of verdicts that should not occur.
+/// Counts of results that should not occur.
 pub struct Outcomes {
     mismatches: AtomicU64,
     panics: AtomicU64,
@@ -14,7 +12,7 @@ pub struct Outcomes {
 /// The counts of this process.
 pub static OUTCOMES: Outcomes = Outcomes { mismatches: AtomicU64::new(0), panics: AtomicU64::new(0) };
 
-/// Whose object was judged.
+/// The object that was validated.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub resource: &'a str,
@@ -24,7 +22,7 @@ pub struct Subject<'a> {
 }
 
 impl Outcomes {
-    /// Counts what a verdict says of the rules themselves, and tells it to the log.
+    /// Counts and logs the problems of rules in a validation result.
     pub fn note(&self, verdict: &ValidationResult, subject: Subject<'_>, log: &dyn Fn(&str)) {
         if verdict.panicked {
             self.panics.fetch_add(1, Ordering::Relaxed);
@@ -34,7 +32,7 @@ impl Outcomes {
         verdict.mismatches.iter().for_each(|error| log(&subject.mismatch(error)));
     }
 
-    /// Errors that tags and handwritten rules did not agree on.
+    /// Errors on which tags and handwritten rules disagreed.
     pub fn mismatches(&self) -> u64 {
         self.mismatches.load(Ordering::Relaxed)
     }
@@ -51,7 +49,7 @@ impl Subject<'_> {
         format!("resource={resource:?} namespace={namespace:?} name={name:?} user={user:?}")
     }
 
-    /// Never with the value: it may be a secret.
+    /// Without the value: it may be secret.
     fn mismatch(&self, error: &FieldError) -> String {
         let found_by = if error.is_declared() { "tag" } else { "function" };
         let (field, kind, origin) = (&error.field, error.kind.reason(), error.origin);

@@ -1,11 +1,10 @@
-//! `FieldPath`: where in an object an error is, as `spec.containers[0].env[PATH]` prints it.
-//!
-//! A path is a chain on the stack while rules descend; it becomes text only when there is an error.
+//! `FieldPath`: the path of an error in an object, printed as `spec.containers[0].env[PATH]`.
+//! Guarantees that a path is a chain on the stack while rules descend, and is formatted only for an error.
 
 use pintle_schema::{FieldName, Value};
 use std::fmt;
 
-/// A place in an object.
+/// A location in an object.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldPath<'a> {
     parent: Option<&'a FieldPath<'a>>,
@@ -28,7 +27,7 @@ impl<'a> FieldPath<'a> {
     /// The object itself.
     pub const ROOT: FieldPath<'static> = FieldPath { parent: None, step: Step::Root };
 
-    /// The field of a struct, by the constant that the derive gives.
+    /// The field of a struct, by the constant that the derive emits.
     #[inline]
     pub const fn to<S, F>(&'a self, field: FieldName<S, F>) -> FieldPath<'a> {
         self.child(field.name())
@@ -51,7 +50,7 @@ impl<'a> FieldPath<'a> {
 }
 
 impl FieldPath<'_> {
-    /// Visits the place that a way leads to: up by each leading `..`, and down by names.
+    /// Visits a relative path: up by each leading `..`, and down by names.
     pub(crate) fn visit<R>(&self, way: &'static str, visit: impl FnOnce(&FieldPath<'_>) -> R) -> R {
         let (step, rest) = way.split_once('/').unwrap_or((way, ""));
         match step {
@@ -61,7 +60,7 @@ impl FieldPath<'_> {
         }
     }
 
-    /// The value of an object that the path leads to.
+    /// The value at the path in an object.
     pub(crate) fn find_in<'v>(&self, object: &'v Value) -> Option<&'v Value> {
         let value = self.parent.map_or(Some(object), |parent| parent.find_in(object))?;
         match self.step {
@@ -71,7 +70,7 @@ impl FieldPath<'_> {
         }
     }
 
-    /// Visits the values of an object that the path leads to; an index and a key stand for all items.
+    /// Visits the values at the path in an object; an index or a key stands for all items.
     pub(crate) fn each_in<'v>(&self, object: &'v Value, visit: &mut dyn FnMut(&'v Value)) {
         let mut step = |value: &'v Value| match (self.step, value) {
             (Step::Root | Step::Field(""), value) => visit(value),
@@ -86,7 +85,7 @@ impl FieldPath<'_> {
         }
     }
 
-    /// Writes the path; says whether there was anything to write.
+    /// Writes the path; returns whether it is not empty.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> Result<bool, fmt::Error> {
         let begun = match self.parent {
             Some(parent) => parent.write(f)?,
@@ -105,7 +104,7 @@ impl FieldPath<'_> {
 
 impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The reference prints the path without a name, which is the object itself, as an empty index.
+        // kube-apiserver prints the path without a name, which is the object itself, as an empty index.
         if self.write(f)? { Ok(()) } else { f.write_str("[]") }
     }
 }

@@ -1,7 +1,6 @@
-//! `Plan`: the rules of a kind, compiled once from its schema and from the handwritten tables.
-//!
-//! One entry for each struct type, so that types may contain themselves. What has no rules is left out, so that
-//! judging an object visits only what is judged.
+//! `Plan`: the rules of a kind, compiled once from its schema and from the tables of handwritten rules.
+//! Guarantees one entry for each struct type, so that types may be recursive, and that parts without rules are left
+//! out, so that the walk visits only parts with rules.
 
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer};
 use crate::compile::{Ground, Misplaced, compile};
@@ -10,10 +9,10 @@ use pintle_schema::rules::{Member, Rule};
 use pintle_schema::{Field, Struct, Text, Type};
 use std::collections::HashMap;
 
-/// The handwritten rules of all groups, by the type they are registered at.
+/// The handwritten rules of all groups, by the type at which they are registered.
 pub type CustomRules = HashMap<usize, Vec<&'static CustomRule>>;
 
-/// What a type is known by: where its schema is.
+/// The identity of a type: the address of its schema.
 pub fn key(schema: &Struct) -> usize {
     std::ptr::from_ref(schema).addr()
 }
@@ -22,7 +21,7 @@ pub fn key(schema: &Struct) -> usize {
 pub struct Plan {
     pub structs: Vec<StructPlan>,
     pub root: usize,
-    /// Rules that cannot stand where they do, by `Type.field`.
+    /// Misplaced rules, by `Type.field`.
     pub problems: Vec<(String, Misplaced)>,
 }
 
@@ -33,17 +32,18 @@ pub struct StructPlan {
     pub before: Vec<&'static CustomRule>,
     pub checks: Checks,
     pub fields: Vec<FieldPlan>,
-    /// All fields of the type in the schema's order, each with its place in `fields`; beyond its end for those not judged.
+    /// All fields of the type in schema order, each with its index in `fields`; beyond its end for those without
+    /// rules.
     pub order: Vec<(Text, usize)>,
-    /// A bit for each of the first fields of which something is said when they are absent.
+    /// A bit for each of the first fields whose absence can be an error.
     pub loud: u64,
     pub unions: Vec<Union>,
-    /// What holds after the fields are judged.
+    /// Rules that run after the fields.
     pub last: Checks,
     pub after: Vec<&'static CustomRule>,
-    /// Whether anything here or below is judged at all.
+    /// Whether there are rules here or below.
     pub active: bool,
-    /// Whether anything here or below is judged even when nothing changed.
+    /// Whether there are rules here or below that run even if nothing changed.
     pub always: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct FieldPlan {
     pub name: Text,
     pub node: Node,
     pub choice: Option<Choice>,
-    /// Whether there is nothing to say of the field when it is absent.
+    /// Whether the field's absence can never be an error.
     pub quiet: bool,
 }
 
@@ -61,23 +61,23 @@ pub struct Node {
     pub checks: Checks,
     pub before: Vec<&'static CustomRule>,
     pub inner: Inner,
-    /// What holds after the inside is judged.
+    /// Rules that run after the content.
     pub last: Checks,
     pub after: Vec<&'static CustomRule>,
     pub always: bool,
 }
 
-/// What is inside a value.
+/// The content of a value.
 pub enum Inner {
     Nothing,
     Struct(usize),
-    /// The fields of an inlined struct, which stand among the owner's.
+    /// The fields of an inlined struct, which are among the owner's.
     Inlined(usize),
     List(Box<Node>, Correlation),
     Map(Checks, Box<Node>),
 }
 
-/// A set of fields of which one, or at most one, is set.
+/// A set of fields of which exactly one, or at most one, is set.
 pub struct Union {
     pub discriminator: Option<Text>,
     pub exactly_one: bool,
@@ -92,7 +92,7 @@ pub struct UnionMember {
     pub pointer: bool,
 }
 
-/// What holds for a field depends on another.
+/// The rules of a field that depend on another one.
 pub struct Choice {
     pub discriminator: Text,
     pub cases: Vec<(String, Checks)>,
@@ -108,7 +108,8 @@ impl Plan {
         plan
     }
 
-    /// Marks what is judged at all, then drops the rest. Types contain each other, so marks are spread until they settle.
+    /// Marks the parts with rules, then drops the rest. Types may be recursive, so marks are propagated until nothing
+    /// changes.
     fn prune(&mut self) {
         loop {
             let marks: Vec<(bool, bool)> = self.structs.iter().map(|plan| (plan.active, plan.always)).collect();
@@ -134,14 +135,14 @@ impl Plan {
         }
     }
 
-    /// The index of the plan of a type inside the kind.
+    /// The index of the plan of a type within the kind.
     pub fn field(&self, name: &str) -> Option<&FieldPlan> {
         self.structs[self.root].fields.iter().find(|field| &*field.name == name)
     }
 }
 
 impl StructPlan {
-    /// Notes what the walk would otherwise find out for every object.
+    /// Precomputes what the walk would otherwise find out for every object.
     fn settle(&mut self) {
         for field in &mut self.fields {
             field.quiet = field.choice.is_none() && field.node.is_quiet();
@@ -156,7 +157,7 @@ impl StructPlan {
 }
 
 impl Node {
-    /// Whether nothing is said of an absent value.
+    /// Whether absence can never be an error.
     fn is_quiet(&self) -> bool {
         let passed_over = self.checks.pointer
             || matches!(self.checks.list.first(), Some(Check::Optional))
@@ -178,7 +179,7 @@ impl Node {
             }
     }
 
-    /// Notes, for the value and the items in it, whether anything is judged even when nothing changed.
+    /// Records, for the value and its items, whether there are rules that run even if nothing changed.
     fn mark(&mut self, marks: &[(bool, bool)]) {
         self.always = self.is_always(marks);
         if let Inner::List(node, _) | Inner::Map(_, node) = &mut self.inner {
@@ -258,7 +259,7 @@ impl Compiler<'_> {
         FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place), quiet: false }
     }
 
-    /// The rules of a value: those of its items join what the items have of their own.
+    /// The rules of a value: those for its items are added to the items' own.
     fn node(&mut self, place: &str, on: Ground<'_>, rules: &[Rule]) -> Node {
         let ty = on.ty;
         let opaque = rules.iter().any(|rule| matches!(rule, Rule::Opaque));
@@ -359,7 +360,7 @@ fn each_union_rule(rule: &'static Rule, stage: Option<Stage>, visit: &mut dyn Fn
     }
 }
 
-/// The discriminator's value for a member: the one given, or the field's name with a capital.
+/// The discriminator's value of a member: the declared one, or the capitalized field name.
 fn member_value(member: &Member, field: &Field) -> String {
     if !member.value.is_empty() {
         return member.value.to_owned();
@@ -368,7 +369,7 @@ fn member_value(member: &Member, field: &Field) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// The rules that hold at once, and those that hold last.
+/// The rules that run first, and those that run last.
 fn in_time(rules: &[Rule]) -> (Vec<Rule>, Vec<Rule>) {
     let (mut now, mut last) = (Vec::new(), Vec::new());
     for rule in rules {
@@ -380,12 +381,12 @@ fn in_time(rules: &[Rule]) -> (Vec<Rule>, Vec<Rule>) {
     (now, last)
 }
 
-/// The names of the fields in the schema's order, those of inlined structs left out.
+/// The names of the fields in schema order, without those of inlined structs.
 fn own_fields(schema: &Struct) -> Vec<(Text, usize)> {
     schema.fields.iter().filter(|field| !field.inline).map(|field| (field.name.clone(), usize::MAX)).collect()
 }
 
-/// The fields in the order in which they are judged.
+/// The fields in validation order.
 fn in_order(schema: &Struct) -> Vec<&Field> {
     let first = schema.judged_first.iter().filter_map(|name| schema.fields.iter().find(|field| &*field.name == *name));
     let rest = schema.fields.iter().filter(|field| !schema.judged_first.contains(&&*field.name));

@@ -1,7 +1,6 @@
-//! What a rule says of other fields than its own: conditions, comparisons, and which of them may stand together.
-//!
-//! Fields are found when rules are compiled, so that a name that is none never reaches a request. Judging what is right
-//! allocates nothing.
+//! Rules that refer to other fields: conditions, comparisons, and which fields may be set together.
+//! Guarantees that fields are resolved when rules are compiled, so that a wrong name never reaches a request, and
+//! that a valid value allocates nothing.
 
 use crate::check::{at, is_pointer, is_set, key_text};
 use crate::error::{ErrorKind, ErrorList};
@@ -9,7 +8,7 @@ use crate::path::FieldPath;
 use pintle_schema::{Struct, Type, Value};
 use std::collections::HashSet;
 
-/// A struct's value, and the one it replaces.
+/// A struct's value, and the one that it replaces.
 #[derive(Clone, Copy)]
 pub struct Owner<'r> {
     pub value: &'r Value,
@@ -24,7 +23,7 @@ pub struct Sibling {
 }
 
 impl Sibling {
-    /// The field of a name.
+    /// The field with a name.
     pub fn of(owner: Option<&Struct>, name: &'static str) -> Option<Self> {
         let field = owner?.field(name)?;
         let schema_default = if matches!(field.ty, Type::Bool) { "false" } else { "" };
@@ -68,14 +67,14 @@ impl Sibling {
     }
 }
 
-/// A field, and the values of it that will do.
+/// A field, and the values that satisfy the condition.
 pub type Wanted = (Sibling, Box<[&'static str]>);
 
-/// When a rule holds.
+/// The condition of a rule.
 pub enum Condition {
-    /// All fields have one of the values each, or (`false`) not all do.
+    /// Whether all fields have one of the values (`true`) or not all have (`false`).
     Values(Box<[Wanted]>, bool),
-    /// The field is set, or (`false`) not.
+    /// Whether the field is set (`true`) or not (`false`).
     Set(Sibling, bool),
 }
 
@@ -89,7 +88,7 @@ impl Condition {
         }
     }
 
-    /// Whether an update changed a field that this looks at.
+    /// Whether an update changed a field that this reads.
     pub fn changed(&self, owner: Owner<'_>) -> bool {
         match self {
             Condition::Values(fields, _) => fields.iter().any(|(field, _)| field.changed(owner)),
@@ -98,7 +97,15 @@ impl Condition {
     }
 }
 
-/// An upper bound that another field sets.
+/// How a number compares with another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    NotAbove,
+    NotBelow,
+    Above,
+}
+
+/// A bound from another field.
 pub struct Bound {
     pub field: Sibling,
     pub detail: &'static str,
@@ -123,7 +130,7 @@ pub enum Together {
 }
 
 impl Together {
-    /// `shown` is the value as messages show it.
+    /// `shown` is the value in messages.
     pub fn validate(
         self,
         fields: &[Sibling],
@@ -149,10 +156,10 @@ impl Together {
     }
 }
 
-/// Beyond this many items, remembering is cheaper than comparing each with each.
+/// Beyond this many items, hashing is cheaper than comparing each with each.
 const FEW: usize = 16;
 
-/// The items that have a field in common with an earlier one, by their places.
+/// The indexes of items whose field has the value of an earlier one's.
 fn repeated<'v>(field: &Sibling, list: &'v Value) -> impl Iterator<Item = (usize, &'v Value)> {
     let items = list.as_list().unwrap_or_default();
     let mut seen = HashSet::new();
@@ -163,7 +170,7 @@ fn repeated<'v>(field: &Sibling, list: &'v Value) -> impl Iterator<Item = (usize
     })
 }
 
-/// Tells of the field of items that have it in common with an earlier one.
+/// Reports the duplicate field of items.
 pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
     for (index, value) in repeated(field, list).filter(|(_, value)| is_set(value, field.pointer)) {
         errors.duplicate(path.index(index).child(field.name), value.clone());
@@ -171,7 +178,7 @@ pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mu
     }
 }
 
-/// Tells of items that have a field in common with an earlier one, those without it too.
+/// Reports items with a duplicate field, including those without it.
 pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
     for (index, value) in repeated(field, list) {
         errors.duplicate(path.index(index), if value.is_null() { Value::from("") } else { value.clone() });
@@ -179,7 +186,7 @@ pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, error
     }
 }
 
-/// Which value errors show.
+/// Which value errors contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     Value,
@@ -187,16 +194,16 @@ enum Shows {
     Nothing,
 }
 
-/// In which words errors are told.
+/// The wording of errors.
 pub struct Words {
-    /// `None`: as the kind that it is.
+    /// `None`: the original kind.
     kind: Option<ErrorKind>,
     shows: Shows,
     detail: &'static str,
 }
 
 impl Words {
-    /// The words of a tag; the text says what would be right.
+    /// The wording of a tag; on error, the expected syntax.
     pub fn of(pairs: &[(&'static str, &'static str)]) -> Result<Self, String> {
         let (pairs, other) = match pairs {
             [words, ("shown", text)] => (std::slice::from_ref(words), Some(*text)),
@@ -222,7 +229,7 @@ impl Words {
         Ok(Words { kind, shows, detail })
     }
 
-    /// Puts the errors from an index on into these words: one for each field.
+    /// Rewords the errors from an index on: one for each field.
     pub fn tell(&self, from: usize, shown: impl Fn() -> Value, errors: &mut ErrorList) {
         let Some(told) = errors.0.get_mut(from..).filter(|told| !told.is_empty()) else { return };
         for error in told {

@@ -1,6 +1,6 @@
-//! What a rule may know besides the value: the request, and the errors found so far.
-//!
-//! A rule judges; through this it reports, and it never sees anything that can change while it runs.
+//! The environment of a rule besides its value: the request, and the errors found so far.
+//! Guarantees that nothing that a rule sees changes while it runs. Must never change the object: rules only report
+//! errors.
 
 use crate::check::{NULL, Stage, at};
 use crate::comparison::Comparison;
@@ -12,30 +12,30 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-/// What is done to the object.
+/// The operation on the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Create,
     Update,
 }
 
-/// A request whose object is judged.
+/// The request that is validated.
 pub struct Request<'a> {
     pub operation: Operation,
     /// "" for the object itself.
     pub subresource: &'a str,
-    /// The `group/version` that the client speaks.
+    /// The `group/version` of the request.
     pub api_version: &'a str,
     pub namespaced: bool,
     /// The kind's rule for names.
     pub name_check: NameCheck<'a>,
-    /// Whether a feature gate is on.
+    /// Whether a feature gate is enabled.
     pub enabled: &'a dyn Fn(&str) -> bool,
     pub around: &'a dyn ValidationEnvironment,
 }
 
 impl Request<'_> {
-    /// A request for an object in a namespace, whatever its name, with all gates off and nothing known around it.
+    /// A request for a namespaced object with any name, all gates off and an empty environment.
     pub fn new(operation: Operation) -> Self {
         Request {
             operation,
@@ -49,9 +49,9 @@ impl Request<'_> {
     }
 }
 
-/// What surrounds an object, for the few rules that look beyond it: nobody finds out what no rule asks for.
+/// The environment of an object, for the few rules that read more than the object. It is evaluated only on request.
 pub trait ValidationEnvironment: Sync {
-    /// The lists and maps that were sent with nothing in them, at their places: the canonical form does not show them.
+    /// The lists and maps that were sent empty, with their paths: the canonical form omits them.
     fn empties(&self) -> Option<&Value> {
         None
     }
@@ -62,39 +62,40 @@ pub trait ValidationEnvironment: Sync {
         None
     }
 
-    /// Why the writer has no right to something besides the write itself; `None` when they have it.
+    /// Why the writer lacks a permission besides the write itself; `None` if it is granted.
     fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
         let _ = right;
         None
     }
 }
 
-/// A right that a write may need besides its own: one to a subresource of what is written, which only rights know.
+/// A permission that a write may need in addition to its own: one for a subresource of the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Right<'a> {
     pub subresource: &'a str,
-    /// Empty: all of them.
+    /// Empty: all.
     pub namespace: &'a str,
-    /// Empty: all of them.
+    /// Empty: all.
     pub name: &'a str,
-    /// Where the verb tells whether a writer is bound to the node that this is about: the node, empty for none alone.
+    /// If the verb depends on whether the writer is bound to the node in question: that node, or empty for none.
     /// Otherwise the verb is the write's own.
     pub node: Option<&'a str>,
 }
 
-/// Why a right is not there.
+/// Why a permission is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// The verbs each of which would have been enough.
+    /// The verbs, any of which would be enough.
     pub verbs: Vec<String>,
-    /// What the authorizer says of the first.
+    /// The authorizer's reason for the first one.
     pub why: String,
 }
 
-/// No surroundings: an object by itself.
+/// An empty environment.
 impl ValidationEnvironment for () {}
 
-/// A value with its place in the object, and on update the value it replaces (where the two can be told to be the same thing).
+/// A value with its path in the object, and on update the value that it replaces (if the two are known to be the same
+/// item).
 pub struct At<'r, T> {
     pub new: View<'r, T>,
     pub old: Option<View<'r, T>>,
@@ -110,7 +111,7 @@ impl<T> Clone for At<'_, T> {
 impl<T> Copy for At<'_, T> {}
 
 impl<'r, T> At<'r, T> {
-    /// Whether the value is an update's, and has not changed.
+    /// Whether this is an update that does not change the value.
     pub fn unchanged(&self) -> bool {
         self.old.is_some_and(|old| crate::same(self.new.value(), old.value()))
     }
@@ -123,7 +124,7 @@ impl<'r, T> At<'r, T> {
 }
 
 impl<T> At<'_, Vec<T>> {
-    /// Visits the items, each without an old one: lists that know their items by key are correlated by `each_by`.
+    /// Visits the items, each without an old one: `each_by` correlates lists by key.
     pub fn each(self, mut visit: impl FnMut(At<'_, T>)) {
         for (index, new) in self.new.iter().enumerate() {
             let path = self.path.index(index);
@@ -133,16 +134,16 @@ impl<T> At<'_, Vec<T>> {
 }
 
 impl<'r, T> At<'r, Option<T>> {
-    /// The value behind the pointer, if there is one.
+    /// The pointer's target, if it is set.
     pub fn some(self) -> Option<At<'r, T>> {
         Some(At { new: self.new.some()?, old: self.old.and_then(View::some), path: self.path })
     }
 }
 
-/// As many fields make a value worth remembering what it was compared with.
+/// The number of fields from which on the comparison of a value is remembered.
 const LARGE: usize = 10;
 
-/// What rules share while one object is judged.
+/// Shared by rules while one object is validated.
 pub struct ValidationContext<'a> {
     pub errors: ErrorList,
     pub request: &'a Request<'a>,
@@ -150,11 +151,11 @@ pub struct ValidationContext<'a> {
     old_root: Option<&'a Value>,
     comparison: Option<&'a Comparison<'a>>,
     notes: Vec<Box<dyn Any>>,
-    /// How many rules ran.
+    /// The number of rules that ran.
     pub(crate) steps: usize,
     /// A rule of a stage panicked.
     pub(crate) panicked: bool,
-    /// A step judged what other steps for metadata judge too, and found nothing.
+    /// A step ran the metadata rules that it shares with others, without errors.
     pub(crate) metadata_is_right: bool,
     metadata: Option<Changes<'a>>,
     /// The last large values that were compared, and whether they are the same.
@@ -184,12 +185,12 @@ impl<'a> ValidationContext<'a> {
         ValidationContext { comparison: Some(comparison), ..ValidationContext::new(request, root, Some(old_root)) }
     }
 
-    /// Whether a feature gate is on.
+    /// Whether a feature gate is enabled.
     pub fn enabled(&self, gate: &str) -> bool {
         (self.request.enabled)(gate)
     }
 
-    /// Whether a list or a map was sent with nothing in it. Where the reference asks for absence, that is not it.
+    /// Whether a list or map was sent empty. kube-apiserver does not treat that as absent.
     pub fn was_sent_empty(&self, path: &FieldPath<'_>) -> bool {
         let Some(sent) = self.request.around.empties() else { return false };
         match path.find_in(sent) {
@@ -199,8 +200,8 @@ impl<'a> ValidationContext<'a> {
         }
     }
 
-    /// Whether two values mean the same, as the walk and `At::unchanged` compare them; found out once for large ones, and
-    /// for the fields of the object.
+    /// Whether two values mean the same, by the comparison of the walk and of `At::unchanged`; remembered for large
+    /// ones, and for the fields of the object.
     pub fn same(&self, new: &Value, old: &Value) -> bool {
         if !matches!(new, Value::Map(_) | Value::List(_)) {
             return crate::same(new, old);
@@ -220,12 +221,12 @@ impl<'a> ValidationContext<'a> {
         same
     }
 
-    /// Whether an update left the whole object as it was.
+    /// Whether an update changed nothing.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.comparison.is_some_and(Comparison::is_same)
     }
 
-    /// The metadata of the object and of the stored one; found out once.
+    /// The metadata of the object and of the stored one, computed once.
     pub(crate) fn metadata(&mut self) -> Changes<'a> {
         if let Some(comparison) = self.comparison {
             return comparison.metadata();
@@ -236,7 +237,7 @@ impl<'a> ValidationContext<'a> {
         })
     }
 
-    /// Whether the stored object has a value at a place, whichever items of lists and maps lead there.
+    /// Whether the stored object has a value at a path, in any item of lists and maps on the way.
     pub(crate) fn was_used(&self, value: &Value, path: &FieldPath<'_>) -> bool {
         let mut used = false;
         if let Some(old) = self.old_root {
@@ -245,7 +246,7 @@ impl<'a> ValidationContext<'a> {
         used
     }
 
-    /// The whole object. The caller says what kind it is.
+    /// The whole object. The caller knows its kind.
     pub fn root<T>(&self) -> View<'a, T> {
         View::new(self.root)
     }
@@ -255,22 +256,22 @@ impl<'a> ValidationContext<'a> {
         self.old_root.map(View::new)
     }
 
-    /// Leaves something for rules that run later, such as what the stored object already used.
+    /// Stores a value for rules that run later, such as what the stored object already used.
     pub fn leave<T: Any>(&mut self, note: T) {
         self.notes.push(Box::new(note));
     }
 
-    /// Whether rules that are not answered run all the same, to be compared.
+    /// Whether rules that are not enforced run, to be compared.
     pub(crate) fn compares(&self) -> bool {
         self.enabled("DeclarativeValidation")
     }
 
-    /// Whether tags of stage beta are answered.
+    /// Whether tags of stage beta are enforced.
     pub(crate) fn beta(&self) -> bool {
         self.enabled("DeclarativeValidationBeta") || self.enabled("DeclarativeValidationTakeover")
     }
 
-    /// Marks the errors from an index on as those of a handwritten rule that tags say, too.
+    /// Marks the errors from an index on as those of a handwritten rule that tags also express.
     pub(crate) fn cover(&mut self, from: usize) {
         self.errors.0[from..].iter_mut().for_each(|error| error.twin = Twin::Handwritten);
     }
@@ -280,14 +281,14 @@ impl<'a> ValidationContext<'a> {
         self.errors.0[from..].iter_mut().for_each(|error| error.twin = Twin::Staged(stage));
     }
 
-    /// The errors to be answered, and those of which tags and handwritten rules disagree.
+    /// The reported errors, and those on which tags and handwritten rules disagree.
     pub(crate) fn settle(mut self) -> (ErrorList, Vec<FieldError>) {
         if self.errors.0.iter().all(|error| error.twin == Twin::None) {
             return (self.errors, Vec::new());
         }
         let beta = self.beta();
         let is_staged = |error: &FieldError| matches!(error.twin, Twin::Staged(_));
-        // Twins are of one field, and there may be errors of a hundred thousand fields.
+        // Matching errors have the same field, and there may be errors of a hundred thousand fields.
         let mut by_field: HashMap<&str, Vec<&FieldError>> = HashMap::new();
         self.errors.0.iter().for_each(|error| by_field.entry(&error.field).or_default().push(error));
         let beside = |error: &FieldError| by_field.get(&*error.field).into_iter().flatten().copied();
@@ -311,7 +312,7 @@ impl<'a> ValidationContext<'a> {
         (self.errors, mismatches)
     }
 
-    /// What an earlier rule left.
+    /// The value that an earlier rule stored.
     pub fn left<T: Any>(&self) -> Option<&T> {
         self.notes.iter().rev().find_map(|note| note.downcast_ref())
     }

@@ -1,7 +1,6 @@
-//! Judging: one walk over the object along its plan, the old object alongside.
-//!
-//! A value that the update left as it was is passed over, with all that is inside, unless a rule there looks at other
-//! places. For an object without errors the walk allocates nothing.
+//! The walk: runs a plan over the object, with the old object beside it.
+//! Guarantees that a value that an update did not change is skipped, with its content, unless a rule there reads
+//! other values, and that a valid object allocates nothing.
 
 use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
 use crate::custom_rule::{CustomRule, When};
@@ -17,7 +16,7 @@ use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How a value of a type, which may be behind a pointer, is shown in messages that show all of it.
+/// How messages show a value of a type that may be behind a pointer.
 pub type Show = fn(&Type, &Value, bool) -> Value;
 
 pub struct Run<'p, 'c, 'a> {
@@ -27,18 +26,18 @@ pub struct Run<'p, 'c, 'a> {
 }
 
 impl Run<'_, '_, '_> {
-    /// Judges the whole object.
+    /// Validates the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
         self.of(self.plan.root, &Location::root(value, old, self.cx.is_unchanged()));
     }
 
-    /// Judges one field of the object.
+    /// Validates one field of the object.
     pub fn field_of_object(&mut self, name: &str, value: &Value, old: Option<&Value>) {
         let Some(field) = self.plan.field(name) else { return };
         self.field(field, value, &Location::root(value, old, false));
     }
 
-    /// Judges some fields of a struct that is a field of the object, in the order given.
+    /// Validates some fields of a struct that is a field of the object, in the given order.
     pub fn fields_inside(&mut self, name: &str, fields: &[&str], value: &Value, old: Option<&Value>) {
         let Some(Inner::Struct(inside)) = self.plan.field(name).map(|field| &field.node.inner) else { return };
         let Some(plan) = self.plan.structs.get(*inside) else { return };
@@ -64,7 +63,7 @@ impl Run<'_, '_, '_> {
         self.hands(&plan.after, spot);
     }
 
-    /// Runs a struct's own rules: they name its own fields.
+    /// Runs the rules of a struct, which refer to its own fields.
     #[inline]
     fn own_checks(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
         !checks.list.is_empty() && self.each_check(checks, &Location { owner: spot.as_owner(), ..*spot })
@@ -85,7 +84,7 @@ impl Run<'_, '_, '_> {
         let entries = spot.value.as_map().map_or(&[][..], Map::entries);
         let mut values = [&NULL; N];
         let set = place(plan, entries, &mut values);
-        // Of what is absent and has nothing to be compared with, only some fields have anything to say.
+        // If a struct is absent and there is no old one, only some of its fields can have errors.
         let mut left = if spot.old.is_some() { u64::MAX } else { set | plan.loud };
         while let Some((field, value)) = next(&mut left, plan, &values) {
             if matches!(field.node.inner, Inner::Inlined(_)) {
@@ -121,7 +120,7 @@ impl Run<'_, '_, '_> {
         self.node(&field.node, owner.unchanged, &spot);
     }
 
-    /// Whether an update left a value as it was.
+    /// Whether an update did not change a value.
     #[inline]
     fn same(&self, value: &Value, old: Option<&Value>) -> bool {
         old.is_some_and(|old| self.cx.same(value, old))
@@ -143,7 +142,7 @@ impl Run<'_, '_, '_> {
         let absent = pointer && spot.value.is_null();
         if !stopped && !absent {
             match spot.old {
-                // What is behind a pointer that was not there has nothing to be compared with.
+                // If the old pointer is null, there is nothing to compare with.
                 Some(Value::Null) if pointer => self.inner(&node.inner, &Location { old: None, ..*spot }),
                 _ => self.inner(&node.inner, spot),
             }
@@ -175,13 +174,13 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Judges an item of a list or a map.
+    /// Validates an item of a list or a map.
     fn item(&mut self, node: &Node, owner_unchanged: bool, item: &mut Location<'_>) {
         item.unchanged = owner_unchanged || self.same(item.value, item.old);
         self.node(node, owner_unchanged, item);
     }
 
-    /// Runs rules on a value; true when one of them ended it.
+    /// Runs rules on a value; true if one of them ended its validation.
     #[inline(always)]
     fn checks(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
         !checks.list.is_empty() && self.each_check(checks, spot)
@@ -204,7 +203,7 @@ impl Run<'_, '_, '_> {
         false
     }
 
-    /// Runs rules whose condition holds; when it may not have held before, on what did not change, too.
+    /// Runs rules whose condition holds; if it may not have held before, on unchanged values too.
     #[inline(never)]
     fn under(&mut self, condition: &Condition, checks: &Checks, spot: &Location<'_>) -> bool {
         match !spot.again && condition.changed(spot.owner) {
@@ -213,9 +212,10 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Runs a rule that has rules inside, or that shows the value in its own way. True when it ended the judging of the value.
+    /// Runs a rule that contains rules, or that formats the value in its own way. True if it ended the validation of
+    /// the value.
     fn parts(&mut self, check: &Check, pointer: bool, spot: &Location<'_>) -> bool {
-        // Each of them is a function of its own, so that those that are not asked for cost nothing.
+        // Each of them is a function of its own, so that unused ones cost nothing.
         match check {
             Check::Fixed(detail, ty) => self.fixed(detail, ty, pointer, spot),
             Check::Together(together, fields, ty) => self.together(*together, fields, ty, pointer, spot),
@@ -268,7 +268,7 @@ impl Run<'_, '_, '_> {
 
     #[inline(never)]
     fn subfield(&mut self, name: &str, checks: &Checks, pointer: bool, spot: &Location<'_>) {
-        // What is not there has no fields.
+        // An absent struct has no fields.
         if pointer && spot.value.is_null() {
             return;
         }
@@ -283,7 +283,7 @@ impl Run<'_, '_, '_> {
         self.changed(checks, &Location { value, old, path: &path, owner, ..*spot });
     }
 
-    /// Runs rules on a part of a value, if that part changed, or what they depend on.
+    /// Runs rules on a part of a value, if that part or a value that they depend on changed.
     fn changed(&mut self, checks: &Checks, spot: &Location<'_>) {
         if spot.again || !spot.old.is_some_and(|old| same(spot.value, old)) {
             self.checks(checks, spot);
@@ -292,12 +292,13 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Runs, on a value that did not change, the rules that depend on fields that did; true when one of them ended it.
+    /// Runs, on an unchanged value, the rules that depend on changed fields; true if one of them ended its
+    /// validation.
     fn related(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
-                // What is not there is judged no further.
+                // An absent value is not validated further.
                 Check::Optional | Check::Required(_) => !is_set(spot.value, checks.pointer),
                 Check::If(condition, inner) if condition.changed(spot.owner) => {
                     condition.holds(spot.owner.value) && self.checks(inner, &Location { again: true, ..*spot })
@@ -332,8 +333,8 @@ impl Run<'_, '_, '_> {
         false
     }
 
-    /// Runs rules of a gate. What became wrong by switching it off, and stands anywhere in the stored object where it stands
-    /// now, may stay. True when they end the judging of the value.
+    /// Runs rules of a gate. A value that became invalid by disabling it may stay if the stored object has it at the
+    /// same path. True if they end the validation of the value.
     fn gated(&mut self, on: bool, spot: &Location<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
@@ -344,14 +345,14 @@ impl Run<'_, '_, '_> {
         false
     }
 
-    /// Runs rules that end the judging of the value when they find anything.
+    /// Runs rules that end the validation of the value if they find an error.
     fn first(&mut self, run: impl FnOnce(&mut Self) -> bool) -> bool {
         let from = self.cx.errors.0.len();
         run(self);
         self.cx.errors.0.len() > from
     }
 
-    /// Runs rules whose errors are told in words of their own. True when they end the judging of the value.
+    /// Runs rules whose errors are reworded. True if they end the validation of the value.
     fn worded(
         &mut self,
         words: &Words,
@@ -438,8 +439,8 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Runs rules of a stage: answered when the stage is, compared otherwise. True when they end the judging of the value.
-    /// A panic is counted, and answered for by the handwritten rules alone.
+    /// Runs rules of a stage: enforced if the stage is, otherwise compared. True if they end the validation of the
+    /// value. A panic is counted, and then only the handwritten rules apply.
     fn shadow(&mut self, stage: Stage, run: impl FnOnce(&mut Self) -> bool) -> bool {
         if !self.cx.compares() {
             return false;
@@ -522,12 +523,13 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// As many fields as most structs have, and as those with the most rules have; in others they are looked for one by one.
+/// As many fields as most structs have, and as those with the most rules have; in others they are searched one by
+/// one.
 const FEW_FIELDS: usize = 12;
 const FIELDS: usize = 48;
 
-/// Finds the values of the fields that are judged, in one pass: canonical values have their fields in the schema's order.
-/// Answers a bit for each that is there.
+/// Finds the values of the fields with rules, in one pass: canonical values have their fields in schema order.
+/// Returns a bit for each that is present.
 fn place<'v, const N: usize>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; N]) -> u64 {
     let (mut names, mut set) = (plan.order.iter(), 0);
     for (key, value) in entries {
@@ -549,7 +551,7 @@ fn place<'v, const N: usize>(plan: &StructPlan, entries: &'v [(Str, Value)], val
     set
 }
 
-/// The field of the lowest bit, which is taken away, and its value.
+/// The field of the lowest bit, which is cleared, and its value.
 #[inline]
 fn next<'p, 'v, const N: usize>(
     left: &mut u64,
@@ -561,10 +563,10 @@ fn next<'p, 'v, const N: usize>(
     Some((plan.fields.get(at)?, values.get(at)?))
 }
 
-/// Beyond this many items, an index by key is cheaper than looking for each.
+/// Beyond this many items, an index by key is cheaper than searching for each.
 const FEW: usize = 16;
 
-/// Finds the old items that new ones stand for.
+/// Finds the old items that correspond to new ones.
 struct Finder<'a> {
     correlation: &'a Correlation,
     old: &'a [Value],

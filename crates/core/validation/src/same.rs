@@ -1,13 +1,13 @@
-//! Whether two values mean the same to an update: what is the same is not judged again.
+//! Whether two values mean the same to an update: unchanged values are not validated again.
 
 use pintle_schema::{Map, Str, Value};
 use std::collections::HashMap;
 
-/// Whether two canonical values mean the same: an empty list is an absent one. Empty maps that mean nothing are left out
-/// of canonical values, so one that is there is a struct that was given without fields.
+/// Whether two canonical values mean the same: an empty list is an absent one. Canonical values omit empty maps
+/// without a meaning, so a present one is a struct that was sent without fields.
 #[inline(always)]
 pub fn same(a: &Value, b: &Value) -> bool {
-    // Most values are leaves: they are compared in place, without a call.
+    // Most values are leaves: they are compared inline.
     match (a, b) {
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Map(a), Value::Map(b)) => same_maps(a.entries(), b.entries()),
@@ -32,7 +32,7 @@ fn same_lists(a: &[Value], b: &[Value]) -> bool {
 
 #[inline(never)]
 fn same_maps(a: &[Entry], b: &[Entry]) -> bool {
-    // Canonical values have their keys in one order; entries differ only in those left out.
+    // Canonical values have their keys in one order; entries differ only in omitted ones.
     let (mut rest_of_a, mut rest_of_b) = (a.iter(), b.iter());
     loop {
         let (left, right) = (rest_of_a.as_slice(), rest_of_b.as_slice());
@@ -48,7 +48,7 @@ fn same_maps(a: &[Entry], b: &[Entry]) -> bool {
     }
 }
 
-/// Keys of one schema mostly are one text.
+/// Keys of one schema usually share their text.
 #[inline]
 fn is_same_key(a: &str, b: &str) -> bool {
     a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b)
@@ -59,13 +59,13 @@ pub fn same_at(a: &Value, b: &Value, field: &str) -> bool {
     same(a.get(field).unwrap_or(&Value::Null), b.get(field).unwrap_or(&Value::Null))
 }
 
-/// Visits the keys at which two maps do not mean the same; what is no map has no keys.
+/// Visits the keys at which two maps do not mean the same; other values have no keys.
 pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str)) {
     let [a, b] = [a, b].map(|map| map.as_map().map_or(&[][..], Map::entries));
     let (mut next, mut common) = (0, 0);
     let mut places = Places::of(b);
     for (key, value) in a {
-        // Both mostly have the same keys in the same order.
+        // Both usually have the same keys in the same order.
         let place = match b.get(next) {
             Some((other, _)) if is_same_key(key, other) => Some(next),
             _ => places.find(key),
@@ -96,10 +96,10 @@ fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
     }) && b.iter().all(|(key, value)| in_a.find(key).is_some() || same(value, &Value::Null))
 }
 
-/// Entries up to which a look-up passes over them all.
+/// The number of entries up to which a lookup scans them.
 const FEW: usize = 24;
 
-/// Where the keys of a map stand. The index of a large one is made when it is first asked: two maps of a hundred thousand
+/// The positions of the keys of a map. The index of a large one is built on first use: two maps of a hundred thousand
 /// keys may have none in common.
 pub(crate) struct Places<'a> {
     entries: &'a [Entry],
@@ -111,7 +111,7 @@ impl<'a> Places<'a> {
         Places { entries, index: None }
     }
 
-    /// Those of a value; what is no map has no keys.
+    /// Those of a value; values other than maps have no keys.
     pub(crate) fn of_value(value: Option<&'a Value>) -> Self {
         Places::of(value.and_then(Value::as_map).map_or(&[][..], Map::entries))
     }

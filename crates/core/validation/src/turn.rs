@@ -1,14 +1,13 @@
-//! The order of errors about a list whose items are looked at one by one, for repeated values too.
-//!
-//! Repetitions are found in one go before the items are judged; the reference finds each when it comes to its item. Must never
-//! change, add or drop an error.
+//! The order of errors in a list, if kube-apiserver checks duplicates item by item.
+//! Duplicates are found before the items are validated; kube-apiserver finds each with its item. Must never change,
+//! add or drop an error.
 
 use crate::error::{ErrorKind, FieldError};
 use crate::path::FieldPath;
 use std::ops::Range;
 
-/// Puts repetitions in a field of the items of a list before what else is wrong with their item and those behind it. `own` are
-/// the errors of the list's rules; those of its items follow.
+/// Moves errors of duplicate fields before the other errors of their items and later ones. `own` are the errors of
+/// the list's rules; those of its items follow.
 pub(crate) fn take_turns(errors: &mut Vec<FieldError>, own: Range<usize>, list: &FieldPath<'_>) {
     if errors.len() <= own.end
         || !errors.iter().take(own.end).skip(own.start).any(|error| error.kind == ErrorKind::Duplicate)
@@ -36,7 +35,7 @@ pub(crate) fn take_turns(errors: &mut Vec<FieldError>, own: Range<usize>, list: 
     errors.extend(repeated);
 }
 
-/// The item that a field is in, and the way from there.
+/// The item that contains a field, and the path from there.
 fn item<'a>(prefix: &str, field: &'a str) -> Option<(usize, &'a str)> {
     let (index, rest) = field.strip_prefix(prefix)?.split_once(']')?;
     Some((index.parse().ok()?, rest))

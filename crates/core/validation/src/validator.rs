@@ -1,6 +1,5 @@
-//! `Validator`: all rules of all kinds, compiled when a kind is first judged, and the one way to judge an object.
-//!
-//! A rule that panics is caught: it is told as an internal error, and counted by the caller.
+//! `Validator`: the rules of all kinds, compiled when a kind is first validated, and the entry point of validation.
+//! Guarantees that a panic of a rule is caught and reported as an internal error, which the caller counts.
 
 use crate::comparison::Comparison;
 use crate::custom_rule::Untyped;
@@ -18,10 +17,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What is known of types, by where their schemas are.
+/// Per-type data, by the addresses of schemas.
 type ByPlace<T> = HashMap<usize, T, BuildHasherDefault<PlaceHasher>>;
 
-/// Spreads addresses, which no client chooses.
+/// A hash of addresses, which clients cannot choose.
 #[derive(Default)]
 struct PlaceHasher(u64);
 
@@ -43,20 +42,20 @@ impl Hasher for PlaceHasher {
 pub struct Validator {
     hand: CustomRules,
     kinds: ByPlace<&'static KindRules>,
-    /// Under which the plans are kept with the schemas.
+    /// The owner of the plans that are stored with schemas.
     id: u64,
     show: Show,
 }
 
-/// What judging an object found.
+/// The result of validation.
 #[derive(Debug, Default)]
 pub struct ValidationResult {
     pub errors: ErrorList,
-    /// Where tags and handwritten rules that should say the same do not.
+    /// Differences between tags and handwritten rules that should find the same.
     pub mismatches: Vec<FieldError>,
     /// A rule panicked.
     pub panicked: bool,
-    /// How many rules of the kind ran, on all values together.
+    /// The number of rules of the kind that ran, on all values together.
     pub steps: usize,
 }
 
@@ -73,7 +72,7 @@ impl Validator {
         Validator { hand, kinds, id: unique_id(), show: |_, value, _| value.clone() }
     }
 
-    /// With a way of its own to show structs and lists in messages.
+    /// With a custom format of structs and lists in messages.
     pub fn showing(self, show: Show) -> Self {
         Validator { show, ..self }
     }
@@ -93,7 +92,7 @@ impl Validator {
         self.hand.get(&key(schema)).map_or(0, Vec::len)
     }
 
-    /// Judges a canonical object of a kind, given under its storage version.
+    /// Validates a canonical object of a kind, in its storage version.
     pub fn validate(
         &self,
         schema: &Struct,
@@ -107,7 +106,7 @@ impl Validator {
         }
     }
 
-    /// Judges an object that replaces another.
+    /// Validates an object that replaces another.
     pub fn validate_update(
         &self,
         schema: &Struct,
@@ -139,7 +138,7 @@ impl Validator {
         ValidationResult { errors, mismatches, panicked, steps }
     }
 
-    /// What is wrong with some fields of a struct that is a field of the object, before the whole can be judged.
+    /// Validates some fields of a struct that is a field of the object, before the whole can be validated.
     pub fn validate_fields(
         &self,
         schema: &Struct,

@@ -1,4 +1,4 @@
-//! What is said of values that are not there: rules that nothing satisfies tell of it, all others pass over.
+//! Rules on absent values: rules that absence violates report it, all others skip it.
 
 mod common;
 

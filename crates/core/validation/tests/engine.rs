@@ -1,4 +1,4 @@
-//! The engine on types of the test's own: every tag, the old object alongside, stages, and what is not judged again.
+//! The engine on the test's own types: every tag, updates, stages, and ratcheting.
 
 mod common;
 
@@ -115,7 +115,7 @@ struct Whole {
     /// Judged after all else, and by another field.
     #[k8s(proto = 14, optional, last(when(color = "Blue")(forbidden = "never blue")))]
     late: String,
-    /// What ends the judging ends nothing while it is only compared.
+    /// A comparison-only rule never ends the validation.
     #[k8s(proto = 15, optional, alpha("1.36")(forbidden), max_length = 4)]
     compared: String,
 }
@@ -234,7 +234,7 @@ fn lists() {
         ["parts[1]: Duplicate value: {\"name\":\"a\"}"]
     );
     let many = value!({"parts": [{"name": "A"}, {"name": "B"}, {"name": "C"}, {"name": "D"}]});
-    // What is inside a list that is too long is not judged.
+    // The items of a list that is too long are not validated.
     assert_eq!(validate(many), ["parts: Too many: 4: must have at most 3 items"]);
     assert_eq!(
         validate(value!({"items": [{"name": "first", "size": 5}, {"name": "second", "size": 5}]})),
@@ -304,7 +304,7 @@ fn stages() {
     let silent = judge_with(&bad, None, &[]);
     assert_eq!((silent.lines.len(), silent.mismatches), (0, 0));
     let compared = judge_with(&bad, None, &["DeclarativeValidation"]);
-    // Neither is answered, and no handwritten rule says either.
+    // Neither is enforced, and no handwritten rule finds the same.
     assert_eq!((compared.lines.len(), compared.mismatches), (0, 2));
     let agreed = judge_with(&value!({"color": "Red", "alpha": (-6)}), None, &["DeclarativeValidation"]);
     assert_eq!((agreed.lines, agreed.mismatches), (vec!["alpha: Invalid value: -6: far too small".to_owned()], 0));

@@ -1,4 +1,4 @@
-//! A value that needs a gate: once it is stored, switching the gate off takes it from nobody.
+//! A value that needs a gate: once it is stored, it stays valid when the gate is disabled.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn a_new_object_needs_the_gate() {
     assert_eq!(validate(new.clone(), None, true), [""; 0]);
     let error = "actions[0].what: Unsupported value: \"Restart\": supported values: \"Stop\"";
     assert_eq!(validate(new.clone(), None, false), [error]);
-    // What is stored does not have it either.
+    // The stored object does not have it either.
     let old = value!({ "actions": [{ "what": "Stop" }] });
     assert_eq!(validate(new, Some(old), false), [error]);
 }

@@ -1,5 +1,5 @@
-//! Metadata of an object that replaces another: judged as new and as changed, each cause told by both.
-//! Guarantees that what the first finds wrong is not taken for right by the second.
+//! Metadata of an object that replaces another: validated as new and as changed, each cause reported by both.
+//! Guarantees that errors of the first step are not skipped by the second.
 
 use pintle_schema::{Value, value};
 use pintle_validation::ErrorList;

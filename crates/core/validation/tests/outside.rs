@@ -1,6 +1,6 @@
-//! Crates outside the workspace, as users and contributors write them: built and tested by cargo itself.
-//! Guarantees that `examples/own-validator` works, and that a field is added as CONTRIBUTING.md says.
-//! Must never write into the source tree: all that is made is below the target directory.
+//! Crates outside the workspace, as users and contributors write them, built and tested by cargo.
+//! Guarantees that `examples/own-validator` works, and that a field can be added as CONTRIBUTING.md says.
+//! Must never write into the source tree: all output is below the target directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A workspace with both crates, so that what they share is built once.
+/// A workspace with both crates, so that their dependencies are built once.
 fn workspace() -> &'static Path {
     static WORKSPACE: OnceLock<PathBuf> = OnceLock::new();
     WORKSPACE.get_or_init(|| {
@@ -36,7 +36,7 @@ fn workspace() -> &'static Path {
         let write = |path: &str, text: &str| {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            // What is the same is left alone, so that nothing is built again.
+            // Unchanged files are not written, so that nothing is built again.
             if fs::read_to_string(&path).ok().as_deref() != Some(text) {
                 fs::write(path, text).expect("written");
             }
@@ -46,7 +46,7 @@ fn workspace() -> &'static Path {
             manifest.replace("../../crates", &there).replace("[workspace]", "")
         };
         write("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"own-validator\", \"followed\"]\n[profile.dev]\ndebug = false\n");
-        // The versions that the repository is built with: nothing has to be looked for.
+        // The repository's lock file, so that no versions have to be resolved.
         write("Cargo.lock", &read("Cargo.lock"));
         write("own-validator/Cargo.toml", &inner(&read("examples/own-validator/Cargo.toml")));
         write("own-validator/src/lib.rs", &read("examples/own-validator/src/lib.rs"));
@@ -65,7 +65,7 @@ fn block(heading: &str) -> String {
     block.lines().map(|line| format!("    {}\n", line.trim_start())).collect()
 }
 
-/// The real types of a kind, with the field that CONTRIBUTING.md shows added to a struct, and nothing else.
+/// The types of a kind, with the field of CONTRIBUTING.md added to a struct.
 fn with_field() -> String {
     let file = read("crates/kubernetes/types/src/core/v1/replication_controller.rs");
     let start = "pub struct ReplicationControllerSpec {\n";
@@ -74,7 +74,7 @@ fn with_field() -> String {
     file.replace("super::", "pintle_types::core::v1::").replace("crate::", "pintle_types::")
 }
 
-/// Runs the tests of a package, of which there are so many.
+/// Runs the tests of a package, and checks their number.
 fn test(package: &str, count: usize) {
     let output = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--package", package, "--target-dir"])

@@ -1,4 +1,4 @@
-//! `docs/validation.md` is what the catalogue says. With `PINTLE_UPDATE_DOCS` set, the test writes it.
+//! `docs/validation.md` is generated from the catalogue. With `PINTLE_UPDATE_DOCS` set, the test writes it.
 
 use pintle_schema::Value;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tags that look beside the field they stand on: on create, and on updates that change the one or the other.
+//! Tags that refer to other fields: on create, and on updates that change one or the other.
 
 mod common;
 
@@ -237,12 +237,12 @@ fn what_stays() {
 fn what_a_rule_depends_on_changes() {
     let old = value!({"kind": "Far", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
     assert_eq!(validate(&old, Some(&old)), NONE);
-    // Neither the label nor the ports changed, but where they are did.
+    // Neither the label nor the ports changed, but their parent did.
     let near = value!({"kind": "Near", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
     assert_eq!(validate(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
     let other = value!({"kind": "Other", "address": "A", "ports": [{"node": 1}], "low": 2, "high": 1});
-    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "low: Invalid value: 2: higher than high"]);
-    // What is not set is judged no more than before.
+    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
+    // An unset value is validated no more than before.
     assert_eq!(validate(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
 }
 
@@ -255,7 +255,7 @@ fn elsewhere() {
         "of the struct, beside it"
     );
     assert_eq!(place(value!({"left": "a", "right": "r"})), ["place: Forbidden"], "of a field, at its struct");
-    // The second room is told once as an item, and each name where the way leads.
+    // The second room is reported once as an item, and each name at its path.
     assert_eq!(
         place(value!({"left": "x", "right": "y", "rooms": [{"name": "abc"}, {"name": "abc"}, {}, {}]})),
         [

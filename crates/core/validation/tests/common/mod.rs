@@ -1,9 +1,9 @@
-//! Judging as the server does it, for tests with types and rules of their own.
+//! Validation as in the server, for tests with their own types and rules.
 
 use pintle_schema::{Struct, Value, canonicalize};
 use pintle_validation::{Group, Operation, Request, ValidationResult, Validator};
 
-/// What is wrong with an object, or with its update, where some gates are on.
+/// The errors of an object, or of its update, with some gates enabled.
 pub fn validate(
     group: &'static Group,
     schema: &'static Struct,

@@ -1,4 +1,4 @@
-//! A kind to whose types a field was added as the contributors' guide shows it, and nothing else.
+//! A kind with a field that was added as in CONTRIBUTING.md, and nothing else.
 
 mod replication_controller;
 
@@ -9,7 +9,7 @@ mod tests {
     use pintle_schema::{ApiType, FieldDefault, Literal, Value};
     use pintle_validation::{Operation, Request, Validator};
 
-    /// What is wrong with an object whose new field has a value, without what is wrong with the rest of it.
+    /// The errors of an object whose new field has a value, without those of the rest.
     fn faults(value: i64) -> Vec<String> {
         let text = format!(r#"{{"metadata": {{"name": "a", "namespace": "b"}}, "spec": {{"maxUnavailable": {value}}}}}"#);
         let schema = ReplicationController::schema();
