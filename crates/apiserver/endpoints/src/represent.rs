@@ -133,7 +133,7 @@ impl ObjectEncoder<'_> {
         if self.registry.serves_stored_form(self.target) {
             return Ok(object.image.json().clone());
         }
-        self.registry.cache.derived.get_or_make(object.id, self.variant(Format::Json), || {
+        self.registry.cache.derived.get_or_insert_with(object.id, self.variant(Format::Json), || {
             let value = self.served(&Payload::Stored(object.clone()))?;
             let mut bytes = Vec::new();
             json::encode(&value, &mut bytes);
@@ -146,7 +146,7 @@ impl ObjectEncoder<'_> {
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn stored_protobuf(&self, object: &Arc<Object>) -> Result<Bytes> {
-        self.registry.cache.derived.get_or_make(object.id, self.variant(Format::Protobuf), || {
+        self.registry.cache.derived.get_or_insert_with(object.id, self.variant(Format::Protobuf), || {
             let value = self.served(&Payload::Stored(object.clone()))?;
             let mut bytes = Vec::new();
             protobuf::encode(&self.target.resource.schema, &value, &mut bytes);

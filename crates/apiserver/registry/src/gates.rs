@@ -3,15 +3,15 @@
 
 use crate::{Registry, Target};
 use pintle_schema::Value;
-use pintle_schema::gates::SwitchedOff;
+use pintle_schema::gates::DisabledFields;
 
 impl Registry {
     /// Takes out of an object of the storage version what is switched off and was not in use.
     pub(crate) fn drop_switched_off(&self, target: &Target, object: &mut Value, old: Option<&Value>) {
         // Gates keep their value as long as the server lives, and so do what it worked out from the versions of a resource.
-        let off = target.stored.compiled.get_or_make(0, || {
+        let off = target.stored.compiled.get_or_insert_with(0, || {
             let enabled = |gate: &str| self.environment.feature_enabled(gate);
-            SwitchedOff::of(&target.storage().schema, &enabled)
+            DisabledFields::of(&target.storage().schema, &enabled)
         });
         if let Some(off) = &*off {
             off.drop_from(object, old);

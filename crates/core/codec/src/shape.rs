@@ -124,12 +124,12 @@ impl Written<'_> {
 
 /// Errors of a decoder: Go continues after most, and reports the first; some end decoding and take precedence.
 #[derive(Default)]
-pub(crate) struct Refusals {
+pub(crate) struct DecodeErrors {
     first: Option<DecodeError>,
     last_word: Option<DecodeError>,
 }
 
-impl Refusals {
+impl DecodeErrors {
     /// Records an error if it is the first; only then it is formatted.
     pub(crate) fn note(&mut self, error: impl FnOnce() -> DecodeError) {
         self.first.get_or_insert_with(error);
@@ -144,11 +144,11 @@ impl Refusals {
     }
 
     /// Runs a custom decoder of Go: its error ends the outer one.
-    pub(crate) fn nest(&mut self) -> Refusals {
+    pub(crate) fn nest(&mut self) -> DecodeErrors {
         std::mem::take(self)
     }
 
-    pub(crate) fn unnest(&mut self, mut outer: Refusals) {
+    pub(crate) fn unnest(&mut self, mut outer: DecodeErrors) {
         if let Some(error) = self.take() {
             outer.end_with(error);
         }
@@ -191,8 +191,8 @@ const SECONDS_LENGTH: usize = 20;
 const MICROS_LENGTH: usize = 27;
 
 /// The value of a scalar of a type, `Null` if it is rejected.
-pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
-    let wrong_type = |refusals: &mut Refusals| {
+pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut DecodeErrors) -> Value {
+    let wrong_type = |refusals: &mut DecodeErrors| {
         refusals.note(|| unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame));
         Value::Null
     };
@@ -262,7 +262,7 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
 }
 
 /// Bytes written as an array of numbers, which Go also accepts.
-pub(crate) fn bytes_of(items: &[Value], frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
+pub(crate) fn bytes_of(items: &[Value], frame: &Frame<'_>, refusals: &mut DecodeErrors) -> Value {
     let mut bytes = Vec::with_capacity(items.len());
     for item in items {
         let refused = match item {
@@ -286,13 +286,13 @@ pub(crate) fn bytes_of(items: &[Value], frame: &Frame<'_>, refusals: &mut Refusa
 }
 
 #[cold]
-fn ended(error: DecodeError, refusals: &mut Refusals) -> Value {
+fn ended(error: DecodeError, refusals: &mut DecodeErrors) -> Value {
     refusals.end_with(error);
     Value::Null
 }
 
 #[cold]
-fn wrong_number(refusals: &mut Refusals, literal: &str, go_type: &str, frame: &Frame<'_>) -> Value {
+fn wrong_number(refusals: &mut DecodeErrors, literal: &str, go_type: &str, frame: &Frame<'_>) -> Value {
     refusals.note(|| unmarshal_error(&format!("number {literal}"), go_type, frame));
     Value::Null
 }

@@ -40,7 +40,7 @@ impl Compiled {
     }
 
     /// The value of a type that an owner (a number from `unique_id`, or 0) compiled, created on first use.
-    pub fn get_or_make<T: Any + Send + Sync>(&self, owner: u64, make: impl FnOnce() -> T) -> Arc<T> {
+    pub fn get_or_insert_with<T: Any + Send + Sync>(&self, owner: u64, make: impl FnOnce() -> T) -> Arc<T> {
         let find = |values: &[Entry]| {
             values.iter().filter(|(of, _)| *of == owner).find_map(|(_, value)| value.clone().downcast::<T>().ok())
         };
@@ -73,21 +73,21 @@ mod tests {
         let mut made = 0;
         for _ in 0..2 {
             assert_eq!(
-                *compiled.get_or_make(0, || {
+                *compiled.get_or_insert_with(0, || {
                     made += 1;
                     7_u8
                 }),
                 7
             );
             assert_eq!(
-                *compiled.get_or_make(1, || {
+                *compiled.get_or_insert_with(1, || {
                     made += 1;
                     8_u8
                 }),
                 8
             );
             assert_eq!(
-                *compiled.get_or_make(0, || {
+                *compiled.get_or_insert_with(0, || {
                     made += 1;
                     "text"
                 }),

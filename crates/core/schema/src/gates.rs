@@ -8,7 +8,7 @@ use crate::value::{Str, Value};
 use std::collections::HashMap;
 
 /// The fields of a schema whose gates are off, and the paths to them.
-pub struct SwitchedOff {
+pub struct DisabledFields {
     /// What to visit in each struct on a path; the first one is the object.
     nodes: Vec<Vec<Step>>,
     /// The number of disabled fields.
@@ -27,10 +27,10 @@ enum Target {
     Inside { node: usize, keyed: bool },
 }
 
-impl SwitchedOff {
+impl DisabledFields {
     /// The disabled fields of a schema; `None` if there are none. A field is enabled if all its gates are on.
-    pub fn of(schema: &Struct, enabled: &dyn Fn(&str) -> bool) -> Option<SwitchedOff> {
-        let mut found = SwitchedOff { nodes: Vec::new(), fields: 0 };
+    pub fn of(schema: &Struct, enabled: &dyn Fn(&str) -> bool) -> Option<DisabledFields> {
+        let mut found = DisabledFields { nodes: Vec::new(), fields: 0 };
         found.visit(schema, enabled, &mut HashMap::new());
         found.keep_ways();
         (!found.nodes.first()?.is_empty()).then_some(found)
@@ -140,7 +140,7 @@ fn inside(ty: &Type) -> Option<(&Struct, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::SwitchedOff;
+    use super::DisabledFields;
     use crate::{ApiType, Value, value};
 
     /// The content of the object.
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn dropped(on: &[&str], mut object: Value, stored: Option<Value>) -> Value {
-        if let Some(off) = SwitchedOff::of(Outer::schema(), &|gate| on.contains(&gate)) {
+        if let Some(off) = DisabledFields::of(Outer::schema(), &|gate| on.contains(&gate)) {
             off.drop_from(&mut object, stored.as_ref());
         }
         object
@@ -188,6 +188,6 @@ mod tests {
         assert_eq!(dropped(&["B"], object(), None), all(value!({"old": "o"})));
         let stored = value!({"map": {"other": {"new": "", "newer": null}}});
         assert_eq!(dropped(&[], object(), Some(stored)), all(value!({"new": "", "old": "o"})));
-        assert!(SwitchedOff::of(Outer::schema(), &|_| true).is_none());
+        assert!(DisabledFields::of(Outer::schema(), &|_| true).is_none());
     }
 }

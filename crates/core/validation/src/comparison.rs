@@ -13,7 +13,7 @@ const FIELDS: usize = 8;
 
 /// How a field compares with the old one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Likeness {
+enum FieldComparison {
     Equal,
     /// Not equal, but unchanged for an update: see [`same`].
     Same,
@@ -26,7 +26,7 @@ pub struct Comparison<'a> {
     new: &'a Value,
     old: &'a Value,
     /// Of the new object's fields, by index.
-    fields: [Cell<Option<Likeness>>; FIELDS],
+    fields: [Cell<Option<FieldComparison>>; FIELDS],
     /// The fields of the metadata that differ, as in `Changes`.
     metadata: Cell<Option<u16>>,
 }
@@ -39,7 +39,7 @@ impl<'a> Comparison<'a> {
     /// Canonicalizes the new object. Unchanged parts are only compared.
     pub fn canonical(schema: &Struct, new: &'a mut Value, old: &'a Value) -> Self {
         let unchanged = canonicalize_changed(schema, new, old);
-        let fields = std::array::from_fn(|place| Cell::new(unchanged.has(place).then_some(Likeness::Equal)));
+        let fields = std::array::from_fn(|place| Cell::new(unchanged.has(place).then_some(FieldComparison::Equal)));
         Comparison { fields, ..Comparison::of(new, old) }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Comparison<'a> {
         let entries = self.entries();
         let place = path.first().and_then(|first| entries.iter().position(|(key, _)| key == first));
         match place {
-            Some(place) if self.likeness(place) == Likeness::Equal => false,
+            Some(place) if self.likeness(place) == FieldComparison::Equal => false,
             Some(_) if path.len() == 1 => true,
             _ => self.new.at(path) != self.old.at(path),
         }
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
                 }
                 _ => false,
             },
-            _ => self.likeness(place) == Likeness::Equal,
+            _ => self.likeness(place) == FieldComparison::Equal,
         };
         // The metadata differ most often, and are compared before larger parts.
         entries.len() == old.len() && (0..entries.len()).all(is_equal)
@@ -85,7 +85,7 @@ impl<'a> Comparison<'a> {
         let entries = self.entries();
         let gone = |(key, value): &(Str, Value)| self.new.get(key).is_none() && !same(value, &NULL);
         self.metadata().is_empty()
-            && (0..entries.len()).all(|place| self.likeness(place) != Likeness::Other)
+            && (0..entries.len()).all(|place| self.likeness(place) != FieldComparison::Other)
             && !self.old.as_map().is_some_and(|old| old.entries().iter().any(gone))
     }
 
@@ -96,7 +96,7 @@ impl<'a> Comparison<'a> {
         let offset = std::ptr::from_ref(new).addr().checked_sub(entries.as_ptr().addr())?;
         let place = offset / size_of::<(Str, Value)>();
         let (key, _) = entries.get(place)?;
-        std::ptr::eq(at(self.old, key), old).then(|| self.likeness(place) != Likeness::Other)
+        std::ptr::eq(at(self.old, key), old).then(|| self.likeness(place) != FieldComparison::Other)
     }
 
     pub(crate) fn metadata(&self) -> Changes<'a> {
@@ -110,17 +110,17 @@ impl<'a> Comparison<'a> {
         self.new.as_map().map_or(&[], Map::entries)
     }
 
-    fn likeness(&self, place: usize) -> Likeness {
+    fn likeness(&self, place: usize) -> FieldComparison {
         let known = self.fields.get(place);
         if let Some(known) = known.and_then(Cell::get) {
             return known;
         }
-        let Some((key, new)) = self.entries().get(place) else { return Likeness::Other };
+        let Some((key, new)) = self.entries().get(place) else { return FieldComparison::Other };
         let old = at(self.old, key);
         let likeness = match new == old {
-            true => Likeness::Equal,
-            false if same(new, old) => Likeness::Same,
-            false => Likeness::Other,
+            true => FieldComparison::Equal,
+            false if same(new, old) => FieldComparison::Same,
+            false => FieldComparison::Other,
         };
         if let Some(known) = known {
             known.set(Some(likeness));

@@ -128,7 +128,7 @@ fn show(value: &Value, out: &mut String) {
 
 /// Errors in the order in which they were found, which is the order clients see.
 #[derive(Clone, Debug, Default)]
-pub struct ErrorList(pub Vec<FieldError>, Room);
+pub struct ErrorList(pub Vec<FieldError>, ErrorBudget);
 
 impl PartialEq for ErrorList {
     fn eq(&self, other: &ErrorList) -> bool {
@@ -138,28 +138,28 @@ impl PartialEq for ErrorList {
 
 /// The number of errors in a response. kube-apiserver returns all: an object of 3 MB with a million empty items gets
 /// a response of gigabytes.
-const MAX_TOLD: usize = 1000;
+const MAX_REPORTED: usize = 1000;
 
 /// The size of these errors in bytes, after which no more are reported: each may quote a value as long as the object.
-const MAX_TOLD_BYTES: usize = 1 << 20;
+const MAX_REPORTED_BYTES: usize = 1 << 20;
 
 /// How much of the response's limits the errors have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Room {
+struct ErrorBudget {
     errors: usize,
     bytes: usize,
 }
 
-impl Room {
-    fn is_left(self) -> bool {
-        self.errors < MAX_TOLD && self.bytes < MAX_TOLD_BYTES
+impl ErrorBudget {
+    fn has_room(self) -> bool {
+        self.errors < MAX_REPORTED && self.bytes < MAX_REPORTED_BYTES
     }
 
     /// Counts an error. Quoted values are measured only while there is room.
     fn take(&mut self, error: &FieldError) {
-        let is_left = self.is_left();
+        let has_room = self.has_room();
         self.errors += 1;
-        if is_left {
+        if has_room {
             let quoted = error.value.as_ref().map_or(0, value_bytes);
             self.bytes = self.bytes.saturating_add(error.field.len() + error.detail.len() + quoted);
         }
@@ -185,11 +185,11 @@ impl ErrorList {
         // Of unreported errors only their existence and place matter.
         if self.1.errors != self.0.len() {
             // Some were removed, such as those of alternatives.
-            self.1 = Room::default();
-            self.0.iter().take(MAX_TOLD).for_each(|error| self.1.take(error));
+            self.1 = ErrorBudget::default();
+            self.0.iter().take(MAX_REPORTED).for_each(|error| self.1.take(error));
             self.1.errors = self.0.len();
         }
-        let is_told = self.1.is_left();
+        let is_told = self.1.has_room();
         let error = FieldError {
             kind,
             field: field.to_string(),
@@ -277,11 +277,11 @@ impl ErrorList {
 
     /// The reported errors, which are the first ones.
     pub fn told(&self) -> impl Iterator<Item = &FieldError> {
-        let mut room = Room::default();
+        let mut room = ErrorBudget::default();
         self.0.iter().take_while(move |error| {
-            let is_left = room.is_left();
+            let has_room = room.has_room();
             room.take(error);
-            is_left
+            has_room
         })
     }
 
@@ -328,14 +328,14 @@ mod tests {
     #[test]
     fn no_more_errors_are_told_than_an_answer_has_room_for() {
         let mut errors = ErrorList::default();
-        for at in 0..3 * MAX_TOLD {
+        for at in 0..3 * MAX_REPORTED {
             errors.invalid(format!("spec.list[{at}]"), "x", "is wrong");
         }
-        assert_eq!((errors.0.len(), errors.told().count()), (3 * MAX_TOLD, MAX_TOLD));
-        let last = format!("spec.list[{}]: Invalid value: \"x\": is wrong]", MAX_TOLD - 1);
+        assert_eq!((errors.0.len(), errors.told().count()), (3 * MAX_REPORTED, MAX_REPORTED));
+        let last = format!("spec.list[{}]: Invalid value: \"x\": is wrong]", MAX_REPORTED - 1);
         assert!(errors.summary().ends_with(&last));
         let mut long = ErrorList::default();
-        (0..10).for_each(|_| long.invalid("spec", "x".repeat(MAX_TOLD_BYTES / 2), "is wrong"));
+        (0..10).for_each(|_| long.invalid("spec", "x".repeat(MAX_REPORTED_BYTES / 2), "is wrong"));
         assert_eq!(long.told().count(), 2);
         // Removed errors free their part of the limits.
         long.0.truncate(1);

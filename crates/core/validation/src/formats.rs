@@ -33,31 +33,31 @@ macro_rules! texts {
             name: $name,
             origin: concat!("format=", $name),
             doc: $doc,
-            validate: |value| Told::told($validate(value.as_str().unwrap_or_default())),
+            validate: |value| IntoMessages::into_messages($validate(value.as_str().unwrap_or_default())),
             part: $part,
         }
     };
 }
 
 /// Results of functions that validate a text. An empty list allocates nothing.
-trait Told {
-    fn told(self) -> Messages;
+trait IntoMessages {
+    fn into_messages(self) -> Messages;
 }
 
-impl Told for Messages {
-    fn told(self) -> Messages {
+impl IntoMessages for Messages {
+    fn into_messages(self) -> Messages {
         self
     }
 }
 
-impl Told for Vec<&str> {
-    fn told(self) -> Messages {
+impl IntoMessages for Vec<&str> {
+    fn into_messages(self) -> Messages {
         self.into_iter().map(str::to_owned).collect()
     }
 }
 
-impl<T: Into<String>> Told for Option<T> {
-    fn told(self) -> Messages {
+impl<T: Into<String>> IntoMessages for Option<T> {
+    fn into_messages(self) -> Messages {
         self.map_or_else(Messages::new, |message| vec![message.into()])
     }
 }

@@ -79,7 +79,7 @@ impl Validator {
 
     /// The compiled rules of a kind.
     pub fn plan(&self, schema: &Struct) -> Arc<Plan> {
-        schema.compiled.get_or_make(self.id, || Plan::new(schema, &self.hand))
+        schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, &self.hand))
     }
 
     /// A kind's effective rules as a tree of text.

@@ -67,7 +67,7 @@ impl Derived {
     ///
     /// # Errors
     /// Those of `make`.
-    pub fn get_or_make<E>(
+    pub fn get_or_insert_with<E>(
         &self,
         id: u64,
         variant: Variant,
@@ -99,7 +99,7 @@ mod tests {
         let derived = Derived::default();
         let ask = |id, variant, size: usize| {
             let mut made = false;
-            let bytes = derived.get_or_make(id, Variant(variant), || {
+            let bytes = derived.get_or_insert_with(id, Variant(variant), || {
                 made = true;
                 Ok::<_, ()>(Bytes::from(vec![variant as u8; size]))
             });

@@ -81,7 +81,7 @@ fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
     let spans = encode_json(object, &mut json);
     let mut record = Vec::with_capacity(json.len() + 256);
     record.push(mark | if spans.is_as_written { FORMAT_AS_WRITTEN } else { FORMAT });
-    for offset in [spans.hole, spans.metadata.0, spans.metadata.1, spans.managed.0, spans.managed.1] {
+    for offset in [spans.placeholder, spans.metadata.0, spans.metadata.1, spans.managed.0, spans.managed.1] {
         record.extend_from_slice(&narrow(offset).to_le_bytes());
     }
     let metadata = object.get("metadata");
@@ -126,13 +126,13 @@ pub fn check(record: &[u8]) -> Result<(), CorruptImage> {
 
 struct Spans {
     is_as_written: bool,
-    hole: usize,
+    placeholder: usize,
     metadata: (usize, usize),
     managed: (usize, usize),
 }
 
 fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
-    let mut spans = Spans { is_as_written: false, hole: 0, metadata: (0, 0), managed: (0, 0) };
+    let mut spans = Spans { is_as_written: false, placeholder: 0, metadata: (0, 0), managed: (0, 0) };
     let Some(fields) = object.as_map() else {
         json::encode(object, out);
         return spans;
@@ -156,14 +156,14 @@ fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
 }
 
 /// The fields of ObjectMeta before resourceVersion in schema order.
-const BEFORE_HOLE: [&str; 5] = ["name", "generateName", "namespace", "selfLink", "uid"];
+const BEFORE_PLACEHOLDER: [&str; 5] = ["name", "generateName", "namespace", "selfLink", "uid"];
 
 fn encode_metadata(metadata: &Map, out: &mut Vec<u8>, spans: &mut Spans) {
     out.push(b'{');
     let mut first = true;
     for (key, value) in metadata.iter().filter(|(key, _)| *key != "resourceVersion") {
-        if spans.hole == 0 && !BEFORE_HOLE.contains(&key.as_str()) {
-            put_hole(&mut first, out, spans);
+        if spans.placeholder == 0 && !BEFORE_PLACEHOLDER.contains(&key.as_str()) {
+            put_placeholder(&mut first, out, spans);
         }
         let start = if first { out.len() } else { out.len() + 1 };
         separate(&mut first, out);
@@ -173,16 +173,16 @@ fn encode_metadata(metadata: &Map, out: &mut Vec<u8>, spans: &mut Spans) {
             spans.managed = (start, out.len());
         }
     }
-    if spans.hole == 0 {
-        put_hole(&mut first, out, spans);
+    if spans.placeholder == 0 {
+        put_placeholder(&mut first, out, spans);
     }
     out.push(b'}');
 }
 
-fn put_hole(first: &mut bool, out: &mut Vec<u8>, spans: &mut Spans) {
+fn put_placeholder(first: &mut bool, out: &mut Vec<u8>, spans: &mut Spans) {
     separate(first, out);
     out.extend_from_slice(b"\"resourceVersion\":\"");
-    spans.hole = out.len();
+    spans.placeholder = out.len();
     out.push(b'"');
 }
 
@@ -242,19 +242,19 @@ impl Image {
     pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptImage> {
         let head = Head::parse(record)?;
         let json = &record[head.json_at..];
-        let [hole, metadata_start, metadata_end, managed_start, managed_end] = head.offsets;
-        let (filled, width) = fill(json, hole..hole, revision);
+        let [placeholder, metadata_start, metadata_end, managed_start, managed_end] = head.offsets;
+        let (filled, width) = fill(json, placeholder..placeholder, revision);
         // Raw JSON occurs only after the metadata, so the spans are the same in both.
         let (json, as_written) = match head.is_as_written {
             true => (compact(&filled), Some(filled)),
             false => (filled, None),
         };
-        let shift = |at: u32| if at > hole { at + width } else { at };
+        let shift = |at: u32| if at > placeholder { at + width } else { at };
         Ok(Image {
             header: head.facts.into(),
             json,
             as_written,
-            revision_span: hole..hole + width,
+            revision_span: placeholder..placeholder + width,
             metadata: shift(metadata_start)..shift(metadata_end),
             managed_fields: shift(managed_start)..shift(managed_end),
             labels_at: head.labels_at,

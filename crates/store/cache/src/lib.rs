@@ -24,7 +24,7 @@ pub use watch_filter::WatchFilter;
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
 use pintle_storage::{Observer, Record, Revision, Started, Unreadable};
-use replay::{Kept, Replay};
+use replay::{Replay, StoredRecord};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
@@ -156,7 +156,7 @@ impl CacheWriter {
 
 impl Observer for CacheWriter {
     fn replay(&mut self, record: Record, history: bool) {
-        self.replay_of().push(Kept::Record(record, history));
+        self.replay_of().push(StoredRecord::Record(record, history));
     }
 
     fn replayed(&mut self, started: Started) {
@@ -188,7 +188,7 @@ impl Observer for CacheWriter {
             self.cache.advance(revision);
         }
         let mut writers = self.cache.writers();
-        writers.begin_anew();
+        writers.reset();
         for record in &records {
             writers.apply(record, false, self.cache.read_kept());
         }
@@ -198,7 +198,7 @@ impl Observer for CacheWriter {
 
     fn unreadable(&mut self, unreadable: Unreadable) {
         if !self.replayed {
-            return self.replay_of().push(Kept::Unreadable(unreadable));
+            return self.replay_of().push(StoredRecord::Unreadable(unreadable));
         }
         let mut writers = self.cache.writers();
         writers.unreadable(unreadable);

@@ -17,15 +17,15 @@ const BATCH: usize = 128;
 const BATCHES: usize = 8;
 
 /// A stored record.
-pub(crate) enum Kept {
+pub(crate) enum StoredRecord {
     Record(Record, bool),
     Unreadable(Unreadable),
 }
 
 /// A running replay.
 pub(crate) struct Replay {
-    batch: Vec<Kept>,
-    batches: SyncSender<Vec<Kept>>,
+    batch: Vec<StoredRecord>,
+    batches: SyncSender<Vec<StoredRecord>>,
     thread: JoinHandle<()>,
 }
 
@@ -37,7 +37,7 @@ impl Replay {
         Replay { batch: Vec::with_capacity(BATCH), batches, thread }
     }
 
-    pub fn push(&mut self, kept: Kept) {
+    pub fn push(&mut self, kept: StoredRecord) {
         self.batch.push(kept);
         if self.batch.len() == BATCH {
             self.hand_over();
@@ -58,13 +58,13 @@ impl Replay {
     }
 }
 
-fn run(cache: &Cache, batches: &Receiver<Vec<Kept>>) {
+fn run(cache: &Cache, batches: &Receiver<Vec<StoredRecord>>) {
     for batch in batches {
         let mut writers = cache.writers();
         for kept in batch {
             match kept {
-                Kept::Record(record, history) => writers.apply(&record, history, cache.read_kept()),
-                Kept::Unreadable(unreadable) => writers.unreadable(unreadable),
+                StoredRecord::Record(record, history) => writers.apply(&record, history, cache.read_kept()),
+                StoredRecord::Unreadable(unreadable) => writers.unreadable(unreadable),
             }
         }
         writers.all().for_each(Writer::trim);

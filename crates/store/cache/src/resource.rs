@@ -355,9 +355,9 @@ impl ResourceCache {
     }
 
     /// A cursor over the events after a revision that match a filter.
-    pub fn watch_matching(self: &Arc<Self>, after: Revision, interest: WatchFilter) -> Watcher {
-        let (name, waiter) = self.waiters.join(&interest);
-        Watcher { cache: self.clone(), interest, name, waiter, after, behind: true }
+    pub fn watch_matching(self: &Arc<Self>, after: Revision, filter: WatchFilter) -> Watcher {
+        let (name, waiter) = self.waiters.join(&filter);
+        Watcher { cache: self.clone(), filter, name, waiter, after, behind: true }
     }
 }
 
@@ -433,11 +433,11 @@ impl Writer {
     }
 
     /// Drops everything, before a state that does not follow from this one.
-    pub fn begin_anew(&mut self) {
+    pub fn reset(&mut self) {
         self.state = State::new(self.state.bounds);
     }
 
-    /// Publishes the changes since `begin_anew`, or without history, as the state at a revision before which nothing
+    /// Publishes the changes since `reset`, or without history, as the state at a revision before which nothing
     /// is known: every watch has lost its place.
     pub fn replace(&mut self, revision: Revision) {
         self.state.last = self.state.last.max(revision);
@@ -468,7 +468,7 @@ impl Writer {
 /// has been dropped.
 pub struct Watcher {
     cache: Arc<ResourceCache>,
-    interest: WatchFilter,
+    filter: WatchFilter,
     name: (u64, u64),
     waiter: Arc<Waiter>,
     after: Revision,
@@ -526,7 +526,7 @@ impl Watcher {
                 self.behind = true;
                 break;
             }
-            if self.interest.concerns(event) {
+            if self.filter.concerns(event) {
                 visitor(event);
                 visited += 1;
                 last = Some(event.revision);

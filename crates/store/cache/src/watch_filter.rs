@@ -148,7 +148,7 @@ pub(crate) struct Waiters {
 
 impl Waiters {
     /// Adds a watch, which any revision may concern until it has caught up. Returns its ID for `leave`.
-    pub fn join(&self, interest: &WatchFilter) -> ((u64, u64), Arc<Waiter>) {
+    pub fn join(&self, filter: &WatchFilter) -> ((u64, u64), Arc<Waiter>) {
         let any = Revision::EMPTY.0;
         let waiter = Arc::new(Waiter {
             first: any.into(),
@@ -157,8 +157,8 @@ impl Waiters {
             gap: AtomicBool::new(false),
             task: AtomicWaker::new(),
         });
-        let name = (interest.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
-        if let WatchFilter::Field(index @ 0..FIELDS, _) = interest {
+        let name = (filter.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
+        if let WatchFilter::Field(index @ 0..FIELDS, _) = filter {
             self.fields.fetch_or(1 << index, Ordering::SeqCst);
         }
         self.index.rcu(|index| index.update(name, waiter.clone()));

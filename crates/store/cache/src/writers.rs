@@ -42,7 +42,7 @@ impl Writers {
     /// Applies a change, or keeps it until its resource is announced.
     pub fn apply(&mut self, record: &Record, history: bool, read: Option<&ReadKept>) {
         let Some(writer) = self.of_key(&record.key) else { return self.keep(record) };
-        if let Err(unreadable) = take_in(writer, record, history, read) {
+        if let Err(unreadable) = apply(writer, record, history, read) {
             writer.unreadable(unreadable);
         }
     }
@@ -84,10 +84,10 @@ impl Writers {
     }
 
     /// Drops everything, before a state that does not follow from this one.
-    pub fn begin_anew(&mut self) {
+    pub fn reset(&mut self) {
         self.unclaimed.clear();
         self.last_changes.clear();
-        self.all().for_each(Writer::begin_anew);
+        self.all().for_each(Writer::reset);
     }
 
     pub fn publish_all(&mut self, revision: Revision) {
@@ -104,7 +104,7 @@ impl Writers {
         for (key, kept) in self.take_unclaimed(prefix) {
             let outcome = match kept {
                 Unclaimed::Value(revision, value) => {
-                    take_in(&mut writer, &Record { key, revision, value: Some(value) }, false, read)
+                    apply(&mut writer, &Record { key, revision, value: Some(value) }, false, read)
                 }
                 Unclaimed::Unreadable(unreadable) => Err(unreadable),
             };
@@ -151,7 +151,7 @@ fn prefixes_of(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Applies a change, if its value is an object.
-fn take_in(writer: &mut Writer, record: &Record, history: bool, read: Option<&ReadKept>) -> Result<(), Unreadable> {
+fn apply(writer: &mut Writer, record: &Record, history: bool, read: Option<&ReadKept>) -> Result<(), Unreadable> {
     let undecodable = |reason: String| {
         let reason = UnreadableReason::Undecodable(reason.into());
         Unreadable { key: record.key.clone(), revision: record.revision, reason }

@@ -52,13 +52,13 @@ impl Backend for NoLog {
 
 /// The state after a log's replay.
 pub(crate) struct Replayed {
-    pub ledger: KeyIndex,
+    pub key_index: KeyIndex,
     pub marks: Vec<Mark>,
 }
 
 /// The one writer of a store.
 pub(crate) struct Committer<B> {
-    ledger: KeyIndex,
+    key_index: KeyIndex,
     retention: Option<Retention>,
     backend: B,
     observer: Box<dyn Observer>,
@@ -87,15 +87,24 @@ impl<B: Backend> Committer<B> {
         retention_seconds: Option<u64>,
         replayed: Replayed,
     ) -> Committer<B> {
-        observer.replayed(Started { compacted: replayed.ledger.compacted(), current: replayed.ledger.current() });
-        observer.compacted(replayed.ledger.compacted());
-        let target = replayed.ledger.compacted();
+        observer.replayed(Started { compacted: replayed.key_index.compacted(), current: replayed.key_index.current() });
+        observer.compacted(replayed.key_index.compacted());
+        let target = replayed.key_index.compacted();
         let retention = retention_seconds.map(|seconds| Retention::new(seconds, replayed.marks));
-        Committer { ledger: replayed.ledger, retention, backend, observer, clock, target, failed: false, tended: None }
+        Committer {
+            key_index: replayed.key_index,
+            retention,
+            backend,
+            observer,
+            clock,
+            target,
+            failed: false,
+            tended: None,
+        }
     }
 
     pub fn started(&self) -> Started {
-        Started { compacted: self.ledger.compacted(), current: self.ledger.current() }
+        Started { compacted: self.key_index.compacted(), current: self.key_index.current() }
     }
 
     /// Executes a batch; the results are in the order of the transactions. Budget: three hash lookups and one
@@ -103,12 +112,12 @@ impl<B: Backend> Committer<B> {
     pub fn run(&mut self, transactions: Vec<Transaction>) -> Vec<Result<Revision, CommitError>> {
         // Planned before anything is applied: only durable records may supersede others.
         let marked = self.keep_time();
-        let removal = self.ledger.plan_removal(self.target);
-        let base = self.ledger.current();
+        let removal = self.key_index.plan_removal(self.target);
+        let base = self.key_index.current();
         let mut records = Vec::with_capacity(transactions.len());
-        self.ledger.begin();
+        self.key_index.begin();
         let mut answers: Vec<_> =
-            transactions.into_iter().map(|transaction| self.ledger.apply(transaction, &mut records)).collect();
+            transactions.into_iter().map(|transaction| self.key_index.apply(transaction, &mut records)).collect();
         if records.is_empty() {
             return answers;
         }
@@ -117,16 +126,16 @@ impl<B: Backend> Committer<B> {
         match self.backend.persist(&step) {
             Ok(()) => {
                 self.failed = false;
-                self.ledger.keep();
+                self.key_index.keep();
                 if let Some(removal) = &removal {
-                    self.ledger.removed(removal);
+                    self.key_index.removed(removal);
                     self.observer.compacted(removal.compacted);
                 }
-                self.observer.publish(&records, self.ledger.current());
+                self.observer.publish(&records, self.key_index.current());
             }
             Err(error) => {
                 self.failed = true;
-                self.ledger.rollback();
+                self.key_index.rollback();
                 for answer in answers.iter_mut().filter(|answer| answer.is_ok()) {
                     *answer = Err(CommitError::Storage(error.clone()));
                 }
@@ -137,28 +146,28 @@ impl<B: Backend> Committer<B> {
 
     /// Compacts history up to `revision`. Returns the revision that `compacted` will reach.
     pub fn request_compaction(&mut self, revision: Revision) -> Revision {
-        self.target = self.target.max(revision.min(self.ledger.current()));
+        self.target = self.target.max(revision.min(self.key_index.current()));
         self.target
     }
 
     /// The revision after which history begins.
     pub fn compacted(&self) -> Revision {
-        self.ledger.compacted()
+        self.key_index.compacted()
     }
 
     /// Whether a compaction step is pending.
     pub fn wants_compaction(&self) -> bool {
-        !self.failed && self.target.min(self.ledger.current()) > self.ledger.compacted()
+        !self.failed && self.target.min(self.key_index.current()) > self.key_index.compacted()
     }
 
     /// Executes one bounded compaction step without a batch.
     pub fn compact_step(&mut self) -> Result<(), BackendError> {
-        let Some(removal) = self.ledger.plan_removal(self.target) else { return Ok(()) };
-        let step = Step { base: self.ledger.current(), records: &[], removal: Some(&removal), marks: None };
+        let Some(removal) = self.key_index.plan_removal(self.target) else { return Ok(()) };
+        let step = Step { base: self.key_index.current(), records: &[], removal: Some(&removal), marks: None };
         let result = self.backend.persist(&step);
         self.failed = result.is_err();
         if result.is_ok() {
-            self.ledger.removed(&removal);
+            self.key_index.removed(&removal);
             self.observer.compacted(removal.compacted);
         }
         result
@@ -174,7 +183,7 @@ impl<B: Backend> Committer<B> {
         self.failed = false;
         if self.keep_time() {
             let marks = self.marks(true);
-            let step = Step { base: self.ledger.current(), records: &[], removal: None, marks: marks.as_deref() };
+            let step = Step { base: self.key_index.current(), records: &[], removal: None, marks: marks.as_deref() };
             self.failed = self.backend.persist(&step).is_err();
         }
     }
@@ -184,9 +193,9 @@ impl<B: Backend> Committer<B> {
         if self.failed {
             return Some(RETRY);
         }
-        let has_history = self.ledger.current() > self.ledger.compacted();
+        let has_history = self.key_index.current() > self.key_index.compacted();
         let retention = self.retention.as_ref().filter(|_| has_history).map(|retention| {
-            let seconds = retention.next_seconds(self.clock.unix_seconds(), self.ledger.current());
+            let seconds = retention.next_seconds(self.clock.unix_seconds(), self.key_index.current());
             Duration::from_secs(seconds.clamp(1, SLEEP_SECONDS_MAX))
         });
         retention.into_iter().chain(self.tended).min()
@@ -196,7 +205,7 @@ impl<B: Backend> Committer<B> {
     fn keep_time(&mut self) -> bool {
         let Some(retention) = &mut self.retention else { return false };
         let now = self.clock.unix_seconds();
-        let changed = retention.observe(now, self.ledger.current());
+        let changed = retention.observe(now, self.key_index.current());
         let expired = retention.expire(now);
         self.target = self.target.max(expired.unwrap_or_default());
         changed || expired.is_some()

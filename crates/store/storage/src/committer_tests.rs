@@ -94,16 +94,16 @@ impl Bench {
     /// Starts from the content of the disk.
     fn on(disk: Fake, clock: Seconds, retention_seconds: Option<u64>) -> Bench {
         let published = Published::default();
-        let (ledger, marks) = {
+        let (key_index, marks) = {
             let disk = disk.0.lock().unwrap();
-            let mut ledger = KeyIndex::new(true, Revision(0));
+            let mut key_index = KeyIndex::new(true, Revision(0));
             for (position, (key, value)) in &disk.log {
-                ledger.replay(*position, key, value.is_none());
+                key_index.replay(*position, key, value.is_none());
             }
-            assert_eq!(ledger.settle(disk.compacted.max(Revision::EMPTY)), Ok(Vec::new()));
-            (ledger, disk.marks.clone())
+            assert_eq!(key_index.settle(disk.compacted.max(Revision::EMPTY)), Ok(Vec::new()));
+            (key_index, disk.marks.clone())
         };
-        let replayed = Replayed { ledger, marks };
+        let replayed = Replayed { key_index, marks };
         let observer = Box::new(published.clone());
         let committer = Committer::new(disk.clone(), observer, Arc::new(clock.clone()), retention_seconds, replayed);
         Bench { committer, disk, clock, published }

@@ -65,7 +65,7 @@ impl EncryptedStore {
 impl Store for EncryptedStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         *lock(&self.shared.observer) = Some(observer);
-        let started = self.inner.start(Box::new(Opener(self.shared.clone())))?;
+        let started = self.inner.start(Box::new(DecryptingObserver(self.shared.clone())))?;
         // The missing key may have become available since the value was read.
         self.shared.try_again();
         Ok(started)
@@ -180,9 +180,9 @@ impl Kept {
 }
 
 /// The inner store's observer: decrypts values and passes them on.
-struct Opener(Arc<Shared>);
+struct DecryptingObserver(Arc<Shared>);
 
-impl Observer for Opener {
+impl Observer for DecryptingObserver {
     fn replay(&mut self, record: Record, history: bool) {
         let opened = self.0.open(&record);
         if let Some(observer) = lock(&self.0.observer).as_mut() {

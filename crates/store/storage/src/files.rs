@@ -33,7 +33,7 @@ pub trait Storage: Send + Sync + 'static {
     /// process has locked it.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
     /// The permission bits of a directory that others than its owner can access.
-    fn open_to_others(&self, _path: &Path) -> Option<u32> {
+    fn has_access_for_others(&self, _path: &Path) -> Option<u32> {
         None
     }
 }
@@ -133,7 +133,7 @@ impl Storage for OsStorage {
         }
     }
 
-    fn open_to_others(&self, path: &Path) -> Option<u32> {
+    fn has_access_for_others(&self, path: &Path) -> Option<u32> {
         let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
         (mode & 0o077 != 0).then_some(mode)
     }

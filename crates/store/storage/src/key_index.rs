@@ -117,7 +117,7 @@ impl KeyIndex {
                 None
             }
         };
-        self.bury(position, previous, key, tombstone);
+        self.add_dead(position, previous, key, tombstone);
     }
 
     /// Completes the replay: history begins after `compacted`. Returns the dead entries that may still be in the log.
@@ -193,7 +193,7 @@ impl KeyIndex {
             } else {
                 self.live.insert(key.clone(), position);
             }
-            self.bury(position, previous, &key, tombstone);
+            self.add_dead(position, previous, &key, tombstone);
             records.push(Record { revision, key, value: write.value });
             ordinal += 1;
         }
@@ -204,7 +204,7 @@ impl KeyIndex {
     }
 
     /// Records what the entry at `position` supersedes: the previous entry, and itself if it is a tombstone.
-    fn bury(&mut self, position: Position, previous: Option<Position>, key: &str, tombstone: bool) {
+    fn add_dead(&mut self, position: Position, previous: Option<Position>, key: &str, tombstone: bool) {
         if !self.keeps_log {
             return;
         }
@@ -294,27 +294,30 @@ mod tests {
 
     #[test]
     fn after_the_compaction_revision_no_key_is_deleted_that_does_not_exist() {
-        let mut ledger = KeyIndex::new(true, Revision(0));
+        let mut key_index = KeyIndex::new(true, Revision(0));
         // The entry that revision 3 deletes was already removed from the log.
-        ledger.replay(at(3), "/gone", true);
-        ledger.replay(at(4), "/a", false);
-        ledger.replay(at(5), "/a", false);
-        ledger.replay(at(7), "/a", true);
+        key_index.replay(at(3), "/gone", true);
+        key_index.replay(at(4), "/a", false);
+        key_index.replay(at(5), "/a", false);
+        key_index.replay(at(7), "/a", true);
         let known = vec![dead("/gone", 3, 3), dead("/a", 4, 5)];
-        assert_eq!(ledger.settle(Revision(5)), Ok(known));
+        assert_eq!(key_index.settle(Revision(5)), Ok(known));
         let rest = vec![dead("/a", 5, 7), dead("/a", 7, 7)];
-        assert_eq!(ledger.plan_removal(Revision(7)), Some(CompactionBatch { entries: rest, compacted: Revision(7) }));
-        ledger.replay(at(8), "/a", true);
-        assert_eq!(ledger.settle(Revision(7)), Err("revision 8 deletes a key that does not exist".to_owned()));
+        assert_eq!(
+            key_index.plan_removal(Revision(7)),
+            Some(CompactionBatch { entries: rest, compacted: Revision(7) })
+        );
+        key_index.replay(at(8), "/a", true);
+        assert_eq!(key_index.settle(Revision(7)), Err("revision 8 deletes a key that does not exist".to_owned()));
     }
 
     #[test]
     fn nothing_is_compacted_that_is_still_to_come() {
-        let mut ledger = KeyIndex::new(true, Revision(1));
-        ledger.replay(at(2), "/a", false);
-        ledger.replay(at(3), "/a", false);
-        assert_eq!(ledger.settle(Revision(1)), Ok(Vec::new()));
+        let mut key_index = KeyIndex::new(true, Revision(1));
+        key_index.replay(at(2), "/a", false);
+        key_index.replay(at(3), "/a", false);
+        assert_eq!(key_index.settle(Revision(1)), Ok(Vec::new()));
         let entries = vec![dead("/a", 2, 3)];
-        assert_eq!(ledger.plan_removal(Revision(9)), Some(CompactionBatch { entries, compacted: Revision(3) }));
+        assert_eq!(key_index.plan_removal(Revision(9)), Some(CompactionBatch { entries, compacted: Revision(3) }));
     }
 }

@@ -89,8 +89,8 @@ impl Store for MemoryStore {
         if !matches!(*state, State::New) {
             return Err(StoreError::AlreadyStarted);
         }
-        let ledger = KeyIndex::new(false, Revision::EMPTY);
-        let replayed = Replayed { ledger, marks: Vec::new() };
+        let key_index = KeyIndex::new(false, Revision::EMPTY);
+        let replayed = Replayed { key_index, marks: Vec::new() };
         let committer = Committer::new(NoLog, observer, Arc::new(SystemClock), None, replayed);
         let started = committer.started();
         *state = State::Running(Box::new(committer));

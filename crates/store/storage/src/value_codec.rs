@@ -62,8 +62,8 @@ impl TranscodingStore {
         TranscodingStore { inner, form, written: Arc::default() }
     }
 
-    fn formed(&self, transaction: &mut Transaction) -> Result<Forget, CommitError> {
-        let mut forget = Forget(self.written.clone(), Vec::with_capacity(transaction.writes.len()));
+    fn transcode(&self, transaction: &mut Transaction) -> Result<WritesInProgress, CommitError> {
+        let mut in_progress = WritesInProgress(self.written.clone(), Vec::with_capacity(transaction.writes.len()));
         for write in &mut transaction.writes {
             let Some(value) = &write.value else { continue };
             let stored = match write.stored.take() {
@@ -75,10 +75,10 @@ impl TranscodingStore {
             };
             let stored = stored.map_err(|error| CommitError::Invalid(format!("{}: {error}", write.key)))?;
             self.written.expect(&write.key, &stored, value);
-            forget.1.push(write.key.clone());
+            in_progress.1.push(write.key.clone());
             write.value = Some(stored);
         }
-        Ok(forget)
+        Ok(in_progress)
     }
 }
 
@@ -102,7 +102,7 @@ impl Written {
     }
 
     /// Removes one write of a key.
-    fn forget(&self, key: &Key) {
+    fn in_progress(&self, key: &Key) {
         let mut map = self.map();
         if let Some(entries) = map.get_mut(key) {
             if entries.len() > 1 {
@@ -115,30 +115,30 @@ impl Written {
 }
 
 /// Removes writes when they complete, even if their futures were dropped.
-struct Forget(Arc<Written>, Vec<Key>);
+struct WritesInProgress(Arc<Written>, Vec<Key>);
 
-impl Drop for Forget {
+impl Drop for WritesInProgress {
     fn drop(&mut self) {
-        self.1.iter().for_each(|key| self.0.forget(key));
+        self.1.iter().for_each(|key| self.0.in_progress(key));
     }
 }
 
 impl Store for TranscodingStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         let reader = Reader { form: self.form.clone(), written: self.written.clone() };
-        let observer = Forming { observer, reader, replayed: Vec::new() };
+        let observer = TranscodingObserver { observer, reader, replayed: Vec::new() };
         self.inner.start(Box::new(observer))
     }
 
     fn commit(&self, mut transaction: Transaction) -> CommitFuture {
-        let forget = match self.formed(&mut transaction) {
-            Ok(forget) => forget,
+        let in_progress = match self.transcode(&mut transaction) {
+            Ok(in_progress) => in_progress,
             Err(error) => return CommitFuture::ready(Err(error)),
         };
         let commit = self.inner.commit(transaction);
         CommitFuture::pending(async move {
             let answer = commit.await;
-            drop(forget);
+            drop(in_progress);
             answer
         })
     }
@@ -219,14 +219,14 @@ impl Reader {
 }
 
 /// The observer before the user's observer.
-struct Forming {
+struct TranscodingObserver {
     observer: Box<dyn Observer>,
     reader: Reader,
     /// Of the replay, collected to be decoded in parallel.
     replayed: Vec<(Record, bool)>,
 }
 
-impl Forming {
+impl TranscodingObserver {
     /// The decoded records, in order, and the errors of the others.
     fn split(read: impl IntoIterator<Item = Read>) -> (Vec<Record>, Vec<Unreadable>) {
         let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
@@ -240,7 +240,7 @@ impl Forming {
     }
 }
 
-impl Observer for Forming {
+impl Observer for TranscodingObserver {
     fn replay(&mut self, record: Record, history: bool) {
         self.replayed.push((record, history));
     }

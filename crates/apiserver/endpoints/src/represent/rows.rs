@@ -44,7 +44,7 @@ impl ObjectEncoder<'_> {
             let value = self.registry.decode_printed(self.target, object, &self.printer().unprinted())?;
             Ok(members(self.printer(), &value, now))
         };
-        let kept = self.registry.cache.derived.get_or_make(object.id, ROW, || {
+        let kept = self.registry.cache.derived.get_or_insert_with(object.id, ROW, || {
             // An age could not be told from the object's own text: then there is nothing to be kept.
             match memmem::find(object.image.json(), &open_age()) {
                 None => printed(Now::Open),

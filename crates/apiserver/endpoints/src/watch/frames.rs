@@ -227,7 +227,7 @@ impl Frames {
         let (kind, object, before) = (shown.kind, &shown.object, out.len());
         if shown.is_shared {
             let derived = &self.api.registry.cache.derived;
-            out.push(derived.get_or_make(object.id, self.variants[kind as usize], || {
+            out.push(derived.get_or_insert_with(object.id, self.variants[kind as usize], || {
                 let mut frame = Vec::with_capacity(object.image.json().len() + 64);
                 self.put_frame(kind, object, &mut frame)?;
                 Ok(frame.into())

@@ -54,7 +54,7 @@ impl DefaultFunctions {
 
     /// The plan of a schema, made when it is first asked for.
     fn plan(&self, schema: &Struct) -> Arc<Plan> {
-        schema.compiled.get_or_make(self.id, || Plan::new(schema, self))
+        schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, self))
     }
 
     /// Applies the defaults to a decoded object of the schema's version, at a time in seconds since 1970.

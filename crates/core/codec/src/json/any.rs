@@ -21,9 +21,9 @@ pub(crate) trait Duplicates {
 }
 
 /// Ignores duplicate keys.
-pub(crate) struct Unheard;
+pub(crate) struct IgnoreDuplicateKeys;
 
-impl Duplicates for Unheard {
+impl Duplicates for IgnoreDuplicateKeys {
     fn enter_key(&mut self, _: &str) {}
     fn enter_item(&mut self, _: usize) {}
     fn leave(&mut self) {}

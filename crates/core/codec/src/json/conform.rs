@@ -7,7 +7,7 @@ use crate::cbor::misfit as cbor;
 use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
 use crate::limits;
-use crate::shape::{self, Frame, Problems, Refusals, Written};
+use crate::shape::{self, DecodeErrors, Frame, Problems, Written};
 use crate::{Decoded, Strictness};
 use pintle_schema::{Form, Map, Str, Struct, Type, Value, base64};
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 /// # Errors
 /// A value does not match the type or format of its field.
 pub fn conform(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
-    run(schema, value, strictness, Manner::Tree)
+    run(schema, value, strictness, TreeOrigin::Tree)
 }
 
 /// The same for a tree from JSON, where `2.0` is not an integer. For JSON patches and merge patches.
@@ -26,7 +26,7 @@ pub fn conform(schema: &Struct, value: Value, strictness: Strictness) -> Result<
 /// # Errors
 /// A value does not match the type or format of its field.
 pub fn conform_json(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
-    run(schema, value, strictness, Manner::Written)
+    run(schema, value, strictness, TreeOrigin::Written)
 }
 
 /// The same as [`conform`] for a tree from CBOR, whose decoder has its own messages.
@@ -34,7 +34,7 @@ pub fn conform_json(schema: &Struct, value: Value, strictness: Strictness) -> Re
 /// # Errors
 /// A value does not match the type or format of its field.
 pub(crate) fn conform_cbor(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
-    run(schema, value, strictness, Manner::Cbor)
+    run(schema, value, strictness, TreeOrigin::Cbor)
 }
 
 /// The same as [`conform`] where kube-apiserver converts a tree without decoding, which has its own messages for
@@ -43,12 +43,12 @@ pub(crate) fn conform_cbor(schema: &Struct, value: Value, strictness: Strictness
 /// # Errors
 /// A value does not match the type or format of its field.
 pub fn restore(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
-    run(schema, value, strictness, Manner::Restored)
+    run(schema, value, strictness, TreeOrigin::Restored)
 }
 
-fn run(schema: &Struct, value: Value, strictness: Strictness, manner: Manner) -> Result<Decoded, DecodeError> {
+fn run(schema: &Struct, value: Value, strictness: Strictness, manner: TreeOrigin) -> Result<Decoded, DecodeError> {
     let problems = Problems::new(strictness);
-    let mut walk = Walk { manner, problems, unknown: Vec::new(), unknown_bytes: 0, refusals: Refusals::default() };
+    let mut walk = Walk { manner, problems, unknown: Vec::new(), unknown_bytes: 0, refusals: DecodeErrors::default() };
     let value = walk.structure(schema, value, &Frame::Root);
     walk.unknown.sort_unstable();
     walk.problems.list.extend(walk.unknown.into_iter().map(StrictProblem::Told));
@@ -60,7 +60,7 @@ fn run(schema: &Struct, value: Value, strictness: Strictness, manner: Manner) ->
 
 /// The origin of the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum TreeOrigin {
     Tree,
     /// From JSON: a float is not an integer, even if it is integral.
     Written,
@@ -71,12 +71,12 @@ enum Manner {
 }
 
 struct Walk {
-    manner: Manner,
+    manner: TreeOrigin,
     problems: Problems,
     /// Messages about unknown fields, if they are sorted at the end and neither quoted nor limited in number.
     unknown: Vec<String>,
     unknown_bytes: usize,
-    refusals: Refusals,
+    refusals: DecodeErrors,
 }
 
 impl Walk {
@@ -84,11 +84,11 @@ impl Walk {
         match (ty, value) {
             (_, Value::Null) => Value::Null,
             // A patch may move the value anywhere, with its spelling of numbers.
-            (Type::Json | Type::Any, mut value) if self.manner == Manner::Written => {
+            (Type::Json | Type::Any, mut value) if self.manner == TreeOrigin::Written => {
                 raw::open_all(&mut value);
                 if matches!(ty, Type::Json) { raw::sorted(value) } else { value }
             }
-            (ty, Value::Raw(text)) if self.manner == Manner::Written && takes_numbers(ty) && is_number(&text) => {
+            (ty, Value::Raw(text)) if self.manner == TreeOrigin::Written && takes_numbers(ty) && is_number(&text) => {
                 shape::scalar(ty, Written::Number(&text), frame, &mut self.refusals)
             }
             (ty, value @ Value::Raw(_)) if !matches!(ty, Type::RawExtension | Type::FieldsV1) => {
@@ -118,12 +118,12 @@ impl Walk {
                 });
                 Value::Map(Map::from_entries(entries.collect()))
             }
-            (Type::RawExtension, value) if self.manner == Manner::Written => raw::written(&value),
+            (Type::RawExtension, value) if self.manner == TreeOrigin::Written => raw::written(&value),
             (Type::RawExtension, value) => raw::respelled(value),
             (Type::Json, value) => raw::sorted(value),
-            (Type::Any, value) if self.manner == Manner::Cbor => raw::sorted(value),
+            (Type::Any, value) if self.manner == TreeOrigin::Cbor => raw::sorted(value),
             (Type::Any, value) => value,
-            (Type::FieldsV1, value) if self.manner == Manner::Cbor => raw::fields_of(raw::sorted(value)),
+            (Type::FieldsV1, value) if self.manner == TreeOrigin::Cbor => raw::fields_of(raw::sorted(value)),
             (Type::FieldsV1, value) => raw::fields_of(value),
             (Type::String | Type::Enum(_), Value::String(text)) => Value::String(text),
             (ty, value) => self.scalar(ty, &value, frame),
@@ -132,21 +132,21 @@ impl Walk {
 
     fn scalar(&mut self, ty: &Type, value: &Value, frame: &Frame<'_>) -> Value {
         let misfit = match self.manner {
-            Manner::Tree | Manner::Written => None,
-            Manner::Cbor => cbor::of_value(ty, value, frame),
-            Manner::Restored => misfit(ty, value, frame).map(DecodeError::WrongType),
+            TreeOrigin::Tree | TreeOrigin::Written => None,
+            TreeOrigin::Cbor => cbor::of_value(ty, value, frame),
+            TreeOrigin::Restored => misfit(ty, value, frame).map(DecodeError::WrongType),
         };
         if let Some(misfit) = misfit {
             self.refusals.note(|| misfit);
             return Value::Null;
         }
-        if self.manner == Manner::Restored
+        if self.manner == TreeOrigin::Restored
             && let Some(cut) = cut(ty, value)
         {
             return Value::Int(cut);
         }
         // A custom decoder does not know its field.
-        let frame = if self.manner == Manner::Restored { &Frame::Root } else { frame };
+        let frame = if self.manner == TreeOrigin::Restored { &Frame::Root } else { frame };
         let literal;
         let written = match value {
             Value::Null => return Value::Null,
@@ -171,7 +171,7 @@ impl Walk {
         let mut bytes = Vec::new();
         write_float(float, &mut bytes);
         let mut literal = String::from_utf8(bytes).unwrap_or_default();
-        if matches!(self.manner, Manner::Written | Manner::Cbor) && literal.parse::<i64>().is_ok() {
+        if matches!(self.manner, TreeOrigin::Written | TreeOrigin::Cbor) && literal.parse::<i64>().is_ok() {
             literal.push_str(".0");
         }
         literal
@@ -181,12 +181,12 @@ impl Walk {
         match (schema.form, value) {
             (_, Value::Null) => Value::Null,
             (Form::Plain, Value::Map(map)) => self.object(schema, map, frame),
-            (Form::Plain, other) if self.manner == Manner::Restored => {
+            (Form::Plain, other) if self.manner == TreeOrigin::Restored => {
                 let misfit = || format!("cannot restore struct from: {}", go_kind(&other));
                 self.refusals.note(|| DecodeError::WrongType(misfit()));
                 Value::Null
             }
-            (Form::Plain, other) if self.manner == Manner::Cbor => {
+            (Form::Plain, other) if self.manner == TreeOrigin::Cbor => {
                 self.refusals.note(|| cbor::of_struct(schema, &other, frame));
                 Value::Null
             }
@@ -251,12 +251,12 @@ impl Walk {
                 }
                 None if schema.preserve_unknown => entries.push((key, value)),
                 // kube-apiserver's decoder stops at the first one.
-                None if self.manner == Manner::Cbor => {
+                None if self.manner == TreeOrigin::Cbor => {
                     if self.problems.list.is_empty() {
                         self.problems.add(|| cbor::unknown(at));
                     }
                 }
-                None if self.manner == Manner::Restored => {
+                None if self.manner == TreeOrigin::Restored => {
                     self.unknown_restored(&key, frame);
                 }
                 None => self.problems.add(|| StrictProblem::UnknownField(frame.path_to(&key))),

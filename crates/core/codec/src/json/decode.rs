@@ -1,14 +1,14 @@
 //! Decoding of JSON with a schema.
 //! Budget for a pod of 3 KB: one pass; one allocation per string over 23 bytes, list and map, none for keys; 12 µs.
 
-use super::any::{self, Duplicates, Unheard};
+use super::any::{self, Duplicates, IgnoreDuplicateKeys};
 use super::keys::KeyIndex;
 use super::raw;
 use super::scan::{Scanner, Start, Text};
 use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
 use crate::limits;
-use crate::shape::{self, Frame, Problems, Refusals, Written};
+use crate::shape::{self, DecodeErrors, Frame, Problems, Written};
 use pintle_schema::{Field, Form, Map, Str, Struct, Type, Value};
 
 /// Only syntax errors end decoding; others are recorded, because Go continues and reports the first.
@@ -21,7 +21,7 @@ pub(crate) struct Decoder<'a> {
     /// Skipped.
     pub(crate) omitted: &'a [super::Omitted],
     pub(crate) problems: Problems,
-    pub(crate) refusals: Refusals,
+    pub(crate) refusals: DecodeErrors,
 }
 
 /// The most fields that are tried in order before the search by name begins.
@@ -83,7 +83,7 @@ impl<'a> Decoder<'a> {
             Type::Map(map) => self.map(ty, &map.elem, frame),
             Type::Any => self.any(frame),
             Type::RawExtension => raw::value(&mut self.scanner),
-            Type::Json => any::value(&mut self.scanner, &mut Unheard).map(raw::sorted),
+            Type::Json => any::value(&mut self.scanner, &mut IgnoreDuplicateKeys).map(raw::sorted),
             Type::FieldsV1 => raw::fields(&mut self.scanner, self.trusted),
             _ => self.scalar(ty, frame),
         }
@@ -131,7 +131,7 @@ impl<'a> Decoder<'a> {
         if self.scanner.start()? != Start::Array {
             return self.scalar(&Type::Bytes, frame);
         }
-        let items = any::value(&mut self.scanner, &mut Unheard)?;
+        let items = any::value(&mut self.scanner, &mut IgnoreDuplicateKeys)?;
         Ok(shape::bytes_of(items.as_list().unwrap_or(&[]), frame, &mut self.refusals))
     }
 
@@ -309,23 +309,23 @@ impl<'a> Decoder<'a> {
 
     fn any(&mut self, frame: &Frame<'_>) -> Read<Value> {
         if !self.problems.wanted {
-            return any::value(&mut self.scanner, &mut Unheard);
+            return any::value(&mut self.scanner, &mut IgnoreDuplicateKeys);
         }
         let mut base = String::new();
         frame.path(&mut base);
-        let mut heard = Heard { problems: &mut self.problems, path: base, lengths: Vec::new() };
+        let mut heard = DuplicateKeyHandler { problems: &mut self.problems, path: base, lengths: Vec::new() };
         any::value(&mut self.scanner, &mut heard)
     }
 }
 
 /// Reports duplicate keys of a tree without schema by their paths.
-pub(crate) struct Heard<'p> {
+pub(crate) struct DuplicateKeyHandler<'p> {
     pub(crate) problems: &'p mut Problems,
     pub(crate) path: String,
     pub(crate) lengths: Vec<usize>,
 }
 
-impl Duplicates for Heard<'_> {
+impl Duplicates for DuplicateKeyHandler<'_> {
     fn enter_key(&mut self, key: &str) {
         self.lengths.push(self.path.len());
         if !self.path.is_empty() {

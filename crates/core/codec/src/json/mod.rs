@@ -20,7 +20,7 @@ pub use raw::{depth, open, open_spelled, opened};
 pub use type_meta::{TypeMeta, type_meta};
 
 use crate::error::DecodeError;
-use crate::shape::{Problems, Refusals};
+use crate::shape::{DecodeErrors, Problems};
 use crate::{Decoded, Strictness};
 use pintle_schema::{Struct, Value};
 
@@ -81,15 +81,16 @@ fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, 
     let mut scanner = scan::Scanner::new(&text);
     let mut problems = Problems::new(strictness);
     let value = if problems.wanted {
-        let mut heard = decode::Heard { problems: &mut problems, path: String::new(), lengths: Vec::new() };
+        let mut heard =
+            decode::DuplicateKeyHandler { problems: &mut problems, path: String::new(), lengths: Vec::new() };
         match spelled {
             true => any::value(&mut scanner, &mut any::Spelled(heard))?,
             false => any::value(&mut scanner, &mut heard)?,
         }
     } else if spelled {
-        any::value(&mut scanner, &mut any::Spelled(any::Unheard))?
+        any::value(&mut scanner, &mut any::Spelled(any::IgnoreDuplicateKeys))?
     } else {
-        any::value(&mut scanner, &mut any::Unheard)?
+        any::value(&mut scanner, &mut any::IgnoreDuplicateKeys)?
     };
     scanner.end()?;
     Ok(Decoded { value, problems: problems.list })
@@ -134,7 +135,7 @@ fn run(
     omitted: &[Omitted],
 ) -> Result<Decoded, DecodeError> {
     let scanner = scan::Scanner::new(text);
-    let mut decoder = decode::Decoder { scanner, trusted, omitted, problems, refusals: Refusals::default() };
+    let mut decoder = decode::Decoder { scanner, trusted, omitted, problems, refusals: DecodeErrors::default() };
     let value = decoder.document(schema)?;
     match decoder.refusals.take() {
         Some(error) => Err(error),

@@ -2,7 +2,7 @@
 //! Guarantees valid JSON that is no deeper than a tree may be, because it was scanned when it was decoded.
 //! Must only be parsed for code that looks inside, because parsing loses its spelling.
 
-use super::any::{self, Spelled, Unheard};
+use super::any::{self, IgnoreDuplicateKeys, Spelled};
 use super::encode::{Escape, write};
 use super::scan::{Scanner, Start, behind_string};
 use crate::error::DecodeError;
@@ -21,7 +21,7 @@ pub(crate) fn value(scanner: &mut Scanner<'_>) -> Result<Value, DecodeError> {
 /// empty one is an ordinary value.
 pub(crate) fn fields(scanner: &mut Scanner<'_>, trusted: bool) -> Result<Value, DecodeError> {
     if !trusted || scanner.start()? != Start::Object {
-        return any::value(scanner, &mut Unheard).map(fields_of);
+        return any::value(scanner, &mut IgnoreDuplicateKeys).map(fields_of);
     }
     Ok(match scanner.raw_trusted()? {
         "{}" => Value::map(),
@@ -39,7 +39,7 @@ pub(crate) fn fields_of(value: Value) -> Value {
 
 /// The tree of a text.
 fn tree(text: &str) -> Value {
-    any::value(&mut Scanner::new(text), &mut Unheard).unwrap_or_default()
+    any::value(&mut Scanner::new(text), &mut IgnoreDuplicateKeys).unwrap_or_default()
 }
 
 /// Parses raw JSON to a tree; returns any other value unchanged.
@@ -53,7 +53,7 @@ pub fn open(value: &mut Value) {
 /// raw.
 pub fn open_spelled(value: &mut Value) {
     if let Value::Raw(text) = value {
-        *value = any::value(&mut Scanner::new(text), &mut Spelled(Unheard)).unwrap_or_default();
+        *value = any::value(&mut Scanner::new(text), &mut Spelled(IgnoreDuplicateKeys)).unwrap_or_default();
     }
 }
 

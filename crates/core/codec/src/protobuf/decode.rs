@@ -304,7 +304,7 @@ fn first_bytes(bytes: &[u8]) -> Read<Option<&[u8]>> {
 }
 
 fn tree(json: &[u8]) -> Read<Value> {
-    read_json(json, |scanner| any::value(scanner, &mut any::Unheard))
+    read_json(json, |scanner| any::value(scanner, &mut any::IgnoreDuplicateKeys))
 }
 
 fn read_json(json: &[u8], read: impl FnOnce(&mut Scanner<'_>) -> Read<Value>) -> Read<Value> {

@@ -140,10 +140,10 @@ fn narrow_record(format: u8) -> Vec<u8> {
     let json =
         br#"{"metadata":{"name":"web","uid":"u-1","resourceVersion":"","labels":{"app":"web"}},"data":{ "a": 1 }}"#;
     let mut record = vec![format];
-    let hole = memmem::find(json, b"\"\"").expect("the placeholder") + 1;
+    let placeholder = memmem::find(json, b"\"\"").expect("the placeholder") + 1;
     let metadata =
         memmem::find(json, b"{\"name").expect("metadata begins")..memmem::find(json, b",\"data").expect("and ends");
-    for offset in [hole, metadata.start, metadata.end, 0, 0] {
+    for offset in [placeholder, metadata.start, metadata.end, 0, 0] {
         record.extend_from_slice(&narrow(offset).to_le_bytes());
     }
     let put = |record: &mut Vec<u8>, text: &str| {

@@ -212,7 +212,7 @@ fn is_woken(cursor: &mut Watcher) -> bool {
     std::pin::pin!(cursor.changed()).poll(&mut context).is_ready()
 }
 
-fn interests() -> [WatchFilter; 6] {
+fn filters() -> [WatchFilter; 6] {
     let key = format!("{PREFIX}ns1/n4");
     [
         WatchFilter::Everything,
@@ -233,7 +233,7 @@ fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
         (0..10).for_each(|_| subject.step(&mut random));
         let start = Revision(subject.revision);
         let mut all = subject.cache.cursor(start);
-        let mut cursors = interests().map(|interest| subject.cache.watch_matching(start, interest));
+        let mut cursors = filters().map(|filter| subject.cache.watch_matching(start, filter));
         for cursor in &mut cursors {
             assert!(cursor.take(9).expect("retained").is_empty());
             while is_woken(cursor) {}
@@ -242,17 +242,17 @@ fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
             (0..=random.below(2)).for_each(|_| subject.step(&mut random));
             let happened = all.take(usize::MAX).expect("retained");
             for cursor in &mut cursors {
-                let concerned: Vec<_> = happened.iter().filter(|event| cursor.interest.concerns(event)).collect();
+                let concerned: Vec<_> = happened.iter().filter(|event| cursor.filter.concerns(event)).collect();
                 if is_woken(cursor) {
                     let mut seen = cursor.take(1).expect("retained");
                     while is_woken(cursor) {
                         seen.extend(cursor.take(1).expect("retained"));
                     }
                     let same = seen.iter().zip(&concerned).all(|(seen, concerned)| Arc::ptr_eq(seen, concerned));
-                    assert!(same && seen.len() == concerned.len(), "seed {seed}, {:?}", cursor.interest);
-                    assert_eq!(cursor.revision(), subject.cache.state().last, "seed {seed}, {:?}", cursor.interest);
+                    assert!(same && seen.len() == concerned.len(), "seed {seed}, {:?}", cursor.filter);
+                    assert_eq!(cursor.revision(), subject.cache.state().last, "seed {seed}, {:?}", cursor.filter);
                 } else {
-                    assert!(concerned.is_empty(), "seed {seed}, {:?}", cursor.interest);
+                    assert!(concerned.is_empty(), "seed {seed}, {:?}", cursor.filter);
                 }
             }
         }
@@ -262,7 +262,7 @@ fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
 #[test]
 fn only_those_concerned_are_woken() {
     let mut subject = Subject::new(Bounds::default());
-    let mut cursors = interests().map(|interest| subject.cache.watch_matching(Revision(1), interest));
+    let mut cursors = filters().map(|filter| subject.cache.watch_matching(Revision(1), filter));
     for cursor in &mut cursors {
         assert!(cursor.take(9).expect("retained").is_empty());
     }
@@ -275,7 +275,7 @@ fn only_those_concerned_are_woken() {
         cursors.each_mut().map(|cursor| {
             let woken = is_woken(cursor);
             let seen = cursor.take(9).expect("retained");
-            assert_eq!(seen.len(), usize::from(woken), "{:?} sees what it was woken by", cursor.interest);
+            assert_eq!(seen.len(), usize::from(woken), "{:?} sees what it was woken by", cursor.filter);
             while is_woken(cursor) {}
             woken
         })
@@ -324,20 +324,20 @@ fn nothing_is_lost_between_joining_and_waiting() {
     let mut subject = Subject::new(Bounds::default());
     let cache = subject.cache.clone();
     std::thread::scope(|scope| {
-        for interest in interests().into_iter().take(4).cycle().take(8) {
+        for filter in filters().into_iter().take(4).cycle().take(8) {
             let cache = cache.clone();
             scope.spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
                 let mut seen = 0;
                 while seen < LAST {
                     let shown = cache.state();
-                    let mut cursor = cache.watch_matching(shown.last, interest.clone());
+                    let mut cursor = cache.watch_matching(shown.last, filter.clone());
                     seen = shown.last.0;
                     for _ in 0..20 {
                         let events = cursor.take(5).expect("retained");
                         for event in &events {
                             // Every commit of this test concerns every watch.
-                            assert_eq!(event.revision.0, seen.max(1) + 1, "{interest:?}");
+                            assert_eq!(event.revision.0, seen.max(1) + 1, "{filter:?}");
                             seen = event.revision.0;
                         }
                         if seen >= LAST {

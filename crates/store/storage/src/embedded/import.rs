@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::fill::Filler;
 use super::format::{LOG, NEW_LOG, UNFINISHED};
-use super::{EmbeddedOptions, Nobody, lock, prepare};
+use super::{EmbeddedOptions, NullObserver, lock, prepare};
 use crate::api::{Record, Revision, StoreError};
 use crate::files::{self, Storage, sync_parent};
 
@@ -25,8 +25,8 @@ pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result
     let storage = &options.storage;
     let _lock = lock(storage.as_ref(), directory)?;
     check_finished(storage.as_ref(), directory)?;
-    let there = prepare(directory, &options)?.read(&mut Nobody)?;
-    if there.ledger.current() > Revision::EMPTY {
+    let there = prepare(directory, &options)?.read(&mut NullObserver)?;
+    if there.key_index.current() > Revision::EMPTY {
         return Err(corrupt("there is something in it already"));
     }
     let unfinished = directory.join(UNFINISHED);

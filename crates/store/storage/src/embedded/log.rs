@@ -13,7 +13,7 @@ use super::active::{Active, HeadFile};
 use super::background::{Background, Job};
 use super::format::{self, HEAD, LOG, MANIFEST, Manifest, Point, SegmentInfo, StoreId};
 use super::frames::Next;
-use super::recovery::{self, Files, Survey};
+use super::recovery::{self, Files, Scan};
 use super::rewrite::{self, Contents, DeadEntry, Plan, RewriteError, Rewritten, Sealed};
 use crate::api::{Observer, Record, Revision, StoreError};
 use crate::committer::{Backend, BackendError, Replayed, Step};
@@ -58,47 +58,47 @@ impl OpenLog {
 
     /// Verifies everything and passes it to `observer`, without writing.
     pub fn read(&self, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
-        let survey = recovery::survey(&self.files, &self.manifest)?;
-        recovery::hand_on(&self.files, &self.manifest, &survey, observer)?;
-        Ok(Replayed { ledger: survey.ledger, marks: survey.marks })
+        let scan = recovery::scan(&self.files, &self.manifest)?;
+        recovery::pass_on(&self.files, &self.manifest, &scan, observer)?;
+        Ok(Replayed { key_index: scan.key_index, marks: scan.marks })
     }
 
     /// Verifies everything, passes it to `observer`, and prepares the log for writing.
     pub fn replay(self, observer: &mut dyn Observer) -> Result<(Replayed, Log), StoreError> {
-        let survey = recovery::survey(&self.files, &self.manifest)?;
-        recovery::hand_on(&self.files, &self.manifest, &survey, observer)?;
+        let scan = recovery::scan(&self.files, &self.manifest)?;
+        recovery::pass_on(&self.files, &self.manifest, &scan, observer)?;
         let path = self.files.log.clone();
-        let (survey, log) = self.resume(survey).map_err(|error| StoreError::Io { path, error })?;
-        Ok((Replayed { ledger: survey.ledger, marks: survey.marks }, log))
+        let (scan, log) = self.resume(scan).map_err(|error| StoreError::Io { path, error })?;
+        Ok((Replayed { key_index: scan.key_index, marks: scan.marks }, log))
     }
 
     /// Prepares writing at the end of the log. Data that is not known to be synced is copied to a new segment,
     /// because readable data is not necessarily on the disk.
-    fn resume(self, survey: Survey) -> io::Result<(Survey, Log)> {
+    fn resume(self, scan: Scan) -> io::Result<(Scan, Log)> {
         let OpenLog { files, options, mut manifest } = self;
         let next = recovery::next_number(&files, &manifest)?;
         let last = manifest.segments.pop().ok_or(io::ErrorKind::InvalidData)?;
-        let ends = manifest.segments.iter().zip(&survey.entry_bytes);
+        let ends = manifest.segments.iter().zip(&scan.entry_bytes);
         let sealed = ends.filter_map(|(info, entry_bytes)| {
             let contents = Contents { entry_bytes: *entry_bytes, ..Contents::default() };
             Some(Sealed { info: *info, end: info.end?, contents, damaged: false })
         });
         let mut sealed: Vec<Sealed> = sealed.collect();
-        let entry_bytes = survey.entry_bytes.last().copied().unwrap_or_default();
-        let clean = survey.whole && survey.end == survey.durable;
+        let entry_bytes = scan.entry_bytes.last().copied().unwrap_or_default();
+        let clean = scan.whole && scan.end == scan.durable;
         let file = files.storage.open(&files.path(last.number))?;
         let allocated = file.len()?;
         let active = Active {
             file,
             info: last,
             segment: files.segment(last.number),
-            point: survey.durable,
-            synced: survey.durable,
+            point: scan.durable,
+            synced: scan.durable,
             contents: Contents { entry_bytes, ..Contents::default() },
             allocated,
             fill: options.fill(),
         };
-        let head = HeadFile::open(&files, survey.head_sequence)?;
+        let head = HeadFile::open(&files, scan.head_sequence)?;
         let keep: HashSet<u64> = sealed.iter().map(|it| it.info.number).chain([last.number]).collect();
         let mut log = Log {
             files,
@@ -106,8 +106,8 @@ impl OpenLog {
             sealed: Vec::new(),
             active,
             next,
-            compacted: survey.ledger.compacted(),
-            marks: survey.marks.clone(),
+            compacted: scan.key_index.compacted(),
+            marks: scan.marks.clone(),
             head,
             failed: None,
             fault: None,
@@ -119,11 +119,11 @@ impl OpenLog {
         };
         std::mem::swap(&mut log.sealed, &mut sealed);
         if !clean {
-            log.copy_tail(last, survey.end)?;
+            log.copy_tail(last, scan.end)?;
         }
-        log.bury(&survey.dead);
+        log.add_dead(&scan.dead);
         log.sweep(&keep)?;
-        Ok((survey, log))
+        Ok((scan, log))
     }
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn make_dir(storage: &dyn Storage, path: &Path) -> io::Result<()> {
 impl Log {
     /// Opens the log under `directory` without verification, directly after it was created.
     pub fn open_new(storage: &Arc<dyn Storage>, log: PathBuf, options: LogOptions) -> Result<Log, StoreError> {
-        Ok(OpenLog::open(storage.clone(), log, options)?.replay(&mut super::Nobody)?.1)
+        Ok(OpenLog::open(storage.clone(), log, options)?.replay(&mut super::NullObserver)?.1)
     }
 
     /// Appends a step that may skip revisions which are not above the compaction revision.
@@ -326,11 +326,11 @@ impl Log {
     }
 
     /// Records dead entries that may still be in the log.
-    fn bury(&mut self, dead: &[Dead]) {
+    fn add_dead(&mut self, dead: &[Dead]) {
         for dead in dead {
             let revision = dead.position.revision;
             let at = self.sealed.partition_point(|sealed| sealed.end.revision < revision);
-            self.sealed.get_mut(at).map_or(&mut self.active.contents, |sealed| &mut sealed.contents).bury(dead);
+            self.sealed.get_mut(at).map_or(&mut self.active.contents, |sealed| &mut sealed.contents).add_dead(dead);
         }
         self.changed |= !dead.is_empty();
     }
@@ -420,7 +420,7 @@ impl Backend for Log {
         let last = step.records.last().map_or(step.base, |record| record.revision);
         self.append(step.records, last, step.removal.map(|removal| removal.compacted), step.marks)?;
         if let Some(removal) = step.removal {
-            self.bury(&removal.entries);
+            self.add_dead(&removal.entries);
         }
         if self.fault.take_if(|_| !step.records.is_empty()).is_some() {
             eprintln!("warning: the store can be written again");

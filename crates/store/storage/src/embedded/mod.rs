@@ -156,11 +156,11 @@ impl Store for EmbeddedStore {
         let (log, lock) = match std::mem::replace(&mut *state, State::Closed) {
             State::Opened(log, lock) => (log, lock),
             State::Reading(reading, _lock) => {
-                let Replayed { ledger, .. } = match reading {
+                let Replayed { key_index, .. } = match reading {
                     Reading::Log(log) => log.read(observer.as_mut())?,
                     Reading::Version1(directory) => v1::read(&directory, observer.as_mut())?,
                 };
-                let started = Started { compacted: ledger.compacted(), current: ledger.current() };
+                let started = Started { compacted: key_index.compacted(), current: key_index.current() };
                 observer.replayed(started);
                 self.queue.abandon();
                 return Ok(started);
@@ -290,14 +290,14 @@ fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, Store
             written.map_err(|error| StoreError::Io { path: marker, error })?;
         }
     }
-    warn_of_others([directory, &log], storage.as_ref());
+    warn_if_readable_by_others([directory, &log], storage.as_ref());
     OpenLog::open(storage.clone(), log, options.log())
 }
 
 /// Warns if others than the owner can read the data. Existing permissions are not changed.
-fn warn_of_others(directories: [&Path; 2], storage: &dyn Storage) {
+fn warn_if_readable_by_others(directories: [&Path; 2], storage: &dyn Storage) {
     for directory in directories {
-        if let Some(mode) = storage.open_to_others(directory) {
+        if let Some(mode) = storage.has_access_for_others(directory) {
             let path = directory.display();
             eprintln!(
                 "warning: {path} has mode {mode:04o}: others than its owner can get at what the store keeps; 0700 is right"
@@ -308,9 +308,9 @@ fn warn_of_others(directories: [&Path; 2], storage: &dyn Storage) {
 }
 
 /// An observer that ignores everything.
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {
+impl Observer for NullObserver {
     fn replay(&mut self, _: crate::api::Record, _: bool) {}
     fn publish(&mut self, _: &[crate::api::Record], _: Revision) {}
 }

@@ -76,8 +76,8 @@ fn head(files: &Files) -> Result<Option<Head>, StoreError> {
 }
 
 /// The content of a log.
-pub(crate) struct Survey {
-    pub ledger: KeyIndex,
+pub(crate) struct Scan {
+    pub key_index: KeyIndex,
     /// Dead entries that may still be in the log, in the order of positions.
     pub dead: Vec<Dead>,
     pub marks: Vec<Mark>,
@@ -100,10 +100,10 @@ struct Gap {
 }
 
 /// Verifies everything and collects the state. Budget: each byte is read and hashed once, one hash lookup per entry.
-pub(crate) fn survey(files: &Files, manifest: &Manifest) -> Result<Survey, StoreError> {
+pub(crate) fn scan(files: &Files, manifest: &Manifest) -> Result<Scan, StoreError> {
     let head = head(files)?;
-    let mut stock = Stock {
-        ledger: KeyIndex::new(true, Revision(0)),
+    let mut inventory = Inventory {
+        key_index: KeyIndex::new(true, Revision(0)),
         compacted: manifest.compacted,
         marks: manifest.marks.clone(),
         gap: None,
@@ -112,31 +112,31 @@ pub(crate) fn survey(files: &Files, manifest: &Manifest) -> Result<Survey, Store
     let mut entry_bytes = Vec::with_capacity(manifest.segments.len());
     let mut last = None;
     for info in &manifest.segments {
-        stock.entry_bytes = 0;
-        last = Some(segment(files, *info, head, &mut stock)?);
-        entry_bytes.push(stock.entry_bytes);
+        inventory.entry_bytes = 0;
+        last = Some(segment(files, *info, head, &mut inventory)?);
+        entry_bytes.push(inventory.entry_bytes);
     }
     let Some((end, durable, whole)) = last else {
         return Err(damaged(&files.log.join(MANIFEST), 12, "the manifest names no segment"));
     };
-    if let Some(gap) = stock.gap.filter(|gap| gap.revision > stock.compacted) {
+    if let Some(gap) = inventory.gap.filter(|gap| gap.revision > inventory.compacted) {
         return Err(damaged(&files.path(gap.segment), gap.offset, format!("revision {} is not whole", gap.revision)));
     }
     check_head(files, manifest, head, end)?;
-    let mut ledger = stock.ledger;
-    let mut dead = ledger.settle(stock.compacted).map_err(|what| {
+    let mut key_index = inventory.key_index;
+    let mut dead = key_index.settle(inventory.compacted).map_err(|what| {
         let info = manifest.segments.first().map_or(0, |info| info.number);
         damaged(&files.path(info), 0, what)
     })?;
-    if ledger.current() > end.revision {
+    if key_index.current() > end.revision {
         let path = files.path(manifest.segments.last().map_or(0, |info| info.number));
         return Err(damaged(&path, end.offset, "the compaction revision is above the last one"));
     }
     dead.sort_unstable_by_key(|dead| (dead.position.revision, dead.position.ordinal));
-    Ok(Survey {
-        ledger,
+    Ok(Scan {
+        key_index,
         dead,
-        marks: stock.marks,
+        marks: inventory.marks,
         entry_bytes,
         end,
         durable,
@@ -161,8 +161,8 @@ fn check_head(files: &Files, manifest: &Manifest, head: Option<Head>, end: Point
 }
 
 /// The state collected while segments are read.
-struct Stock {
-    ledger: KeyIndex,
+struct Inventory {
+    key_index: KeyIndex,
     compacted: Revision,
     marks: Vec<Mark>,
     gap: Option<Gap>,
@@ -174,7 +174,7 @@ fn segment(
     files: &Files,
     info: SegmentInfo,
     head: Option<Head>,
-    stock: &mut Stock,
+    inventory: &mut Inventory,
 ) -> Result<(Point, Point, bool), StoreError> {
     let path = files.path(info.number);
     let io = |error| StoreError::Io { path: path.clone(), error };
@@ -187,7 +187,7 @@ fn segment(
         let at = reader.point().offset;
         match reader.next().map_err(io)? {
             Next::Frame(frame) => {
-                stock.frame(info, &frame).map_err(|what| damaged(&path, at, what))?;
+                inventory.frame(info, &frame).map_err(|what| damaged(&path, at, what))?;
             }
             Next::End => break None,
             Next::Invalid(what) => break Some(what),
@@ -216,7 +216,7 @@ fn segment(
     Ok((end, durable, reader.ends_in_zeros().map_err(io)?))
 }
 
-impl Stock {
+impl Inventory {
     fn frame(&mut self, info: SegmentInfo, frame: &Frame<'_>) -> Result<(), &'static str> {
         let payload = frame.head()?;
         if info.end.is_none() {
@@ -241,7 +241,7 @@ impl Stock {
             }
             (revision, ordinal) = (position.revision, position.ordinal);
             self.entry_bytes += u64::from(position.bytes);
-            self.ledger.replay(position, entry.key, entry.value.is_none());
+            self.key_index.replay(position, entry.key, entry.value.is_none());
         }
         if frame.header.last > revision {
             gap = Some(frame.header.last);
@@ -258,20 +258,20 @@ impl Stock {
 
 /// Passes on everything that is not dead, in order. Budget: each byte is read and hashed once more, one copy of what
 /// is passed on.
-pub(crate) fn hand_on(
+pub(crate) fn pass_on(
     files: &Files,
     manifest: &Manifest,
-    survey: &Survey,
+    scan: &Scan,
     observer: &mut dyn Observer,
 ) -> Result<(), StoreError> {
-    let compacted = survey.ledger.compacted();
-    let mut dead = survey.dead.iter().map(|dead| (dead.position.revision, dead.position.ordinal)).peekable();
+    let compacted = scan.key_index.compacted();
+    let mut dead = scan.dead.iter().map(|dead| (dead.position.revision, dead.position.ordinal)).peekable();
     for info in &manifest.segments {
         let path = files.path(info.number);
         let mut reader = files.read(*info)?;
         loop {
             let at = reader.point().offset;
-            let limit = if info.end.is_none() { survey.end.offset } else { u64::MAX };
+            let limit = if info.end.is_none() { scan.end.offset } else { u64::MAX };
             if at >= limit {
                 break;
             }
@@ -292,7 +292,7 @@ pub(crate) fn hand_on(
                 // One copy for all values of the frame.
                 let bytes = bytes.get_or_insert_with(|| Bytes::copy_from_slice(frame.payload));
                 let value = entry.value.map(|value| bytes.slice(entry.value_at..entry.value_at + value.len()));
-                let record = Record { revision: place.0, key: survey.ledger.key(entry.key), value };
+                let record = Record { revision: place.0, key: scan.key_index.key(entry.key), value };
                 observer.replay(record, place.0 > compacted);
             }
         }

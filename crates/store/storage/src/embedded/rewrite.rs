@@ -44,7 +44,7 @@ pub(crate) struct DeadEntry {
 }
 
 impl Contents {
-    pub fn bury(&mut self, dead: &Dead) {
+    pub fn add_dead(&mut self, dead: &Dead) {
         let position = dead.position;
         self.dead_bytes += u64::from(position.bytes);
         self.dead.push(DeadEntry { revision: position.revision, ordinal: position.ordinal, key: dead.key });

@@ -66,7 +66,7 @@ impl Engine {
     fn read_log(
         &self,
         directory: &Path,
-        hand_on: &mut dyn FnMut(Record) -> Result<(), StoreError>,
+        pass_on: &mut dyn FnMut(Record) -> Result<(), StoreError>,
     ) -> Result<Content, StoreError> {
         let corrupt = |detail: String| StoreError::Corrupt { path: directory.to_owned(), detail };
         let get = |key| self.log.get(key).map_err(|error| corrupt(describe(&error)));
@@ -92,7 +92,7 @@ impl Engine {
             }
             None => Vec::new(),
         };
-        let mut ledger = KeyIndex::new(true, Revision(0));
+        let mut key_index = KeyIndex::new(true, Revision(0));
         let mut current = compacted;
         for guard in self.log.range(format::revision_key(Revision(0))..) {
             let (key, entry) = guard.into_inner().map_err(|error| corrupt(describe(&error)))?;
@@ -106,10 +106,10 @@ impl Engine {
             current = current.max(position.revision);
             let value = entry.value.map(Bytes::copy_from_slice);
             let at = Position::new(position.revision, position.ordinal, entry.key, value.as_ref());
-            ledger.replay(at, entry.key, value.is_none());
-            hand_on(Record { revision: position.revision, key: entry.key.into(), value })?;
+            key_index.replay(at, entry.key, value.is_none());
+            pass_on(Record { revision: position.revision, key: entry.key.into(), value })?;
         }
-        ledger.settle(compacted).map_err(corrupt)?;
+        key_index.settle(compacted).map_err(corrupt)?;
         Ok(Content { compacted, current, marks })
     }
 }

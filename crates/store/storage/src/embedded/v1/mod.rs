@@ -38,7 +38,7 @@ pub(crate) fn upgrade(storage: &Arc<dyn Storage>, directory: &Path, options: Log
     };
     let log = directory.join(LOG);
     if !exists(storage.as_ref(), &log).map_err(at(&log))? {
-        carry_over(storage, directory, options)?;
+        migrate(storage, directory, options)?;
         if storage.exists(&log).map_err(at(&log))? {
             storage.remove_dir(&log).map_err(at(&log))?;
         }
@@ -53,7 +53,7 @@ pub(crate) fn upgrade(storage: &Arc<dyn Storage>, directory: &Path, options: Log
 }
 
 /// Creates a new log from the content of the old store.
-fn carry_over(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions) -> Result<(), StoreError> {
+fn migrate(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions) -> Result<(), StoreError> {
     let engine = Engine::open(directory)?;
     let mut filler = Filler::new(storage, &directory.join(NEW_LOG), options)?;
     let content = engine.read(directory, &mut |record| filler.add(record))?;
@@ -65,7 +65,7 @@ fn carry_over(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions)
 pub(crate) fn read(directory: &Path, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
     let copy = Copy::of(directory)?;
     let engine = Engine::open(&copy.0).map_err(|error| error.of(&copy.0, directory))?;
-    let mut ledger = KeyIndex::new(true, Revision(0));
+    let mut key_index = KeyIndex::new(true, Revision(0));
     // The compaction revision is known only at the end, and decides which records are history.
     let mut records: Vec<Record> = Vec::new();
     let content = engine
@@ -78,13 +78,13 @@ pub(crate) fn read(directory: &Path, observer: &mut dyn Observer) -> Result<Repl
     for record in records {
         at = (record.revision, if record.revision == at.0 { at.1 + 1 } else { 0 });
         let position = Position::new(at.0, at.1, &record.key, record.value.as_ref());
-        ledger.replay(position, &record.key, record.value.is_none());
+        key_index.replay(position, &record.key, record.value.is_none());
         let history = record.revision > content.compacted;
         observer.replay(record, history);
     }
-    let settled = ledger.settle(content.compacted);
+    let settled = key_index.settle(content.compacted);
     settled.map_err(|detail| StoreError::Corrupt { path: directory.to_owned(), detail })?;
-    Ok(Replayed { ledger, marks: content.marks })
+    Ok(Replayed { key_index, marks: content.marks })
 }
 
 /// A temporary copy of a store's files, readable only by its owner.
