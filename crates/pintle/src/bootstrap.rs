@@ -86,7 +86,7 @@ async fn exists(
     };
     let existing = registry.decode(target, &stored)?;
     if object.must_go(&existing) {
-        let options = DeleteOptions { uid: Some(stored.image.uid().to_owned()), ..DeleteOptions::default() };
+        let options = DeleteOptions { uid: Some(stored.encoded.uid().to_owned()), ..DeleteOptions::default() };
         return registry.delete(target, &options).await.map(|deleted| !deleted.gone);
     }
     if let Some(wanted) = object.reconciled(&existing) {

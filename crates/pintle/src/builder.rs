@@ -342,9 +342,9 @@ impl Builder {
         let table = self.resources.snapshot();
         let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
         let cache = Cache::indexed(stored);
-        let (store, feeder) = (self.store.clone(), cache.feeder());
+        let (store, writer) = (self.store.clone(), cache.writer());
         // Reading what there is takes its time.
-        let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;
+        let started = tokio::task::spawn_blocking(move || store.start(Box::new(writer))).await;
         started.map_err(io::Error::other)?.map_err(StartError::Store)?;
         let store =
             Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone(), self.resources.clone()));

@@ -159,7 +159,7 @@ impl Cluster<'_> {
         let Ok(selection) = Selection::parse(resource, resource, "", fields) else { return false };
         let Ok(page) = self.registry.list(&target, &selection, &ListOptions::default()) else { return false };
         page.items.iter().any(|object| {
-            str::from_utf8(object.image.as_written()).is_ok_and(&may_be)
+            str::from_utf8(object.encoded.as_written()).is_ok_and(&may_be)
                 && self.registry.decode(&target, object).is_ok_and(|value| is(&value))
         })
     }

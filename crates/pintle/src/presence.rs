@@ -8,7 +8,7 @@ use crate::repair::Repairs;
 use crate::token_tracking::TokenTracking;
 use data_encoding::BASE32_NOPAD;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
-use pintle_cache::image;
+use pintle_cache::encoded_object;
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_groups::internal::SERVER_ADDRESSES;
 use pintle_metrics::Counter;
@@ -218,7 +218,7 @@ impl IdentityLease {
         }
         .to_value();
         canonicalize(Endpoints::schema(), &mut lease);
-        let record = image::encode(&lease, &[]);
+        let record = encoded_object::encode(&lease, &[]);
         let commit = self.registry.store.commit(Transaction::one(target.key().into(), Expect::Any, Some(record)));
         commit.await.map(drop).map_err(Status::internal)
     }
@@ -339,11 +339,11 @@ impl IdentityLease {
         };
         for object in all.cache.state().objects.values() {
             let is_identity =
-                object.namespace() == NAMESPACE && object.image.label(IDENTITY_LABEL.0) == Some(IDENTITY_LABEL.1);
+                object.namespace() == NAMESPACE && object.encoded.label(IDENTITY_LABEL.0) == Some(IDENTITY_LABEL.1);
             let lease = is_identity.then(|| self.registry.decode(&all, object).ok()).flatten();
             if lease.is_some_and(|lease| expired(&View::new(&lease))) {
                 let Some(target) = self.registry.target(resource, NAMESPACE, object.name()) else { continue };
-                let options = DeleteOptions { uid: Some(object.image.uid().to_owned()), ..DeleteOptions::default() };
+                let options = DeleteOptions { uid: Some(object.encoded.uid().to_owned()), ..DeleteOptions::default() };
                 // Another server may have been faster, or its owner is back.
                 let _ = self.registry.delete(&target, &options).await;
             }

@@ -41,8 +41,8 @@ pub(crate) struct BootstrapSecrets(pub Arc<Registry>);
 
 impl TokenSecrets for BootstrapSecrets {
     fn data(&self, name: &str) -> Option<BTreeMap<String, Vec<u8>>> {
-        let target = self.0.target(pintle_groups::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
-        let stored = target.get().ok().filter(|stored| !stored.image.terminating)?;
+        let target = self.0.target(pintle_kinds::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
+        let stored = target.get().ok().filter(|stored| !stored.encoded.terminating)?;
         let secret = Secret::from_value(&self.0.decode(&target, &stored).ok()?).ok()?;
         let is_token = secret.r#type.as_str() == bootstrap_token::SECRET_TYPE;
         is_token.then(|| secret.data.into_iter().map(|(key, value)| (key, value.0)).collect())
@@ -61,14 +61,14 @@ impl BoundObjects for Cached {
         };
         let target = self.0.target(pintle_groups::find("", "v1", plural)?, namespace, name)?;
         let found = target.get().ok()?;
-        let deleted = match found.image.terminating {
+        let deleted = match found.encoded.terminating {
             false => None,
             true => {
                 let object = self.0.decode(&target, &found).ok()?;
                 Some(Time::parse(metadata::text(&object, "deletionTimestamp")).ok()?.seconds)
             }
         };
-        Some(BoundObject { uid: found.image.uid().into(), deleted })
+        Some(BoundObject { uid: found.encoded.uid().into(), deleted })
     }
     fn token_secret(&self, namespace: &str, name: &str) -> Option<TokenSecret> {
         let secret: Secret = self.object("secrets", namespace, name)?;

@@ -8,7 +8,7 @@ use common::etcd::{self, Etcd};
 use common::http::Client;
 use common::process::{Installation, Process, pintle};
 use common::{Scratch, name, resource_version};
-use pintle_cache::image;
+use pintle_cache::encoded_object;
 use pintle_schema::base64;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, Expect, Key, Observer, Record, Revision, Store, Transaction};
 use serde_json::{Value, json};
@@ -157,10 +157,10 @@ fn what_an_older_program_wrote_is_written_anew_by_an_update_that_changes_nothing
     let key = "/registry/configmaps/default/map-25";
     let record = records.0.lock().expect("whole")[key].value.clone().expect("a value");
     let object: pintle_schema::Value = {
-        let json = image::object(&record).expect("an object");
+        let json = encoded_object::object(&record).expect("an object");
         pintle_codec::json::parse(&json, pintle_codec::Strictness::Ignore).expect("JSON").value
     };
-    let older = image::encode(&object, &["of a field that was selectable once"]);
+    let older = encoded_object::encode(&object, &["of a field that was selectable once"]);
     store.commit(Transaction::one(key.into(), Expect::Any, Some(older))).wait().expect("written");
     drop(store);
     let process = installation.start();

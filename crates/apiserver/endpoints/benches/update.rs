@@ -61,7 +61,7 @@ impl Home {
         let cache =
             Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
-        store.start(Box::new(cache.feeder())).expect("a store in memory starts");
+        store.start(Box::new(cache.writer())).expect("a store in memory starts");
         let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
         let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
         let (_, pod) = objects::pod();
@@ -119,7 +119,7 @@ impl Home {
 
     fn read(&self) -> Value {
         let stored = self.target.get().expect("the pod");
-        let bytes = stored.image.json();
+        let bytes = stored.encoded.json();
         json::decode_trusted(&self.target.resource.schema, bytes).expect("a stored pod")
     }
 }

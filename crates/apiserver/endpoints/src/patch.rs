@@ -36,7 +36,7 @@ pub async fn patch(
     let query = patch_options(&context.query, kind.applies(), context.request.clone())?;
     if let Ok(stored) = target.get() {
         // A small patch may ask for much work where the object is large.
-        blocking::expect(stored.image.size()).await;
+        blocking::expect(stored.encoded.size()).await;
     }
     if let PatchType::Apply(format) = kind {
         let config = Configuration::read(&bytes, format)?;

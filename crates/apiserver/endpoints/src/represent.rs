@@ -131,7 +131,7 @@ impl ObjectEncoder<'_> {
     /// The stored object cannot be decoded.
     pub fn stored_json(&self, object: &Arc<Object>) -> Result<Bytes> {
         if self.registry.serves_stored_form(self.target) {
-            return Ok(object.image.json().clone());
+            return Ok(object.encoded.json().clone());
         }
         self.registry.cache.derived.get_or_insert_with(object.id, self.variant(Format::Json), || {
             let value = self.served(&Payload::Stored(object.clone()))?;
@@ -251,7 +251,7 @@ impl ObjectEncoder<'_> {
             head.extend_from_slice(b"null}\n");
             return Ok(Body::Full(head.into()));
         }
-        let size: usize = page.items.iter().map(|object| object.image.metadata().len() + 80).sum();
+        let size: usize = page.items.iter().map(|object| object.encoded.metadata().len() + 80).sum();
         let hidden = self.hidden();
         let mut separator = b"[".as_slice();
         let put = move |object: &Object, out: &mut Vec<u8>| {
@@ -358,7 +358,7 @@ pub(crate) const TABLE_END: &[u8] = b"]}";
 
 fn put_partial(object: &Object, hidden: &[&str], out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-    let metadata = object.image.metadata();
+    let metadata = object.encoded.metadata();
     let names = |hidden: &&str| memmem::find(metadata, hidden.as_bytes()).is_some();
     match hidden.iter().any(names).then(|| json::parse(metadata, Strictness::Ignore)) {
         Some(Ok(mut decoded)) => {
@@ -372,7 +372,7 @@ fn put_partial(object: &Object, hidden: &[&str], out: &mut Vec<u8>) {
 
 /// The JSON of a stored object without so many bytes at its beginning.
 fn from(object: &Object, skip: usize) -> &[u8] {
-    object.image.json().get(skip..).unwrap_or_default()
+    object.encoded.json().get(skip..).unwrap_or_default()
 }
 
 /// An object that is stored nowhere, in its form or its metadata alone.

@@ -151,7 +151,7 @@ fn censuses() -> Resource {
 fn server() -> SharedApi {
     let store = Arc::new(MemoryStore::new());
     let cache = Cache::new([]);
-    store.start(Box::new(cache.feeder())).expect("the store starts");
+    store.start(Box::new(cache.writer())).expect("the store starts");
     let resources = Arc::new(Resources::default());
     let registry = Registry::new(cache, store, Box::new(Clock), AdmissionChain::default(), resources.clone());
     registry.install(Arc::new(frobbers()));

@@ -143,7 +143,7 @@ impl Registry {
         let is_checked = target.resource.namespaced && check != NamespaceCheck::None;
         let namespace = target.namespace.as_str();
         let Some(home) = self.namespace(namespace).filter(|_| is_checked) else { return Ok(()) };
-        if !home.get()?.image.terminating || check == NamespaceCheck::Exists {
+        if !home.get()?.encoded.terminating || check == NamespaceCheck::Exists {
             return Ok(());
         }
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
@@ -235,7 +235,7 @@ impl<'a> Creation<'a> {
         let mut place = target.clone();
         place.name = metadata::text(&object, "name").to_owned();
         if let Some(existing) = target.cache.get(&place.key()) {
-            return Err(exists(&place, &object, existing.image.terminating));
+            return Err(exists(&place, &object, existing.encoded.terminating));
         }
         if self.options.dry_run {
             return Ok(Some(registry.as_read(target, object)));

@@ -86,9 +86,9 @@ impl Registry {
         let mut clashes = 0;
         loop {
             let stored = target.get()?;
-            options.check_preconditions(target, stored.image.uid(), &stored.revision.0.to_string())?;
+            options.check_preconditions(target, stored.encoded.uid(), &stored.revision.0.to_string())?;
             let old = self.decode(target, &stored)?;
-            let uid = stored.image.uid().to_owned();
+            let uid = stored.encoded.uid().to_owned();
             let decision = self.decide(target, &old, options);
             let is_written = match &decision {
                 Decision::Leave => true,
@@ -176,8 +176,8 @@ impl Registry {
         let mut writes = vec![Write::delete(stored.key.clone(), Expect::At(stored.revision))];
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
-        let image = stored.image.at_revision(revision);
-        let last = Object::new(stored.key.clone(), target.storage().prefix.len(), revision, image);
+        let encoded = stored.encoded.at_revision(revision);
+        let last = Object::new(stored.key.clone(), target.storage().prefix.len(), revision, encoded);
         Ok(Payload::Stored(Arc::new(last)))
     }
 

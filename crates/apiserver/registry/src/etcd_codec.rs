@@ -5,7 +5,7 @@
 use crate::selection::field_values;
 use crate::set_type;
 use bytes::Bytes;
-use pintle_cache::image;
+use pintle_cache::encoded_object;
 use pintle_codec::{Strictness, json, protobuf};
 use pintle_resource::{Resources, Storage, StoredVersions, UNDATED, convert_now};
 use pintle_schema::{Value, canonicalize};
@@ -70,7 +70,7 @@ impl ValueCodec for EtcdCodec {
     fn to_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, ValueCodecError> {
         let stored = self.versions_of(key)?;
         let storage = home(&stored)?;
-        let json = image::object(record).map_err(wrong)?;
+        let json = encoded_object::object(record).map_err(wrong)?;
         let mut object = json::decode_trusted(&storage.schema, &json).map_err(wrong)?;
         object.remove_at(&["metadata", "resourceVersion"]);
         Ok(self.encode(storage, &object))
@@ -118,7 +118,7 @@ impl ValueCodec for EtcdCodec {
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         // Another version is stale whatever its content.
         let is_stale = !is_home || self.encode(home, &object) != *stored;
-        let encode = if is_stale { image::encode_stale } else { image::encode };
+        let encode = if is_stale { encoded_object::encode_stale } else { encoded_object::encode };
         Ok(encode(&object, &fields))
     }
 }

@@ -48,7 +48,7 @@ pub use page::{Items, Page};
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
 
-use pintle_cache::{Cache, Image, Object, ResourceCache, image};
+use pintle_cache::{Cache, EncodedObject, Object, ResourceCache, encoded_object};
 use pintle_codec::json;
 use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now, convert_one};
 use pintle_schema::{Value, names};
@@ -158,7 +158,9 @@ impl Registry {
         resources: Arc<Resources>,
     ) -> Self {
         let form = EtcdCodec::new(resources.clone());
-        cache.set_read_kept(Box::new(move |key, kept| form.to_used(key, kept).map_err(|error| error.to_string())));
+        cache.set_decode_unannounced(Box::new(move |key, kept| {
+            form.to_used(key, kept).map_err(|error| error.to_string())
+        }));
         Registry {
             opened_at: cache.current(),
             cache,
@@ -232,7 +234,7 @@ impl Registry {
         let stored = EtcdCodec::of(&*self.store).map(|form| form.encode(target.storage(), object));
         let record = match target.resource.completed(object) {
             None => self.record(target, object),
-            Some(completed) => self.record_as(image::encode_stale, target, &completed),
+            Some(completed) => self.record_as(encoded_object::encode_stale, target, &completed),
         };
         let bytes = match &stored {
             Some(stored) => Some(stored.len()),
@@ -254,7 +256,7 @@ impl Registry {
 
     /// The record of a canonical object under the storage version.
     pub fn record(&self, target: &Target, object: &Value) -> bytes::Bytes {
-        self.record_as(image::encode, target, object)
+        self.record_as(encoded_object::encode, target, object)
     }
 
     fn record_as(&self, encode: fn(&Value, &[&str]) -> bytes::Bytes, target: &Target, object: &Value) -> bytes::Bytes {
@@ -266,11 +268,11 @@ impl Registry {
     /// Whether a stored object is kept otherwise than the same object would be now: before its last defaults, sealed with a
     /// key that is on its way out, or written by another program or another version of this one.
     pub(crate) fn is_stale(&self, target: &Target, stored: &Object, same: &Value) -> bool {
-        stored.image.is_stale
+        stored.encoded.is_stale
             || self.store.is_stale(&stored.key)
             || self.may_be_older(stored) && {
-                let now = Image::from_record(&self.record(target, same), stored.revision);
-                now.is_ok_and(|now| now != stored.image)
+                let now = EncodedObject::from_record(&self.record(target, same), stored.revision);
+                now.is_ok_and(|now| now != stored.encoded)
             }
     }
 
@@ -344,12 +346,12 @@ impl Registry {
         let record = object.record.clone();
         let unreadable = |error| CommitError::Storage(Arc::new(error));
         // Refused here, where nothing has been written: once committed it would be in the way of every list.
-        image::check(&record).map_err(unreadable)?;
+        encoded_object::check(&record).map_err(unreadable)?;
         let mut writes = vec![object.put(key.clone(), expect)];
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
-        let image = Image::from_record(&record, revision).map_err(unreadable)?;
-        Ok(Arc::new(Object::new(key, prefix.len(), revision, image)))
+        let encoded = EncodedObject::from_record(&record, revision).map_err(unreadable)?;
+        Ok(Arc::new(Object::new(key, prefix.len(), revision, encoded)))
     }
 
     /// Decodes a stored object under its storage version.
@@ -357,7 +359,7 @@ impl Registry {
     /// # Errors
     /// The stored bytes cannot be decoded.
     pub fn decode(&self, target: &Target, object: &Object) -> Result<Value> {
-        json::decode_trusted(&target.storage().schema, object.image.as_written()).map_err(Status::internal)
+        json::decode_trusted(&target.storage().schema, object.encoded.as_written()).map_err(Status::internal)
     }
 
     /// Decodes what a table prints of a stored object.
@@ -365,7 +367,8 @@ impl Registry {
     /// # Errors
     /// The stored bytes cannot be decoded.
     pub fn decode_printed(&self, target: &Target, object: &Object, unprinted: &[json::Omitted]) -> Result<Value> {
-        json::decode_trusted_without(&target.storage().schema, object.image.json(), unprinted).map_err(Status::internal)
+        json::decode_trusted_without(&target.storage().schema, object.encoded.json(), unprinted)
+            .map_err(Status::internal)
     }
 
     /// A storage-version object as the target's version shows it.

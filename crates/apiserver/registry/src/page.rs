@@ -87,14 +87,14 @@ impl Items {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_cache::{Image, image};
+    use pintle_cache::{EncodedObject, encoded_object};
     use pintle_schema::value;
 
     fn objects(names: &[&str]) -> Objects {
         let objects = names.iter().map(|name| {
-            let record = image::encode(&value!({"metadata": {"name": (*name)}}), &[]);
-            let image = Image::from_record(&record, Revision(1)).unwrap();
-            Arc::new(Object::new((*name).into(), 0, Revision(1), image))
+            let record = encoded_object::encode(&value!({"metadata": {"name": (*name)}}), &[]);
+            let encoded = EncodedObject::from_record(&record, Revision(1)).unwrap();
+            Arc::new(Object::new((*name).into(), 0, Revision(1), encoded))
         });
         objects.collect()
     }

@@ -71,7 +71,7 @@ impl Selection {
                 Source::Unset => "",
             };
             (value == term.value) == term.equal
-        }) && (self.labels.is_everything() || self.labels.matches(|key| object.image.label(key)))
+        }) && (self.labels.is_everything() || self.labels.matches(|key| object.encoded.label(key)))
     }
 
     /// The same for an object that is stored nowhere and has nothing but a name.

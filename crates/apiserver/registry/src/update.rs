@@ -11,7 +11,7 @@ use crate::write_environment::WriteEnvironment;
 use crate::{
     AdmissionRequest, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
 };
-use pintle_cache::{Image, Object};
+use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
@@ -195,9 +195,9 @@ impl Attempt<'_> {
         writes.extend(others);
         registry.store.commit(Transaction { writes }).await?;
         // The answer shows the state that the removal found, at the revision it had.
-        let image = Image::from_record(&registry.record(target, &object), stored.revision)
+        let encoded = EncodedObject::from_record(&registry.record(target, &object), stored.revision)
             .map_err(|error| CommitError::Storage(Arc::new(error)))?;
-        Ok(Arc::new(Object::new(target.key().into(), target.storage().prefix.len(), stored.revision, image)))
+        Ok(Arc::new(Object::new(target.key().into(), target.storage().prefix.len(), stored.revision, encoded)))
     }
 
     async fn create_instead(&self) -> Result<Written> {

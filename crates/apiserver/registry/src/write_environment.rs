@@ -90,7 +90,7 @@ impl ValidationEnvironment for WriteEnvironment<'_> {
 
     fn namespace_label(&self, key: &str) -> Option<String> {
         let home = self.registry.namespace(&self.target.namespace)?;
-        home.get().ok()?.image.label(key).map(str::to_owned)
+        home.get().ok()?.encoded.label(key).map(str::to_owned)
     }
 
     fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {

@@ -6,7 +6,7 @@
 #[allow(dead_code)]
 mod random;
 
-use pintle_cache::{Cache, Image, image};
+use pintle_cache::{Cache, EncodedObject, encoded_object};
 use pintle_codec::json;
 use pintle_registry::selection::field_values;
 use pintle_resource::Resource;
@@ -81,7 +81,7 @@ fn what_is_committed_can_be_read() {
     let cache =
         Cache::new(stored().filter_map(|resource| resource.storage.as_ref()).map(|storage| storage.prefix.as_str()));
     let store = MemoryStore::new();
-    store.start(Box::new(cache.feeder())).expect("a store");
+    store.start(Box::new(cache.writer())).expect("a store");
     let commit = |transaction| store.commit(transaction).wait().expect("a revision");
     for (at, resource) in stored().enumerate() {
         let storage = resource.storage.as_ref().expect("it stores something");
@@ -94,16 +94,16 @@ fn what_is_committed_can_be_read() {
             canonicalize(schema, &mut object);
             let fields = field_values(resource, &object);
             let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-            let record = image::encode(&object, &fields);
+            let record = encoded_object::encode(&object, &fields);
             let what = format!("{} in round {round}, {} bytes", resource.plural, record.len());
-            assert_eq!(image::check(&record), Ok(()), "{what}");
+            assert_eq!(encoded_object::check(&record), Ok(()), "{what}");
 
             let key = format!("{}{round}", storage.prefix);
             let mut watch = cached.cursor(cache.current());
             let revision = commit(Transaction::one(key.as_str().into(), Expect::Absent, Some(record)));
             assert!(cached.state().unreadable.is_empty(), "{what}");
             let found = cached.get(&key).unwrap_or_else(|| panic!("{what}: it is not there"));
-            check_read(resource, &found.image, &object, &fields, revision, &what);
+            check_read(resource, &found.encoded, &object, &fields, revision, &what);
             assert_eq!(watch.take(10).expect("the history is there").len(), 1, "{what}");
             commit(Transaction::one(key.as_str().into(), Expect::At(revision), None));
             assert!(cached.get(&key).is_none(), "{what}");
@@ -112,22 +112,29 @@ fn what_is_committed_can_be_read() {
     }
 }
 
-fn check_read(resource: &Resource, image: &Image, object: &Value, fields: &[&str], revision: Revision, what: &str) {
+fn check_read(
+    resource: &Resource,
+    encoded: &EncodedObject,
+    object: &Value,
+    fields: &[&str],
+    revision: Revision,
+    what: &str,
+) {
     let schema = resource.storage.as_ref().map(|storage| &storage.schema).expect("it stores something");
-    let mut read = json::decode_trusted(schema, image.as_written()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mut read = json::decode_trusted(schema, encoded.as_written()).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(read.remove_at(&["metadata", "resourceVersion"]), Some(revision.0.to_string().into()), "{what}");
     canonicalize(schema, &mut read);
     assert!(json::to_string(&read) == json::to_string(object), "{what}: another object is read");
     for (at, field) in fields.iter().enumerate() {
-        assert!(image.field(at) == Some(field), "{what}: selectable field {at}");
+        assert!(encoded.field(at) == Some(field), "{what}: selectable field {at}");
     }
     let metadata = object.get("metadata").expect("metadata");
     let labels = metadata.get("labels").and_then(Value::as_map).into_iter().flat_map(Map::iter);
     assert!(
-        image.labels().eq(labels.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or("")))),
+        encoded.labels().eq(labels.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or("")))),
         "{what}: labels"
     );
     let owners = metadata.get("ownerReferences").and_then(Value::as_list).unwrap_or_default();
-    assert!(image.owners().eq(owners.iter().map(|owner| owner.str_at(&["uid"]))), "{what}: owners");
-    assert!(image.uid() == metadata.str_at(&["uid"]), "{what}: uid");
+    assert!(encoded.owners().eq(owners.iter().map(|owner| owner.str_at(&["uid"]))), "{what}: owners");
+    assert!(encoded.uid() == metadata.str_at(&["uid"]), "{what}: uid");
 }

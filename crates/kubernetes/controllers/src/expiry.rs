@@ -100,7 +100,7 @@ impl Expiry {
 
 /// When an object was last written, as its metadata tells; seconds since 1970.
 fn last_change(object: &Object) -> Option<i64> {
-    let metadata = json::decode_trusted(ObjectMeta::schema(), object.image.metadata()).ok()?;
+    let metadata = json::decode_trusted(ObjectMeta::schema(), object.encoded.metadata()).ok()?;
     let metadata = View::<ObjectMeta>::new(&metadata);
     let created = metadata.field(ObjectMeta::CREATION_TIMESTAMP).get().seconds;
     let written = metadata.field(ObjectMeta::MANAGED_FIELDS).iter();

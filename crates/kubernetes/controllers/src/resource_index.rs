@@ -202,12 +202,12 @@ impl ResourceIndex {
 pub fn metadata(object: &Object) -> Value {
     let schema = ObjectMeta::schema();
     let omitted = [(schema, ObjectMeta::MANAGED_FIELDS.name())];
-    json::decode_trusted_without(schema, object.image.metadata(), &omitted).unwrap_or(Value::Null)
+    json::decode_trusted_without(schema, object.encoded.metadata(), &omitted).unwrap_or(Value::Null)
 }
 
 /// Whether an object is being deleted and waits for this finalizer.
 pub fn waits_for(object: &Object, finalizer: &str) -> bool {
-    object.image.terminating && has_finalizer(&metadata(object), finalizer)
+    object.encoded.terminating && has_finalizer(&metadata(object), finalizer)
 }
 
 pub fn has_finalizer(metadata: &Value, finalizer: &str) -> bool {

@@ -8,7 +8,7 @@ use crate::feed::{self, Listed, Observer};
 use crate::requests::{Requests, Who};
 use crate::resource_index::{KindId, ResourceIndex};
 use crate::{Controller, Controllers, Settings};
-use pintle_cache::{Cache, Event, Object, WatchFilter, image};
+use pintle_cache::{Cache, Event, Object, WatchFilter, encoded_object};
 use pintle_registry::options::Propagation;
 use pintle_registry::{AdmissionChain, DeleteOptions, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
@@ -50,7 +50,7 @@ impl Fixture {
         let cache =
             Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
-        store.start(Box::new(cache.feeder())).expect("a fresh store starts");
+        store.start(Box::new(cache.writer())).expect("a fresh store starts");
         let now = Arc::new(AtomicI64::new(1_000_000));
         let environment = Box::new(Simulated { now: now.clone(), random: AtomicU64::new(1) });
         let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
@@ -71,7 +71,7 @@ impl Fixture {
         let name = object.str_at(&["metadata", "name"]).to_owned();
         let created = self.registry.create(&target, object, &WriteOptions::default()).await;
         created.map(drop).expect("created");
-        self.get(&Target { name, ..target }).expect("stored").image.uid().to_owned()
+        self.get(&Target { name, ..target }).expect("stored").encoded.uid().to_owned()
     }
 
     /// A config map in the namespace `default` that these own.
@@ -141,7 +141,7 @@ async fn dependents_go_with_their_last_owner() {
     assert!(fixture.map("child").is_some(), "its owner is there");
     fixture.delete("a", Propagation::Background).await;
     fixture.gone(&["child", "grandchild"]).await;
-    let owners = || fixture.map("shared").map_or(0, |object| object.image.owners().count());
+    let owners = || fixture.map("shared").map_or(0, |object| object.encoded.owners().count());
     fixture.until("the lost owner is forgotten", || owners() == 1).await;
     fixture.delete("b", Propagation::Background).await;
     fixture.gone(&["shared"]).await;
@@ -156,7 +156,7 @@ async fn a_dry_run_changes_nothing() {
     let propagation = Some(Propagation::Foreground);
     fixture.delete_with("a", DeleteOptions { dry_run: true, propagation, ..DeleteOptions::default() }).await;
     fixture.quiet().await;
-    assert!(fixture.map("a").is_some_and(|object| !object.image.terminating) && fixture.map("child").is_some());
+    assert!(fixture.map("a").is_some_and(|object| !object.encoded.terminating) && fixture.map("child").is_some());
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn foreground_deletion_waits_for_dependents() {
     fixture.delete("a", Propagation::Foreground).await;
     fixture.gone(&["free"]).await;
     fixture.quiet().await;
-    assert!(fixture.map("held").is_some_and(|object| object.image.terminating));
+    assert!(fixture.map("held").is_some_and(|object| object.encoded.terminating));
     assert!(fixture.map("a").is_some(), "a dependent is still there");
     let target = fixture.target("", "configmaps", "default", "held");
     let requests = Requests { world: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
@@ -185,7 +185,9 @@ async fn foreground_deletion_does_not_wait_for_dependents_that_let_it_go() {
     fixture.owned("held", &[("a", &a)], &["example.com/hold"]).await;
     let _controllers = fixture.start();
     fixture.delete("a", Propagation::Foreground).await;
-    fixture.until("the dependent's turn", || fixture.map("held").is_some_and(|object| object.image.terminating)).await;
+    fixture
+        .until("the dependent's turn", || fixture.map("held").is_some_and(|object| object.encoded.terminating))
+        .await;
     fixture.quiet().await;
     assert!(fixture.map("a").is_some(), "it waits");
     let target = fixture.target("", "configmaps", "default", "held");
@@ -228,7 +230,7 @@ async fn orphans_stay_and_forget_their_owner() {
     fixture.delete("a", Propagation::Orphan).await;
     fixture.gone(&["a"]).await;
     fixture.quiet().await;
-    assert_eq!(fixture.map("child").map(|object| object.image.owners().count()), Some(0));
+    assert_eq!(fixture.map("child").map(|object| object.encoded.owners().count()), Some(0));
 }
 
 #[tokio::test]
@@ -241,7 +243,7 @@ async fn what_happened_before_the_start_counts() {
     fixture.delete("b", Propagation::Orphan).await;
     let _controllers = fixture.start();
     fixture.gone(&["child", "b"]).await;
-    assert_eq!(fixture.map("free").map(|object| object.image.owners().count()), Some(0));
+    assert_eq!(fixture.map("free").map(|object| object.encoded.owners().count()), Some(0));
 }
 
 #[tokio::test]
@@ -387,10 +389,9 @@ impl Observer for Everything {
 
 #[test]
 fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
-    let cache =
-        Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
-    let mut feeder = cache.feeder();
-    feeder.replayed(Started { current: Revision(1), compacted: Revision(0) });
+    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+    let mut writer = cache.writer();
+    writer.replayed(Started { current: Revision(1), compacted: Revision(0) });
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
     let store = Arc::new(MemoryStore::new());
     let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
@@ -406,9 +407,9 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     }
     drop(feed.0.lock());
     // The feed is woken by the change, and runs before the cache says that it has the whole commit.
-    let value = image::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
+    let value = encoded_object::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
     let key = "/registry/configmaps/default/a".into();
-    feeder.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));
+    writer.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));
     assert_eq!(world.observed(), Revision(2));
 }
 

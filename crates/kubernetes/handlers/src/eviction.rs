@@ -152,7 +152,7 @@ impl Evicting<'_> {
             let spec = View::<PodDisruptionBudget>::new(&budget).field(PodDisruptionBudget::SPEC);
             // One that is absent selects nothing, one that is empty everything.
             let selector = spec.field(PodDisruptionBudgetSpec::SELECTOR).get().as_ref().and_then(label_selector);
-            if selector.is_some_and(|selector| selector.matches(|key| pod.image.label(key))) {
+            if selector.is_some_and(|selector| selector.matches(|key| pod.encoded.label(key))) {
                 found.extend(target(object.name()).map(|target| (target, budget)));
             }
         }

@@ -86,8 +86,8 @@ async fn complete(
     }
     let account = target.get()?;
     let uid = metadata::text(object, "uid");
-    if !uid.is_empty() && uid != account.image.uid() {
-        let own = account.image.uid();
+    if !uid.is_empty() && uid != account.encoded.uid() {
+        let own = account.encoded.uid();
         let why = format!("the UID in the token request ({uid}) does not match the UID of the service account ({own})");
         if environment.feature_enabled("TokenRequestServiceAccountUIDValidation") {
             return Err(conflict(GROUP, KIND, &target.name, &why));
@@ -96,7 +96,7 @@ async fn complete(
             "{why} but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error"
         ));
     } else {
-        metadata::set(object, "uid", account.image.uid());
+        metadata::set(object, "uid", account.encoded.uid());
     }
     metadata::set(object, "name", target.name.as_str());
     metadata::set(object, "namespace", target.namespace.as_str());
@@ -110,7 +110,7 @@ async fn complete(
     check_expiration(seconds)?;
     let mut claims = Claims {
         namespace: target.namespace.as_str().into(),
-        service_account: ObjectRef { name: target.name.as_str().into(), uid: account.image.uid().into() },
+        service_account: ObjectRef { name: target.name.as_str().into(), uid: account.encoded.uid().into() },
         ..Claims::default()
     };
     if let Some(reference) = &spec.bound_object_ref {
@@ -166,7 +166,7 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
     }
     let target = find(plural, namespace, &reference.name).ok_or_else(Status::no_such_path)?;
     let found = target.get()?;
-    let uid = found.image.uid();
+    let uid = found.encoded.uid();
     let object = Some(ObjectRef { name: reference.name.as_str().into(), uid: uid.into() });
     match plural {
         "pods" => {
@@ -182,7 +182,7 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
             if !node.is_empty() {
                 // The pod may know a node that is gone, or not there yet.
                 let there = find("nodes", "", &node).and_then(|target| target.get().ok());
-                let uid = there.map(|node| node.image.uid().into()).unwrap_or_default();
+                let uid = there.map(|node| node.encoded.uid().into()).unwrap_or_default();
                 claims.node = Some(ObjectRef { name: node.as_str().into(), uid });
             }
             claims.pod = object;

@@ -146,7 +146,7 @@ impl<'a> Request<'a> {
         let namespaces = pintle_groups::find("", "v1", "namespaces");
         let target = namespaces.and_then(|all| self.write.registry.target(all, "", self.namespace()));
         let namespace = target.and_then(|target| target.cache.get(&target.key()));
-        move |label| Some(namespace.as_ref()?.image.label(label)?.to_owned())
+        move |label| Some(namespace.as_ref()?.encoded.label(label)?.to_owned())
     }
 
     fn all_that<T: ApiValue>(
@@ -167,7 +167,7 @@ impl<'a> Request<'a> {
         };
         let state = target.cache.state();
         let objects = state.objects.under(&target.key()).map(|entry| &entry.object);
-        let asked = objects.filter(|stored| is_asked(stored.image.as_written()));
+        let asked = objects.filter(|stored| is_asked(stored.encoded.as_written()));
         asked.map(|stored| registry.decode(&target, stored)).collect()
     }
 

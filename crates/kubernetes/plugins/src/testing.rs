@@ -57,7 +57,7 @@ impl Cluster {
         let cache =
             Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        store.start(Box::new(cache.feeder())).expect("an empty store starts");
+        store.start(Box::new(cache.writer())).expect("an empty store starts");
         let registry =
             Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_groups::resources());
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));

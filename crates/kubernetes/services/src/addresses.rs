@@ -168,7 +168,7 @@ impl Allocation<'_> {
         }
         let Some(stored) = stored else { return Ok(Some(Wrong::Missing)) };
         let parent = parent(&self.registry.decode(&look.addresses, stored)?);
-        let is_labelled = is_managed(stored) && stored.image.label(FAMILY) == Some(range::family(address).as_str());
+        let is_labelled = is_managed(stored) && stored.encoded.label(FAMILY) == Some(range::family(address).as_str());
         Ok(match self.parent_key(look, &parent) {
             Some(parent) if *parent == **key => (!is_labelled).then_some(Wrong::Labels),
             Some(parent) if look.has(&parent, address) => Some(Wrong::Shared),
@@ -229,7 +229,7 @@ pub(super) fn parent(registered: &Value) -> ParentReference {
 }
 
 fn is_managed(stored: &Object) -> bool {
-    stored.image.label(MANAGED_BY.0) == Some(MANAGED_BY.1)
+    stored.encoded.label(MANAGED_BY.0) == Some(MANAGED_BY.1)
 }
 
 fn removal(stored: &Object) -> Write {

@@ -270,9 +270,9 @@ impl Allocation<'_> {
         let mut ranges = self.allocators.ranges.clone();
         let Some(cache) = self.registry.cache.resource(RANGES_PREFIX) else { return ranges };
         for stored in cache.state().objects.values() {
-            let Ok(object) = json::decode_trusted(ServiceCIDR::schema(), stored.image.json()) else { continue };
+            let Ok(object) = json::decode_trusted(ServiceCIDR::schema(), stored.encoded.json()) else { continue };
             let object = View::<ServiceCIDR>::new(&object);
-            if !filter(&object, stored.image.terminating) {
+            if !filter(&object, stored.encoded.terminating) {
                 continue;
             }
             let texts = object.field(ServiceCIDR::SPEC).field(ServiceCIDRSpec::CIDRS);
@@ -391,7 +391,8 @@ fn write_back(object: &mut Value, given: ServiceSpec) {
 
 /// What a stored object has; nothing when it cannot be read, as nobody can reach it then.
 fn claims_of_stored(object: &Object) -> Vec<Claim> {
-    json::decode_trusted(Service::schema(), object.image.json()).map_or_else(|_| Vec::new(), |it| claims_of_value(&it))
+    json::decode_trusted(Service::schema(), object.encoded.json())
+        .map_or_else(|_| Vec::new(), |it| claims_of_value(&it))
 }
 
 fn claims_of_value(object: &Value) -> Vec<Claim> {

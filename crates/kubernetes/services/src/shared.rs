@@ -7,7 +7,7 @@
 use super::addresses::Finding;
 use super::taken::Claim;
 use super::{Allocation, Result, Status, claims_of_stored, claims_of_value};
-use pintle_cache::image;
+use pintle_cache::encoded_object;
 use pintle_codec::json;
 use pintle_schema::{ApiType, ApiValue, Value, canonicalize};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
@@ -44,7 +44,7 @@ impl Allocation<'_> {
         }
         let stored = self.registry.cache.resource(PREFIX).and_then(|cache| cache.get(KEY));
         let Some(stored) = stored else { return Some(PortMap::default()) };
-        let value = json::decode_trusted(RangeAllocation::schema(), stored.image.json()).unwrap_or(Value::Null);
+        let value = json::decode_trusted(RangeAllocation::schema(), stored.encoded.json()).unwrap_or(Value::Null);
         let map = RangeAllocation::from_value(&value).unwrap_or_default();
         // A map of another range is replaced as a whole by the next change.
         let is_ours = map.range == range_text(&self.allocators.node_ports);
@@ -74,7 +74,7 @@ impl Allocation<'_> {
         }
         .to_value();
         canonicalize(RangeAllocation::schema(), &mut value);
-        let record = image::encode(&value, &[]);
+        let record = encoded_object::encode(&value, &[]);
         Write::put(KEY.into(), map.revision.map_or(Expect::Absent, Expect::At), record)
     }
 

@@ -2,7 +2,7 @@
 //! Guarantees nothing; run it with `cargo run --release -p pintle-cache --example bench`.
 
 use bytes::Bytes;
-use pintle_cache::{Cache, Watcher, image};
+use pintle_cache::{Cache, Watcher, encoded_object};
 use pintle_schema::value;
 use pintle_storage::{Observer, Record, Revision, Started};
 use std::time::Instant;
@@ -21,13 +21,13 @@ fn main() {
         "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "ns", "labels": {"app": "web"}},
         "spec": {"nodeName": "node", "containers": [{"name": "c", "args": [("x".repeat(3000))]}]}
     });
-    let value = image::encode(&object, &["p", "ns", "node"]);
+    let value = encoded_object::encode(&object, &["p", "ns", "node"]);
     let cache = Cache::indexed([("/registry/pods/", vec![2])]);
-    let mut feeder = cache.feeder();
+    let mut writer = cache.writer();
 
     let start = Instant::now();
-    (2..OBJECTS + 2).for_each(|revision| feeder.replay(record(revision, &value), false));
-    feeder.replayed(Started { compacted: Revision(OBJECTS + 1), current: Revision(OBJECTS + 1) });
+    (2..OBJECTS + 2).for_each(|revision| writer.replay(record(revision, &value), false));
+    writer.replayed(Started { compacted: Revision(OBJECTS + 1), current: Revision(OBJECTS + 1) });
     println!("replay of {OBJECTS} objects: {} ms", start.elapsed().as_millis());
 
     let Some(pods) = cache.resource("/registry/pods/") else { return };
@@ -35,7 +35,7 @@ fn main() {
     let (mut publishing, mut visiting, mut seen) = (0, 0, 0_u64);
     for revision in OBJECTS + 2..OBJECTS + 2 + CHANGES {
         let start = Instant::now();
-        feeder.publish(&[record(revision, &value)], Revision(revision));
+        writer.publish(&[record(revision, &value)], Revision(revision));
         publishing += start.elapsed().as_nanos();
         let start = Instant::now();
         for cursor in &mut cursors {

@@ -66,15 +66,15 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::{self, Image};
+    use crate::encoded_object::{self, EncodedObject};
     use crate::resource::Object;
     use pintle_schema::value;
     use pintle_storage::Revision;
 
     fn event(revision: u64) -> Arc<Event> {
-        let record = image::encode(&value!({"kind": "Thing", "metadata": {"name": "a"}}), &[]);
-        let image = Image::from_record(&record, Revision(revision)).expect("an image");
-        let object = Arc::new(Object::new("/things/a".into(), 8, Revision(revision), image));
+        let record = encoded_object::encode(&value!({"kind": "Thing", "metadata": {"name": "a"}}), &[]);
+        let encoded = EncodedObject::from_record(&record, Revision(revision)).expect("an encoded object");
+        let object = Arc::new(Object::new("/things/a".into(), 8, Revision(revision), encoded));
         Arc::new(Event { revision: Revision(revision), object, previous: None, removed: false })
     }
 

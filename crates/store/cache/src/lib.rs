@@ -4,8 +4,8 @@
 //! Must never decode an object, and never read a clock.
 
 pub mod derived;
+pub mod encoded_object;
 mod history;
-pub mod image;
 pub mod index;
 pub mod limits;
 pub mod objects;
@@ -16,7 +16,7 @@ mod watch_filter;
 mod writers;
 
 pub use derived::{Derived, Variant};
-pub use image::Image;
+pub use encoded_object::EncodedObject;
 pub use resource::{Event, Expired, Object, ResourceCache, State, Watcher};
 pub use stats::{Listed, Stats};
 pub use watch_filter::WatchFilter;
@@ -33,14 +33,14 @@ use writers::Writers;
 type ByPrefix = imbl::HashMap<Arc<str>, Arc<ResourceCache>>;
 
 /// Converts a value that was stored before its resource was announced, with its key, to a record.
-pub type ReadKept = dyn Fn(&str, &Bytes) -> Result<Bytes, String> + Send + Sync;
+pub type DecodeUnannounced = dyn Fn(&str, &Bytes) -> Result<Bytes, String> + Send + Sync;
 
 /// The caches of all resources, and the revision that they have reached together.
 pub struct Cache {
     by_prefix: ArcSwap<ByPrefix>,
     /// Locked by the store's writer while it applies changes, and to announce a resource; never by readers.
     writers: Mutex<Writers>,
-    read_kept: OnceLock<Box<ReadKept>>,
+    decode_unannounced: OnceLock<Box<DecodeUnannounced>>,
     current: AtomicU64,
     progress: watch::Sender<Revision>,
     pub derived: Derived,
@@ -57,7 +57,7 @@ impl Cache {
         let cache = Cache {
             by_prefix: ArcSwap::default(),
             writers: Mutex::default(),
-            read_kept: OnceLock::new(),
+            decode_unannounced: OnceLock::new(),
             current: AtomicU64::new(0),
             progress: watch::Sender::new(Revision(0)),
             derived: Derived::default(),
@@ -69,24 +69,24 @@ impl Cache {
     }
 
     /// Sets how values that were stored before their resource was announced are converted to records. Called once.
-    pub fn set_read_kept(&self, read: Box<ReadKept>) {
+    pub fn set_decode_unannounced(&self, read: Box<DecodeUnannounced>) {
         // A second one would be the same: a cache has one registry.
-        let _ = self.read_kept.set(read);
+        let _ = self.decode_unannounced.set(read);
     }
 
     fn writers(&self) -> MutexGuard<'_, Writers> {
         self.writers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_kept(&self) -> Option<&ReadKept> {
-        self.read_kept.get().map(Box::as_ref)
+    fn decode_unannounced(&self) -> Option<&DecodeUnannounced> {
+        self.decode_unannounced.get().map(Box::as_ref)
     }
 
     /// Begins to serve a prefix (`/registry/.../`), with an index by each of these selectable fields. Existing
     /// objects are included; watches can begin after their last change. No effect if the prefix is served.
     pub fn announce(&self, prefix: &str, indexed: Vec<usize>) -> Arc<ResourceCache> {
         let mut writers = self.writers();
-        let cache = writers.announce(prefix, indexed, self.read_kept());
+        let cache = writers.announce(prefix, indexed, self.decode_unannounced());
         self.publish_prefixes(|by_prefix| drop(by_prefix.insert(prefix.into(), cache.clone())));
         cache
     }
@@ -127,7 +127,7 @@ impl Cache {
     }
 
     /// The store's observer that writes to this cache. Create one, for `Store::start`.
-    pub fn feeder(self: &Arc<Self>) -> CacheWriter {
+    pub fn writer(self: &Arc<Self>) -> CacheWriter {
         CacheWriter { cache: self.clone(), replay: None, replayed: false }
     }
 
@@ -171,7 +171,7 @@ impl Observer for CacheWriter {
     fn publish(&mut self, records: &[Record], revision: Revision) {
         let mut writers = self.cache.writers();
         for record in records {
-            writers.apply(record, true, self.cache.read_kept());
+            writers.apply(record, true, self.cache.decode_unannounced());
         }
         for record in records {
             // Only these resources have something to publish.
@@ -190,7 +190,7 @@ impl Observer for CacheWriter {
         let mut writers = self.cache.writers();
         writers.reset();
         for record in &records {
-            writers.apply(record, false, self.cache.read_kept());
+            writers.apply(record, false, self.cache.decode_unannounced());
         }
         writers.all().for_each(|writer| writer.replace(revision));
         self.cache.advance(revision);
@@ -211,7 +211,7 @@ impl Observer for CacheWriter {
             if let Some(writer) = writers.of_key(&record.key) {
                 writer.begin_gap();
             }
-            writers.apply(&record, false, self.cache.read_kept());
+            writers.apply(&record, false, self.cache.decode_unannounced());
         }
         writers.publish_all(self.cache.current());
     }
@@ -231,8 +231,9 @@ mod tests {
     fn a_commit_is_seen_before_it_is_answered() {
         let cache = Cache::new(["/registry/things/"]);
         let store = MemoryStore::new();
-        store.start(Box::new(cache.feeder())).expect("starts once");
-        let record = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
+        store.start(Box::new(cache.writer())).expect("starts once");
+        let record =
+            encoded_object::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
         for round in 0..10 {
             let key: Arc<str> = format!("/registry/things/a{round}").into();
             let revision = store
@@ -251,20 +252,20 @@ mod tests {
         let cache = Cache::new(["/registry/things/", "/registry/others/"]);
         let [things, others] =
             ["/registry/things/", "/registry/others/"].map(|prefix| cache.resource(prefix).expect("declared"));
-        let mut feeder = cache.feeder();
-        feeder.replayed(Started { compacted: Revision(1), current: Revision(1) });
+        let mut writer = cache.writer();
+        writer.replayed(Started { compacted: Revision(1), current: Revision(1) });
         let record = |revision: u64| Record {
             revision: Revision(revision),
             key: "/registry/things/a".into(),
-            value: Some(image::encode(&value!({"kind": "Thing", "metadata": {"name": "a"}}), &[])),
+            value: Some(encoded_object::encode(&value!({"kind": "Thing", "metadata": {"name": "a"}}), &[])),
         };
         let (mut quiet, mut slow) = (others.cursor(Revision(1)), things.cursor(Revision(1)));
         for revision in 2..=2_000 {
-            feeder.publish(&[record(revision)], Revision(revision));
+            writer.publish(&[record(revision)], Revision(revision));
         }
         let readable = |cache: &ResourceCache, revision: u64| cache.state().at(Revision(revision)).is_ok();
         assert!(readable(&things, 1) && readable(&others, 1));
-        feeder.compacted(Revision(1_500));
+        writer.compacted(Revision(1_500));
         for (revision, is_readable) in [(1, false), (1_499, false), (1_500, true), (1_501, true), (2_000, true)] {
             assert_eq!(readable(&things, revision), is_readable, "{revision}");
             assert_eq!(readable(&others, revision), is_readable, "{revision} of what never changed");
@@ -276,11 +277,11 @@ mod tests {
         assert_eq!(slow.take(10).map(|_| ()).map_err(|expired| expired.oldest), Err(Revision(1_500)));
         assert_eq!(things.cursor(Revision(1_500)).take(1_000).map(|events| events.len()), Ok(500));
         assert!(quiet.take(10).is_ok() && others.cursor(Revision(3)).take(10).is_ok());
-        feeder.compacted(Revision(2_000));
+        writer.compacted(Revision(2_000));
         assert!(!readable(&things, 1_999) && readable(&things, 2_000));
         assert!(things.cursor(Revision(2_000)).take(10).is_ok());
         // An earlier revision restores nothing.
-        feeder.compacted(Revision(1_700));
+        writer.compacted(Revision(1_700));
         assert!(!readable(&things, 1_999) && readable(&things, 2_000));
     }
 
@@ -288,21 +289,21 @@ mod tests {
     fn a_gap_in_history_shows_the_new_state_and_ends_what_was_followed() {
         let cache = Cache::new(["/registry/things/"]);
         let things = cache.resource("/registry/things/").expect("a resource");
-        let mut feeder = cache.feeder();
+        let mut writer = cache.writer();
         let record = |name: &str, revision| Record {
             revision: Revision(revision),
             key: format!("/registry/things/{name}").into(),
-            value: Some(image::encode(&value!({"kind": "Thing", "metadata": {"name": name}}), &[])),
+            value: Some(encoded_object::encode(&value!({"kind": "Thing", "metadata": {"name": name}}), &[])),
         };
         // A shared store provides its objects in the order of keys.
-        feeder.replay(record("a", 7), false);
-        feeder.replay(record("b", 3), false);
-        feeder.replayed(Started { compacted: Revision(9), current: Revision(9) });
+        writer.replay(record("a", 7), false);
+        writer.replay(record("b", 3), false);
+        writer.replayed(Started { compacted: Revision(9), current: Revision(9) });
         assert_eq!((things.state().last, things.state().compacted), (Revision(7), Revision(9)));
         let (mut followed, mut idle) = (things.cursor(Revision(9)), things.cursor(Revision(9)));
-        feeder.publish(&[record("a", 10)], Revision(10));
+        writer.publish(&[record("a", 10)], Revision(10));
         assert_eq!(followed.take(10).map(|events| events.len()), Ok(1));
-        feeder.replace(vec![record("c", 15), record("a", 12)], Revision(20));
+        writer.replace(vec![record("c", 15), record("a", 12)], Revision(20));
         assert_eq!(cache.current(), Revision(20));
         let keys: Vec<_> = things.state().objects.keys().map(ToString::to_string).collect();
         assert_eq!(keys, ["/registry/things/a", "/registry/things/c"]);
@@ -310,52 +311,53 @@ mod tests {
             assert_eq!(cursor.take(10).map(|_| ()).map_err(|expired| expired.oldest), Err(Revision(20)));
         }
         let mut after = things.cursor(Revision(20));
-        feeder.publish(&[record("d", 21)], Revision(21));
+        writer.publish(&[record("d", 21)], Revision(21));
         assert_eq!(after.take(10).map(|events| events.len()), Ok(1));
         assert!(things.state().at(Revision(19)).is_err() && things.state().at(Revision(20)).is_ok());
         // The store was restored to an earlier state.
-        feeder.replace(vec![record("a", 12)], Revision(15));
+        writer.replace(vec![record("a", 12)], Revision(15));
         assert_eq!((cache.current(), *cache.progress().borrow()), (Revision(15), Revision(15)));
         assert!(after.take(10).is_err() && things.get("/registry/things/d").is_none());
         let mut again = things.cursor(Revision(15));
-        feeder.publish(&[record("e", 16)], Revision(16));
+        writer.publish(&[record("e", 16)], Revision(16));
         assert_eq!((again.take(10).map(|events| events.len()), cache.current()), (Ok(1), Revision(16)));
     }
 
     #[test]
     fn what_cannot_be_read_is_known_and_comes_back_with_a_gap() {
         let cache = Cache::new(["/registry/things/", "/registry/others/"]);
-        let mut feeder = cache.feeder();
+        let mut writer = cache.writer();
         let things = cache.resource("/registry/things/").expect("declared");
         let others = cache.resource("/registry/others/").expect("declared");
-        let image = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
+        let encoded =
+            encoded_object::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
         let record = |revision, value| Record { revision: Revision(revision), key: "/registry/things/a".into(), value };
         let sealed = UnreadableReason::Sealed(pintle_storage::TransformError::new("no key"));
         let key = || Arc::from("/registry/things/a");
-        feeder.unreadable(Unreadable { key: key(), revision: Revision(2), reason: sealed });
-        feeder.replayed(Started { compacted: Revision(5), current: Revision(5) });
+        writer.unreadable(Unreadable { key: key(), revision: Revision(2), reason: sealed });
+        writer.replayed(Started { compacted: Revision(5), current: Revision(5) });
         assert!(things.get("/registry/things/a").is_none());
         assert_eq!(things.state().unreadable["/registry/things/a"].revision, Revision(2));
         let (mut concerned, mut unconcerned) = (things.cursor(Revision(5)), others.cursor(Revision(5)));
         assert!(concerned.take(10).is_ok());
-        feeder.restored(vec![record(2, Some(image.clone()))]);
+        writer.restored(vec![record(2, Some(encoded.clone()))]);
         assert_eq!(things.get("/registry/things/a").expect("readable").revision, Revision(2));
         assert!(things.state().unreadable.is_empty());
         assert!(concerned.take(10).is_err() && unconcerned.take(10).is_ok());
         let mut anew = things.cursor(Revision(5));
-        feeder.publish(&[record(6, Some(Bytes::from_static(b"damaged")))], Revision(6));
+        writer.publish(&[record(6, Some(Bytes::from_static(b"damaged")))], Revision(6));
         assert!(things.get("/registry/things/a").is_none(), "what was there is gone");
         assert!(anew.take(10).is_err());
         let reason = &things.state().unreadable["/registry/things/a"].reason;
         assert!(matches!(reason, UnreadableReason::Undecodable(_)), "{reason}");
         let mut later = things.cursor(Revision(6));
-        feeder.publish(&[record(7, Some(image))], Revision(7));
+        writer.publish(&[record(7, Some(encoded))], Revision(7));
         assert!(things.state().unreadable.is_empty());
         assert_eq!(later.take(10).expect("no gap").len(), 1);
-        feeder.publish(&[record(8, Some(Bytes::new()))], Revision(8));
+        writer.publish(&[record(8, Some(Bytes::new()))], Revision(8));
         let mut last = things.cursor(Revision(8));
         assert!(last.take(10).expect("no gap").is_empty());
-        feeder.publish(&[record(9, None)], Revision(9));
+        writer.publish(&[record(9, None)], Revision(9));
         assert!(last.take(10).is_err(), "what it was that went cannot be shown");
         assert!(things.state().objects.is_empty() && things.state().unreadable.is_empty());
     }

@@ -96,7 +96,7 @@ impl Objects {
 
     /// Inserts an object; returns the previous one.
     pub(crate) fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
-        let entry = Entry { labels: object.image.labels().collect(), object };
+        let entry = Entry { labels: object.encoded.labels().collect(), object };
         self.0.insert(entry.object.key.clone(), entry).map(|previous| previous.object)
     }
 
@@ -116,7 +116,7 @@ impl FromIterator<Arc<Object>> for Objects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::{self, Image};
+    use crate::encoded_object::{self, EncodedObject};
     use pintle_schema::{Value, value};
     use pintle_storage::Revision;
 
@@ -126,8 +126,9 @@ mod tests {
             labels.set_at(&[key], format!("{key}-{}", number % among));
         }
         let object = value!({"metadata": {"name": (format!("o{number}")), "labels": labels}});
-        let image = Image::from_record(&image::encode(&object, &[]), Revision(1)).expect("an image");
-        Arc::new(Object::new(format!("/o/o{number:03}").into(), 3, Revision(1), image))
+        let encoded =
+            EncodedObject::from_record(&encoded_object::encode(&object, &[]), Revision(1)).expect("an encoded object");
+        Arc::new(Object::new(format!("/o/o{number:03}").into(), 3, Revision(1), encoded))
     }
 
     #[test]
@@ -141,7 +142,7 @@ mod tests {
                 .filter(|entry| entry.may_have(wanted))
                 .map(|entry| &entry.object)
                 .collect();
-            let having = |object: &&&Arc<Object>| object.image.label(label.0) == Some(label.1);
+            let having = |object: &&&Arc<Object>| object.encoded.label(label.0) == Some(label.1);
             assert_eq!(found.iter().filter(having).count(), 14);
             assert!(found.len() < 100, "{} of 700", found.len());
             assert!(objects.values().all(|object| objects.get(&object.key).is_some_and(|it| it.id == object.id)));

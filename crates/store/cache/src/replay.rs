@@ -63,7 +63,7 @@ fn run(cache: &Cache, batches: &Receiver<Vec<StoredRecord>>) {
         let mut writers = cache.writers();
         for kept in batch {
             match kept {
-                StoredRecord::Record(record, history) => writers.apply(&record, history, cache.read_kept()),
+                StoredRecord::Record(record, history) => writers.apply(&record, history, cache.decode_unannounced()),
                 StoredRecord::Unreadable(unreadable) => writers.unreadable(unreadable),
             }
         }
@@ -73,7 +73,7 @@ fn run(cache: &Cache, batches: &Receiver<Vec<StoredRecord>>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Cache, image};
+    use crate::{Cache, encoded_object};
     use pintle_schema::value;
     use pintle_storage::{Observer, Record, Revision, Started, Unreadable, UnreadableReason};
     use std::collections::BTreeMap;
@@ -82,9 +82,10 @@ mod tests {
     fn what_was_kept_is_taken_in_whole_and_in_order() {
         let prefixes = ["/registry/things/", "/registry/others/"];
         let cache = Cache::new(prefixes);
-        let mut feeder = cache.feeder();
+        let mut writer = cache.writer();
         let mut model = BTreeMap::new();
-        let value = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
+        let value =
+            encoded_object::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
         let (compacted, current) = (Revision(30), Revision(2000));
         for revision in 2..=current.0 {
             let key = format!("{}a{}", prefixes[usize::from(revision % 3 == 0)], revision % 50);
@@ -98,12 +99,12 @@ mod tests {
                 key: key.as_str().into(),
                 value: (!removed).then(|| value.clone()),
             };
-            feeder.replay(record, revision > compacted.0);
+            writer.replay(record, revision > compacted.0);
         }
         let lost = model.pop_first().expect("there are some");
         let reason = UnreadableReason::Undecodable("damaged".into());
-        feeder.unreadable(Unreadable { key: lost.0.as_str().into(), revision: Revision(lost.1), reason });
-        feeder.replayed(Started { compacted, current });
+        writer.unreadable(Unreadable { key: lost.0.as_str().into(), revision: Revision(lost.1), reason });
+        writer.replayed(Started { compacted, current });
         assert_eq!(cache.current(), current);
         let states: Vec<_> = cache.resources().iter().map(|resource| resource.state()).collect();
         let shown = states.iter().flat_map(|state| state.objects.values());

@@ -4,8 +4,8 @@
 //! Must never exceed the budget: a commit costs two path copies of the map and a slot of the history, and two path
 //! copies of the index if a value changed; a read costs one pointer load.
 
+use crate::encoded_object::EncodedObject;
 use crate::history::History;
-use crate::image::Image;
 use crate::index::Index;
 use crate::limits;
 use crate::objects::{Keys, Objects};
@@ -27,16 +27,16 @@ pub struct Object {
     pub key: Key,
     /// The revision of its last change.
     pub revision: Revision,
-    pub image: Image,
+    pub encoded: EncodedObject,
     prefix: u16,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Object {
-    pub fn new(key: Key, prefix_length: usize, revision: Revision, image: Image) -> Self {
+    pub fn new(key: Key, prefix_length: usize, revision: Revision, encoded: EncodedObject) -> Self {
         let prefix = u16::try_from(prefix_length.min(key.len())).unwrap_or(0);
-        Object { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), key, revision, image, prefix }
+        Object { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), key, revision, encoded, prefix }
     }
 
     /// The key without the resource's prefix: `namespace/name` or `name`.
@@ -54,7 +54,7 @@ impl Object {
 
     /// The value of the resource's selectable field with this index; "" if there is none.
     pub fn field(&self, index: usize) -> &str {
-        self.image.field(index).unwrap_or("")
+        self.encoded.field(index).unwrap_or("")
     }
 }
 
@@ -200,8 +200,8 @@ impl State {
     fn insert(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         self.unreadable.remove(&object.key);
         let previous = self.objects.insert(object.clone());
-        self.object_bytes += object.image.size();
-        self.object_bytes -= previous.as_ref().map_or(0, |previous| previous.image.size());
+        self.object_bytes += object.encoded.size();
+        self.object_bytes -= previous.as_ref().map_or(0, |previous| previous.encoded.size());
         self.index.change(&object.key, previous.as_deref(), Some(object));
         previous
     }
@@ -209,15 +209,15 @@ impl State {
     fn take(&mut self, key: &Key) -> Option<Arc<Object>> {
         self.unreadable.remove(key);
         let previous = self.objects.remove(key)?;
-        self.object_bytes -= previous.image.size();
+        self.object_bytes -= previous.encoded.size();
         self.index.change(key, Some(&previous), None);
         Some(previous)
     }
 
     fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
         let Some(previous) = self.take(key) else { return };
-        let image = previous.image.at_revision(revision);
-        let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, image));
+        let encoded = previous.encoded.at_revision(revision);
+        let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, encoded));
         self.push(history, Event { revision, object: last, previous: Some(previous), removed: true });
     }
 
@@ -283,8 +283,8 @@ impl State {
 
 /// The memory that an event keeps alive besides the current objects.
 fn weight(event: &Event) -> usize {
-    let removed = if event.removed { event.object.image.size() } else { 0 };
-    removed + event.previous.as_ref().map_or(0, |previous| previous.image.size()) + 128
+    let removed = if event.removed { event.object.encoded.size() } else { 0 };
+    removed + event.previous.as_ref().map_or(0, |previous| previous.encoded.size()) + 128
 }
 
 /// All objects of one resource. One writer, any number of readers.
@@ -381,11 +381,11 @@ impl Writer {
         Writer { cache, state: State::new(bounds), published: Revision(0), dirty: false, gap: false }
     }
 
-    /// Applies a change; `image` is `None` if the object was deleted.
-    pub fn apply(&mut self, key: &Key, revision: Revision, image: Option<Image>, history: bool) {
-        match image {
-            Some(image) => {
-                self.state.put(Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)), history)
+    /// Applies a change; `encoded` is `None` if the object was deleted.
+    pub fn apply(&mut self, key: &Key, revision: Revision, encoded: Option<EncodedObject>, history: bool) {
+        match encoded {
+            Some(encoded) => {
+                self.state.put(Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, encoded)), history)
             }
             None => {
                 // The deleted object is unknown, so there is no event.

@@ -57,7 +57,7 @@ impl WatchFilter {
 
 fn is_of_lifecycle(event: &Event) -> bool {
     let Some(previous) = &event.previous else { return true };
-    let (now, before) = (&event.object.image, &previous.image);
+    let (now, before) = (&event.object.encoded, &previous.encoded);
     event.removed || now.terminating != before.terminating || now.is_held() || now.ties() != before.ties()
 }
 

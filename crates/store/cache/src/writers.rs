@@ -2,8 +2,8 @@
 //! Guarantees that no such value is lost: it is kept until its resource is announced.
 //! Must only be used under the cache's lock.
 
-use crate::ReadKept;
-use crate::image::{self, Image};
+use crate::DecodeUnannounced;
+use crate::encoded_object::{self, EncodedObject};
 use crate::resource::{ResourceCache, Writer};
 use bytes::Bytes;
 use pintle_storage::{Key, Record, Revision, Unreadable, UnreadableReason};
@@ -40,7 +40,7 @@ impl Writers {
     }
 
     /// Applies a change, or keeps it until its resource is announced.
-    pub fn apply(&mut self, record: &Record, history: bool, read: Option<&ReadKept>) {
+    pub fn apply(&mut self, record: &Record, history: bool, read: Option<&DecodeUnannounced>) {
         let Some(writer) = self.of_key(&record.key) else { return self.keep(record) };
         if let Err(unreadable) = apply(writer, record, history, read) {
             writer.unreadable(unreadable);
@@ -95,7 +95,12 @@ impl Writers {
     }
 
     /// Begins to serve a prefix with the values kept for it; returns the existing cache if it is served.
-    pub fn announce(&mut self, prefix: &str, indexed: Vec<usize>, read: Option<&ReadKept>) -> Arc<ResourceCache> {
+    pub fn announce(
+        &mut self,
+        prefix: &str,
+        indexed: Vec<usize>,
+        read: Option<&DecodeUnannounced>,
+    ) -> Arc<ResourceCache> {
         if let Some(known) = self.by_prefix.get(prefix) {
             return known.cache.clone();
         }
@@ -132,7 +137,7 @@ impl Writers {
         let Some(writer) = self.by_prefix.remove(prefix) else { return false };
         let state = writer.cache.state();
         for object in state.objects.values() {
-            let value = Unclaimed::Value(object.revision, object.image.json().clone());
+            let value = Unclaimed::Value(object.revision, object.encoded.json().clone());
             self.unclaimed.insert(object.key.clone(), value);
         }
         for (key, unreadable) in &state.unreadable {
@@ -151,23 +156,28 @@ fn prefixes_of(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Applies a change, if its value is an object.
-fn apply(writer: &mut Writer, record: &Record, history: bool, read: Option<&ReadKept>) -> Result<(), Unreadable> {
+fn apply(
+    writer: &mut Writer,
+    record: &Record,
+    history: bool,
+    read: Option<&DecodeUnannounced>,
+) -> Result<(), Unreadable> {
     let undecodable = |reason: String| {
         let reason = UnreadableReason::Undecodable(reason.into());
         Unreadable { key: record.key.clone(), revision: record.revision, reason }
     };
-    let image = match (&record.value, read) {
+    let encoded = match (&record.value, read) {
         (None, _) => None,
         // Read before the resource was announced, when its encoding was unknown.
-        (Some(value), Some(read)) if !image::is_record(value) => {
+        (Some(value), Some(read)) if !encoded_object::is_record(value) => {
             let made = read(&record.key, value).map_err(undecodable)?;
-            Some(Image::from_record(&made, record.revision).map_err(|error| undecodable(error.to_string()))?)
+            Some(EncodedObject::from_record(&made, record.revision).map_err(|error| undecodable(error.to_string()))?)
         }
         (Some(value), _) => {
-            Some(Image::from_record(value, record.revision).map_err(|error| undecodable(error.to_string()))?)
+            Some(EncodedObject::from_record(value, record.revision).map_err(|error| undecodable(error.to_string()))?)
         }
     };
-    writer.apply(&record.key, record.revision, image, history);
+    writer.apply(&record.key, record.revision, encoded, history);
     Ok(())
 }
 
@@ -181,7 +191,7 @@ mod tests {
     const PREFIX: &str = "/registry/fun.example.com/frobbers/";
 
     fn record(name: &str, revision: u64) -> Record {
-        let value = image::encode(&value!({"kind": "Frobber", "metadata": {"name": name}}), &[]);
+        let value = encoded_object::encode(&value!({"kind": "Frobber", "metadata": {"name": name}}), &[]);
         Record { revision: Revision(revision), key: format!("{PREFIX}{name}").into(), value: Some(value) }
     }
 
@@ -209,19 +219,19 @@ mod tests {
     #[test]
     fn what_was_kept_before_a_resource_was_announced_is_served() {
         let cache = Cache::new(["/registry/things/"]);
-        let mut feeder = cache.feeder();
-        feeder.replay(record("a", 2), false);
-        feeder.replay(record("b", 3), true);
-        feeder.replayed(Started { compacted: Revision(1), current: Revision(3) });
-        feeder.publish(&[record("c", 4), record("a", 4)], Revision(4));
-        feeder.publish(&[removal("b", 5)], Revision(5));
+        let mut writer = cache.writer();
+        writer.replay(record("a", 2), false);
+        writer.replay(record("b", 3), true);
+        writer.replayed(Started { compacted: Revision(1), current: Revision(3) });
+        writer.publish(&[record("c", 4), record("a", 4)], Revision(4));
+        writer.publish(&[removal("b", 5)], Revision(5));
         assert!(cache.resource(PREFIX).is_none());
         let frobbers = cache.announce(PREFIX, Vec::new());
         let expected = [("a".to_owned(), 4), ("c".to_owned(), 4)];
         assert_eq!(names(&frobbers), expected);
         assert!(frobbers.cursor(Revision(4)).take(10).is_err(), "the removal cannot be shown");
         let mut watch = frobbers.cursor(Revision(5));
-        feeder.publish(&[record("d", 6)], Revision(6));
+        writer.publish(&[record("d", 6)], Revision(6));
         assert_eq!(watch.take(10).map(|events| events.len()), Ok(1));
         assert!(Arc::ptr_eq(&frobbers, &cache.announce(PREFIX, Vec::new())), "once");
     }
@@ -229,26 +239,26 @@ mod tests {
     #[test]
     fn what_a_withdrawn_resource_had_is_kept_for_the_next() {
         let cache = Cache::new([]);
-        cache.set_read_kept(Box::new(|_, json| {
+        cache.set_decode_unannounced(Box::new(|_, json| {
             let value =
                 pintle_codec::json::parse(json, pintle_codec::Strictness::Ignore).map_err(|error| error.to_string())?;
-            Ok(image::encode(&value.value, &[]))
+            Ok(encoded_object::encode(&value.value, &[]))
         }));
-        let mut feeder = cache.feeder();
-        feeder.replayed(Started { compacted: Revision(1), current: Revision(1) });
+        let mut writer = cache.writer();
+        writer.replayed(Started { compacted: Revision(1), current: Revision(1) });
         let first = cache.announce(PREFIX, Vec::new());
-        feeder.publish(&[record("a", 2), record("b", 2)], Revision(2));
+        writer.publish(&[record("a", 2), record("b", 2)], Revision(2));
         let mut watch = first.watch_matching(Revision(2), WatchFilter::Namespace("".into()));
         assert!(!watch.is_ended());
         assert!(cache.withdraw(PREFIX) && !cache.withdraw(PREFIX));
         assert!(cache.resource(PREFIX).is_none() && watch.is_ended() && watch.take(10).is_err());
         // While a resource is not served, other servers may still write it.
-        feeder.publish(&[removal("a", 3), record("c", 3)], Revision(3));
+        writer.publish(&[removal("a", 3), record("c", 3)], Revision(3));
         let second = cache.announce(PREFIX, Vec::new());
         assert_eq!(names(&second), [("b".to_owned(), 2), ("c".to_owned(), 3)]);
         assert!(second.cursor(Revision(2)).take(10).is_err(), "what was removed meanwhile cannot be shown");
         let mut watch = second.cursor(Revision(3));
-        feeder.publish(&[record("b", 4)], Revision(4));
+        writer.publish(&[record("b", 4)], Revision(4));
         assert_eq!(watch.take(10).map(|events| events.len()), Ok(1));
     }
 }

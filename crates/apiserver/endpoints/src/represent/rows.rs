@@ -46,7 +46,7 @@ impl ObjectEncoder<'_> {
         };
         let kept = self.registry.cache.derived.get_or_insert_with(object.id, ROW, || {
             // An age could not be told from the object's own text: then there is nothing to be kept.
-            match memmem::find(object.image.json(), &open_age()) {
+            match memmem::find(object.encoded.json(), &open_age()) {
                 None => printed(Now::Open),
                 Some(_) => Ok(Bytes::new()),
             }
@@ -83,7 +83,7 @@ impl Row {
     pub(crate) fn size(&self, object: &Object) -> usize {
         let shown = match &self.shown {
             Shown::Nothing => 4,
-            Shown::Metadata { .. } => object.image.metadata().len() + 80,
+            Shown::Metadata { .. } => object.encoded.metadata().len() + 80,
             Shown::Json(json) => json.len(),
         };
         self.members.len() + shown + 16

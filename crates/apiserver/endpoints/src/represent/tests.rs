@@ -3,7 +3,7 @@
 use super::splice::CHUNK;
 use super::*;
 use futures_util::{FutureExt, StreamExt};
-use pintle_cache::{Cache, image};
+use pintle_cache::{Cache, encoded_object};
 use pintle_registry::{AdmissionChain, Environment, ListOptions, Selection};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -30,7 +30,7 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
     let store = Arc::new(MemoryStore::new());
     let resource = pintle_groups::find("", "v1", "configmaps").expect("there are config maps");
     let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix.as_str()));
-    store.start(Box::new(cache.feeder())).expect("starts once");
+    store.start(Box::new(cache.writer())).expect("starts once");
     let admission = AdmissionChain::default();
     (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_groups::resources()), store, resource)
 }
@@ -62,7 +62,7 @@ fn a_row_is_kept_and_its_age_is_not() {
             "metadata": {"name": name, "namespace": "ns", "creationTimestamp": "1970-01-01T00:00:10Z"}
         });
         let key = registry.target(resource, "ns", name).expect("it is stored").key().as_str().into();
-        let write = Transaction::one(key, Expect::Absent, Some(image::encode(&object, &[])));
+        let write = Transaction::one(key, Expect::Absent, Some(encoded_object::encode(&object, &[])));
         store.commit(write).wait().expect("committed");
     }
     let target = registry.target(resource, "ns", "").expect("it is stored");
@@ -88,7 +88,7 @@ fn a_list_in_chunks_is_the_list() {
             "data": {"x": ("x".repeat(size))}
         });
         let key = target(&namespace, &name).key().as_str().into();
-        let write = Transaction::one(key, Expect::Absent, Some(image::encode(&object, &[])));
+        let write = Transaction::one(key, Expect::Absent, Some(encoded_object::encode(&object, &[])));
         store.commit(write).wait().expect("committed");
     }
     let selected = Selection::parse(resource, resource, "", "metadata.name!=m004").expect("a selection");
@@ -99,7 +99,7 @@ fn a_list_in_chunks_is_the_list() {
         let target = target(namespace, "");
         let options = ListOptions { limit, ..ListOptions::default() };
         let page = registry.list(&target, selection, &options).expect("a page");
-        let objects = page.items.iter().map(|object| object.image.json().clone());
+        let objects = page.items.iter().map(|object| object.encoded.json().clone());
         let wanted: Vec<_> = objects
             .map(|bytes| json::parse(&bytes, Strictness::Ignore).expect("JSON").value)
             .map(|object| (object.str_at(&["metadata", "name"]).to_owned(), object.str_at(&["data", "x"]).len()))

@@ -196,9 +196,9 @@ impl Frames {
         match (kind, event.removed, &event.previous) {
             // It left the selection: the watcher sees what it last saw, as of now.
             (Kind::Deleted, false, Some(previous)) => {
-                let image = previous.image.at_revision(event.revision);
+                let encoded = previous.encoded.at_revision(event.revision);
                 let prefix = self.subject.target.storage().prefix.len();
-                let object = Arc::new(Object::new(previous.key.clone(), prefix, event.revision, image));
+                let object = Arc::new(Object::new(previous.key.clone(), prefix, event.revision, encoded));
                 Some(Shown { kind, object, is_shared: false })
             }
             _ => Some(Shown { kind, object: object.clone(), is_shared: self.wanted.shape != ResponseKind::Table }),
@@ -228,7 +228,7 @@ impl Frames {
         if shown.is_shared {
             let derived = &self.api.registry.cache.derived;
             out.push(derived.get_or_insert_with(object.id, self.variants[kind as usize], || {
-                let mut frame = Vec::with_capacity(object.image.json().len() + 64);
+                let mut frame = Vec::with_capacity(object.encoded.json().len() + 64);
                 self.put_frame(kind, object, &mut frame)?;
                 Ok(frame.into())
             })?);

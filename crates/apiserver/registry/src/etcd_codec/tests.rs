@@ -1,8 +1,8 @@
 //! Stored objects there and back, and against bytes that the reference wrote where these are at hand.
 
 use super::*;
-use pintle_cache::Image;
-use pintle_resource::{Resource, Unserved, convert_now};
+use pintle_cache::EncodedObject;
+use pintle_resource::{Resource, convert_now};
 use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
@@ -38,10 +38,10 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         let stored = Bytes::from(base64::decode(line.str_at(&["value"])).unwrap());
         let record = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
         let revision = line.get("revision").and_then(Value::as_i64).unwrap();
-        let image = Image::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
+        let encoded = EncodedObject::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
         let resource = served(collection);
         let storage = resource.storage.as_ref().unwrap();
-        let mut object = json::decode_trusted(&storage.schema, image.json()).unwrap();
+        let mut object = json::decode_trusted(&storage.schema, encoded.json()).unwrap();
         if let Some(conversion) = &storage.conversion {
             convert_now(&**conversion, &mut object, &storage.api_version, &resource.api_version()).unwrap();
         }
@@ -71,8 +71,8 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
     let stored = Bytes::from(json::to_vec(&object));
     let record = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
-    assert!(Image::from_record(&record, Revision(1)).unwrap().is_stale);
-    let text = String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap();
+    assert!(EncodedObject::from_record(&record, Revision(1)).unwrap().is_stale);
+    let text = String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap();
     assert!(text.contains(r#""apiVersion":"autoscaling/v2""#) && text.contains(r#""averageUtilization":40"#), "{text}");
 }
 
@@ -88,10 +88,10 @@ fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
     let kept_otherwise = default.to_stored(key, &record).unwrap();
     assert!(kept_otherwise.starts_with(protobuf::MAGIC));
     for (kept, is_stale) in [(kept, false), (kept_otherwise, true)] {
-        let image = Image::from_record(&form.to_used(key, &kept).unwrap(), Revision(1)).unwrap();
+        let encoded = EncodedObject::from_record(&form.to_used(key, &kept).unwrap(), Revision(1)).unwrap();
         assert_eq!(
-            (image.is_stale, image.json()),
-            (is_stale, Image::from_record(&record, Revision(1)).unwrap().json())
+            (encoded.is_stale, encoded.json()),
+            (is_stale, EncodedObject::from_record(&record, Revision(1)).unwrap().json())
         );
     }
 }
@@ -111,7 +111,7 @@ fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
         // As the reference keeps it, there and back.
         let again = form.to_used(key, &form.to_stored(key, &read).unwrap()).unwrap();
         for record in [read, again] {
-            let text = String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap();
+            let text = String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap();
             assert!(text.contains(shown) && !text.contains("creationTimestamp"), "{text}");
         }
     }
@@ -164,8 +164,8 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
         protobuf::encode_object(old.api_version, &kind, (old.schema)(), &object, &mut encoded);
         for stored in [json::to_vec(&object), encoded] {
             let record = form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{key}: {error}"));
-            assert!(Image::from_record(&record, Revision(1)).unwrap().is_stale, "{key}");
-            let read = json::parse(&image::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
+            assert!(EncodedObject::from_record(&record, Revision(1)).unwrap().is_stale, "{key}");
+            let read = json::parse(&encoded_object::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
             assert_eq!(read.str_at(&["apiVersion"]), home.api_version, "{key}");
             assert_eq!((read.str_at(&["kind"]), read.str_at(&["metadata", "uid"])), (kind.as_str(), "u"), "{key}");
             assert!(form.to_stored(&key, &record).is_ok(), "{key}");
@@ -188,7 +188,7 @@ fn exemplars_of_versions_that_are_not_served_lose_nothing() {
         let [from_json, from_protobuf] = [text, encoded].map(|stored| {
             let record =
                 form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{group} {kind}: {error}"));
-            String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap()
+            String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap()
         });
         // Raw data has another text in each of its exemplars.
         if kind != "ControllerRevision" {
@@ -199,7 +199,7 @@ fn exemplars_of_versions_that_are_not_served_lose_nothing() {
         let newer = std::fs::read(Path::new(EXEMPLARS).join(format!("{home}.{kind}.json")));
         let (None, Ok(newer)) = (old.to_storage, newer) else { continue };
         let record = form.to_used(&key, &Bytes::from(newer)).unwrap();
-        let newer = json::parse(&image::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
+        let newer = json::parse(&encoded_object::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
         let older = json::parse(from_json.as_bytes(), Strictness::Ignore).unwrap().value;
         let mut lost = Vec::new();
         missing(&older, &newer, "", &mut lost);

@@ -29,8 +29,8 @@ fn registry() -> Registry {
     let stored = pintle_groups::all()
         .filter_map(|resource| Some((resource.storage.as_ref()?.prefix.as_str(), resource.indexed_fields())));
     let cache = Cache::indexed(stored);
-    store.start(Box::new(cache.feeder())).unwrap();
-    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_groups::resources())
+    store.start(Box::new(cache.writer())).unwrap();
+    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_kinds::resources())
 }
 
 fn pods(registry: &Registry, namespace: &str) -> Target {

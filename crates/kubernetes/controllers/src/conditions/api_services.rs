@@ -58,7 +58,7 @@ fn service(object: &Value) -> Option<View<'_, ServiceReference>> {
 }
 
 fn is_of(slice: &Object, service: &str) -> bool {
-    slice.image.label(SERVICE_NAME) == Some(service)
+    slice.encoded.label(SERVICE_NAME) == Some(service)
 }
 
 /// What a service lacks to be reached.

@@ -76,7 +76,7 @@ impl GarbageCollector {
         };
         let target = kind.at(&object);
         let metadata = metadata(&object);
-        if object.image.terminating {
+        if object.encoded.terminating {
             let orphans = has_finalizer(&metadata, ORPHAN);
             if !orphans && !has_finalizer(&metadata, FOREGROUND) {
                 return Outcome::Done;
@@ -111,7 +111,7 @@ impl GarbageCollector {
         if owners.undecided {
             return Outcome::Done;
         }
-        let uid = object.image.uid();
+        let uid = object.encoded.uid();
         if owners.solid > 0 {
             let lost = [owners.dangling, owners.waiting].concat();
             return match lost.is_empty() {
@@ -155,14 +155,14 @@ impl GarbageCollector {
 
     /// Lets an owner go once its dependents no longer name it.
     async fn orphan(&self, target: &Target, owner: &Object) -> Outcome {
-        let uid = owner.image.uid();
+        let uid = owner.encoded.uid();
         let lost = [uid.to_owned()];
         let dependents = self.graph().dependents(uid);
         let releases = dependents.into_iter().filter_map(|place| {
             let dependent = self.world.object(&place)?;
             let target = self.world.kind(place.kind)?.at(&dependent);
             let lost = &lost;
-            Some(async move { self.release(&target, dependent.image.uid(), lost).await })
+            Some(async move { self.release(&target, dependent.encoded.uid(), lost).await })
         });
         let releases: Vec<_> = releases.collect();
         let outcomes: Vec<Result<()>> = stream::iter(releases).buffer_unordered(AT_A_TIME).collect().await;
@@ -174,7 +174,7 @@ impl GarbageCollector {
 
     /// Lets an owner go once no dependent keeps it; until then each change of a dependent brings it here again.
     async fn foreground(&self, place: &ObjectKey, target: &Target, owner: &Object) -> Outcome {
-        let uid = owner.image.uid();
+        let uid = owner.encoded.uid();
         let (begins, dependents) = {
             let mut graph = self.graph();
             (graph.set_foreground(uid, place), graph.dependents(uid))
@@ -248,17 +248,17 @@ impl Observer for GarbageCollector {
         for Listed { id, state, .. } in listed.iter().filter(|one| one.kind.is_collected()) {
             for object in state.objects.values() {
                 let place = || ObjectKey { kind: *id, key: object.key.clone() };
-                if object.image.owners().next().is_some() {
-                    graph.insert(&place(), object.image.owners());
+                if object.encoded.owners().next().is_some() {
+                    graph.insert(&place(), object.encoded.owners());
                 }
-                if object.image.is_held() {
+                if object.encoded.is_held() {
                     self.soon(place());
                 }
             }
         }
         let objects = listed.iter().flat_map(|one| one.state.objects.values());
-        let owners = objects.filter(|object| graph.has_dependents(object.image.uid()));
-        let there: HashMap<&str, &str> = owners.map(|owner| (owner.image.uid(), owner.namespace())).collect();
+        let owners = objects.filter(|object| graph.has_dependents(object.encoded.uid()));
+        let there: HashMap<&str, &str> = owners.map(|owner| (owner.encoded.uid(), owner.namespace())).collect();
         for (uid, dependents) in graph.owners() {
             // An owner without a namespace may have dependents in any.
             let fits = |place: &ObjectKey| match there.get(uid) {
@@ -278,9 +278,9 @@ impl Observer for GarbageCollector {
             return;
         }
         let place = || ObjectKey { kind, key: event.object.key.clone() };
-        let before = || event.previous.iter().flat_map(|object| object.image.owners());
+        let before = || event.previous.iter().flat_map(|object| object.encoded.owners());
         let after =
-            || Some(&event.object).filter(|_| !event.removed).into_iter().flat_map(|object| object.image.owners());
+            || Some(&event.object).filter(|_| !event.removed).into_iter().flat_map(|object| object.encoded.owners());
         let mut graph = self.graph();
         // An owner that waits for its dependents may wait no longer.
         before().filter_map(|uid| graph.foreground(uid)).for_each(|owner| self.soon(owner.clone()));
@@ -291,11 +291,11 @@ impl Observer for GarbageCollector {
                 self.soon(place());
             }
         }
-        let uid = event.object.image.uid();
+        let uid = event.object.encoded.uid();
         if event.removed {
             graph.set_gone(uid);
             graph.dependents(uid).into_iter().for_each(|dependent| self.soon(dependent));
-        } else if event.object.image.is_held() {
+        } else if event.object.encoded.is_held() {
             self.soon(place());
         }
     }

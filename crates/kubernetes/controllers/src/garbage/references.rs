@@ -67,7 +67,7 @@ pub fn judge(world: &ResourceIndex, graph: &Mutex<Graph>, object: &Object, refer
             owners.undecided = true;
             continue;
         }
-        match kind.target.cache.get(&key).filter(|owner| owner.image.uid() == reference.uid) {
+        match kind.target.cache.get(&key).filter(|owner| owner.encoded.uid() == reference.uid) {
             Some(owner) if waits_for(&owner, FOREGROUND) => owners.waiting.push(reference.uid),
             Some(_) => owners.solid += 1,
             None => {
@@ -86,5 +86,5 @@ pub fn judge(world: &ResourceIndex, graph: &Mutex<Graph>, object: &Object, refer
 
 /// Whether an object of a kind has a uid: walks every object of the kind.
 fn exists(kind: &Kind, uid: &str) -> bool {
-    kind.target.cache.state().objects.values().any(|object| object.image.uid() == uid)
+    kind.target.cache.state().objects.values().any(|object| object.encoded.uid() == uid)
 }

@@ -45,7 +45,7 @@ fn event(
             kind: target.resource.kind.to_string(),
             namespace: object.namespace().to_owned(),
             name: object.name().to_owned(),
-            uid: object.image.uid().to_owned(),
+            uid: object.encoded.uid().to_owned(),
             api_version: target.resource.api_version(),
             ..ObjectReference::default()
         },

@@ -74,7 +74,7 @@ impl NamespaceController {
         let now = self.world.registry.environment.now_unix();
         let emptied = self.empty(stored.name(), now.saturating_sub(deleted.seconds)).await;
         let target = kind.at(&stored);
-        let uid = stored.image.uid();
+        let uid = stored.encoded.uid();
         let requests = self.requests();
         let tell = |object: &mut Value| {
             if is(object, uid) {
@@ -125,7 +125,7 @@ impl Observer for NamespaceController {
 
     fn list(&self, listed: &[Listed]) {
         let Some(Listed { state, .. }) = listed.iter().find(|one| one.id == self.namespaces) else { return };
-        let gone = state.objects.values().filter(|namespace| namespace.image.terminating);
+        let gone = state.objects.values().filter(|namespace| namespace.encoded.terminating);
         let mut terminating = self.terminating();
         terminating.clear();
         for namespace in gone {
@@ -139,7 +139,7 @@ impl Observer for NamespaceController {
         if kind == self.namespaces {
             if event.removed {
                 terminating.remove(event.object.name());
-            } else if event.object.image.terminating {
+            } else if event.object.encoded.terminating {
                 terminating.insert(event.object.name().to_owned());
                 self.add(&event.object);
             }

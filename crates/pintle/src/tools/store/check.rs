@@ -3,7 +3,7 @@
 //! Guarantees that every object is looked at, whatever is wrong with others. Must never change anything.
 
 use super::location::{Content, resource_of};
-use pintle_cache::Image;
+use pintle_cache::EncodedObject;
 use pintle_codec::{Strictness, json};
 use pintle_resource::{Resource, Storage};
 use pintle_schema::{ApiValue, Value, View};
@@ -62,11 +62,11 @@ impl Checker {
 
     fn object(&mut self, record: &Record, resource: &Resource, storage: &Storage) {
         let key = &*record.key;
-        let image = record.value.as_ref().map(|value| Image::from_record(value, record.revision));
-        let Some(Ok(image)) = image else {
+        let encoded = record.value.as_ref().map(|value| EncodedObject::from_record(value, record.revision));
+        let Some(Ok(encoded)) = encoded else {
             return self.tell(key, "is no object: the record is damaged or of an unknown format");
         };
-        let decoded = match json::decode(&storage.schema, image.as_written(), Strictness::Collect) {
+        let decoded = match json::decode(&storage.schema, encoded.as_written(), Strictness::Collect) {
             Ok(decoded) => decoded,
             Err(error) => return self.tell(key, format!("cannot be decoded: {error}")),
         };
@@ -85,7 +85,9 @@ impl Checker {
             self.tell(key, format!("holds the object {name:?} of namespace {namespace:?}"));
         }
         let labels = metadata.field(ObjectMeta::LABELS).get();
-        if !image.labels().eq(labels.iter().map(|(key, value)| (key.as_str(), value.as_str()))) || image.uid() != uid {
+        if !encoded.labels().eq(labels.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+            || encoded.uid() != uid
+        {
             self.tell(key, "has a header that tells another uid or other labels than the object");
         }
         if uid.is_empty() {

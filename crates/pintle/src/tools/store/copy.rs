@@ -4,7 +4,7 @@
 use super::Outcome;
 use super::location::{Content, Location, Options};
 use bytes::Bytes;
-use pintle_cache::Image;
+use pintle_cache::EncodedObject;
 use pintle_registry::EtcdCodec;
 use pintle_storage::{Key, Record, Revision, Transformer, ValueCodec};
 use std::collections::BTreeMap;
@@ -93,6 +93,6 @@ fn differences<'a>(source: &'a Source, copy: &'a Content) -> Vec<(&'a Key, Strin
 
 /// Of what a server would show; `None`: of nothing.
 fn digest(record: &Record) -> Option<Digest> {
-    let image = Image::from_record(record.value.as_ref()?, Revision(0)).ok()?;
-    ring::digest::digest(&ring::digest::SHA256, image.json()).as_ref().try_into().ok()
+    let encoded = EncodedObject::from_record(record.value.as_ref()?, Revision(0)).ok()?;
+    ring::digest::digest(&ring::digest::SHA256, encoded.json()).as_ref().try_into().ok()
 }

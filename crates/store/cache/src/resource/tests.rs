@@ -1,7 +1,7 @@
 //! The cache compared with a model that keeps everything: every snapshot and every watch must agree with it.
 
 use super::*;
-use crate::image;
+use crate::encoded_object;
 use pintle_schema::value;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -52,22 +52,23 @@ impl Subject {
                 true => drop(model.remove(&key)),
                 false => drop(model.insert(key.clone(), self.revision)),
             }
-            let image = (!removes).then(|| image_with(&key, self.revision, &format!("node{}", random.below(3))));
-            self.writer.apply(&key.as_str().into(), Revision(self.revision), image, true);
+            let encoded = (!removes).then(|| encoded_with(&key, self.revision, &format!("node{}", random.below(3))));
+            self.writer.apply(&key.as_str().into(), Revision(self.revision), encoded, true);
         }
         self.writer.publish();
         self.models.push(model);
     }
 }
 
-fn image_of(key: &str, revision: u64) -> Image {
-    image_with(key, revision, "")
+fn encoded_of(key: &str, revision: u64) -> EncodedObject {
+    encoded_with(key, revision, "")
 }
 
-fn image_with(key: &str, revision: u64, field: &str) -> Image {
+fn encoded_with(key: &str, revision: u64, field: &str) -> EncodedObject {
     let name = key.rsplit('/').next().unwrap_or("");
-    let record = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": name}}), &[field]);
-    Image::from_record(&record, Revision(revision)).expect("just encoded")
+    let record =
+        encoded_object::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": name}}), &[field]);
+    EncodedObject::from_record(&record, Revision(revision)).expect("just encoded")
 }
 
 fn shown(objects: &Objects) -> Model {
@@ -134,8 +135,8 @@ fn only_another_value_touches_the_index() {
     subject.writer.set_base(Revision(1));
     let mut put = |revision: u64, field: &str| {
         let key = format!("{PREFIX}ns/a");
-        let image = image_with(&key, revision, field);
-        subject.writer.apply(&key.as_str().into(), Revision(revision), Some(image), true);
+        let encoded = encoded_with(&key, revision, field);
+        subject.writer.apply(&key.as_str().into(), Revision(revision), Some(encoded), true);
         subject.writer.publish();
         subject.cache.state()
     };
@@ -269,8 +270,8 @@ fn only_those_concerned_are_woken() {
     let mut woken = |subject: &mut Subject, key: &str, field: &str| {
         subject.revision += 1;
         let key = format!("{PREFIX}{key}");
-        let image = image_with(&key, subject.revision, field);
-        subject.writer.apply(&key.as_str().into(), Revision(subject.revision), Some(image), true);
+        let encoded = encoded_with(&key, subject.revision, field);
+        subject.writer.apply(&key.as_str().into(), Revision(subject.revision), Some(encoded), true);
         subject.writer.publish();
         cursors.each_mut().map(|cursor| {
             let woken = is_woken(cursor);
@@ -296,9 +297,9 @@ fn of_an_objects_life_are_its_owners_its_end_and_what_holds_it_then() {
     let mut seen = |metadata: &pintle_schema::Value, phase: &str| {
         subject.revision += 1;
         let object = value!({"kind": "Thing", "metadata": (metadata.clone()), "status": {"phase": phase}});
-        let image =
-            Image::from_record(&image::encode(&object, &[""]), Revision(subject.revision)).expect("just encoded");
-        subject.writer.apply(&format!("{PREFIX}ns/a").as_str().into(), Revision(subject.revision), Some(image), true);
+        let encoded = EncodedObject::from_record(&encoded_object::encode(&object, &[""]), Revision(subject.revision))
+            .expect("just encoded");
+        subject.writer.apply(&format!("{PREFIX}ns/a").as_str().into(), Revision(subject.revision), Some(encoded), true);
         subject.writer.publish();
         !cursor.take(9).expect("retained").is_empty()
     };
@@ -351,8 +352,8 @@ fn nothing_is_lost_between_joining_and_waiting() {
         while subject.revision < LAST {
             subject.revision += 1;
             let key = format!("{PREFIX}ns1/n4");
-            let image = image_with(&key, subject.revision, "node2");
-            subject.writer.apply(&key.as_str().into(), Revision(subject.revision), Some(image), true);
+            let encoded = encoded_with(&key, subject.revision, "node2");
+            subject.writer.apply(&key.as_str().into(), Revision(subject.revision), Some(encoded), true);
             subject.writer.publish();
         }
     });
@@ -369,8 +370,8 @@ fn a_cursor_that_the_history_has_passed_is_told() {
 
 #[test]
 fn names_come_from_keys() {
-    let object = Object::new("/registry/things/ns/a".into(), PREFIX.len(), Revision(1), image_of("a", 1));
+    let object = Object::new("/registry/things/ns/a".into(), PREFIX.len(), Revision(1), encoded_of("a", 1));
     assert_eq!((object.namespace(), object.name()), ("ns", "a"));
-    let object = Object::new("/registry/things/a".into(), PREFIX.len(), Revision(1), image_of("a", 1));
+    let object = Object::new("/registry/things/a".into(), PREFIX.len(), Revision(1), encoded_of("a", 1));
     assert_eq!((object.namespace(), object.name()), ("", "a"));
 }

@@ -53,15 +53,15 @@ const TIES: [&[u8]; 2] = [OWNER_REFERENCES, FINALIZERS];
 
 /// A record that cannot be decoded: damaged, or of a later format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CorruptImage;
+pub struct CorruptObject;
 
-impl std::fmt::Display for CorruptImage {
+impl std::fmt::Display for CorruptObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the record is damaged or of an unknown format")
     }
 }
 
-impl std::error::Error for CorruptImage {}
+impl std::error::Error for CorruptObject {}
 
 /// Encodes a canonical object as a record. `fields` are the values of the resource's selectable fields.
 ///
@@ -106,7 +106,7 @@ fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
 ///
 /// # Errors
 /// The record is invalid.
-pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
+pub fn object(record: &Bytes) -> Result<Bytes, CorruptObject> {
     Head::parse(record).map(|head| record.slice(head.json_at..))
 }
 
@@ -119,8 +119,8 @@ pub fn is_record(value: &[u8]) -> bool {
 /// Verifies that a record can be decoded, before it is committed.
 ///
 /// # Errors
-/// [`Image::from_record`] would fail.
-pub fn check(record: &[u8]) -> Result<(), CorruptImage> {
+/// [`EncodedObject::from_record`] would fail.
+pub fn check(record: &[u8]) -> Result<(), CorruptObject> {
     Head::parse(record).map(drop)
 }
 
@@ -217,7 +217,7 @@ fn narrow(offset: usize) -> u32 {
 
 /// An object in the cache: the header's fields and the JSON with its resourceVersion filled in.
 #[derive(Debug, PartialEq)]
-pub struct Image {
+pub struct EncodedObject {
     /// Labels, fields, owners and uid, as in the record.
     header: Box<[u8]>,
     json: Bytes,
@@ -234,12 +234,12 @@ pub struct Image {
     pub is_stale: bool,
 }
 
-impl Image {
+impl EncodedObject {
     /// Decodes a record and fills its placeholder with the revision of the commit.
     ///
     /// # Errors
     /// The record's lengths are inconsistent.
-    pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptImage> {
+    pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptObject> {
         let head = Head::parse(record)?;
         let json = &record[head.json_at..];
         let [placeholder, metadata_start, metadata_end, managed_start, managed_end] = head.offsets;
@@ -250,7 +250,7 @@ impl Image {
             false => (filled, None),
         };
         let shift = |at: u32| if at > placeholder { at + width } else { at };
-        Ok(Image {
+        Ok(EncodedObject {
             header: head.facts.into(),
             json,
             as_written,
@@ -270,7 +270,7 @@ impl Image {
         let (json, width) = fill(&self.json, self.revision_span.clone(), revision);
         let (start, end) = (self.revision_span.start, self.revision_span.end);
         let shift = |at: u32| if at >= end && end > 0 { at - (end - start) + width } else { at };
-        Image {
+        EncodedObject {
             header: self.header.clone(),
             json,
             as_written: self.as_written.as_ref().map(|text| fill(text, self.revision_span.clone(), revision).0),
@@ -387,14 +387,14 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn parse(record: &'a [u8]) -> Result<Self, CorruptImage> {
+    fn parse(record: &'a [u8]) -> Result<Self, CorruptObject> {
         let mut reader = Reader { bytes: record, at: 0, narrow: false };
-        let format = *reader.take(1)?.first().ok_or(CorruptImage)?;
+        let format = *reader.take(1)?.first().ok_or(CorruptObject)?;
         reader.narrow = matches!(format & !STALE, NARROW_FORMAT | NARROW_FORMAT_AS_WRITTEN);
         let is_as_written = match format & !STALE {
             FORMAT | NARROW_FORMAT => false,
             FORMAT_AS_WRITTEN | NARROW_FORMAT_AS_WRITTEN => true,
-            _ => return Err(CorruptImage),
+            _ => return Err(CorruptObject),
         };
         let mut offsets = [0u32; 5];
         for offset in &mut offsets {
@@ -419,7 +419,7 @@ impl<'a> Head<'a> {
         let terminating = reader.take(1)? == [1];
         let json_at = reader.at;
         if record[json_at..].get(offsets[0] as usize) != Some(&b'"') {
-            return Err(CorruptImage);
+            return Err(CorruptObject);
         }
         Ok(Head {
             is_as_written,
@@ -443,21 +443,21 @@ struct Facts {
 }
 
 impl Facts {
-    fn text(&mut self, reader: &mut Reader<'_>) -> Result<(), CorruptImage> {
+    fn text(&mut self, reader: &mut Reader<'_>) -> Result<(), CorruptObject> {
         let text = reader.text()?;
         self.widened.iter_mut().for_each(|widened| put(widened, text));
         Ok(())
     }
 
-    fn count(&mut self, reader: &mut Reader<'_>) -> Result<usize, CorruptImage> {
+    fn count(&mut self, reader: &mut Reader<'_>) -> Result<usize, CorruptObject> {
         let count = reader.count()?;
         self.widened.iter_mut().for_each(|widened| put_count(widened, count));
         Ok(count)
     }
 
-    fn place(&self, reader: &Reader<'_>) -> Result<u32, CorruptImage> {
+    fn place(&self, reader: &Reader<'_>) -> Result<u32, CorruptObject> {
         let place = self.widened.as_ref().map_or(reader.at - self.read, Vec::len);
-        u32::try_from(place).map_err(|_| CorruptImage)
+        u32::try_from(place).map_err(|_| CorruptObject)
     }
 }
 
@@ -469,32 +469,32 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], CorruptImage> {
-        let taken = self.bytes.get(self.at..).and_then(|rest| rest.get(..length)).ok_or(CorruptImage)?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], CorruptObject> {
+        let taken = self.bytes.get(self.at..).and_then(|rest| rest.get(..length)).ok_or(CorruptObject)?;
         self.at += length;
         Ok(taken)
     }
 
-    fn count(&mut self) -> Result<usize, CorruptImage> {
+    fn count(&mut self) -> Result<usize, CorruptObject> {
         if self.narrow {
             let two = self.take(2)?;
             return Ok(u16::from_le_bytes([two[0], two[1]]).into());
         }
         let mut count = 0;
         for place in 0..COUNT_BYTES_MAX {
-            let byte = *self.bytes.get(self.at).ok_or(CorruptImage)?;
+            let byte = *self.bytes.get(self.at).ok_or(CorruptObject)?;
             self.at += 1;
             count |= usize::from(byte & !CONTINUES) << (place * COUNT_BITS);
             if byte & CONTINUES == 0 {
                 return Ok(count);
             }
         }
-        Err(CorruptImage)
+        Err(CorruptObject)
     }
 
-    fn text(&mut self) -> Result<&'a str, CorruptImage> {
+    fn text(&mut self) -> Result<&'a str, CorruptObject> {
         let length = self.count()?;
-        std::str::from_utf8(self.take(length)?).map_err(|_| CorruptImage)
+        std::str::from_utf8(self.take(length)?).map_err(|_| CorruptObject)
     }
 }
 

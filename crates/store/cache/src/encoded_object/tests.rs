@@ -12,11 +12,11 @@ fn pod() -> Value {
 
 #[test]
 fn ties_are_owners_and_finalizers_and_nothing_that_looks_like_them() {
-    let image = |metadata: Value, spec: Value| {
+    let encoded = |metadata: Value, spec: Value| {
         let object = value!({"kind": "Thing", "apiVersion": "v1", "metadata": metadata, "spec": spec});
-        Image::from_record(&encode(&object, &[]), Revision(12345)).expect("an image")
+        EncodedObject::from_record(&encode(&object, &[]), Revision(12345)).expect("an encoded object")
     };
-    let ties = |metadata: Value| String::from_utf8(image(metadata, value!({})).ties().to_vec()).expect("JSON");
+    let ties = |metadata: Value| String::from_utf8(encoded(metadata, value!({})).ties().to_vec()).expect("JSON");
     let lookalikes = value!({"finalizers": "x", "a": "\"finalizers\":[\"x\"]", "ownerReferences": "[]"});
     assert_eq!(ties(value!({"name": "a", "annotations": (lookalikes.clone())})), "");
     let owners = value!([{"uid": "o-1", "name": "]}\"finalizers\":["}]);
@@ -29,7 +29,7 @@ fn ties_are_owners_and_finalizers_and_nothing_that_looks_like_them() {
     assert_eq!(ties(value!({"name": "a", "finalizers": ["f"]})), r#""finalizers":["f"]}"#);
 
     let time = "2026-01-01T00:00:00Z";
-    let held = |metadata: Value, spec: Value| image(metadata, spec).is_held();
+    let held = |metadata: Value, spec: Value| encoded(metadata, spec).is_held();
     assert!(held(value!({"deletionTimestamp": time, "finalizers": ["f"]}), value!({})));
     assert!(held(value!({"deletionTimestamp": time}), value!({"finalizers": ["kubernetes"]})));
     assert!(!held(value!({"deletionTimestamp": time, "annotations": (lookalikes)}), value!({})));
@@ -40,35 +40,35 @@ fn ties_are_owners_and_finalizers_and_nothing_that_looks_like_them() {
 fn the_hole_takes_any_revision_and_spans_follow() {
     let record = encode(&pod(), &["n1", "Running"]);
     for revision in [Revision(9), Revision(123_456_789)] {
-        for image in [
-            Image::from_record(&record, revision).expect("whole"),
-            Image::from_record(&record, Revision(42)).expect("whole").at_revision(revision),
+        for encoded in [
+            EncodedObject::from_record(&record, revision).expect("whole"),
+            EncodedObject::from_record(&record, Revision(42)).expect("whole").at_revision(revision),
         ] {
             let mut wanted = pod();
             wanted.set_at(&["metadata", "resourceVersion"], revision.0.to_string());
             let mut json = Vec::new();
             json::encode(&wanted, &mut json);
-            assert_eq!(std::str::from_utf8(image.json()), std::str::from_utf8(&json));
+            assert_eq!(std::str::from_utf8(encoded.json()), std::str::from_utf8(&json));
             let mut metadata = Vec::new();
             json::encode(wanted.get("metadata").expect("set"), &mut metadata);
-            assert_eq!(image.metadata(), metadata);
-            assert_eq!(&image.json()[image.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
+            assert_eq!(encoded.metadata(), metadata);
+            assert_eq!(&encoded.json()[encoded.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
         }
     }
 }
 
 #[test]
 fn the_header_answers_without_decoding() {
-    let image = Image::from_record(&encode(&pod(), &["n1", "Running"]), Revision(9)).expect("whole");
-    assert_eq!(image.uid(), "u-1");
-    assert_eq!(image.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "front")]);
-    assert_eq!((image.label("tier"), image.label("none")), (Some("front"), None));
-    assert_eq!((image.field(0), image.field(1), image.field(2)), (Some("n1"), Some("Running"), None));
-    assert_eq!(image.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
-    assert!(!image.terminating && !image.is_stale);
-    let stale = Image::from_record(&encode_stale(&pod(), &[]), Revision(9)).expect("whole");
+    let encoded = EncodedObject::from_record(&encode(&pod(), &["n1", "Running"]), Revision(9)).expect("whole");
+    assert_eq!(encoded.uid(), "u-1");
+    assert_eq!(encoded.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "front")]);
+    assert_eq!((encoded.label("tier"), encoded.label("none")), (Some("front"), None));
+    assert_eq!((encoded.field(0), encoded.field(1), encoded.field(2)), (Some("n1"), Some("Running"), None));
+    assert_eq!(encoded.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
+    assert!(!encoded.terminating && !encoded.is_stale);
+    let stale = EncodedObject::from_record(&encode_stale(&pod(), &[]), Revision(9)).expect("whole");
     assert!(stale.is_stale && stale.at_revision(Revision(10)).is_stale);
-    assert_eq!(stale.json(), image.json());
+    assert_eq!(stale.json(), encoded.json());
 }
 
 #[test]
@@ -78,20 +78,20 @@ fn raw_json_is_kept_as_written_and_shown_compact() {
     revision.set_at(&["data"], Value::Raw(text.into()));
     revision.set_at(&["more"], 5);
     let record = encode(&revision, &[]);
-    for image in [
-        Image::from_record(&record, Revision(12)).expect("whole"),
-        Image::from_record(&record, Revision(7)).expect("whole").at_revision(Revision(12)),
+    for encoded in [
+        EncodedObject::from_record(&record, Revision(12)).expect("whole"),
+        EncodedObject::from_record(&record, Revision(7)).expect("whole").at_revision(Revision(12)),
     ] {
-        let shown = String::from_utf8_lossy(image.json());
+        let shown = String::from_utf8_lossy(encoded.json());
         assert!(shown.ends_with(r#","data":{"a":1.0,"b":"\u003c"},"more":5}"#), "{shown}");
-        assert_eq!(&image.json()[image.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
-        let written = String::from_utf8_lossy(image.as_written());
+        assert_eq!(&encoded.json()[encoded.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
+        let written = String::from_utf8_lossy(encoded.as_written());
         assert!(written.ends_with(&format!(",\"data\":{text},\"more\":5}}")), "{written}");
         assert!([&shown, &written].iter().all(|json| json.contains(r#""resourceVersion":"12""#)));
     }
     revision.set_at(&["data"], Value::Raw(r#"{"a":1.0}"#.into()));
-    let image = Image::from_record(&encode(&revision, &[]), Revision(12)).expect("whole");
-    assert_eq!((image.as_written.is_none(), image.as_written()), (true, image.json()));
+    let encoded = EncodedObject::from_record(&encode(&revision, &[]), Revision(12)).expect("whole");
+    assert_eq!((encoded.as_written.is_none(), encoded.as_written()), (true, encoded.json()));
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn cut_records_are_refused() {
     let json_at = record.windows(7).position(|window| window == b"{\"kind\"").expect("the JSON begins");
     for length in 0..=json_at {
         let cut = record.slice(..length);
-        if let Ok(image) = Image::from_record(&cut, Revision(1)) {
-            panic!("a record cut to {length} bytes was read as {image:?}");
+        if let Ok(encoded) = EncodedObject::from_record(&cut, Revision(1)) {
+            panic!("a record cut to {length} bytes was read as {encoded:?}");
         }
     }
 }
@@ -124,15 +124,15 @@ fn no_part_of_the_header_has_a_bound_of_its_own() {
     object.set_at(&["metadata", "ownerReferences"], Value::List(owners));
     let record = encode(&object, &[&long, "Running", &long]);
     assert_eq!(check(&record), Ok(()));
-    let image = Image::from_record(&record, Revision(9)).expect("whole");
-    assert_eq!(image.uid(), long);
-    assert_eq!((image.labels().count(), image.label("long")), (70_001, Some(long.as_str())));
-    assert_eq!((image.field(0), image.field(1), image.field(2)), (Some(&*long), Some("Running"), Some(&*long)));
-    assert_eq!((image.owners().count(), image.owners().last()), (70_000, Some("u-69999")));
+    let encoded = EncodedObject::from_record(&record, Revision(9)).expect("whole");
+    assert_eq!(encoded.uid(), long);
+    assert_eq!((encoded.labels().count(), encoded.label("long")), (70_001, Some(long.as_str())));
+    assert_eq!((encoded.field(0), encoded.field(1), encoded.field(2)), (Some(&*long), Some("Running"), Some(&*long)));
+    assert_eq!((encoded.owners().count(), encoded.owners().last()), (70_000, Some("u-69999")));
     let mut written = Vec::new();
     object.set_at(&["metadata", "resourceVersion"], "9");
     json::encode(&object, &mut written);
-    assert!(image.json() == &written, "the JSON differs");
+    assert!(encoded.json() == &written, "the JSON differs");
 }
 
 /// A record in the old format with 16-bit counts.
@@ -165,13 +165,13 @@ fn narrow_record(format: u8) -> Vec<u8> {
 fn records_of_the_first_formats_are_read() {
     for format in [NARROW_FORMAT, NARROW_FORMAT_AS_WRITTEN, NARROW_FORMAT_AS_WRITTEN | STALE] {
         let record = Bytes::from(narrow_record(format));
-        let image = Image::from_record(&record, Revision(9)).expect("whole");
-        assert_eq!((image.uid(), image.label("app"), image.field(1)), ("u-1", Some("web"), Some("Running")));
-        assert_eq!(image.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
-        assert_eq!((image.terminating, image.is_stale), (true, format & STALE != 0));
+        let encoded = EncodedObject::from_record(&record, Revision(9)).expect("whole");
+        assert_eq!((encoded.uid(), encoded.label("app"), encoded.field(1)), ("u-1", Some("web"), Some("Running")));
+        assert_eq!(encoded.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
+        assert_eq!((encoded.terminating, encoded.is_stale), (true, format & STALE != 0));
         let data: &[u8] = if format == NARROW_FORMAT { b"{ \"a\": 1 }" } else { b"{\"a\":1}" };
-        assert!(image.json().ends_with(&[b"\"data\":", data, b"}"].concat()), "{:?}", image.json());
-        assert!(image.metadata().starts_with(b"{\"name\"") && image.metadata().ends_with(b"{\"app\":\"web\"}}"));
+        assert!(encoded.json().ends_with(&[b"\"data\":", data, b"}"].concat()), "{:?}", encoded.json());
+        assert!(encoded.metadata().starts_with(b"{\"name\"") && encoded.metadata().ends_with(b"{\"app\":\"web\"}}"));
         assert!(object(&record).expect("whole").ends_with(b"\"data\":{ \"a\": 1 }}"));
     }
 }
