@@ -29,7 +29,7 @@ impl EtcdCodec {
 
     /// The form that a store keeps, if it keeps this one.
     pub fn of(store: &dyn Store) -> Option<&Self> {
-        store.form().and_then(|form| (form as &dyn Any).downcast_ref())
+        store.value_codec().and_then(|form| (form as &dyn Any).downcast_ref())
     }
 
     /// The versions of the resource that a key belongs to.
@@ -67,7 +67,7 @@ fn wrong(error: impl Display) -> ValueCodecError {
 }
 
 impl ValueCodec for EtcdCodec {
-    fn to_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, ValueCodecError> {
+    fn encode_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, ValueCodecError> {
         let stored = self.versions_of(key)?;
         let storage = home(&stored)?;
         let json = encoded_object::object(record).map_err(wrong)?;
@@ -76,7 +76,7 @@ impl ValueCodec for EtcdCodec {
         Ok(self.encode(storage, &object))
     }
 
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError> {
+    fn decode_stored(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError> {
         let versions = self.versions_of(key)?;
         let home = home(&versions)?;
         let (api_version, mut object) = decode(&versions, stored)?;

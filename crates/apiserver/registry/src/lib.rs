@@ -159,7 +159,7 @@ impl Registry {
     ) -> Self {
         let form = EtcdCodec::new(resources.clone());
         cache.set_decode_unannounced(Box::new(move |key, kept| {
-            form.to_used(key, kept).map_err(|error| error.to_string())
+            form.decode_stored(key, kept).map_err(|error| error.to_string())
         }));
         Registry {
             opened_at: cache.current(),
@@ -278,7 +278,7 @@ impl Registry {
 
     /// Whether another program may have made the image: where the store keeps another form, each is made here.
     fn may_be_older(&self, stored: &Object) -> bool {
-        stored.revision <= self.opened_at && self.store.form().is_none()
+        stored.revision <= self.opened_at && self.store.value_codec().is_none()
     }
 
     /// What a dry run answers: what would be read of a canonical object if it were stored.

@@ -59,7 +59,7 @@ pub struct Write {
     pub expect: Expect,
     /// The new value; `None` deletes the key.
     pub value: Option<Bytes>,
-    /// The new value in the store's encoding, if [the encoding differs](Store::form) and the caller has it.
+    /// The new value in the store's encoding, if [the encoding differs](Store::value_codec) and the caller has it.
     pub stored: Option<Bytes>,
 }
 
@@ -208,8 +208,8 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The encoding of stored values, if it differs from that of written ones.
-    fn form(&self) -> Option<&dyn ValueCodec> {
-        self.inner()?.form()
+    fn value_codec(&self) -> Option<&dyn ValueCodec> {
+        self.inner()?.value_codec()
     }
 
     /// How many writes a transaction may have.

@@ -40,13 +40,13 @@ pub trait ValueCodec: Any + Send + Sync + 'static {
     ///
     /// # Errors
     /// The value was not made by this process.
-    fn to_stored(&self, key: &str, value: &Bytes) -> Result<Bytes, ValueCodecError>;
+    fn encode_stored(&self, key: &str, value: &Bytes) -> Result<Bytes, ValueCodecError>;
 
     /// Decodes a stored value of any writer.
     ///
     /// # Errors
     /// It cannot be decoded.
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError>;
+    fn decode_stored(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError>;
 }
 
 /// A [`Store`] that transcodes the values of another one.
@@ -67,9 +67,9 @@ impl TranscodingStore {
         for write in &mut transaction.writes {
             let Some(value) = &write.value else { continue };
             let stored = match write.stored.take() {
-                None => self.form.to_stored(&write.key, value),
+                None => self.form.encode_stored(&write.key, value),
                 Some(stored) => {
-                    debug_assert_eq!(self.form.to_used(&write.key, &stored).as_ref(), Ok(value), "{}", write.key);
+                    debug_assert_eq!(self.form.decode_stored(&write.key, &stored).as_ref(), Ok(value), "{}", write.key);
                     Ok(stored)
                 }
             };
@@ -155,7 +155,7 @@ impl Store for TranscodingStore {
         Some(self.inner.as_ref())
     }
 
-    fn form(&self) -> Option<&dyn ValueCodec> {
+    fn value_codec(&self) -> Option<&dyn ValueCodec> {
         Some(self.form.as_ref())
     }
 }
@@ -183,7 +183,7 @@ impl Reader {
         let Some(stored) = &record.value else { return Ok(record) };
         let value = match self.written.find(&record.key, stored) {
             Some(value) => value,
-            None => match self.form.to_used(&record.key, stored) {
+            None => match self.form.decode_stored(&record.key, stored) {
                 Ok(value) => value,
                 // The cache keeps it as stored until its resource is announced.
                 Err(ValueCodecError::NoResource) => return Ok(record),
@@ -299,11 +299,11 @@ mod tests {
     }
 
     impl ValueCodec for Backwards {
-        fn to_stored(&self, _: &str, value: &Bytes) -> Result<Bytes, ValueCodecError> {
+        fn encode_stored(&self, _: &str, value: &Bytes) -> Result<Bytes, ValueCodecError> {
             if value.is_empty() { Err(ValueCodecError::Invalid("nothing".to_owned())) } else { Ok(turned(value)) }
         }
 
-        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError> {
+        fn decode_stored(&self, _: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(turned(stored))
         }

@@ -36,7 +36,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         let line = json::parse(line.as_bytes(), Strictness::Ignore).unwrap().value;
         let (key, collection) = (line.str_at(&["key"]), line.str_at(&["servedAs"]));
         let stored = Bytes::from(base64::decode(line.str_at(&["value"])).unwrap());
-        let record = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let record = form.decode_stored(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
         let revision = line.get("revision").and_then(Value::as_i64).unwrap();
         let encoded = EncodedObject::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
         let resource = served(collection);
@@ -59,7 +59,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         if again != stored {
             wrong.push(format!("{key} is stored as\n  {}\n  not {}", again.escape_ascii(), stored.escape_ascii()));
         }
-        assert!(form.to_stored(key, &record).is_ok(), "{key}");
+        assert!(form.encode_stored(key, &record).is_ok(), "{key}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -70,7 +70,7 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
     let object = value!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "namespace": "n"},
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
     let stored = Bytes::from(json::to_vec(&object));
-    let record = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
+    let record = form.decode_stored("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
     assert!(EncodedObject::from_record(&record, Revision(1)).unwrap().is_stale);
     let text = String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap();
     assert!(text.contains(r#""apiVersion":"autoscaling/v2""#) && text.contains(r#""averageUtilization":40"#), "{text}");
@@ -82,13 +82,13 @@ fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
     form.json = true;
     let key = "/registry/configmaps/n/a";
     let object = value!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
-    let record = default.to_used(key, &Bytes::from(json::to_vec(&object))).unwrap();
-    let kept = form.to_stored(key, &record).unwrap();
+    let record = default.decode_stored(key, &Bytes::from(json::to_vec(&object))).unwrap();
+    let kept = form.encode_stored(key, &record).unwrap();
     assert!(kept.starts_with(b"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"") && kept.ends_with(b"}\n"), "{kept:?}");
-    let kept_otherwise = default.to_stored(key, &record).unwrap();
+    let kept_otherwise = default.encode_stored(key, &record).unwrap();
     assert!(kept_otherwise.starts_with(protobuf::MAGIC));
     for (kept, is_stale) in [(kept, false), (kept_otherwise, true)] {
-        let encoded = EncodedObject::from_record(&form.to_used(key, &kept).unwrap(), Revision(1)).unwrap();
+        let encoded = EncodedObject::from_record(&form.decode_stored(key, &kept).unwrap(), Revision(1)).unwrap();
         assert_eq!(
             (encoded.is_stale, encoded.json()),
             (is_stale, EncodedObject::from_record(&record, Revision(1)).unwrap().json())
@@ -107,9 +107,9 @@ fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
     for (time, shown) in
         [(value!("0001-01-01T00:00:00Z"), r#""status":{"startTime":null}"#), (Value::Null, r#""status":{}"#)]
     {
-        let read = form.to_used(key, &Bytes::from(json::to_vec(&object(time)))).unwrap();
+        let read = form.decode_stored(key, &Bytes::from(json::to_vec(&object(time)))).unwrap();
         // As the reference keeps it, there and back.
-        let again = form.to_used(key, &form.to_stored(key, &read).unwrap()).unwrap();
+        let again = form.decode_stored(key, &form.encode_stored(key, &read).unwrap()).unwrap();
         for record in [read, again] {
             let text = String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap();
             assert!(text.contains(shown) && !text.contains("creationTimestamp"), "{text}");
@@ -128,9 +128,9 @@ fn what_is_no_object_is_refused() {
         ("/", b""),
         ("", b""),
     ] {
-        assert!(form.to_used(key, &Bytes::copy_from_slice(stored)).is_err(), "{key}");
+        assert!(form.decode_stored(key, &Bytes::copy_from_slice(stored)).is_err(), "{key}");
     }
-    assert!(form.to_stored("/registry/pods/a/b", &Bytes::from_static(b"\x01")).is_err());
+    assert!(form.encode_stored("/registry/pods/a/b", &Bytes::from_static(b"\x01")).is_err());
 }
 
 /// Beside the checkout: an object of each kind and version, every field filled.
@@ -163,12 +163,13 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
         let mut encoded = Vec::new();
         protobuf::encode_object(old.api_version, &kind, (old.schema)(), &object, &mut encoded);
         for stored in [json::to_vec(&object), encoded] {
-            let record = form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{key}: {error}"));
+            let record =
+                form.decode_stored(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{key}: {error}"));
             assert!(EncodedObject::from_record(&record, Revision(1)).unwrap().is_stale, "{key}");
             let read = json::parse(&encoded_object::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
             assert_eq!(read.str_at(&["apiVersion"]), home.api_version, "{key}");
             assert_eq!((read.str_at(&["kind"]), read.str_at(&["metadata", "uid"])), (kind.as_str(), "u"), "{key}");
-            assert!(form.to_stored(&key, &record).is_ok(), "{key}");
+            assert!(form.encode_stored(&key, &record).is_ok(), "{key}");
         }
     }
 }
@@ -186,8 +187,9 @@ fn exemplars_of_versions_that_are_not_served_lose_nothing() {
         let (Ok(text), Ok(encoded)) = (read("json"), read("pb")) else { continue };
         let key = format!("{prefix}a");
         let [from_json, from_protobuf] = [text, encoded].map(|stored| {
-            let record =
-                form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{group} {kind}: {error}"));
+            let record = form
+                .decode_stored(&key, &Bytes::from(stored))
+                .unwrap_or_else(|error| panic!("{group} {kind}: {error}"));
             String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap()
         });
         // Raw data has another text in each of its exemplars.
@@ -198,7 +200,7 @@ fn exemplars_of_versions_that_are_not_served_lose_nothing() {
         let home = storage_of(&form, &key).api_version.replace('/', ".");
         let newer = std::fs::read(Path::new(EXEMPLARS).join(format!("{home}.{kind}.json")));
         let (None, Ok(newer)) = (old.to_storage, newer) else { continue };
-        let record = form.to_used(&key, &Bytes::from(newer)).unwrap();
+        let record = form.decode_stored(&key, &Bytes::from(newer)).unwrap();
         let newer = json::parse(&encoded_object::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
         let older = json::parse(from_json.as_bytes(), Strictness::Ignore).unwrap().value;
         let mut lost = Vec::new();

@@ -57,7 +57,7 @@ fn sealed(content: Content, to: &Location, options: &Options) -> Result<(Vec<Rec
         let plain: Bytes = match to {
             Location::Directory(_) => plain,
             Location::Etcd(_) => {
-                form.to_stored(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?
+                form.encode_stored(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?
             }
         };
         let sealed = sealing.seal(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?;
