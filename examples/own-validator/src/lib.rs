@@ -1,7 +1,7 @@
-//! A validator that Pintle does not have, in a crate that is none of Pintle's: one static, and a tag that names it.
+//! A custom validator in a crate outside Pintle: one static, and a tag that names it.
 //!
-//! `rule(path, payload)` puts it beside a field. It is compiled, ratcheted, documented and published as built-in ones are; where it cannot stand, the
-//! plan of the kind says so (`Validator::plan(..).problems`).
+//! `rule(path, payload)` applies it to a field. It is compiled, ratcheted, documented and published like built-in validators. If it does
+//! not apply to the field's type, the plan of the kind reports it (`Validator::plan(..).problems`).
 
 use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, RuleFunction};
 use pintle_schema::{ApiType, Type, Value};
@@ -9,7 +9,7 @@ use pintle_schema::{ApiType, Type, Value};
 /// A number must be a multiple of the payload.
 pub static MULTIPLE_OF: RuleFunction = RuleFunction {
     name: "multipleOf",
-    doc: "The number must be a multiple of the one given.",
+    doc: "The number must be a multiple of this one.",
     accepts: |ty, payload| match (ty, payload) {
         (Type::Int32 | Type::Int64, Payload::Int(1..)) => Ok(()),
         (Type::Int32 | Type::Int64, _) => Err("write `rule(MULTIPLE_OF, 5)` with a positive number".to_owned()),
@@ -30,7 +30,7 @@ pub static MULTIPLE_OF: RuleFunction = RuleFunction {
 /// Eggs to be delivered.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Eggs {
-    /// How many; they come in boxes of six.
+    /// The number of eggs, in boxes of six.
     #[k8s(proto = 1, required, minimum = 6, rule(MULTIPLE_OF, 6))]
     pub count: i32,
 }
@@ -47,7 +47,7 @@ mod tests {
     };
 
     #[test]
-    fn eggs_come_in_boxes() {
+    fn counts_are_multiples_of_six() {
         let request = Request {
             operation: Operation::Create,
             subresource: "",
@@ -57,17 +57,17 @@ mod tests {
             enabled: &|_| false,
             around: &(),
         };
-        let book = Validator::new(&[&GROUP]);
+        let validator = Validator::new(&[&GROUP]);
         let lines = |count: i64| -> Vec<String> {
-            let verdict = book.validate(Eggs::schema(), &value!({"count": count}), None, &request);
-            verdict.errors.0.iter().map(|error| error.line()).collect()
+            let result = validator.validate(Eggs::schema(), &value!({"count": count}), None, &request);
+            result.errors.0.iter().map(|error| error.line()).collect()
         };
         assert!(lines(12).is_empty());
         assert_eq!(lines(13), ["count: Invalid value: 13: must be a multiple of 6"]);
     }
 
     #[test]
-    fn it_is_documented_and_published_like_those_built_in() {
+    fn it_is_documented_and_published_like_built_in_validators() {
         let tree = Validator::new(&[&GROUP]).tree(Eggs::schema());
         assert_eq!(tree, "Eggs\n  count: required, minimum = 6, multipleOf = 6\n");
         assert_eq!((MULTIPLE_OF.published)(&Payload::Int(6)), Some(("multipleOf", Value::Int(6))));

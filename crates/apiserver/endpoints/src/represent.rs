@@ -347,7 +347,7 @@ impl ObjectEncoder<'_> {
         shown
     }
 
-    /// Appends the metadata of a stored object alone, spliced from its image.
+    /// Appends the metadata of a stored object alone, spliced from its bytes.
     pub fn put_partial(&self, object: &Object, out: &mut Vec<u8>) {
         put_partial(object, self.hidden(), out);
     }

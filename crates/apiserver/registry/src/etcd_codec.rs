@@ -1,4 +1,4 @@
-//! `EtcdCodec`: objects as kube-apiserver stores them, from and to the images that are used here.
+//! `EtcdCodec`: converts between the encoded objects of the cache and kube-apiserver's stored form.
 //! Guarantees the reference's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion.
 //! Must never know a resource by name: what differs is in its `Storage`.
 

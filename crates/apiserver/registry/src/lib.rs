@@ -276,7 +276,7 @@ impl Registry {
             }
     }
 
-    /// Whether another program may have made the image: where the store keeps another form, each is made here.
+    /// Whether another program may have written the object. If the store has another encoding, all objects are encoded here.
     fn may_be_older(&self, stored: &Object) -> bool {
         stored.revision <= self.opened_at && self.store.value_codec().is_none()
     }

@@ -1,4 +1,4 @@
-//! `Selection`: which objects of a collection a request wants, decided from image headers without decoding.
+//! `Selection`: which objects of a collection a request wants, decided from the headers of encoded objects.
 //!
 //! Budget: matching an object costs a scan of its labels, tens of nanoseconds.
 
@@ -35,7 +35,7 @@ enum Source {
 }
 
 impl Selection {
-    /// Reads the selectors of a query; `hub` is the resource whose header fields the images carry.
+    /// Reads the selectors of a query; `hub` is the resource whose selectable fields the headers contain.
     ///
     /// # Errors
     /// A selector cannot be read, or names a field the resource does not select by.
@@ -97,7 +97,7 @@ impl Selection {
         self.single(Source::Namespace)
     }
 
-    /// A field of the images, by its index, and the one value of it the selection can match, if there is such.
+    /// The index of a selectable field, and the only value of it that can match, if there is one.
     pub fn single_value(&self) -> Option<(usize, &str)> {
         self.fields.iter().filter(|term| term.equal).find_map(|term| match term.source {
             Source::Header(index) => Some((index, &*term.value)),
@@ -138,7 +138,7 @@ fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
     }
 }
 
-/// Where the images carry a field: versions with other labels read the same place of the stored object.
+/// The index of a field in the headers: versions with other field labels use the same one.
 fn position(hub: &Resource, label: &str, value: &FieldValue) -> Option<usize> {
     let same_place =
         |other: &FieldValue| matches!((value, other), (FieldValue::Path(a), FieldValue::Path(b)) if a == b);

@@ -1,9 +1,9 @@
 //! Changes of an existing object by a request: patches, server-side apply, and field ownership.
-//! Guarantees a value or an error for every input. Results are not canonical: the caller decodes them again with the schema.
+//! Guarantees a value or an error for every input. Results are not canonical: the caller decodes them again.
 //! Must never do I/O or read a clock.
 //!
-//! Each kind of patch is a module with one `apply`. [`typed`] and [`FieldSet`] are structured merge and its sets, which clients
-//! and tools can use on their own:
+//! Each kind of patch is a module with one `apply`. [`typed`] and [`FieldSet`] are structured merge and its sets, which
+//! clients and tools can use on their own:
 //!
 //! ```
 //! use pintle_apply::typed::{compare, fields_of, merge};

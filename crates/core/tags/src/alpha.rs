@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:alpha",
     example: "alpha(\"1.36\")(required)",
-    doc: "What follows runs in the shadow: its verdict is compared with the handwritten rule's and counted, not answered.",
+    doc: "The rules in brackets run in the shadow: their result is compared with that of handwritten rules and counted, but not enforced.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:beta",
     example: "beta(\"1.36\")(required)",
-    doc: "What follows is answered while the gate DeclarativeValidationBeta is on; otherwise it runs in the shadow.",
+    doc: "The rules in brackets are enforced while the gate DeclarativeValidationBeta is on; otherwise they run in the shadow.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:discriminator",
     example: "discriminator or discriminator = \"u\"",
-    doc: "The field's value chooses which fields tagged `member` may be set, and what holds for them.",
+    doc: "The field's value selects which fields tagged `member` may be set, and their rules.",
 };

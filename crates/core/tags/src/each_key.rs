@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "propertyNames",
     upstream: "+k8s:eachKey",
     example: "each_key(required)",
-    doc: "What follows holds for every key of the map.",
+    doc: "The rules in brackets hold for every key of the map.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "items",
     upstream: "+k8s:eachVal",
     example: "each_val(required)",
-    doc: "What follows holds for every item of the list or value of the map.",
+    doc: "The rules in brackets hold for every item of the list or value of the map.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "enum",
     upstream: "+k8s:enum",
     example: "enum or enum(\"a\", \"b\")",
-    doc: "The text must be one of those named, or of the values of the field's type when none is.",
+    doc: "The string must be one of the listed values, or of the values of the field's type if none are listed.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "fixed or fixed = \"may not change\"",
-    doc: "Updates must not change the value; what else holds for it is judged all the same.",
+    doc: "An update must not change the value; its other rules run all the same.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:forbidden",
     example: "forbidden or forbidden = \"why\"",
-    doc: "The value must be absent or zero. A text given is the error's detail.",
+    doc: "The value must be absent or zero. A text is the error's detail.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "format",
     upstream: "+k8s:format",
     example: "format = \"k8s-short-name\"",
-    doc: "The value must have a format, one of those listed below.",
+    doc: "The value must have one of the formats listed below.",
 };

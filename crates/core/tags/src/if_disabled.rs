@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:ifDisabled",
     example: "if_disabled(Gate)(required)",
-    doc: "What follows holds while a feature gate is off. A value that the stored object has at that field, in whichever item, may stay.",
+    doc: "The rules in brackets hold while a feature gate is off. A value that the stored object has in that field, in any item, stays valid.",
 };

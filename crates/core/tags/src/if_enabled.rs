@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:ifEnabled",
     example: "if_enabled(Gate)(required)",
-    doc: "What follows holds while a feature gate is on.",
+    doc: "The rules in brackets hold while a feature gate is on.",
 };

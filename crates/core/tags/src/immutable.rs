@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "x-kubernetes-validations",
     upstream: "+k8s:immutable",
     example: "immutable",
-    doc: "An update must leave the value as it is.",
+    doc: "An update must not change the value.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:item",
     example: "item(type = \"A\")(required)",
-    doc: "What follows holds for the item of the list that has these keys.",
+    doc: "The rules in brackets hold for the item of the list with these keys.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "labels",
-    doc: "The keys and values are those of labels.",
+    doc: "Keys and values must be valid label keys and values.",
 };

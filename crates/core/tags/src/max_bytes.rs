@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:maxBytes",
     example: "max_bytes = 63",
-    doc: "The text must not have more bytes.",
+    doc: "The string must not have more bytes.",
 };

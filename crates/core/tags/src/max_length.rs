@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "maxLength",
     upstream: "+k8s:maxLength",
     example: "max_length = 63",
-    doc: "The text must not have more characters.",
+    doc: "The string must not have more characters.",
 };

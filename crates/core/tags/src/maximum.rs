@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "maximum",
     upstream: "+k8s:maximum",
     example: "maximum = 0",
-    doc: "The number must not be greater.",
+    doc: "The number must not be larger.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:member",
     example: "member(value = \"V\")(required)",
-    doc: "What follows holds while the discriminator has the value; with a value that no `member` of the field names, the field is forbidden.",
+    doc: "The rules in brackets hold while the discriminator has this value; with a value that no `member` of the field names, the field is forbidden.",
 };

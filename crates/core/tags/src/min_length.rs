@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "minLength",
     upstream: "+k8s:minLength",
     example: "min_length = 63",
-    doc: "The text must not have fewer characters.",
+    doc: "The string must not have fewer characters.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "monotonic or monotonic = \"cannot be decremented\"",
-    doc: "Updates must not make the number less, nor take it away.",
+    doc: "An update must not decrease or remove the number.",
 };

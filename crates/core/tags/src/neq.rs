@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:neq",
     example: "neq = 0",
-    doc: "The value must be another one.",
+    doc: "The value must differ from this one.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:opaqueType",
     example: "opaque_type",
-    doc: "The rules that the field's type has of its own do not hold here.",
+    doc: "The rules of the field's type do not hold here.",
 };

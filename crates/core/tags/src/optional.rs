@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:optional",
     example: "optional",
-    doc: "An absent or zero value is right, and nothing else is demanded of it. OpenAPI lists the field as optional.",
+    doc: "The value may be absent or zero; other rules are then skipped. OpenAPI lists the field as optional.",
 };

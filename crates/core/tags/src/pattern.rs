@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "pattern",
     upstream: "",
     example: "pattern = \"[a-z]+\"",
-    doc: "A regular expression must match the whole text.",
+    doc: "A regular expression must match the whole string.",
 };

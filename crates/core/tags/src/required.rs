@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "required",
     upstream: "+k8s:required",
     example: "required or required = \"why\"",
-    doc: "The value must be there and not be zero. A text given is the error's detail.",
+    doc: "The value must be present and not zero. A text is the error's detail.",
 };

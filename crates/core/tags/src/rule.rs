@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "rule(path::VALIDATOR) or rule(path::VALIDATOR, 5)",
-    doc: "A validator of one's own: the path of a `static RuleFunction`, and its payload.",
+    doc: "A validator of another crate: the path of a `static RuleFunction`, and its payload.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "properties",
     upstream: "+k8s:subfield",
     example: "subfield(name)(required)",
-    doc: "What follows holds for a field of the struct, here and not wherever the struct is used.",
+    doc: "The rules in brackets hold for a field of the struct, here but not wherever the struct is used.",
 };

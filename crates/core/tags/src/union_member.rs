@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "x-kubernetes-unions",
     upstream: "+k8s:unionMember",
     example: "union_member or union_member(union = \"u\", value = \"V\")",
-    doc: "Of the fields with this tag exactly one must be set; with a discriminator, the one that it names. `union = \"..\"` keeps several unions of a struct apart, `value = \"..\"` is the discriminator's value when it is not the field's name with a capital.",
+    doc: "Exactly one of the fields with this tag must be set; with a discriminator, the one that it names. `union = \"..\"` distinguishes several unions of a struct; `value = \"..\"` is the discriminator's value if it is not the capitalized field name.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "x-kubernetes-list-type",
     upstream: "+k8s:unique",
     example: "unique or unique(\"a\", \"b\")",
-    doc: "No item may stand twice: compared by the fields named, by the list's keys when it has some, or as a whole. Says nothing of who owns the items, as `list_type` does.",
+    doc: "Items must be distinct: in the named fields, in the list's keys if it has some, or as a whole. Does not affect field ownership, as `list_type` does.",
 };

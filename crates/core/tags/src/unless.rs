@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "unless(type = \"A|B\")(forbidden)",
-    doc: "What follows holds unless the fields beside this one have these values.",
+    doc: "The rules in brackets hold unless other fields of the struct have these values.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "x-kubernetes-validations",
     upstream: "+k8s:update",
     example: "update(no_set, no_unset, no_modify)",
-    doc: "What an update must not do: `no_set` a value where none was, `no_unset` it, `no_modify` it.",
+    doc: "Changes that an update must not make: `no_set` an unset value, `no_unset` a set one, `no_modify` its content.",
 };

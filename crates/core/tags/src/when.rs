@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "when(type = \"A|B\")(required)",
-    doc: "What follows holds while the fields beside this one have these values, `|` between those that will do, nothing for one that is not set. A list counts as its only item, a struct as its only field. On a struct, its own fields are meant.",
+    doc: "The rules in brackets hold while other fields of the struct have these values: `|` separates alternatives, an empty text means unset. A list counts as its only item, a struct as its only field. On a struct, its own fields are meant.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "when_set(name)(required)",
-    doc: "What follows holds while another field beside this one is set.",
+    doc: "The rules in brackets hold while another field of the struct is set.",
 };

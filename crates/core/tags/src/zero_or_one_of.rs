@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:zeroOrOneOfMember",
     example: "zero_or_one_of or zero_or_one_of(union = \"u\", value = \"V\")",
-    doc: "Of the fields with this tag at most one may be set.",
+    doc: "At most one of the fields with this tag may be set.",
 };

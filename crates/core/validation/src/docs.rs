@@ -11,30 +11,30 @@ use std::fmt::Write;
 /// The reference of all tags, in Markdown.
 pub fn reference() -> String {
     let mut out = String::from(
-        "# Validation tags\n\nEvery tag that says what a value may be, as written in `#[k8s(...)]` on a field (or, where it \
-         says so, on a struct).\nMade from the catalogue that the compiler and the engine read; `pintle rules` prints it.\n\n\
-         - `pintle rules KIND` shows what a kind comes to, `pintle validate FILE...` judges manifests by it without a server.\n\
-         - `/openapi/v3/apis/apps/v1?rules=true` publishes the rules with the schemas: as keywords, or in CEL where there is none.\n\
-         - A value that an update leaves as it was is not judged again.\n\
-         - Rules in a stage (`alpha`, `beta`) are compared with those written by hand; where they disagree, the server logs \
+        "# Validation tags\n\nThe validation tags of `#[k8s(...)]`, on a field or, where noted, on a struct. Generated from the \
+         catalogue that the derive and the validation engine use; `pintle rules` prints it.\n\n\
+         - `pintle rules KIND` prints the rules of a kind; `pintle validate FILE...` validates manifests without a server.\n\
+         - `/openapi/v3/apis/apps/v1?rules=true` publishes the rules with the schemas, as OpenAPI keywords or as CEL.\n\
+         - A value that an update does not change is not validated again.\n\
+         - Rules in a stage (`alpha`, `beta`) are compared with handwritten ones. The server logs each difference with \
          resource, name, user, field, type and origin, and counts it in `declarative_validation_mismatch_total`.\n",
     );
     for tag in CATALOGUE {
         let _ = write!(
             out,
-            "\n## `{}`\n\n{}\n\n- For: {}.\n- Written: `{}`\n",
+            "\n## `{}`\n\n{}\n\n- Applies to: {}.\n- Syntax: `{}`\n",
             tag.name,
             tag.doc,
             tag.places.words(),
             tag.example
         );
         if tag.excludes.contains(&tag.name) {
-            out.push_str("- Once at most.\n");
+            out.push_str("- At most once.\n");
         }
         let others = tag.excludes.iter().filter(|name| **name != tag.name);
         let others = others.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         if !others.is_empty() {
-            let _ = writeln!(out, "- Not together with: {others}.");
+            let _ = writeln!(out, "- Excludes: {others}.");
         }
         for (what, text) in
             [("Origin of errors", tag.origin), ("In OpenAPI", tag.published), ("In Kubernetes", tag.upstream)]

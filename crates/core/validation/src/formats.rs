@@ -117,22 +117,22 @@ const NOT_A_SYSCTL: &str = "must have at most 253 characters and match regex \
 
 /// All formats.
 pub static FORMATS: &[Format] = &[
-    texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
-    texts!("k8s-long-name", "A DNS name in lower case, limits worded in bytes.", names::long_name),
+    texts!("k8s-short-name", "A DNS label in lower case; messages state the limit in bytes.", names::short_name),
+    texts!("k8s-long-name", "A DNS name in lower case; messages state the limit in bytes.", names::long_name),
     texts!("k8s-long-name-caseless", "A DNS name in either case.", names::dns1123_subdomain_caseless),
-    texts!("k8s-label-key", "The key of a label, with a prefix or without.", names::label_key),
+    texts!("k8s-label-key", "The key of a label, with or without a prefix.", names::label_key),
     texts!("k8s-prefixed-label-key", "The key of a label, with a prefix.", names::prefixed_label_key),
     texts!("k8s-label-value", "The value of a label.", names::label_value),
-    texts!("k8s-label-value-at-once", "The value of a label, worded in one message.", |text: &str| {
+    texts!("k8s-label-value-at-once", "The value of a label, with a single message.", |text: &str| {
         let messages = names::label_value(text);
         (!messages.is_empty()).then(|| messages.join(";"))
     }),
-    texts!("k8s-path-segment-name", "What can stand between two slashes of a path.", names::path_segment_name),
+    texts!("k8s-path-segment-name", "A path segment.", names::path_segment_name),
     texts!("k8s-uuid", "A UUID in lower case.", names::uuid),
     texts!("dns1123-label", "A DNS label in lower case.", names::dns1123_label),
     texts!("dns1123-subdomain", "A DNS name in lower case.", names::dns1123_subdomain),
     texts!("dns1035-label", "A DNS label that begins with a letter.", names::dns1035_label),
-    texts!("c-identifier", "A name as C has them.", names::c_identifier),
+    texts!("c-identifier", "A C identifier.", names::c_identifier),
     texts!("config-map-key", "The key of a ConfigMap's or Secret's data.", names::config_map_key),
     texts!("env-var-name", "The name of an environment variable.", names::env_var_name),
     texts!("http-header-name", "The name of an HTTP header.", names::http_header_name),
@@ -178,8 +178,8 @@ pub static FORMATS: &[Format] = &[
         "The name of an environment variable, printable ASCII.",
         names::relaxed_env_var_name
     ),
-    texts!("path-no-backsteps", "A path that never goes up.", path_no_backsteps),
-    texts!("legacy-ip", "An IP address in any form that was ever right.", |text| names::ip::ip_legacy(text, false)),
+    texts!("path-no-backsteps", "A path without `..`.", path_no_backsteps),
+    texts!("legacy-ip", "An IP address, leading zeros allowed.", |text| names::ip::ip_legacy(text, false)),
     texts!("strict-legacy-ip", "An IP address without leading zeros.", |text| names::ip::ip_legacy(text, true)),
     Format {
         name: "positive",
@@ -194,14 +194,14 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "positive-int32",
         origin: "format=positive-int32",
-        doc: "A number greater than zero that 32 bits hold.",
+        doc: "A positive 32-bit number.",
         validate: |value| in_range(value, 1, i32::MAX.into()),
         part: all,
     },
     Format {
         name: "weight",
         origin: "format=weight",
-        doc: "A share from 1 to 100.",
+        doc: "A weight from 1 to 100.",
         validate: |value| match value.as_i64().unwrap_or_default() {
             1..=100 => Vec::new(),
             _ => vec!["must be in the range 1-100".to_owned()],
@@ -222,7 +222,7 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "at-most-100-percent",
         origin: "",
-        doc: "A number, or a percentage that is not more than all.",
+        doc: "A number, or a percentage of at most 100.",
         validate: |value| match value.as_str().and_then(percentage) {
             Some(101..) => vec!["must not be greater than 100%".to_owned()],
             _ => Vec::new(),
@@ -232,7 +232,7 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "zero-or-more",
         origin: "minimum",
-        doc: "A number that is not negative, worded in letters.",
+        doc: "A number that is not negative; the message is in words.",
         validate: |value| match value.as_i64().unwrap_or_default() {
             0.. => Vec::new(),
             _ => vec!["must be greater than or equal to zero".to_owned()],
@@ -242,7 +242,7 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "byte",
         origin: "format=byte",
-        doc: "A number that eight bits hold.",
+        doc: "A number from 0 to 255.",
         validate: |value| in_range(value, 0, 255),
         part: all,
     },
@@ -256,20 +256,20 @@ pub static FORMATS: &[Format] = &[
         },
         part: all,
     },
-    texts!("relative-path", "A path below another, which never goes up.", relative_path),
-    texts!("unreserved-path", "A path below another, whose first name does not begin with two dots.", unreserved_path),
-    texts!("absolute-path", "A path from the root on.", |path: &str| {
+    texts!("relative-path", "A relative path without `..`.", relative_path),
+    texts!("unreserved-path", "A relative path whose first element does not begin with two dots.", unreserved_path),
+    texts!("absolute-path", "An absolute path.", |path: &str| {
         (!path.starts_with('/')).then_some("must be an absolute path")
     }),
-    texts!("plain-url-path", "The path of a URL, written in the one way that is compared.", plain_url_path),
-    texts!("dns-name-of-host", "A DNS name that is no IP address.", |host: &str| {
+    texts!("plain-url-path", "A URL path in canonical form.", plain_url_path),
+    texts!("dns-name-of-host", "A DNS name that is not an IP address.", |host: &str| {
         names::dns1123_subdomain(host).into_iter().chain(not_an_address(host)).collect::<Messages>()
     }),
     texts!("dns1123-subdomain-or-wildcard", "A DNS name, whose first label may be `*`.", subdomain_or_wildcard),
-    texts!("ingress-host", "A DNS name that is no IP address, whose first label may be `*`.", |host: &str| {
+    texts!("ingress-host", "A DNS name that is not an IP address, whose first label may be `*`.", |host: &str| {
         not_an_address(host).into_iter().chain(subdomain_or_wildcard(host)).collect::<Messages>()
     }),
-    texts!("endpoint-ip", "An IP address that packets from another node can be sent to.", |text: &str| {
+    texts!("endpoint-ip", "An IP address that other nodes can send packets to.", |text: &str| {
         let unreadable = names::ip::parse_ip_sloppy(text).is_none().then(|| "must be a valid IP address".to_owned());
         unreadable.into_iter().chain(names::ip::endpoint_ip(text)).collect::<Messages>()
     }),
@@ -288,7 +288,7 @@ pub static FORMATS: &[Format] = &[
             _ => names::dns1123_subdomain(text),
         }
     }),
-    texts!("cron-schedule", "A schedule as cron writes it.", |text: &str| names::cron::check(text).err()),
+    texts!("cron-schedule", "A cron schedule.", |text: &str| names::cron::check(text).err()),
     texts!("time-zone", "The name of a time zone, other than the server's own.", |name: &str| match name {
         "" => Some("timeZone must be nil or non-empty string".to_owned()),
         name if name.eq_ignore_ascii_case("local") => {
@@ -306,10 +306,10 @@ pub static FORMATS: &[Format] = &[
     texts!("csi-driver-name", "The name of a CSI driver, in either case.", |text: &str| {
         names::dns1123_subdomain(&text.to_lowercase())
     }),
-    texts!("qualified-name-caseless", "A name with a prefix or without, in either case.", |text: &str| {
+    texts!("qualified-name-caseless", "A name with or without a prefix, in either case.", |text: &str| {
         names::label_key(&text.to_lowercase())
     }),
-    texts!("unreserved-option", "A key outside the domains of the system itself.", unreserved_option),
+    texts!("unreserved-option", "A key outside the domains that Kubernetes reserves.", unreserved_option),
     texts!("sysctl-name", "The name of a kernel parameter, with dots or slashes.", |text: &str| {
         (!names::is_sysctl_name(text)).then_some(NOT_A_SYSCTL)
     }),
@@ -318,7 +318,7 @@ pub static FORMATS: &[Format] = &[
     }),
     texts!(
         "iscsi-name-of-known-kind",
-        "The name of an iSCSI node, worded with the kinds that there are.",
+        "The name of an iSCSI node; the message lists the known kinds.",
         |text: &str| {
             match names::iscsi::is_of_known_kind(text) {
                 true => (!names::iscsi::is_name(text)).then_some("must be valid format"),
@@ -326,7 +326,7 @@ pub static FORMATS: &[Format] = &[
             }
         }
     ),
-    texts!("decimal-integer", "A whole number in canonical form.", names::decimal_integer),
+    texts!("decimal-integer", "A decimal integer in canonical form.", names::decimal_integer),
 ];
 
 /// The number of a percentage.

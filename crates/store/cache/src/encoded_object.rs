@@ -1,9 +1,9 @@
 //! A stored object: a header with what reads need without decoding, then its canonical JSON.
-//! Guarantees that every length is checked before it is used, and that every object that fits into memory can be encoded.
+//! Guarantees that every length is checked before use, and that every object that fits into memory can be encoded.
 //! Must never look at a clock.
 //!
-//! The `metadata.resourceVersion` in a record's JSON is an empty string, the placeholder. The commit fills in its revision, so
-//! that nothing is encoded again.
+//! The `metadata.resourceVersion` in a record's JSON is an empty string, the placeholder. The commit fills in its
+//! revision, so that nothing is encoded again.
 //!
 //! ```text
 //! u8      format: 3, or 4 if raw JSON in the object is served in another form than it was written; 128 is added if the object is stale

@@ -1,5 +1,5 @@
-//! The durable store: transactions over keys and opaque bytes, one revision per transaction, history for a while.
-//! Guarantees that an acknowledged transaction survives the death of the process and that it was published before.
+//! The durable store: transactions over keys and opaque bytes, one revision per transaction, with a limited history.
+//! Guarantees that an acknowledged transaction survives the death of the process and was published before.
 //! Must never look into a value, know a kind, or let a reader see a revision that is not durable.
 //!
 //! # How it works
@@ -9,16 +9,16 @@
 //!                               a whole batch at a time            EmbeddedStore only    Observer   CommitFuture
 //! ```
 //!
-//! Two stores share that writer: [`EmbeddedStore`] keeps a log on disk, [`MemoryStore`] keeps nothing but what the
-//! preconditions need. What the store itself holds in memory is the key and the revision of each live object, some
-//! 50 bytes each (the key is shared with whoever keeps the [`Record`]); values live with the observer and on disk.
-//! [`TranscodingStore`] stands before a store that keeps values in another form than its users.
+//! Two stores share that writer: [`EmbeddedStore`] writes a log to disk, [`MemoryStore`] keeps only what preconditions
+//! need. In memory, the store keeps the key and the revision of each live object, about 50 bytes each (the key is shared
+//! with the holder of the [`Record`]); values are kept by the observer and on disk. [`TranscodingStore`] wraps a store that
+//! keeps values in another encoding.
 //!
-//! # What a revision means
+//! # Revisions
 //!
 //! As in etcd: one counter for the whole store, one step per transaction that changes something. An empty store is
 //! at revision 1, so the first transaction makes revision 2. A transaction that changes nothing (it only deletes
-//! keys that are not there) makes no revision and answers the current one.
+//! absent keys) makes no revision and returns the current one.
 
 mod api;
 mod clock;

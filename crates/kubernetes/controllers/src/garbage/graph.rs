@@ -1,4 +1,4 @@
-//! Who depends on whom: dependents by their owners' uids, as the objects' image headers tell.
+//! The dependency graph: dependents by the UIDs of their owners, from the headers of encoded objects.
 //! Guarantees that a change costs its own owners only. Must never hold what has no dependents.
 
 use crate::resource_index::ObjectKey;

@@ -242,7 +242,7 @@ impl Observer for GarbageCollector {
         self.world.kind(kind).is_some_and(|kind| kind.is_collected()).then_some(WatchFilter::Lifecycle)
     }
 
-    /// Two passes over image headers: who names owners, and which of these are there.
+    /// Two passes over the headers of encoded objects: which have owners, and which owners exist.
     fn list(&self, listed: &[Listed]) {
         let mut graph = Graph::default();
         for Listed { id, state, .. } in listed.iter().filter(|one| one.kind.is_collected()) {

@@ -1,6 +1,6 @@
-//! The format on disk, byte by byte: segments, frames, entries, the manifest and the head, encoded and decoded.
-//! Guarantees that what was encoded decodes to the same, and that anything else is refused, never guessed.
-//! Must never change without a new `VERSION`, and never allocate more than a few times what it is given.
+//! The format on disk, byte by byte: encodes and decodes segments, frames, entries, the manifest and the head.
+//! Guarantees round trips, and an error for anything else.
+//! Must never change without a new `VERSION`, nor allocate more than a few times the size of its input.
 //!
 //! # The data directory
 //!
@@ -68,19 +68,18 @@
 //!      H(all before, 0): u64
 //! ```
 //!
-//! # What is always true
+//! # Invariants
 //!
-//! - Revisions have no gap from frame to frame: a frame's previous revision is the last one of the frame before, over the
-//!   borders of segments too. Within frames they have no gap above the compaction revision.
-//! - The compaction revision is the highest that the manifest or any frame of the last segment tells.
-//! - An entry is dead if its revision and one that supersedes it are not above the compaction revision, or if it is a tombstone
-//!   that is not above it. Dead entries may be there or not. But a tombstone is there as long as any older entry of its
-//!   key is.
-//! - Of a segment that is not the last one, only what the manifest says belongs to it. What lies behind was never
-//!   acknowledged.
-//! - The head never says more than what was synced. It may say less: it is not synced itself.
+//! - Revisions have no gap from frame to frame: a frame's previous revision is the last one of the frame before, across
+//!   segments too. Within frames there is no gap above the compaction revision.
+//! - The compaction revision is the highest that the manifest or any frame of the last segment contains.
+//! - An entry is dead if its revision and one that supersedes it are not above the compaction revision, or if it is a
+//!   tombstone that is not above it. Dead entries may be present or absent, but a tombstone is present as long as any
+//!   older entry of its key is.
+//! - A segment except the last one ends where the manifest says. Data after that was never acknowledged.
+//! - The head never records more than what was synced. It may record less: it is not synced itself.
 //!
-//! What is live is not written down: it follows from the log, which is read at start.
+//! There is no index of live entries: it follows from the log, which is read at start.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Format 1, byte by byte: how entries of the engine that the store had then become records.
-//! Guarantees that what does not fit the format is refused, never guessed.
+//! Format 1, byte by byte: decodes entries of its engine to records.
+//! Guarantees an error for anything that is not of the format.
 //! Must never change: stores of that format exist.
 //!
 //! # The data directory
@@ -32,7 +32,7 @@
 //! The checksum is the lower half of `XXH3_64(value, s)`, with `s = XXH3_64(key, t)`, `t = XXH3_64(the 13 bytes of the
 //! engine's key, kind)`; the second argument is the seed.
 //!
-//! # What is always true
+//! # Invariants
 //!
 //! - Each step (a batch of transactions with the removals of a compaction step) is one atomic batch of the engine.
 //! - The ordinals of a revision are 0, 1, 2, ... as its records were published. Later removals leave gaps.
@@ -41,7 +41,7 @@
 //! - The current revision is that of the last log entry, or `c` if that is greater.
 //! - A mark `(second, revision)` says that every later revision was made at or after that second.
 //!
-//! What is live is not written down: it follows from the log, which is read once, at start.
+//! There is no index of live entries: it follows from the log, which is read once, at start.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -51,11 +51,11 @@ use crate::retention::Mark;
 /// The format that this module reads.
 pub(crate) const VERSION: u32 = 1;
 
-/// Where the format version stands.
+/// The key of the format version.
 pub(crate) const VERSION_KEY: &[u8] = &[0, b'v'];
-/// Where the compaction revision stands.
+/// The key of the compaction revision.
 pub(crate) const COMPACTED_KEY: &[u8] = &[0, b'c'];
-/// Where the time marks stand.
+/// The key of the time marks.
 pub(crate) const MARKS_KEY: &[u8] = &[0, b'm'];
 
 const LOG: u8 = 1;
