@@ -41,7 +41,7 @@ pub(crate) struct BootstrapSecrets(pub Arc<Registry>);
 
 impl TokenSecrets for BootstrapSecrets {
     fn data(&self, name: &str) -> Option<BTreeMap<String, Vec<u8>>> {
-        let target = self.0.target(pintle_kinds::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
+        let target = self.0.target(pintle_groups::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
         let stored = target.get().ok().filter(|stored| !stored.encoded.terminating)?;
         let secret = Secret::from_value(&self.0.decode(&target, &stored).ok()?).ok()?;
         let is_token = secret.r#type.as_str() == bootstrap_token::SECRET_TYPE;

@@ -66,10 +66,11 @@ pub(crate) fn registry_in(environment: Box<dyn Environment>) -> Registry {
 }
 
 fn registry_of(store: Arc<dyn Store>, environment: Box<dyn Environment>) -> Registry {
-    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+    let cache =
+        Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
     store.start(Box::new(cache.writer())).unwrap();
-    let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
-    let namespaces = pintle_kinds::find("", "v1", "namespaces").unwrap();
+    let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
+    let namespaces = pintle_groups::find("", "v1", "namespaces").unwrap();
     let namespace = registry.target(namespaces, "", "default").unwrap();
     wait(registry.create(&namespace, value!({"metadata": {"name": "default"}}), &WriteOptions::default())).unwrap();
     registry

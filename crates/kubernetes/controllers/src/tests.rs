@@ -389,7 +389,8 @@ impl Observer for Everything {
 
 #[test]
 fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
-    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+    let cache =
+        Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
     let mut writer = cache.writer();
     writer.replayed(Started { current: Revision(1), compacted: Revision(0) });
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });

@@ -49,7 +49,7 @@ impl Server {
     fn new(ranges: &[&str], node_ports: std::ops::RangeInclusive<u16>) -> Self {
         let store = Arc::new(MemoryStore::new());
         let cache =
-            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+            Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         store.start(Box::new(cache.writer())).unwrap();
         let admission = AdmissionChain::default();
         let environment = Box::new(Repeatable(AtomicU64::new(7)));

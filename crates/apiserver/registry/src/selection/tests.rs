@@ -30,7 +30,7 @@ fn registry() -> Registry {
         .filter_map(|resource| Some((resource.storage.as_ref()?.prefix.as_str(), resource.indexed_fields())));
     let cache = Cache::indexed(stored);
     store.start(Box::new(cache.writer())).unwrap();
-    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_kinds::resources())
+    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_groups::resources())
 }
 
 fn pods(registry: &Registry, namespace: &str) -> Target {
