@@ -245,7 +245,7 @@ impl Plain {
                     return false;
                 }
                 Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Worded(..) | Rule::ErrorPath(..) => return false,
-                Rule::WhenNamespaced(_) | Rule::WhenClusterWide(_) | Rule::OnCreate(_) | Rule::OnUpdate(_) => {
+                Rule::OnUpdate(_) => {
                     return false;
                 }
                 _ => None,
