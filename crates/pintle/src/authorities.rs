@@ -6,9 +6,9 @@
 use crate::flags::{Config, FrontProxyFlags};
 use pintle::Builder;
 use pintle::follow::{follow, read};
-use pintle_auth::Authenticator;
 use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders};
 use pintle_codec::json;
+use pintle_endpoints::metrics::client_certificates;
 use pintle_http::TlsConfig;
 use pintle_schema::Value;
 use std::collections::BTreeMap;
@@ -81,12 +81,15 @@ impl Authorities {
         Ok(authorities)
     }
 
-    /// Lets them be believed, and told to the cluster's members.
-    pub fn install(&self, authenticator: &mut Authenticator, builder: &mut Builder) {
-        authenticator.client_ca = Some(self.clients.ca.clone());
-        let FrontProxyFlags { allowed_names, headers, .. } = self.proxy_flags.clone();
-        let proxy = self.proxy.as_ref().map(|source| FrontProxy { ca: source.ca.clone(), allowed_names, headers });
-        authenticator.front_proxy = proxy;
+    /// Adds the authenticators of the front proxy and of client certificates, and publishes the authorities in the cluster.
+    pub fn install(&self, builder: &mut Builder) {
+        if let Some(source) = &self.proxy {
+            let FrontProxyFlags { allowed_names, headers, .. } = self.proxy_flags.clone();
+            builder.authenticators.push(Arc::new(FrontProxy { ca: source.ca.clone(), allowed_names, headers }));
+        }
+        builder.authenticators.push(self.clients.ca.clone());
+        let counted = self.clients.ca.clone();
+        builder.metrics.push(Box::new(move |out| client_certificates(&counted, out)));
         builder.authorities = self.told.clone();
     }
 

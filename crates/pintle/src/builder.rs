@@ -6,16 +6,18 @@
 use crate::browsers::BrowserConfig;
 use crate::presence::{EndpointReconciler, IdentityLease};
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
-use pintle_auth::authentication::service_account::TokenConfig;
-use pintle_auth::authorization::NodeMode;
 use pintle_auth::authorization::abac::Policies;
-use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
-use pintle_auth::{Authenticator, Authorizer, Impersonator, Mode};
+use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
+use pintle_auth::{
+    Authenticator, AuthenticatorUnion, Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer,
+    RequestAuthenticator, UserInfo,
+};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
+use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
 use pintle_endpoints::backend::Connector;
-use pintle_endpoints::documents::DiscoveryCache;
+use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
 use pintle_endpoints::flow::Flow;
 use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::{Health, Probe};
@@ -24,6 +26,11 @@ use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_endpoints::scheme::Scheme;
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
+use pintle_kubernetes_auth::Mode;
+use pintle_kubernetes_auth::bootstrap_token::BootstrapTokens;
+use pintle_kubernetes_auth::node::NodeAuthorizer;
+use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
+use pintle_kubernetes_auth::service_account::{JWKS_PATH, ServiceAccountTokens, TokenConfig};
 use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
@@ -31,7 +38,7 @@ use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 use pintle_server::service::ApiService;
 use pintle_server::{System, vital};
 
-use pintle_handlers::{ApiServices, KubernetesKinds, LegacyTokenUses};
+use pintle_handlers::{ApiServices, KubernetesKinds};
 use pintle_kubelet::Connections;
 use pintle_registry::{AdmissionChain, AdmissionPlugin, EtcdCodec, Registry};
 use pintle_schema::Time;
@@ -79,15 +86,20 @@ pub struct Builder {
     pub store: Arc<dyn Store>,
     /// All resources of the server; the store's form knows them, too.
     resources: Arc<Resources>,
-    /// Without tokens of service accounts: these come from `service_account_tokens`.
-    pub authenticator: Authenticator,
-    /// How tokens of service accounts are made and believed; with a passing key when it is not told.
+    /// Authenticators, asked in this order and before those of service account and bootstrap tokens.
+    pub authenticators: Vec<Arc<dyn Authenticator>>,
+    /// Whether requests without a credential are answered as those of an anonymous user.
+    pub anonymous_auth: bool,
+    /// The keys, issuers and audiences of service account tokens; by default a key that is lost when the server stops.
     pub service_account_tokens: Option<TokenConfig>,
-    /// Whether secrets of bootstrap tokens prove an identity.
+    /// Whether bootstrap tokens, which are kept in secrets, authenticate nodes.
     pub bootstrap_tokens: bool,
+    /// Built-in authorizers, asked in this order.
     pub modes: Vec<Mode>,
-    /// What the mode ABAC allows.
+    /// The policies of the mode ABAC.
     pub policies: Policies,
+    /// Further authorizers, asked after the built-in ones.
+    pub authorizers: Vec<NamedAuthorizer>,
     pub runtime_config: RuntimeConfig,
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Admission plugins that act beside those that do anyway, by their names.
@@ -146,10 +158,12 @@ impl Builder {
         Builder {
             resources: form.unwrap_or_else(pintle_groups::resources),
             store,
-            authenticator: Authenticator::new(true),
+            authenticators: Vec::new(),
+            anonymous_auth: true,
             service_account_tokens: None,
             modes: vec![Mode::AlwaysAllow],
             policies: Policies::default(),
+            authorizers: Vec::new(),
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
             enabled_admission_plugins: Vec::new(),
@@ -245,13 +259,11 @@ impl Builder {
         }
         let node_objects = Arc::new(node_objects::Objects::default());
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
-        let nodes = NodeMode::new(node_rules, node_objects.clone());
+        let nodes = NodeAuthorizer::new(node_rules, node_objects.clone());
         self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
-        let authorizer = Authorizer::new(std::mem::take(&mut self.modes), roles.clone())
-            .with_nodes(nodes)
-            .with_policies(std::mem::take(&mut self.policies));
+        let authorizer = self.authorizer(roles, nodes);
         let metrics = self.metrics();
-        let mut registry = self.registry(&authorizer, &metrics).await?;
+        let mut registry = self.registry(&authorizer, roles, &metrics).await?;
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         let allocators = Arc::new(Allocators::new(ranges, self.service_node_ports.clone()));
         registry.allocators = vec![allocators.clone()];
@@ -279,17 +291,21 @@ impl Builder {
         ));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
         metrics.add_source(presence.figures());
+        let tokens = service_accounts::tokens(self.service_account_tokens.take(), registry.clone());
+        let tokens = Arc::new(tokens.map_err(io::Error::other)?);
+        let counted = tokens.clone();
+        metrics.add_source(move |out| sources::service_accounts(&counted.figures, out));
         let handlers = Handlers::default();
-        pintle_handlers::install(&handlers);
+        pintle_handlers::install(&handlers, tokens.clone());
         Connections::new(std::mem::take(&mut self.kubelet_address_types)).install(&handlers, &metrics);
         self.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
         self.settings.is_heartbeat = pintle_handlers::is_heartbeat;
         let api = Arc::new(Api {
-            authenticator: self.authenticator(&registry)?,
+            authenticator: self.authenticator(&registry, &tokens),
             registry,
             authorizer,
             impersonator: Impersonator::default(),
-            rbac: roles.clone(),
+            published: self.published(&tokens),
             documents: DiscoveryCache::new(self.resources.clone()),
             health: Health::default(),
             metrics,
@@ -299,7 +315,6 @@ impl Builder {
             handlers,
             scheme: Scheme::new(self.resources.clone(), Box::new(KubernetesKinds)),
             aggregated: Box::new(ApiServices),
-            token_uses: Box::new(LegacyTokenUses),
         });
         let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
         let is_told = |check: &&&str| !optional.contains(*check) || self.begun.contains(*check);
@@ -314,15 +329,48 @@ impl Builder {
         Ok((api, presence))
     }
 
-    /// What the builder was told, and the tokens that are looked up among the objects.
-    fn authenticator(&mut self, registry: &Arc<Registry>) -> Result<Authenticator, StartError> {
-        let mut authenticator = std::mem::take(&mut self.authenticator);
-        let tokens = service_accounts::tokens(self.service_account_tokens.take(), registry.clone());
-        authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
+    /// The built-in authorizers in the order of the modes, and those that were added.
+    fn authorizer(&mut self, roles: &Arc<Rbac>, nodes: NodeAuthorizer) -> AuthorizerUnion {
+        let policies = Arc::new(std::mem::take(&mut self.policies));
+        let built_in = std::mem::take(&mut self.modes).into_iter().map(|mode| {
+            let authorizer: Arc<dyn Authorizer> = match mode {
+                Mode::Node => Arc::new(nodes.clone()),
+                Mode::Rbac => Arc::new(RbacAuthorizer(roles.clone())),
+                Mode::Abac => policies.clone(),
+                Mode::AlwaysAllow => Arc::new(AlwaysAllow),
+                Mode::AlwaysDeny => Arc::new(AlwaysDeny),
+            };
+            NamedAuthorizer::new(mode.name(), mode.name().to_ascii_lowercase(), authorizer)
+        });
+        AuthorizerUnion::new(built_in.chain(std::mem::take(&mut self.authorizers)).collect())
+    }
+
+    /// The authenticators that were added, and those of tokens that depend on objects.
+    fn authenticator(&mut self, registry: &Arc<Registry>, tokens: &Arc<ServiceAccountTokens>) -> RequestAuthenticator {
+        let mut authenticators = std::mem::take(&mut self.authenticators);
+        authenticators.push(tokens.clone());
         if self.bootstrap_tokens {
-            authenticator.bootstrap_tokens = Some(Box::new(service_accounts::BootstrapSecrets(registry.clone())));
+            let secrets = service_accounts::BootstrapSecrets(registry.clone());
+            authenticators.push(Arc::new(BootstrapTokens(Box::new(secrets))));
         }
-        Ok(authenticator)
+        RequestAuthenticator {
+            authenticators: AuthenticatorUnion::new(authenticators),
+            audiences: tokens.config().audiences.clone(),
+            anonymous: self.anonymous_auth.then(|| Arc::new(UserInfo::anonymous())),
+        }
+    }
+
+    /// The documents by which clients verify service account tokens; none without an issuer under which they are found.
+    fn published(&self, tokens: &ServiceAccountTokens) -> Vec<PublishedDocument> {
+        let discovery = tokens.discovery(&self.settings.server_address);
+        let documents = [
+            ("/.well-known/openid-configuration", "application/json", discovery),
+            (JWKS_PATH, "application/jwk-set+json", tokens.key_set()),
+        ];
+        let documents = documents.into_iter().filter_map(|(path, content_type, document)| {
+            Some(PublishedDocument { path, content_type, body: json::to_vec(&document?).into() })
+        });
+        documents.collect()
     }
 
     /// All that is counted.
@@ -338,7 +386,12 @@ impl Builder {
     }
 
     /// Starts the store, reads what it holds, and puts what every write goes through before it.
-    async fn registry(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> Result<Registry, StartError> {
+    async fn registry(
+        &mut self,
+        authorizer: &AuthorizerUnion,
+        roles: &Arc<Rbac>,
+        metrics: &Metrics,
+    ) -> Result<Registry, StartError> {
         let table = self.resources.snapshot();
         let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
         let cache = Cache::indexed(stored);
@@ -349,18 +402,18 @@ impl Builder {
         let store =
             Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone(), self.resources.clone()));
         let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
-        let admission = self.admission(authorizer, metrics);
+        let admission = self.admission(authorizer, roles, metrics);
         let mut registry = Registry::new(cache, store, environment, admission, self.resources.clone());
         registry.compaction_interval = self.compaction_interval;
         Ok(registry)
     }
 
-    fn admission(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> AdmissionChain {
+    fn admission(&mut self, authorizer: &AuthorizerUnion, roles: &Arc<Rbac>, metrics: &Metrics) -> AdmissionChain {
         let (enabled, disabled) = (&self.enabled_admission_plugins, &self.disabled_admission_plugins);
         let configuration = std::mem::take(&mut self.admission_configuration);
         let pod_security = configuration.pod_security.counts.clone();
         metrics.add_source(move |out| sources::pod_security(&pod_security, out));
-        let mut chain = pintle_plugins::chain(authorizer, enabled, disabled, configuration);
+        let mut chain = pintle_plugins::chain(authorizer, roles.clone(), enabled, disabled, configuration);
         chain.plugins.append(&mut self.admission_plugins);
         AdmissionChain { observer: Some(metrics.admission.clone()), ..chain }
     }

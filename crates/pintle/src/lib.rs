@@ -20,6 +20,7 @@ mod test_server;
 mod token_tracking;
 
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
+pub use pintle_kubernetes_auth::Mode;
 pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use pintle_server::sources::storage_size;
 pub use pintle_server::{browsers, certs, follow, kubeconfig, private_files};

@@ -13,16 +13,16 @@ use pintle::{
     Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, SocketConnector, certs, encryption, kubeconfig,
     private_files,
 };
+use pintle_auth::UserInfo;
 use pintle_auth::authentication::TokenFile;
-use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_auth::authorization::abac::Policies;
-use pintle_auth::{Authenticator, UserInfo};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::{AllowedLabels, Source};
 use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
+use pintle_kubernetes_auth::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_registry::EtcdCodec;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -273,18 +273,21 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
 
 /// By what the server is known, and clients are.
 fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    let mut authenticator = Authenticator::new(config.anonymous_auth.unwrap_or(true));
+    builder.anonymous_auth = config.anonymous_auth.unwrap_or(true);
     let authorities = Authorities::load(config, &certs.ca_pem)?;
-    authorities.install(&mut authenticator, builder);
-    if let Some(path) = &config.token_auth_file {
-        authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
-    }
+    authorities.install(builder);
+    let mut token_file = match &config.token_auth_file {
+        Some(path) => TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?,
+        None => TokenFile::default(),
+    };
     if let Administrator::Token(token) = &certs.admin {
         let groups = vec![ADMINISTRATORS.into()];
         let user = UserInfo { name: ADMINISTRATOR.into(), groups, ..UserInfo::default() };
-        authenticator.token_file.get_or_insert_default().insert(token, user);
+        token_file.insert(token, user);
     }
-    builder.authenticator = authenticator;
+    if !token_file.is_empty() {
+        builder.authenticators.push(Arc::new(token_file));
+    }
     builder.bootstrap_tokens = config.bootstrap_tokens;
     builder.service_account_tokens = Some(tokens(config)?);
     let named = read_named(&config.named_certificates.0)?;

@@ -2,7 +2,7 @@
 //! Guarantees that what is answered is so in the newest state, and that a mirror pod gives its node nothing.
 //! Must never keep a graph of its own: there would be a time when it is behind.
 
-use pintle_auth::authorization::{NodeObject, NodeObjectKind, NodeObjects};
+use pintle_kubernetes_auth::node::{NodeObject, NodeObjectKind, NodeObjects};
 use pintle_plugins::pod_references::{claims, config_maps, is_mirror, resource_claims, secrets};
 use pintle_registry::{ListOptions, Registry, Selection};
 use pintle_resource::Resource;

@@ -4,10 +4,10 @@
 //! Must never read the roles of namespaces in which nothing has changed.
 
 use futures_util::future::select_all;
-use pintle_auth::authorization::rbac::{
+use pintle_cache::{Expired, Object, Watcher};
+use pintle_kubernetes_auth::rbac::{
     Binding, Rbac, RbacSnapshot, RbacSource, Role, RoleKind, RoleRef, Subject, SubjectKind,
 };
-use pintle_cache::{Expired, Object, Watcher};
 use pintle_plugins::policy_rule;
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;

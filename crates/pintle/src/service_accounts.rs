@@ -1,24 +1,27 @@
-//! What service account tokens name, from the cache to the authenticator.
+//! The objects that service account tokens and bootstrap tokens depend on, from the cache to the authenticators.
 //!
-//! Read at every use of a token, so that a token ends with its account and its pod; no object is decoded for that but
-//! those that are going away.
+//! They are read at every use of a token, so that a token ends with its account and its pod. Only objects that are being
+//! deleted are decoded for that.
 
+use futures_util::future::BoxFuture;
 use pintle_auth::Str;
-use pintle_auth::authentication::bootstrap_token::{self, TokenSecrets};
-use pintle_auth::authentication::service_account::{
+use pintle_kubernetes_auth::bootstrap_token::{self, TokenSecrets};
+use pintle_kubernetes_auth::service_account::{
     BoundKind, BoundObject, BoundObjects, INVALID_SINCE_LABEL, LAST_USED_LABEL, ServiceAccountTokens, SigningKey,
-    TokenConfig, TokenSecret,
+    TokenConfig, TokenSecret, UsedSecret,
 };
-use pintle_registry::{Registry, metadata};
-use pintle_schema::{ApiValue, Time};
+use pintle_registry::update::{ManagedFieldsUpdate, Update};
+use pintle_registry::{Registry, Status, WriteOptions, metadata};
+use pintle_schema::{ApiValue, Time, Value};
 use pintle_types::core::v1::{Secret, ServiceAccount};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The issuer of a server that is told none.
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
 
-/// The server's own tokens. Without a configuration they are signed with a key that lives as long as the server.
+/// The tokens of service accounts. Without a configuration they are signed with a key that is lost when the server stops.
 ///
 /// # Errors
 /// No key could be made.
@@ -36,7 +39,7 @@ pub(crate) fn tokens(
     Ok(ServiceAccountTokens::new(config, Box::new(Cached(registry))))
 }
 
-/// Secrets by which bootstrap tokens are judged.
+/// The secrets of bootstrap tokens.
 pub(crate) struct BootstrapSecrets(pub Arc<Registry>);
 
 impl TokenSecrets for BootstrapSecrets {
@@ -86,9 +89,50 @@ impl BoundObjects for Cached {
         let account: Option<ServiceAccount> = self.object("serviceaccounts", namespace, name);
         account.iter().flat_map(|account| &account.secrets).map(|secret| secret.name.as_str().into()).collect()
     }
+
+    fn record_use(&self, used: UsedSecret) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let outcome = tokio::time::timeout(RECORD_TIMEOUT, self.write_use(&used)).await;
+            if let Err(status) = outcome.unwrap_or_else(|_| Err(Status::timed_out())) {
+                let UsedSecret { namespace, name, .. } = used;
+                let what =
+                    format!("failed to label legacy service account token {namespace}/{name} with last-used date");
+                self.0.environment.log(&format!("{what}: {}", status.message));
+            }
+        })
+    }
 }
 
+/// How long a request waits for the label of its token.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(5);
+
 impl Cached {
+    /// Sets the label with the date of the last use.
+    async fn write_use(&self, used: &UsedSecret) -> pintle_registry::Result<()> {
+        let registry = &self.0;
+        let target = pintle_groups::find("", "v1", "secrets");
+        let target = target.and_then(|secrets| registry.target(secrets, &used.namespace, &used.name));
+        let target = target.ok_or_else(Status::no_such_path)?;
+        let change = |stored: Option<&Value>| {
+            let Some(stored) = stored else { return Err(target.not_found()) };
+            if metadata::text(stored, "uid") != used.uid {
+                // Another secret of the same name.
+                return Err(Status::modified(&target.resource, &target.name));
+            }
+            let mut secret = stored.clone();
+            secret.set_at(&["metadata", "labels", LAST_USED_LABEL], used.date.as_str());
+            Ok(secret)
+        };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: false,
+            from_stored: true,
+            owners: ManagedFieldsUpdate::Compute,
+        };
+        registry.update(&target, &update, &WriteOptions::of_server("kube-apiserver")).await.map(drop)
+    }
+
     fn object<T: ApiValue>(&self, plural: &str, namespace: &str, name: &str) -> Option<T> {
         let target = self.0.target(pintle_groups::find("", "v1", plural)?, namespace, name)?;
         T::from_value(&self.0.decode(&target, target.get().ok()?.as_ref()).ok()?).ok()

@@ -7,8 +7,8 @@ mod common;
 use common::Scratch;
 use common::credentials::Credentials;
 use common::http::Endpoint;
+use pintle::Mode;
 use pintle_auth::authentication::TokenFile;
-use pintle_auth::{Authenticator, Mode};
 use pintle_http::{TlsConfig, TlsMaterial};
 use pintle_storage::{EmbeddedOptions, EmbeddedStore};
 use std::error::Error;
@@ -31,8 +31,6 @@ async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
     let (scratch, credentials) = (Scratch::new(), Credentials::new());
     let directory = scratch.path().join("store");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let authenticator =
-        Authenticator { token_file: Some(TokenFile::parse("a,jane,1,system:masters")?), ..Authenticator::new(true) };
     let tls = TlsConfig::new(&TlsMaterial {
         cert_chain_pem: std::fs::read(credentials.file("server.crt"))?,
         key_pem: std::fs::read(credentials.file("server.key"))?,
@@ -41,7 +39,7 @@ async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
 
     let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
     let mut builder = pintle::Builder::new(Arc::new(store));
-    builder.authenticator = authenticator;
+    builder.authenticators.push(Arc::new(TokenFile::parse("a,jane,1,system:masters")?));
     builder.modes = vec![Mode::Rbac];
     builder.tls = Some(Arc::new(tls));
     let server = builder.start(listener).await?;

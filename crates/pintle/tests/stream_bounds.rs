@@ -179,7 +179,7 @@ fn nobody_has_more_than_a_share_of_connections_and_watches() {
     });
     let world = World::start_with(backend.port(), |builder| {
         let tokens = "greedy,greedy,1\nother,other,2";
-        builder.authenticator.token_file = Some(TokenFile::parse(tokens).expect("tokens"));
+        builder.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
         (builder.settings.max_streams, builder.settings.max_watches) = (8, 8);
     });
     let client =

@@ -7,12 +7,12 @@ use common::DEADLINE;
 use common::streams::{Backend, rest_of_head, upgrade_request};
 use common::world::{POD_ADDRESS, World, connector};
 use pintle::SocketConnector;
-use pintle_auth::Authenticator;
 use pintle_auth::authentication::TokenFile;
 use pintle_http::ClientTlsMaterial;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::mpsc;
 use tungstenite::Message;
@@ -348,8 +348,8 @@ fn watches_over_websockets() {
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
     let world = World::empty(|builder| {
-        builder.authenticator = Authenticator::new(false);
-        builder.authenticator.token_file = Some(TokenFile::parse("secret,admin,1").expect("a token"));
+        builder.anonymous_auth = false;
+        builder.authenticators.push(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
     });
     let path = "/api/v1/configmaps?watch=true";
     let offer = |protocols: &str| world.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);

@@ -1,7 +1,7 @@
-//! Acting as somebody else: in which mode a user may, and who the request is answered for then.
+//! Impersonation: in which mode a user may act as another one, and the user as which the request goes on.
 //!
 //! Guarantees that the name, the uid, every group and every extra value were each allowed, and that a mode with constraints
-//! never gives the group that may do everything. Must never see a header, and never widens what a mode was asked for.
+//! never gives the group that may do everything. Must never read a header, nor give more than was requested.
 
 use crate::authorization::{Attributes, Authorizer, Forbidden, forbidden};
 use crate::user::{NODE_NAME_KEY, groups, users};
@@ -15,8 +15,8 @@ use std::time::Instant;
 static DURATIONS: Layout = Layout::seconds(&BOUNDS);
 const BOUNDS: [f64; 15] = exponential(0.001, 2.0);
 
-/// How long attempts to act as somebody else took, and each question that they asked: by mode, and whether it was allowed.
-/// An attempt that no mode allowed has none.
+/// Durations of impersonation attempts, and of the authorizations that they needed, by mode and by whether they were allowed.
+/// An attempt that no mode allowed has no mode.
 #[derive(Default)]
 pub struct ImpersonationFigures {
     pub attempts: Keyed<(&'static str, bool), Histogram>,
@@ -32,13 +32,13 @@ impl ImpersonationFigures {
 /// The group of users, groups, uids and extra values, but for names and groups that are acted as without constraints.
 const GROUP: &str = "authentication.k8s.io";
 
-/// From so many groups or extra values on it is asked first whether the user may act as all of them.
+/// From this number of groups or extra values on, the wildcard is authorized first.
 const MANY: usize = 4;
 
-/// How many users' last modes are remembered. Two that share a place only have their modes tried in another order.
+/// The number of slots for users' last modes. Users that share a slot only have their modes tried in another order.
 const REMEMBERED: usize = 1 << 13;
 
-/// The ways to act as somebody else, in the order in which they are tried.
+/// The modes of impersonation, in the order in which they are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// The node that the service account's own pod runs on.
@@ -46,7 +46,7 @@ enum Mode {
     ArbitraryNode,
     ServiceAccount,
     UserInfo,
-    /// The verb `impersonate`, for whatever the other user may do.
+    /// The verb `impersonate`, for everything that the other user may do.
     Unconstrained,
 }
 
@@ -90,11 +90,11 @@ impl Mode {
     }
 }
 
-/// Decides who may act as whom, and remembers in which mode a user last did.
+/// Decides who may act as whom, and keeps the mode in which each user last succeeded.
 ///
-/// What was allowed before is asked again each time: asking costs less than remembering would.
+/// Decisions are not cached: authorizing again costs less than a cache would.
 pub struct Impersonator {
-    /// What was attempted.
+    /// Metrics of the attempts.
     pub figures: ImpersonationFigures,
     /// One more than the number of a mode; 0 for users that have not succeeded yet.
     last: Box<[AtomicU8]>,
@@ -108,14 +108,14 @@ impl Default for Impersonator {
 }
 
 impl Impersonator {
-    /// The user as whom a request goes on. `request` is what is asked for, by the user who asks; without `constrained` only the
-    /// verb `impersonate` counts.
+    /// The user as which a request goes on. `request` has the attributes of the request, with its original user; without
+    /// `constrained` only the verb `impersonate` counts.
     ///
     /// # Errors
     /// The refusal of the mode that was tried first.
-    pub fn impersonate(
+    pub async fn impersonate(
         &self,
-        authorizer: &Authorizer,
+        authorizer: &dyn Authorizer,
         wanted: UserInfo,
         request: &Attributes<'_>,
         constrained: bool,
@@ -130,7 +130,7 @@ impl Impersonator {
         for index in order {
             let mode = Mode::ALL[index];
             if mode.is_for(&wanted, request.user) && (constrained || mode == Mode::Unconstrained) {
-                match try_mode(mode, authorizer, &self.figures, &wanted, request) {
+                match try_mode(mode, authorizer, &self.figures, &wanted, request).await {
                     Ok(user) => {
                         ImpersonationFigures::made(&self.figures.attempts, mode.label(), true, since);
                         last.store(index as u8 + 1, Ordering::Relaxed);
@@ -141,20 +141,21 @@ impl Impersonator {
             }
         }
         ImpersonationFigures::made(&self.figures.attempts, "", false, since);
-        // The last mode is for everybody, so somebody has refused.
+        // The last mode is for every user, so there is a refusal.
         Err(refused.unwrap_or_else(|| forbidden(request, "")))
     }
 }
 
-fn try_mode(
+async fn try_mode(
     mode: Mode,
-    authorizer: &Authorizer,
+    authorizer: &dyn Authorizer,
     figures: &ImpersonationFigures,
     wanted: &UserInfo,
     request: &Attributes<'_>,
 ) -> Result<UserInfo, Forbidden> {
     if mode == Mode::Unconstrained {
-        return Checks { authorizer, figures, requestor: request.user, mode, verb: "impersonate" }.identity(wanted);
+        let checks = Checks { authorizer, figures, requestor: request.user, mode, verb: "impersonate" };
+        return checks.identity(wanted).await;
     }
     let without_node;
     let requestor = match mode {
@@ -167,20 +168,20 @@ fn try_mode(
     let name = mode.name();
     let checks = Checks { authorizer, figures, requestor, mode, verb: &format!("impersonate:{name}") };
     let verb = format!("impersonate-on:{name}:{}", request.verb);
-    checks.allowed(&Attributes { user: requestor, verb: &verb, ..*request })?;
-    checks.identity(wanted)
+    checks.allowed(&Attributes { user: requestor, verb: &verb, ..*request }).await?;
+    checks.identity(wanted).await
 }
 
-/// A service account's user as it is on every node: of what else is known only the keys.
+/// A service account's user without its node: of the extra values only the keys remain.
 fn of_any_node(user: &UserInfo) -> UserInfo {
     let keys = user.extra.iter().map(|(key, _)| key.clone()).collect();
     let extra = vec![(Str::new_static("authentication.kubernetes.io/associated-node-keys"), keys)];
     UserInfo { extra, ..user.clone() }
 }
 
-/// What is asked about the user that is wanted.
+/// The authorizations that acting as a user needs.
 struct Checks<'a> {
-    authorizer: &'a Authorizer,
+    authorizer: &'a dyn Authorizer,
     figures: &'a ImpersonationFigures,
     requestor: &'a UserInfo,
     mode: Mode,
@@ -192,11 +193,20 @@ impl<'a> Checks<'a> {
         self.mode != Mode::Unconstrained
     }
 
-    fn allowed(&self, attributes: &Attributes<'_>) -> Result<(), Forbidden> {
+    async fn allowed(&self, attributes: &Attributes<'_>) -> Result<(), Forbidden> {
         let since = Instant::now();
-        let decision = self.authorizer.authorize(attributes);
+        let decision = self.authorizer.authorize(attributes).get().await;
         ImpersonationFigures::made(&self.figures.checks, self.mode.label(), decision.is_allowed(), since);
-        if decision.is_allowed() { Ok(()) } else { Err(forbidden(attributes, &decision.reason())) }
+        if decision.is_allowed() {
+            return Ok(());
+        }
+        let reason = decision.reason(attributes.user);
+        let reason = match decision.error() {
+            Some(error) if reason.is_empty() => error.to_string(),
+            Some(error) => format!("{error}: {reason}"),
+            None => reason,
+        };
+        Err(forbidden(attributes, &reason))
     }
 
     fn about(&self, resource: &'a str) -> Attributes<'a> {
@@ -205,33 +215,33 @@ impl<'a> Checks<'a> {
         Attributes { api_version: "v1", ..Attributes::resource(self.requestor, self.verb, group, resource) }
     }
 
-    fn identity(&self, wanted: &UserInfo) -> Result<UserInfo, Forbidden> {
+    async fn identity(&self, wanted: &UserInfo) -> Result<UserInfo, Forbidden> {
         let mut user = wanted.clone();
         if let Some((namespace, name)) = users::as_service_account(&wanted.name) {
-            self.allowed(&Attributes { namespace, name, ..self.about("serviceaccounts") })?;
+            self.allowed(&Attributes { namespace, name, ..self.about("serviceaccounts") }).await?;
             if wanted.groups.is_empty() {
                 user.groups = groups::of_service_accounts(namespace);
             }
         } else if let Some(name) = users::as_node(&wanted.name).filter(|_| self.constrained()) {
-            // Its own node is all that this mode is for, whichever that is.
+            // This mode is for the account's own node only, so its name does not matter.
             let name = if self.mode == Mode::AssociatedNode { "*" } else { name };
-            self.allowed(&Attributes { name, ..self.about("nodes") })?;
+            self.allowed(&Attributes { name, ..self.about("nodes") }).await?;
             user.groups = vec![Str::new_static(groups::NODES)];
         } else {
-            self.allowed(&Attributes { name: &wanted.name, ..self.about("users") })?;
+            self.allowed(&Attributes { name: &wanted.name, ..self.about("users") }).await?;
         }
         if !wanted.uid.is_empty() {
-            self.allowed(&Attributes { name: &wanted.uid, ..self.about("uids") })?;
+            self.allowed(&Attributes { name: &wanted.uid, ..self.about("uids") }).await?;
         }
-        self.groups(&wanted.groups)?;
-        self.extra(&wanted.extra)?;
+        self.groups(&wanted.groups).await?;
+        self.extra(&wanted.extra).await?;
         if user.name == users::ANONYMOUS && !user.in_group(groups::UNAUTHENTICATED) {
             user.groups.push(Str::new_static(groups::UNAUTHENTICATED));
         }
         Ok(user.authenticated())
     }
 
-    fn groups(&self, wanted: &[Str]) -> Result<(), Forbidden> {
+    async fn groups(&self, wanted: &[Str]) -> Result<(), Forbidden> {
         let about = self.about("groups");
         if self.constrained() {
             if wanted.iter().any(|group| group.is_empty()) {
@@ -241,33 +251,37 @@ impl<'a> Checks<'a> {
                 let about = Attributes { name: groups::MASTERS, ..about };
                 return Err(forbidden(&about, "impersonating the system:masters group is not allowed"));
             }
-            if wanted.len() >= MANY && self.allowed(&Attributes { name: "*", ..about }).is_ok() {
+            if wanted.len() >= MANY && self.allowed(&Attributes { name: "*", ..about }).await.is_ok() {
                 return Ok(());
             }
         }
-        wanted.iter().try_for_each(|name| self.allowed(&Attributes { name, ..about }))
+        for name in wanted {
+            self.allowed(&Attributes { name, ..about }).await?;
+        }
+        Ok(())
     }
 
-    fn extra(&self, wanted: &[(Str, Vec<Str>)]) -> Result<(), Forbidden> {
+    async fn extra(&self, wanted: &[(Str, Vec<Str>)]) -> Result<(), Forbidden> {
         let about = self.about("userextras");
         if self.constrained() {
             if let Some(fault) = wanted.iter().find_map(|(key, values)| extra_fault(key, values)) {
                 return Err(forbidden(&about, &fault));
             }
             let many = wanted.iter().map(|(_, values)| values.len()).sum::<usize>() >= MANY;
-            if many && self.allowed(&Attributes { subresource: "*", name: "*", ..about }).is_ok() {
+            if many && self.allowed(&Attributes { subresource: "*", name: "*", ..about }).await.is_ok() {
                 return Ok(());
             }
         }
-        let values = wanted.iter().flat_map(|(key, values)| values.iter().map(move |value| (key, value)));
-        for (subresource, name) in values {
-            self.allowed(&Attributes { subresource, name, ..about })?;
+        for (subresource, values) in wanted {
+            for name in values {
+                self.allowed(&Attributes { subresource, name, ..about }).await?;
+            }
         }
         Ok(())
     }
 }
 
-/// Why a user's extra values may not be taken in a mode with constraints.
+/// Why a mode with constraints refuses an extra value.
 fn extra_fault(key: &str, values: &[Str]) -> Option<String> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed".into());

@@ -1,14 +1,18 @@
-//! Who a request comes from (authentication) and what it may do (authorization).
-//! Guarantees that no credential means no identity beyond anonymous, and that nothing is allowed unless a rule says so.
-//! Must never read the store or the network by itself: roles and bindings come as a snapshot, the time as an argument.
+//! Who a request comes from (authentication) and what it may do (authorization): traits, unions of their implementations, and
+//! the implementations that need no kind.
+//! Guarantees that without a credential a request is anonymous at most, and that nothing is allowed unless an authorizer says so.
+//! Must never know a kind: roles, service accounts, secrets and nodes are for outer crates.
 
 pub mod authentication;
 pub mod authorization;
 pub mod impersonation;
 mod user;
 
-pub use authentication::{Authenticator, CertCache, Credentials, Unauthenticated};
-pub use authorization::{Attributes, Authorizer, Decision, Mode, node_of};
+pub use authentication::{
+    AuthenticationError, AuthenticationRequest, Authenticator, AuthenticatorUnion, CertCache, Identity,
+    RequestAuthenticator,
+};
+pub use authorization::{Attributes, Authorizer, AuthorizerUnion, Decision, NamedAuthorizer};
 pub use impersonation::Impersonator;
 pub use smol_str::SmolStr as Str;
-pub use user::{NODE_NAME_KEY, UserInfo, groups, users};
+pub use user::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, UserInfo, groups, users};

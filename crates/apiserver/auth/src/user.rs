@@ -1,19 +1,19 @@
-//! A user as authentication found it, and the names that Kubernetes gives a meaning of its own.
+//! The user of a request, and the user and group names that have a meaning in Kubernetes.
 //! Guarantees nothing about the name's form: identity providers may use any text.
 //! Must never hold a credential.
 
 use crate::Str;
 
-/// User names with a meaning of their own.
+/// User names with a meaning in Kubernetes.
 pub mod users {
     use pintle_schema::names::{dns1123_label, dns1123_subdomain};
 
-    /// Who comes without a credential.
+    /// The user of requests without a credential.
     pub const ANONYMOUS: &str = "system:anonymous";
-    /// Begins the user name of every service account: `system:serviceaccount:<namespace>:<name>`.
+    /// The prefix of the user name of every service account: `system:serviceaccount:<namespace>:<name>`.
     pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
-    /// Begins the user name of every node: `system:node:<name>`.
+    /// The prefix of the user name of every node: `system:node:<name>`.
     pub const NODE_PREFIX: &str = "system:node:";
 
     /// The user name of a service account.
@@ -34,13 +34,13 @@ pub mod users {
     }
 }
 
-/// Groups with a meaning of their own.
+/// Groups with a meaning in Kubernetes.
 pub mod groups {
-    /// May do everything, whatever the authorization modes say.
+    /// May do everything; no authorizer is asked.
     pub const MASTERS: &str = "system:masters";
-    /// Everybody who showed a credential.
+    /// All users with a credential.
     pub const AUTHENTICATED: &str = "system:authenticated";
-    /// Everybody who did not.
+    /// All requests without a credential.
     pub const UNAUTHENTICATED: &str = "system:unauthenticated";
     /// All nodes.
     pub const NODES: &str = "system:nodes";
@@ -51,22 +51,22 @@ pub mod groups {
     }
 }
 
-/// The key in [`UserInfo::extra`] of what identifies the credential itself.
+/// The key in [`UserInfo::extra`] of the credential's id.
 pub const CREDENTIAL_ID_KEY: &str = "authentication.kubernetes.io/credential-id";
 
-/// The key in [`UserInfo::extra`] of the node that the pod of a service account runs on.
+/// The key in [`UserInfo::extra`] of the node on which a service account's pod runs.
 pub const NODE_NAME_KEY: &str = "authentication.kubernetes.io/node-name";
 
-/// Who a request comes from.
+/// A user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The name that identifies the user.
     pub name: Str,
-    /// Tells apart users that have the same name at different times; often empty.
+    /// Distinguishes users that have the same name at different times; often empty.
     pub uid: Str,
     /// The groups the user is in, in the order the credential gives them.
     pub groups: Vec<Str>,
-    /// What else the authenticator knows, sorted by key.
+    /// Further attributes, sorted by key.
     pub extra: Vec<(Str, Vec<Str>)>,
 }
 
@@ -85,7 +85,7 @@ impl UserInfo {
         self.groups.iter().any(|own| own == group)
     }
 
-    /// The user with the group that all who showed a credential are in. An anonymous user stays as it is.
+    /// The user with the group of all authenticated users. An anonymous user stays as it is.
     pub fn authenticated(mut self) -> UserInfo {
         let exempt = self.name == users::ANONYMOUS
             || self.in_group(groups::AUTHENTICATED)

@@ -1,25 +1,25 @@
-//! Who a request comes from, as whom it goes on, and whether it may.
+//! Authentication, impersonation and authorization of a request.
 //!
-//! Every answer about rights is given here or by the authorizer itself; it never depends on what is stored under a name.
+//! Every decision is made here or by an authorizer; it never depends on the objects that the request is about.
 
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::upgrade::take_bearer_protocol;
 use crate::{Api, impersonation};
-use http::header::{HeaderMap, HeaderName, HeaderValue};
-use pintle_auth::authentication::{Findings, is_of_front_proxies};
-use pintle_auth::authorization::{Forbidden, forbidden};
-use pintle_auth::{Attributes, Credentials, UserInfo, groups};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use pintle_auth::authentication::{self, bearer_token, is_front_proxy_header};
+use pintle_auth::authorization::{AuthorizationError, Forbidden, forbidden};
+use pintle_auth::{Attributes, AuthenticationRequest, Authenticator, Authorizer, Decision, UserInfo, groups};
 use pintle_registry::{Details, Identity, RequestContext, Status, Step};
 use pintle_schema::field_selector::FieldSelector;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-/// Who the request is answered for: whose credential it shows, or who that one wants to be taken for.
+/// The user that sends the request, and the user that it acts as.
 ///
 /// # Errors
-/// 401 for a credential that is no good, 403 for acting as somebody whom the user may not be taken for.
+/// 401 for an invalid credential, 403 for an impersonation that is not allowed.
 pub(crate) async fn identify(
     api: &Api,
     request: &mut Request,
@@ -29,14 +29,10 @@ pub(crate) async fn identify(
     context: &RequestContext,
 ) -> Result<Identity, Status> {
     let started = Instant::now();
-    let mut findings = Findings::default();
-    let user = authenticate(api, request, &mut findings);
-    if let Some(used) = findings.used_secret.take() {
-        api.token_uses.record(api, used).await;
-    }
-    findings.warnings.into_iter().for_each(|warning| context.warn(warning));
+    let outcome = authenticate(api, request).await;
     context.spent(Step::Authentication, started);
-    let user = user?;
+    let authentication::Identity { user, warnings, .. } = outcome?;
+    warnings.into_iter().for_each(|warning| context.warn(warning));
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
     let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else {
         return Ok(Identity { original: user.clone(), user });
@@ -53,63 +49,82 @@ pub(crate) async fn identify(
             Attributes::non_resource(&user, &method, &request.path)
         }
     };
-    let acted_as = api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained).map_err(refusal)?;
+    // Boxed, as few requests impersonate.
+    let outcome = Box::pin(api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained)).await;
+    let acted_as = outcome.map_err(refusal)?;
     Ok(Identity { original: user, user: Arc::new(acted_as) })
 }
 
-fn authenticate(api: &Api, request: &mut Request, findings: &mut Findings) -> Result<Arc<UserInfo>, Status> {
+async fn authenticate(api: &Api, request: &mut Request) -> Result<authentication::Identity, Status> {
     let started = Instant::now();
-    let user = match front_proxys(api, request) {
-        Some(user) => Ok(Arc::new(user)),
-        None => {
-            let of_websocket = take_bearer_protocol(&mut request.headers).map_err(|_| Status::unauthorized())?;
-            let authorization = request.headers.get(http::header::AUTHORIZATION).or(of_websocket.as_ref());
-            let credentials = Credentials {
-                authorization: authorization.map(HeaderValue::as_bytes),
-                client_certs: &request.client_certs,
-                cert_cache: request.cert_cache.as_deref(),
-            };
-            api.authenticator.authenticate(credentials, SystemTime::now(), findings)
-        }
+    let of_websocket = take_bearer_protocol(&mut request.headers);
+    let of_header = request.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    let bearer_token = match &of_websocket {
+        _ if of_header.is_some() => of_header.and_then(bearer_token),
+        Ok(header) => header.as_ref().and_then(|header| bearer_token(header.as_bytes())),
+        // No authenticator accepts an empty token.
+        Err(_) => Some(&[][..]),
     };
-    api.metrics.access.authenticated(user.as_ref().ok().map(|user| &*user.name), started.elapsed());
-    drop_front_proxys(api, &mut request.headers);
-    request.is_unauthenticated = user.as_ref().map_or(true, |user| user.in_group(groups::UNAUTHENTICATED));
-    user.map_err(|_| Status::unauthorized())
+    let outcome = api
+        .authenticator
+        .authenticate(&AuthenticationRequest {
+            headers: &request.headers,
+            bearer_token,
+            client_certs: &request.client_certs,
+            cert_cache: request.cert_cache.as_deref(),
+            audiences: &api.authenticator.audiences,
+            now: SystemTime::now(),
+        })
+        .await;
+    let name = outcome.as_ref().ok().map(|identity| &*identity.user.name);
+    api.metrics.access.authenticated(name, started.elapsed());
+    remove_consumed(api, &mut request.headers);
+    let is_in = |identity: &authentication::Identity| identity.user.in_group(groups::UNAUTHENTICATED);
+    request.is_unauthenticated = outcome.as_ref().map_or(true, is_in);
+    outcome.map_err(|_| Status::unauthorized())
 }
 
-/// Whom the front proxy says that a request comes from.
-fn front_proxys(api: &Api, request: &Request) -> Option<UserInfo> {
-    let proxy = api.authenticator.front_proxy.as_ref()?;
-    let headers = request.headers.iter();
-    let headers: Vec<_> =
-        headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect();
-    let shown = Credentials {
-        authorization: None,
-        client_certs: &request.client_certs,
-        cert_cache: request.cert_cache.as_deref(),
+/// Removes the headers of identities, so that no backend trusts them.
+fn remove_consumed(api: &Api, headers: &mut HeaderMap) {
+    let is_consumed = |name: &&HeaderName| {
+        is_front_proxy_header(name.as_str()) || api.authenticator.authenticators.consumes_header(name.as_str())
     };
-    proxy.user(shown, &headers, SystemTime::now())
-}
-
-/// Who a request comes from is known now: nobody behind this server is told otherwise.
-fn drop_front_proxys(api: &Api, headers: &mut HeaderMap) {
-    let own = api.authenticator.front_proxy.as_ref().map(|proxy| &proxy.headers);
-    let is_one = |name: &&HeaderName| {
-        is_of_front_proxies(name.as_str()) || own.is_some_and(|headers| headers.contain(name.as_str()))
-    };
-    let names: Vec<HeaderName> = headers.keys().filter(is_one).cloned().collect();
+    let names: Vec<HeaderName> = headers.keys().filter(is_consumed).cloned().collect();
     names.iter().for_each(|name| drop(headers.remove(name)));
 }
 
-/// # Errors
-/// 403 for what no mode of authorization allows.
-pub fn authorize(api: &Api, user: &UserInfo, verb: Verb, path: &ResourcePath, query: &Query) -> Result<(), Status> {
-    let selector = field_selector(verb, query);
-    decide(api, &of_resource(user, verb, path, &name_asked_for(path, verb, query), selector.as_ref()))
+/// Why a request may not go on.
+pub enum NotAllowed {
+    /// It is forbidden.
+    Forbidden(Status),
+    /// No authorizer allows it, and one of them failed.
+    Failed(AuthorizationError),
 }
 
-/// Which objects of a collection are asked for; what cannot be read narrows nothing.
+impl NotAllowed {
+    /// The Status for a step after the request's own authorization.
+    pub fn into_status(self) -> Status {
+        match self {
+            NotAllowed::Forbidden(status) => status,
+            NotAllowed::Failed(error) => Status::internal(error),
+        }
+    }
+}
+
+/// # Errors
+/// No authorizer allows the request.
+pub async fn authorize(
+    api: &Api,
+    user: &UserInfo,
+    verb: Verb,
+    path: &ResourcePath,
+    query: &Query,
+) -> Result<(), NotAllowed> {
+    let selector = field_selector(verb, query);
+    decide(api, &of_resource(user, verb, path, &name_asked_for(path, verb, query), selector.as_ref())).await
+}
+
+/// The selector of a collection; a malformed one selects everything.
 fn field_selector(verb: Verb, query: &Query) -> Option<FieldSelector> {
     let selector = query.get("fieldSelector");
     let of_collection = matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) && !selector.is_empty();
@@ -133,7 +148,7 @@ fn of_resource<'a>(
     }
 }
 
-/// The object that a request is about: a list or watch may be narrowed down to one by a field selector.
+/// The name of the object that a request is about: a field selector may select a single one for a list or watch.
 pub(crate) fn name_asked_for<'a>(path: &'a ResourcePath, verb: Verb, query: &Query) -> Cow<'a, str> {
     let selector = query.get("fieldSelector");
     if !path.name.is_empty() || selector.is_empty() || !matches!(verb, Verb::List | Verb::Watch) {
@@ -146,15 +161,31 @@ pub(crate) fn name_asked_for<'a>(path: &'a ResourcePath, verb: Verb, query: &Que
 }
 
 /// # Errors
-/// 403 for what no mode of authorization allows.
-pub(crate) fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), Status> {
+/// No authorizer allows the request.
+pub(crate) async fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), NotAllowed> {
     let started = Instant::now();
-    let decision = api.authorizer.authorize(attributes);
-    api.metrics.access.authorized(&decision, started.elapsed());
+    let decision = api.authorizer.authorize(attributes).get().await;
+    decided(api, attributes, &decision, started)
+}
+
+/// Counts a decision.
+///
+/// # Errors
+/// It does not allow the request.
+pub(crate) fn decided(
+    api: &Api,
+    attributes: &Attributes<'_>,
+    decision: &Decision,
+    started: Instant,
+) -> Result<(), NotAllowed> {
+    api.metrics.access.authorized(decision, started.elapsed());
     if decision.is_allowed() {
         return Ok(());
     }
-    Err(refusal(forbidden(attributes, &decision.reason())))
+    Err(match decision.error() {
+        Some(error) => NotAllowed::Failed(error.clone()),
+        None => NotAllowed::Forbidden(refusal(forbidden(attributes, &decision.reason(attributes.user)))),
+    })
 }
 
 fn refusal(refused: Forbidden) -> Status {

@@ -94,7 +94,7 @@ impl Change for Application<'_> {
     }
 
     fn authorize_create(&self) -> MaybeReady<'_, Result<()>> {
-        MaybeReady::Ready(self.context.may_create(self.target))
+        self.context.may_create(self.target)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides: it only finds what the request says.
 
+use crate::access::NotAllowed;
 use crate::flow::Admission;
 use crate::negotiation::{AllowedMediaTypes, Format, MediaTypeOptions, body_format, negotiate};
 use crate::patch::PatchType;
@@ -9,10 +10,12 @@ use crate::query::Query;
 use crate::{SharedApi, access};
 use http::Method;
 use http::header::{ACCEPT, USER_AGENT};
-use pintle_auth::{Attributes, UserInfo};
+use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::{RequestContext, Status, Target};
+use pintle_resource::MaybeReady;
 use pintle_schema::names::is_printable;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What every step after authentication knows.
 pub struct Context {
@@ -32,20 +35,26 @@ impl Context {
         self.request.user()
     }
 
-    /// Whether the client may create what its request found missing.
-    ///
-    /// # Errors
-    /// It may not.
-    pub fn may_create(&self, target: &Target) -> Result<(), Status> {
-        access::decide(
-            &self.api,
-            &Attributes {
-                api_version: &target.resource.version,
-                namespace: &target.namespace,
-                name: &target.name,
-                ..Attributes::resource(self.user(), "create", &target.resource.group, &target.resource.plural)
-            },
-        )
+    /// Whether the client may create the object that its request found missing.
+    pub fn may_create<'a>(&'a self, target: &'a Target) -> MaybeReady<'a, Result<(), Status>> {
+        let (started, creation) = (Instant::now(), self.creation(target));
+        if let MaybeReady::Ready(decision) = self.api.authorizer.authorize(&creation) {
+            let allowed = access::decided(&self.api, &creation, &decision, started);
+            return MaybeReady::Ready(allowed.map_err(NotAllowed::into_status));
+        }
+        MaybeReady::wait(async move {
+            let allowed = access::decide(&self.api, &self.creation(target)).await;
+            allowed.map_err(NotAllowed::into_status)
+        })
+    }
+
+    fn creation<'a>(&'a self, target: &'a Target) -> Attributes<'a> {
+        Attributes {
+            api_version: &target.resource.version,
+            namespace: &target.namespace,
+            name: &target.name,
+            ..Attributes::resource(self.user(), "create", &target.resource.group, &target.resource.plural)
+        }
     }
 
     pub fn header(&self, name: http::header::HeaderName) -> &str {

@@ -15,7 +15,6 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
-use pintle_auth::authentication::service_account::JWKS_PATH;
 use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
@@ -158,6 +157,9 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
         let (bytes, tag) = documents.aggregated(is_core, &all, wanted);
         return Ok(aggregated_answer(request, bytes, tag, wanted.format));
     }
+    if let Some(document) = api.published.iter().find(|document| document.path == trimmed) {
+        return published(document, request);
+    }
     let document = match segments[..] {
         [""] | ["index.html"] => return Ok(root(api)),
         ["version"] => {
@@ -171,8 +173,6 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
                 represent::encode(&document.value, document.schema, wanted),
             ));
         }
-        [".well-known", "openid-configuration"] => return issuer_document(api, request, "application/json"),
-        ["openid", "v1", "jwks"] => return issuer_document(api, request, "application/jwk-set+json"),
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
         ["apis"] => Some(discovery::group_list(&elsewhere::catalog(api, catalog, false))),
         ["api", version] => discovery::resource_list(catalog, "", version),
@@ -214,16 +214,18 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
     }
 }
 
-/// What others need who want to believe service account tokens: the issuer's description, or its keys.
-fn issuer_document(api: &Api, request: &Request, content_type: &str) -> Result<ApiResponse> {
-    let document = api.authenticator.service_accounts.as_ref().and_then(|tokens| match content_type {
-        "application/json" => tokens.discovery(&api.settings.server_address),
-        _ => tokens.key_set(),
-    });
-    let Some(document) = document else { return Ok(ApiResponse::text(404, "404 page not found\n")) };
+/// A document that never changes while the server runs, such as the keys by which clients verify tokens.
+pub struct PublishedDocument {
+    pub path: &'static str,
+    pub content_type: &'static str,
+    pub body: Bytes,
+}
+
+/// Clients may cache a published document for an hour.
+fn published(document: &PublishedDocument, request: &Request) -> Result<ApiResponse> {
     only_get(request)?;
-    find_path(request.header(ACCEPT), &[content_type])?;
-    let mut answer = ApiResponse::new(200, content_type, pintle_codec::json::to_vec(&document));
+    find_path(request.header(ACCEPT), &[document.content_type])?;
+    let mut answer = ApiResponse::new(200, document.content_type, document.body.clone());
     answer.headers.push(("cache-control", "public, max-age=3600".into()));
     Ok(answer)
 }
@@ -271,9 +273,7 @@ pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
     }
-    if api.authenticator.service_accounts.as_ref().is_some_and(|tokens| tokens.key_set().is_some()) {
-        paths.extend(["/.well-known/openid-configuration", JWKS_PATH].map(str::to_owned));
-    }
+    paths.extend(api.published.iter().map(|document| document.path.to_owned()));
     paths.extend(
         ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
     );

@@ -34,7 +34,6 @@ mod scale;
 pub mod scheme;
 pub mod serve;
 pub mod subresource;
-pub mod token_uses;
 pub mod upgrade;
 pub mod watch;
 pub mod websocket;
@@ -45,21 +44,19 @@ pub use body::Body;
 pub use request::{BodyFailure, LazyBody, Request, ResourcePath, Room, UnreadBody};
 
 use backend::Connector;
-use documents::DiscoveryCache;
+use documents::{DiscoveryCache, PublishedDocument};
 use elsewhere::AggregatedApis;
 use flow::Flow;
 use handler::Handlers;
 use health::Health;
 use metrics::Metrics;
 use negotiation::Format;
-use pintle_auth::authorization::rbac::RbacSource;
-use pintle_auth::{Authenticator, Authorizer, Impersonator, UserInfo};
+use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator, UserInfo};
 use pintle_registry::Registry;
 use scheme::Scheme;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use token_uses::TokenUses;
 
 /// Limits and addresses that the flags set.
 #[derive(Clone, Debug)]
@@ -120,11 +117,11 @@ impl Default for Settings {
 /// Everything that answering requests needs.
 pub struct Api {
     pub registry: Arc<Registry>,
-    pub authenticator: Authenticator,
-    pub authorizer: Authorizer,
+    pub authenticator: RequestAuthenticator,
+    pub authorizer: AuthorizerUnion,
     pub impersonator: Impersonator,
-    /// The roles behind the authorizer, for reviews that list rules.
-    pub rbac: Arc<dyn RbacSource>,
+    /// Documents that others publish here.
+    pub published: Vec<PublishedDocument>,
     pub documents: DiscoveryCache,
     pub health: Health,
     pub metrics: Metrics,
@@ -137,7 +134,6 @@ pub struct Api {
     pub scheme: Scheme,
     /// What is served elsewhere.
     pub aggregated: Box<dyn AggregatedApis>,
-    pub token_uses: Box<dyn TokenUses>,
 }
 
 impl Api {

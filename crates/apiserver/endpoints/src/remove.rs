@@ -10,7 +10,7 @@ use crate::represent::{self, ObjectEncoder};
 use crate::request::Request;
 use crate::write::read_body;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use pintle_auth::Attributes;
+use pintle_auth::{Attributes, Authorizer};
 use pintle_cache::Object;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_meta::meta::v1;
@@ -38,7 +38,7 @@ pub async fn delete(
         return Err(Status::forbidden(&target.resource, &target.name, why));
     }
     if options.ignore_read_error {
-        authorize_unsafe(context, target)?;
+        authorize_unsafe(context, target).await?;
         registry.delete_unreadable(target).await?;
         let kind = target.resource.kind.to_string();
         let details = pintle_registry::Details { name: target.name.clone(), kind, ..Default::default() };
@@ -73,19 +73,20 @@ fn orphan_warning(target: &Target, options: &DeleteOptions) -> Vec<String> {
     if silent || text.is_empty() { Vec::new() } else { vec![text.to_owned()] }
 }
 
-/// Deleting what cannot be read needs more than the right to delete.
-fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
+/// Deleting an undecodable object needs a right of its own.
+async fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
     let resource = &target.resource;
-    let decision = context.api.authorizer.authorize(&Attributes {
+    let attributes = Attributes {
         api_version: &resource.version,
         namespace: &target.namespace,
         name: &target.name,
         ..Attributes::resource(context.user(), UNSAFE_DELETION_VERB, &resource.group, &resource.plural)
-    });
+    };
+    let decision = context.api.authorizer.authorize(&attributes).get().await;
     if decision.is_allowed() {
         return Ok(());
     }
-    let why = format!("not permitted to do {UNSAFE_DELETION_VERB:?}, reason: {}", decision.reason());
+    let why = format!("not permitted to do {UNSAFE_DELETION_VERB:?}, reason: {}", decision.reason(context.user()));
     Err(Status::forbidden(resource, &target.name, &why))
 }
 

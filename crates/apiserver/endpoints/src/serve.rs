@@ -1,5 +1,6 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
+use crate::access::NotAllowed;
 use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
 use crate::blocking;
 use crate::body::Body;
@@ -22,6 +23,7 @@ use pintle_resource::{Action, Found, Resource, Verbs};
 use pintle_schema::Str;
 use pintle_schema::names::quoted;
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -137,16 +139,26 @@ async fn steps(
     tally.is_suspect = request.over_http2 && request.is_unauthenticated;
     known.identify(identity?);
     let user = known.user();
-    let Some(path) = path else { return outside_resources(&api, user, &query, &request, tally) };
+    let Some(path) = path else {
+        let (started, verb) = (Instant::now(), request.method.as_str().to_ascii_lowercase());
+        let allowed = access::decide(&api, &Attributes::non_resource(user, &verb, &request.path)).await;
+        known.spent(Step::Authorization, started);
+        return match allowed {
+            Ok(()) => outside_resources(&api, user, &query, &request, tally),
+            Err(why) => not_allowed(&request, why),
+        };
+    };
     let admission = Admission::new(&api.flow, user, Some(path), verb, long_running);
     if !admission.may_enter() || (verb.reads() || long_running) && admission.enter().is_err() {
         count_turned_away(&api, path, verb, &query, &request);
         return Ok(turn_away());
     }
     let started = Instant::now();
-    let allowed = access::authorize(&api, user, verb, path, &query);
+    let allowed = access::authorize(&api, user, verb, path, &query).await;
     known.spent(Step::Authorization, started);
-    allowed?;
+    if let Err(why) = allowed {
+        return not_allowed(&request, why);
+    }
     if path.malformed {
         return Err(Status::no_such_path());
     }
@@ -343,15 +355,30 @@ fn turn_away() -> ApiResponse {
     answer
 }
 
-/// What a path is answered that ends where it should say what it is about.
+/// The response to a path without a resource, as `/api/v1/watch`.
 fn undetermined(request: &Request) -> ApiResponse {
+    let why =
+        format!("failed to create RequestInfo: unable to determine kind and namespace from url, {}", url(request));
+    internal_server_error(request, &why)
+}
+
+/// The response to a request that no authorizer allows.
+fn not_allowed(request: &Request, why: NotAllowed) -> Result<ApiResponse, Status> {
+    match why {
+        NotAllowed::Forbidden(status) => Err(status),
+        NotAllowed::Failed(error) => Ok(internal_server_error(request, &error)),
+    }
+}
+
+/// The response to a request that fails before it reaches a resource.
+fn internal_server_error(request: &Request, why: &dyn Display) -> ApiResponse {
+    let text = format!("Internal Server Error: {}: {why}\n", quoted(&url(request)));
+    ApiResponse::text(500, escape(&text))
+}
+
+fn url(request: &Request) -> String {
     let query = if request.query.is_empty() { "" } else { "?" };
-    let url = format!("{}{query}{}", request.path, request.query);
-    let why = format!(
-        "Internal Server Error: {}: failed to create RequestInfo: unable to determine kind and namespace from url, {url}\n",
-        quoted(&url)
-    );
-    ApiResponse::text(500, escape(&why))
+    format!("{}{query}{}", request.path, request.query)
 }
 
 /// What is answered to a path with a percent sign that begins no escape. The connection ends with it.
@@ -377,8 +404,6 @@ fn outside_resources(
     request: &Request,
     tally: &mut Tally,
 ) -> Result<ApiResponse, Status> {
-    let verb = request.method.as_str().to_ascii_lowercase();
-    access::decide(api, &Attributes::non_resource(user, &verb, &request.path))?;
     let path = request.path.as_str();
     let counted = match path {
         _ if path.starts_with("/openapi/v3/") => Some("openapi/v3/"),

@@ -90,7 +90,7 @@ impl Change for Replacement<'_> {
     }
 
     fn authorize_create(&self) -> MaybeReady<'_, Result<()>> {
-        MaybeReady::Ready(self.context.may_create(self.target))
+        self.context.may_create(self.target)
     }
 }
 

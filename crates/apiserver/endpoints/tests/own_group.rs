@@ -6,9 +6,8 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{self, StreamExt};
 use http::{HeaderMap, HeaderValue, Method};
-use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
-use pintle_auth::authorization::{Authorizer, Mode};
-use pintle_auth::{Authenticator, Impersonator};
+use pintle_auth::authorization::AlwaysAllow;
+use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, UserInfo};
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
 use pintle_endpoints::answer::ApiResponse;
@@ -159,14 +158,17 @@ fn server() -> SharedApi {
     let handlers = Handlers::default();
     handlers.register(GROUP, "frobbers", "frob", Arc::new(Frob));
     handlers.register(GROUP, "censuses", "", Arc::new(Census));
-    let rbac = Arc::new(Rbac::new(RbacSnapshot::default()));
+    let always: Arc<dyn Authorizer> = Arc::new(AlwaysAllow);
     let settings = Settings::default();
     Arc::new(Api {
         registry: Arc::new(registry),
-        authenticator: Authenticator::new(true),
-        authorizer: Authorizer::new(vec![Mode::AlwaysAllow], rbac.clone()),
+        authenticator: RequestAuthenticator {
+            anonymous: Some(Arc::new(UserInfo::anonymous())),
+            ..RequestAuthenticator::default()
+        },
+        authorizer: AuthorizerUnion::new(vec![NamedAuthorizer::new("AlwaysAllow", "alwaysallow", always)]),
         impersonator: Impersonator::default(),
-        rbac,
+        published: Vec::new(),
         documents: DiscoveryCache::new(resources.clone()),
         health: Health::default(),
         metrics: Metrics::default(),
@@ -176,7 +178,6 @@ fn server() -> SharedApi {
         handlers,
         scheme: Scheme::new(resources, Box::new(())),
         aggregated: Box::new(()),
-        token_uses: Box::new(()),
     })
 }
 

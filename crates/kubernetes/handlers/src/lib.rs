@@ -9,17 +9,16 @@ mod binding;
 mod component;
 mod eviction;
 pub mod known_kinds;
-mod legacy_tokens;
 mod review;
 mod token;
 
 pub use api_services::ApiServices;
 pub use known_kinds::KubernetesKinds;
-pub use legacy_tokens::LegacyTokenUses;
 
 use pintle_auth::{UserInfo, groups};
 use pintle_endpoints::ResourcePath;
 use pintle_endpoints::handler::{Handler, Handlers};
+use pintle_kubernetes_auth::service_account::ServiceAccountTokens;
 use pintle_registry::{Result, Status, metadata};
 use pintle_schema::Value;
 use std::sync::Arc;
@@ -27,13 +26,13 @@ use std::sync::Arc;
 const PODS: [&str; 3] = ["", "v1", "pods"];
 
 /// Registers the handlers of the built-in groups, but for connections to nodes, pods and services.
-pub fn install(handlers: &Handlers) {
+pub fn install(handlers: &Handlers, tokens: Arc<ServiceAccountTokens>) {
     let reviews: Arc<dyn Handler> = Arc::new(review::Reviews);
     handlers.register("", "pods", "binding", Arc::new(binding::PodBinding));
     handlers.register("", "pods", "eviction", Arc::new(eviction::Eviction));
     handlers.register("", "bindings", "", Arc::new(binding::Bindings));
     handlers.register("", "componentstatuses", "", Arc::new(component::ComponentStatuses));
-    handlers.register("", "serviceaccounts", "token", Arc::new(token::TokenRequests));
+    handlers.register("", "serviceaccounts", "token", Arc::new(token::TokenRequests(tokens)));
     for resource in ["selfsubjectreviews", "tokenreviews"] {
         handlers.register("authentication.k8s.io", resource, "", reviews.clone());
     }

@@ -5,8 +5,7 @@ mod selectors;
 
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
-use pintle_auth::authentication::Findings;
-use pintle_auth::{Attributes, UserInfo};
+use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler};
@@ -44,12 +43,7 @@ async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let bytes = read_body(context, request.body).await?;
     let mut warnings = Vec::new();
     let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
-    let mut findings = Findings::default();
-    let outcome = complete(context, resource, path, &mut object, &query.options, &mut warnings, &mut findings);
-    // Warnings about the token are for who shows it, not for who reviews it.
-    if let Some(used) = findings.used_secret.take() {
-        context.api.token_uses.record(&context.api, used).await;
-    }
+    let outcome = complete(context, resource, path, &mut object, &query.options, &mut warnings).await;
     if let Err(status) = outcome {
         return Err(status.with_warnings(warnings));
     }
@@ -61,14 +55,13 @@ async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
 
 /// Makes the request its own answer. Its metadata is treated as that of all that is posted: what only the server sets
 /// goes, and fields get their owners.
-fn complete(
+async fn complete(
     context: &Context,
     resource: &Arc<Resource>,
     path: &ResourcePath,
     object: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
-    findings: &mut Findings,
 ) -> Result<()> {
     for field in SET_BY_SERVERS {
         metadata::clear(object, field);
@@ -83,7 +76,7 @@ fn complete(
     if resource.group == "authorization.k8s.io" {
         prepare::validate_review(resource, object, environment)?;
     }
-    review(context, &resource.kind, object, findings)?;
+    review(context, &resource.kind, object).await?;
     set_type(object, &resource.api_version(), &resource.kind);
     canonicalize(&resource.schema, object);
     Ok(())
@@ -93,7 +86,7 @@ fn complete(
 const SET_BY_SERVERS: [&str; 5] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
 
-fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Findings) -> Result<()> {
+async fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()> {
     match kind {
         "SelfSubjectReview" => {
             let status = SelfSubjectReviewStatus { user_info: user_facts(context.user()) };
@@ -107,21 +100,22 @@ fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Find
             if spec.token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
-            let status = token_status(context, &spec, findings);
+            let status = token_status(context, &spec).await;
             object.set_at(&[TokenReview::STATUS.name()], status.to_value());
         }
         "SelfSubjectAccessReview" => {
             let review = shaped::<SelfSubjectAccessReview>(object)?;
             let spec = review.spec;
-            let status = access(context, context.user(), spec.resource_attributes, spec.non_resource_attributes)?;
+            let status =
+                access(context, context.user(), spec.resource_attributes, spec.non_resource_attributes).await?;
             object.set_at(&[SelfSubjectAccessReview::STATUS.name()], status.to_value());
         }
         "SubjectAccessReview" => {
-            let status = subject_access(context, shaped::<SubjectAccessReview>(object)?.spec)?;
+            let status = subject_access(context, shaped::<SubjectAccessReview>(object)?.spec).await?;
             object.set_at(&[SubjectAccessReview::STATUS.name()], status.to_value());
         }
         "LocalSubjectAccessReview" => {
-            let status = subject_access(context, shaped::<LocalSubjectAccessReview>(object)?.spec)?;
+            let status = subject_access(context, shaped::<LocalSubjectAccessReview>(object)?.spec).await?;
             object.set_at(&[LocalSubjectAccessReview::STATUS.name()], status.to_value());
         }
         "SelfSubjectRulesReview" => {
@@ -130,7 +124,7 @@ fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Find
                 return Err(Status::bad_request("no namespace on request"));
             }
             *object = value!({"metadata": {}, "spec": {}});
-            object.set_at(&[SelfSubjectRulesReview::STATUS.name()], rules(context, &review.spec.namespace));
+            object.set_at(&[SelfSubjectRulesReview::STATUS.name()], rules(context, &review.spec.namespace).await);
         }
         _ => return Err(Status::method_not_allowed()),
     }
@@ -157,30 +151,31 @@ fn user_facts(user: &UserInfo) -> UserFacts {
     }
 }
 
-fn token_status(context: &Context, spec: &TokenReviewSpec, findings: &mut Findings) -> TokenReviewStatus {
+/// Warnings about the token are for the client that shows it, not for the one that reviews it.
+async fn token_status(context: &Context, spec: &TokenReviewSpec) -> TokenReviewStatus {
     let audiences: Vec<_> = spec.audiences.iter().map(pintle_auth::Str::new).collect();
-    match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now(), findings) {
-        Ok((user, audiences)) => TokenReviewStatus {
+    match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now()).await {
+        Ok(identity) => TokenReviewStatus {
             authenticated: true,
-            user: user_facts(&user),
-            audiences: audiences.iter().map(ToString::to_string).collect(),
+            user: user_facts(&identity.user),
+            audiences: identity.audiences.iter().map(ToString::to_string).collect(),
             ..TokenReviewStatus::default()
         },
-        Err(error) => TokenReviewStatus { error, ..TokenReviewStatus::default() },
+        Err(error) => TokenReviewStatus { error: error.to_string(), ..TokenReviewStatus::default() },
     }
 }
 
-fn subject_access(context: &Context, spec: SubjectAccessReviewSpec) -> Result<SubjectAccessReviewStatus> {
+async fn subject_access(context: &Context, spec: SubjectAccessReviewSpec) -> Result<SubjectAccessReviewStatus> {
     let user = UserInfo {
         name: spec.user.as_str().into(),
         uid: spec.uid.as_str().into(),
         groups: spec.groups.iter().map(|group| group.as_str().into()).collect(),
         ..UserInfo::default()
     };
-    access(context, &user, spec.resource_attributes, spec.non_resource_attributes)
+    access(context, &user, spec.resource_attributes, spec.non_resource_attributes).await
 }
 
-fn access(
+async fn access(
     context: &Context,
     user: &UserInfo,
     resource: Option<ResourceAttributes>,
@@ -195,71 +190,55 @@ fn access(
         (resource, path) => (resource, path),
     };
     let fields = resource.as_ref().and_then(selectors::field_selector);
-    let decision = match (&resource, &path) {
-        (Some(asked), _) => context.api.authorizer.authorize(&Attributes {
+    let attributes = match (&resource, &path) {
+        (Some(asked), _) => Attributes {
             namespace: &asked.namespace,
             name: &asked.name,
             subresource: &asked.subresource,
             api_version: &asked.version,
             field_selector: fields.as_ref(),
             ..Attributes::resource(user, &asked.verb, &asked.group, &asked.resource)
-        }),
-        (None, Some(asked)) => {
-            context.api.authorizer.authorize(&Attributes::non_resource(user, &asked.verb, &asked.path))
-        }
+        },
+        (None, Some(asked)) => Attributes::non_resource(user, &asked.verb, &asked.path),
         (None, None) => return Err(Status::bad_request("nothing to review")),
     };
+    let decision = context.api.authorizer.authorize(&attributes).get().await;
+    let of_selectors = resource.as_ref().map(selectors::errors).filter(|errors| !errors.is_empty());
+    let errors: Vec<String> = of_selectors.into_iter().chain(decision.error().map(ToString::to_string)).collect();
     Ok(SubjectAccessReviewStatus {
         allowed: decision.is_allowed(),
-        reason: decision.reason(),
-        evaluation_error: resource.as_ref().map(selectors::errors).unwrap_or_default(),
-        ..SubjectAccessReviewStatus::default()
+        denied: decision.is_denied(),
+        reason: decision.reason(user),
+        evaluation_error: if errors.len() > 1 { format!("[{}]", errors.join(", ")) } else { errors.concat() },
     })
 }
 
-/// The rules that roles and policies give to the caller in a namespace.
-fn rules(context: &Context, namespace: &str) -> Value {
+/// The rules that the authorizers list for the caller in a namespace.
+async fn rules(context: &Context, namespace: &str) -> Value {
     let texts = |items: &[pintle_auth::Str]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
-    let snapshot = context.api.rbac.snapshot();
-    let (found, _) = snapshot.rules_of(context.user(), namespace);
-    let (mut resource_rules, mut other_rules) = (Vec::new(), Vec::new());
-    for rule in found.iter().map(|found| found.rule) {
-        if !rule.resources.is_empty() {
-            resource_rules.push(value!({
-                "verbs": (texts(&rule.verbs)), "apiGroups": (texts(&rule.api_groups)), "resources": (texts(&rule.resources)),
-                "resourceNames": (texts(&rule.resource_names))
-            }));
+    let rules = context.api.authorizer.rules_for(context.user(), namespace).get().await;
+    let resource_rules = rules.resource_rules.iter().map(|rule| {
+        let mut value = value!({
+            "verbs": (texts(&rule.verbs)), "apiGroups": (texts(&rule.api_groups)), "resources": (texts(&rule.resources))
+        });
+        if !rule.resource_names.is_empty() {
+            value.set_at(&["resourceNames"], texts(&rule.resource_names));
         }
-        if !rule.non_resource_urls.is_empty() {
-            other_rules
-                .push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
-        }
-    }
-    let (policies, come_first) = context.api.authorizer.policies_of(context.user());
-    let (mut of_policies, mut others_of_policies) = (Vec::new(), Vec::new());
-    for policy in policies {
-        let verbs: &[&str] = if policy.readonly { &["get", "list", "watch"] } else { &["*"] };
-        let verbs = Value::List(verbs.iter().map(|verb| Value::from(*verb)).collect());
-        if !policy.resource.is_empty() {
-            of_policies.push(value!({
-                "verbs": (verbs.clone()), "apiGroups": [(policy.api_group.as_str())], "resources": [(policy.resource.as_str())]
-            }));
-        }
-        if !policy.non_resource_path.is_empty() {
-            others_of_policies.push(value!({"verbs": verbs, "nonResourceURLs": [(policy.non_resource_path.as_str())]}));
-        }
-    }
-    for (rules, added) in [(&mut resource_rules, of_policies), (&mut other_rules, others_of_policies)] {
-        let at = if come_first { 0 } else { rules.len() };
-        rules.splice(at..at, added);
-    }
-    let mut status = value!({
-        "resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)),
-        "incomplete": false
+        value
     });
-    if let Err(why) = context.api.authorizer.has_rules_for(context.user()) {
-        status.set_at(&["incomplete"], Value::Bool(true));
-        status.set_at(&["evaluationError"], Value::from(why));
+    let other_rules = rules
+        .non_resource_rules
+        .iter()
+        .map(|rule| value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
+    let mut status = value!({
+        "resourceRules": (Value::List(resource_rules.collect())),
+        "nonResourceRules": (Value::List(other_rules.collect())),
+        "incomplete": (Value::Bool(rules.incomplete))
+    });
+    match &rules.errors[..] {
+        [] => {}
+        [error] => status.set_at(&["evaluationError"], error.as_str()),
+        errors => status.set_at(&["evaluationError"], format!("[{}]", errors.join(", "))),
     }
     status
 }

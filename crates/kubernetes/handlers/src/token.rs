@@ -4,7 +4,6 @@
 //! objects it is bound to are looked up in the account's own namespace.
 
 use futures_util::future::{BoxFuture, FutureExt};
-use pintle_auth::authentication::service_account::{Claims, ObjectRef, ServiceAccountTokens};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler};
@@ -13,12 +12,14 @@ use pintle_endpoints::represent;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::subresource::body;
 use pintle_endpoints::write::check_namespace;
+use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
 use pintle_types::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
 use pintle_types::core::v1::{Pod, PodSpec};
 use pintle_validation::ErrorList;
+use std::sync::Arc;
 
 const GROUP: &str = "authentication.k8s.io";
 const API_VERSION: &str = "authentication.k8s.io/v1";
@@ -34,11 +35,11 @@ const EXTENDABLE_EXPIRATION_SECONDS: i64 = 3607;
 const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 
 /// Answers a POST of a TokenRequest to a service account.
-pub struct TokenRequests;
+pub struct TokenRequests(pub Arc<ServiceAccountTokens>);
 
 impl Handler for TokenRequests {
     fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
-        create(call, request).boxed()
+        create(&self.0, call, request).boxed()
     }
 }
 
@@ -46,11 +47,11 @@ impl Handler for TokenRequests {
 ///
 /// # Errors
 /// The body is refused, the account or what the token shall be bound to is not there, or is not what the request says.
-async fn create(call: Call<'_>, request: Request) -> Result<ApiResponse> {
+async fn create(tokens: &ServiceAccountTokens, call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let target = call.target()?;
     let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;
     let (mut object, options, mut warnings) = body(call.context, call.subresource()?, &[], request).await?;
-    if let Err(status) = complete(call, &target, &mut object, &options, &mut warnings).await {
+    if let Err(status) = complete(tokens, call, &target, &mut object, &options, &mut warnings).await {
         return Err(status.with_warnings(warnings));
     }
     set_type(&mut object, API_VERSION, KIND);
@@ -61,6 +62,7 @@ async fn create(call: Call<'_>, request: Request) -> Result<ApiResponse> {
 
 /// Makes the request its own answer.
 async fn complete(
+    tokens: &ServiceAccountTokens,
     call: Call<'_>,
     target: &Target,
     object: &mut Value,
@@ -70,7 +72,6 @@ async fn complete(
     let Call { context, path, .. } = call;
     let registry = &context.api.registry;
     let environment = registry.environment.as_ref();
-    let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;
     check_namespace(target, object)?;
     target.resource.defaults.apply(TokenRequest::schema(), object, environment.now_unix());
     metadata::dedup_owners(object, false, warnings);

@@ -15,7 +15,7 @@ mod tunnel;
 use crate::metrics::StreamMetrics;
 use futures_util::future::{BoxFuture, FutureExt};
 use locate::{Kubelet, encode_query, percent_encode};
-use pintle_endpoints::access;
+use pintle_endpoints::access::{self, NotAllowed};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler, Handlers};
@@ -62,7 +62,7 @@ impl Connections {
             ("Pod", "log") => return log::serve(context, &self.address_types, target).await,
             ("Pod", "proxy") => locate::pod(context, target)?,
             ("Pod", name) => {
-                let kubelet = self.stream(context, target, name, path)?;
+                let kubelet = self.stream(context, target, name, path).await?;
                 return self.carry(context, kubelet, name, request).await;
             }
             ("Service", _) => locate::service(context, target)?,
@@ -102,11 +102,12 @@ impl Connections {
     }
 
     /// The kubelet's side of exec, attach or portforward.
-    fn stream(&self, context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Kubelet> {
+    async fn stream(&self, context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Kubelet> {
         let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
         if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
             // A WebSocket begins with a GET, but what it does in a container is no reading.
-            access::authorize(&context.api, context.user(), Verb::Create, path, &context.query)?;
+            let allowed = access::authorize(&context.api, context.user(), Verb::Create, path, &context.query).await;
+            allowed.map_err(NotAllowed::into_status)?;
         }
         let query = &context.query;
         let ports = query.integers("ports")?;

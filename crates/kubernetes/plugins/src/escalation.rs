@@ -4,8 +4,8 @@
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
-use pintle_auth::authorization::rbac::PolicyRule;
 use pintle_auth::{Str, groups};
+use pintle_kubernetes_auth::rbac::PolicyRule;
 use pintle_registry::metadata;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{ApiValue, Value, View};

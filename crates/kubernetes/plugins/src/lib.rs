@@ -43,7 +43,8 @@ mod volume_resize;
 
 use configuration::Configuration;
 pub use escalation::policy_rule;
-use pintle_auth::Authorizer;
+use pintle_auth::AuthorizerUnion;
+use pintle_kubernetes_auth::rbac::RbacSource;
 use pintle_registry::{AdmissionChain, AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase};
 use pintle_schema::Value;
 use plugin::Plugin;
@@ -135,7 +136,8 @@ const ELSEWHERE: [&str; 9] = [
 /// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The
 /// authorizer answers plugins and rules that ask for more than the request's own verb.
 pub fn chain(
-    authorizer: &Authorizer,
+    authorizer: &AuthorizerUnion,
+    roles: Arc<dyn RbacSource>,
     enabled: &[String],
     disabled: &[String],
     configuration: Configuration,
@@ -148,7 +150,7 @@ pub fn chain(
         true => NamespaceCheck::Exists,
         false => NamespaceCheck::None,
     };
-    let surroundings = Arc::new(Surroundings { authorizer: authorizer.clone(), configuration });
+    let surroundings = Arc::new(Surroundings { authorizer: authorizer.clone(), roles, configuration });
     let built_in = |name, plugin| -> Arc<dyn AdmissionPlugin> {
         Arc::new(BuiltIn { name, plugin, surroundings: surroundings.clone() })
     };
@@ -169,7 +171,8 @@ pub fn chain(
 
 /// What plugins are given besides requests.
 struct Surroundings {
-    authorizer: Authorizer,
+    authorizer: AuthorizerUnion,
+    roles: Arc<dyn RbacSource>,
     configuration: Configuration,
 }
 
@@ -182,8 +185,8 @@ struct BuiltIn {
 
 impl BuiltIn {
     fn request<'a>(&'a self, write: &'a AdmissionRequest<'a>, phase: Phase) -> Request<'a> {
-        let Surroundings { authorizer, configuration } = &*self.surroundings;
-        Request { write, authorizer, configuration, phase }
+        let Surroundings { authorizer, roles, configuration } = &*self.surroundings;
+        Request { write, authorizer, roles: &**roles, configuration, phase }
     }
 }
 

@@ -3,8 +3,9 @@
 //! Must never give a plugin a way to write or to wait.
 
 use crate::configuration::Configuration;
-use pintle_auth::authorization::rbac::RbacSnapshot;
+use crate::rights;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
+use pintle_kubernetes_auth::rbac::{RbacSnapshot, RbacSource};
 use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{AdmissionRequest, Operation, Phase, metadata};
@@ -30,7 +31,8 @@ impl<T> Kind<T> {
 /// A request that wants to be admitted, as plugins see it.
 pub struct Request<'a> {
     pub write: &'a AdmissionRequest<'a>,
-    pub authorizer: &'a Authorizer,
+    pub authorizer: &'a dyn Authorizer,
+    pub roles: &'a dyn RbacSource,
     /// What the plugins were told when the server started.
     pub configuration: &'a Configuration,
     pub phase: Phase,
@@ -207,13 +209,13 @@ impl<'a> Request<'a> {
 
     /// Why the authorizer does not allow something, which mostly is for no reason to tell; `None` when it does.
     pub fn refuses(&self, asked: &Attributes<'_>) -> Option<String> {
-        let decision = self.authorizer.authorize(asked);
-        (!decision.is_allowed()).then(|| decision.reason())
+        let decision = rights::decide(self.authorizer, asked);
+        (!decision.is_allowed()).then(|| decision.reason(asked.user))
     }
 
     /// The roles and bindings as they are now.
     pub fn roles(&self) -> Arc<RbacSnapshot> {
-        self.authorizer.roles()
+        self.roles.snapshot()
     }
 
     /// A name that begins with a prefix and that nothing else has.

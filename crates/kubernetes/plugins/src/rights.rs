@@ -2,8 +2,9 @@
 //! Guarantees that the authorizer alone decides, as it would a request with that verb.
 //! Must never say more of a refusal than the 403 of such a request would.
 
-use pintle_auth::authorization::forbidden;
-use pintle_auth::{Attributes, Authorizer, NODE_NAME_KEY, UserInfo, users};
+use futures_util::FutureExt;
+use pintle_auth::authorization::{AuthorizationError, Refusal as NotAllowed, forbidden};
+use pintle_auth::{Attributes, Authorizer, AuthorizerUnion, Decision, NODE_NAME_KEY, UserInfo, users};
 use pintle_registry::{RequestContext, Rights, Target};
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::dns1123_subdomain;
@@ -16,7 +17,7 @@ const ON_THE_NODE: &str = "associated-node:";
 const ON_ANY_NODE: &str = "arbitrary-node:";
 
 /// Answers rules by asking the authorizer.
-pub struct AuthorizerRights(pub Authorizer);
+pub struct AuthorizerRights(pub AuthorizerUnion);
 
 impl Rights for AuthorizerRights {
     fn refusal<'a>(
@@ -25,16 +26,17 @@ impl Rights for AuthorizerRights {
         context: &'a RequestContext,
         right: &Right<'a>,
     ) -> MaybeReady<'a, Option<Refusal>> {
-        MaybeReady::Ready(refusal(&self.0, &target.resource, context, right))
+        // Few rules ask, so a box for each does no harm.
+        MaybeReady::wait(refusal(&self.0, &target.resource, context, *right))
     }
 }
 
 /// Why a requester has no right besides a write; `None` when they have it.
-fn refusal(
-    authorizer: &Authorizer,
+async fn refusal(
+    authorizer: &AuthorizerUnion,
     resource: &Resource,
     context: &RequestContext,
-    right: &Right<'_>,
+    right: Right<'_>,
 ) -> Option<Refusal> {
     let user = context.user();
     let verb = |prefix: &str| format!("{prefix}{}", context.verb);
@@ -52,13 +54,24 @@ fn refusal(
             name: right.name,
             ..Attributes::resource(user, verb, &resource.group, &resource.plural)
         };
-        let decision = authorizer.authorize(&asked);
+        let decision = authorizer.authorize(&asked).get().await;
         if decision.is_allowed() {
             return None;
         }
-        why.get_or_insert_with(|| forbidden(&asked, &decision.reason()).message);
+        why.get_or_insert_with(|| forbidden(&asked, &decision.reason(user)).message);
     }
     why.map(|why| Refusal { verbs, why })
+}
+
+/// The decision about a right. Plugins cannot wait: an authorizer that has to wait allows nothing here.
+pub fn decide(authorizer: &dyn Authorizer, asked: &Attributes<'_>) -> Decision {
+    match authorizer.authorize(asked) {
+        MaybeReady::Ready(decision) => decision,
+        MaybeReady::Wait(decision) => decision.now_or_never().unwrap_or_else(|| {
+            let error = AuthorizationError("the authorizer has to wait".to_owned());
+            Decision::NoOpinion(NotAllowed { reason: String::new(), error: Some(error) })
+        }),
+    }
 }
 
 /// Whether a user is the service account of a pod on this node.
@@ -72,20 +85,21 @@ fn is_bound_to(user: &UserInfo, node: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_auth::Mode;
-    use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
+    use crate::testing::rbac;
+    use pintle_kubernetes_auth::rbac::RbacSnapshot;
     use std::sync::Arc;
 
     #[test]
     fn the_verb_says_whether_a_writer_is_bound_to_the_node() {
-        let authorizer = Authorizer::new(vec![Mode::Rbac], Arc::new(Rbac::new(RbacSnapshot::default())));
+        let (authorizer, _) = rbac(RbacSnapshot::default());
         let claims = pintle_groups::find("resource.k8s.io", "v1", "resourceclaims").expect("a known resource");
         let verbs = |name: &str, nodes: &[&str], right: Right<'_>| {
             let nodes = nodes.iter().map(|node| (*node).into()).collect();
             let extra = vec![(NODE_NAME_KEY.into(), nodes)];
             let user = UserInfo { name: name.into(), extra, ..UserInfo::default() };
             let context = RequestContext::new("patch", String::new()).acting_as(Arc::new(user));
-            refusal(&authorizer, claims, &context, &right).expect("nobody has rights")
+            let refusal = refusal(&authorizer, claims, &context, right).now_or_never();
+            refusal.expect("RBAC never waits").expect("nobody has rights")
         };
         let right = Right { subresource: "driver", namespace: "a", name: "d", node: Some("n") };
         let driver = "system:serviceaccount:kube-system:driver";

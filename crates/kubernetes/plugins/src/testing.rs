@@ -3,9 +3,9 @@
 //! Must never be used outside tests.
 
 use crate::configuration::Configuration;
-use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
-use pintle_auth::{Authorizer, Mode, UserInfo};
+use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer, UserInfo};
 use pintle_cache::Cache;
+use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
 use pintle_registry::status::Result;
 use pintle_registry::{
     AdmissionChain, AdmissionRequest, Environment, Operation, Registry, RequestContext, Target, WriteOptions,
@@ -36,6 +36,13 @@ impl Environment for Still {
 /// The uid of every object that a cluster stores.
 pub const UID: &str = "00000000-0000-4000-8000-000000000000";
 
+/// RBAC alone, with these roles and bindings.
+pub fn rbac(snapshot: RbacSnapshot) -> (AuthorizerUnion, Arc<Rbac>) {
+    let roles = Arc::new(Rbac::new(snapshot));
+    let authorizer: Arc<dyn Authorizer> = Arc::new(RbacAuthorizer(roles.clone()));
+    (AuthorizerUnion::new(vec![NamedAuthorizer::new("RBAC", "rbac", authorizer)]), roles)
+}
+
 pub struct Cluster {
     registry: Registry,
     chain: AdmissionChain,
@@ -60,10 +67,9 @@ impl Cluster {
         store.start(Box::new(cache.writer())).expect("an empty store starts");
         let registry =
             Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_groups::resources());
-        let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
-        let authorizer = Authorizer::new(vec![Mode::Rbac], roles);
-        Cluster { registry, chain: crate::chain(&authorizer, &enabled, &[], configuration) }
+        let (authorizer, roles) = rbac(RbacSnapshot::default());
+        Cluster { registry, chain: crate::chain(&authorizer, roles, &enabled, &[], configuration) }
     }
 
     /// The same with a service account whose token pods do not mount.

@@ -7,7 +7,7 @@ use super::setting::InputFile;
 use super::table::Flag;
 use super::{FlagError, values};
 use pintle::admission_config;
-use pintle_auth::Mode;
+use pintle_kubernetes_auth::Mode;
 use pintle_plugins::configuration::{Configuration, TolerationSeconds};
 use pintle_plugins::{Standing, standing};
 use std::collections::BTreeSet;

@@ -3,8 +3,8 @@
 //! Must never know a flag; and of files only whether they can be opened.
 
 use super::values::{self, ServiceRanges};
-use pintle_auth::Mode;
 use pintle_http::TlsVersion;
+use pintle_kubernetes_auth::Mode;
 use std::net::IpAddr;
 use std::ops::{Deref, RangeInclusive};
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 //! Must never write to the working directory.
 
 use super::*;
-use pintle_auth::Mode;
 use pintle_controllers::Controller;
 use pintle_http::TlsVersion;
+use pintle_kubernetes_auth::Mode;
 
 fn run(line: &str) -> Result<Config, String> {
     match parse(line.split(' ').map(str::to_owned)) {

@@ -1,26 +1,27 @@
-//! The front proxy: a server before this one that has found out who a request comes from, and says so in headers.
-//! Guarantees that the headers count only from who holds a certificate of the proxy's own authority, and one of its names.
-//! Must never believe a header of anybody else.
+//! The front proxy: a proxy before this server that authenticates users and passes them on in request headers.
+//! Guarantees that the headers count only from a client with a certificate of the proxy's own authority, and one of its names.
+//! Must never trust these headers from any other client.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use super::{ClientCa, Credentials};
+use http::header::HeaderValue;
+use pintle_resource::MaybeReady;
+
+use super::{AuthenticationError, AuthenticationRequest, Authenticator, ClientCa, Identity};
 use crate::{Str, UserInfo};
 
-/// What is known of the proxy.
+/// How the proxy is recognized, and where it puts the user.
 pub struct FrontProxy {
     /// Its authorities.
     pub ca: Arc<ClientCa>,
-    /// The names that its certificate may have; any when there are none.
+    /// The common names that its certificate may have; any when there are none.
     pub allowed_names: Vec<String>,
-    /// Where it says what; the first header with a value tells the name.
+    /// The headers of the user; the first one with a value is the name.
     pub headers: FrontProxyHeaders,
 }
 
-/// The names of its headers; case does not count.
+/// The names of its headers, compared without case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrontProxyHeaders {
     pub username: Vec<String>,
@@ -29,16 +30,15 @@ pub struct FrontProxyHeaders {
     pub extra_prefixes: Vec<String>,
 }
 
-/// Whether a header (in lower case) is one in which front proxies usually say who a request comes from. Backends may
-/// believe them of this server, so nobody gets them there through it.
-pub fn is_of_front_proxies(header: &str) -> bool {
+/// Whether a header (in lower case) is one in which front proxies usually pass a user. Backends may trust this server with
+/// them, so a client must not be able to send them there.
+pub fn is_front_proxy_header(header: &str) -> bool {
     let rest = header.strip_prefix("x-remote-");
     rest.is_some_and(|rest| matches!(rest, "user" | "uid" | "group") || rest.starts_with("extra-"))
 }
 
 impl FrontProxyHeaders {
-    /// Whether a header is one of them.
-    pub fn contain(&self, header: &str) -> bool {
+    fn contain(&self, header: &str) -> bool {
         let is = |own: &String| own.eq_ignore_ascii_case(header);
         [&self.username, &self.uid, &self.group].into_iter().flatten().any(is) || self.extra_key(header).is_some()
     }
@@ -52,37 +52,53 @@ impl FrontProxyHeaders {
 }
 
 impl FrontProxy {
-    /// Whom the proxy says that a request comes from; `None` when it says nothing, or somebody else does.
-    pub fn user(&self, shown: Credentials<'_>, headers: &[(&str, Cow<'_, str>)], now: SystemTime) -> Option<UserInfo> {
-        let values = |names: &[String]| -> Vec<&str> {
-            let all = names.iter().flat_map(|name| headers.iter().map(move |header| (name, header)));
-            let named = all.filter(|(name, (header, _))| name.eq_ignore_ascii_case(header));
-            named.map(|(_, (_, value))| &**value).filter(|value| !value.is_empty()).collect()
+    /// The user that the proxy passes on; `None` when there is none, or the request is not the proxy's.
+    fn user(&self, request: &AuthenticationRequest<'_>) -> Option<UserInfo> {
+        let values = |names: &[String]| -> Vec<Str> {
+            let all = names.iter().flat_map(|name| request.headers.get_all(name.as_str()));
+            all.map(text).filter(|value| !value.is_empty()).collect()
         };
-        // Most requests say nothing of this kind, and need no certificate verified.
-        let name = values(&self.headers.username).first().copied()?;
-        let memory = shown.cert_cache.map(|cache| &cache.front_proxy);
-        let proxy = self.ca.authenticate(shown.client_certs, memory, now).ok()??;
+        // Most requests have no such header, and need no certificate verified.
+        let name = values(&self.headers.username).into_iter().next()?;
+        let proxy = self.ca.identity(request).ok()??.user;
         if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|allowed| *allowed == proxy.name) {
             return None;
         }
         let mut extra: BTreeMap<String, Vec<Str>> = BTreeMap::new();
-        for (header, value) in headers {
-            if let Some(key) = self.headers.extra_key(header) {
-                extra.entry(unescaped_key(&key.to_ascii_lowercase())).or_default().push((&**value).into());
+        for (header, value) in request.headers {
+            if let Some(key) = self.headers.extra_key(header.as_str()) {
+                extra.entry(unescaped_key(key)).or_default().push(text(value));
             }
         }
         let user = UserInfo {
-            name: name.into(),
-            uid: values(&self.headers.uid).first().copied().unwrap_or("").into(),
-            groups: values(&self.headers.group).into_iter().map(Str::new).collect(),
+            name,
+            uid: values(&self.headers.uid).into_iter().next().unwrap_or_default(),
+            groups: values(&self.headers.group),
             extra: extra.into_iter().map(|(key, values)| (key.into(), values)).collect(),
         };
         Some(user.authenticated())
     }
 }
 
-/// The key of an extra value without the escapes that headers need; as it is when they make no sense.
+fn text(value: &HeaderValue) -> Str {
+    Str::new(String::from_utf8_lossy(value.as_bytes()))
+}
+
+impl Authenticator for FrontProxy {
+    /// Never fails: the proxy's own certificate, or a token, may still authenticate the request.
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a AuthenticationRequest<'a>,
+    ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
+        MaybeReady::Ready(Ok(self.user(request).map(|user| Identity::of(Arc::new(user)))))
+    }
+
+    fn consumes_header(&self, name: &str) -> bool {
+        self.headers.contain(name)
+    }
+}
+
+/// The key of an extra value without the escapes that headers need; unchanged when they are malformed.
 pub fn unescaped_key(key: &str) -> String {
     let mut parts = key.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -101,11 +117,12 @@ pub fn unescaped_key(key: &str) -> String {
 mod tests {
     use super::*;
     use crate::CertCache;
+    use http::{HeaderMap, HeaderName};
     use rustls_pki_types::CertificateDer;
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     #[test]
-    fn only_the_proxy_is_believed() {
+    fn only_the_proxy_is_trusted() {
         let signer = |name: &str| {
             let mut params = rcgen::CertificateParams::new([]).expect("no names");
             params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -134,7 +151,14 @@ mod tests {
                 uid: list(&["X-Remote-Uid"]),
             },
         };
-        let headers = [
+        let headers = |pairs: &[(&'static str, &'static str)]| {
+            let pairs =
+                pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+            let mut headers = HeaderMap::new();
+            pairs.for_each(|(name, value)| _ = headers.append(name, value));
+            headers
+        };
+        let all = headers(&[
             ("x-remote-user", "bob"),
             ("x_remote_user", "eve"),
             ("x-remote-user", "carol"),
@@ -144,39 +168,38 @@ mod tests {
             ("accept", "x"),
             ("x-remote-extra-acme.com%2fproject", "p"),
             ("x-remote-uid", "u"),
-        ]
-        .map(|(name, value)| (name, Cow::Borrowed(value)));
-        let (own_name, underscores) = (&headers[..1], &headers[1..2]);
+        ]);
+        let (own_name, underscores) = (headers(&[("x-remote-user", "bob")]), headers(&[("x_remote_user", "eve")]));
         let now = SystemTime::now();
-        let user = |chain: &[CertificateDer<'_>], headers: &[(&str, Cow<'_, str>)]| {
-            proxy.user(Credentials { client_certs: chain, ..Credentials::default() }, headers, now)
+        let user = |chain: &[CertificateDer<'_>], headers: &HeaderMap| {
+            proxy.user(&AuthenticationRequest { client_certs: chain, ..AuthenticationRequest::new(headers, now) })
         };
-        let bob = user(&leaf("front-proxy-client", &own), &headers).expect("believed");
+        let bob = user(&leaf("front-proxy-client", &own), &all).expect("trusted");
         assert_eq!((bob.name.as_str(), bob.uid.as_str()), ("bob", "u"));
         assert_eq!(bob.groups, ["a", "b", "system:authenticated"]);
         assert_eq!(bob.extra, [("acme.com/project".into(), vec!["p".into()])]);
-        assert_eq!(user(&leaf("somebody", &own), &headers), None);
-        assert_eq!(user(&leaf("front-proxy-client", &other), &headers), None);
-        assert_eq!(user(&leaf("front-proxy-client", &own), underscores), None);
-        let alone = user(&leaf("front-proxy-client", &own), own_name).expect("believed");
+        assert_eq!(user(&leaf("somebody", &own), &all), None);
+        assert_eq!(user(&leaf("front-proxy-client", &other), &all), None);
+        assert_eq!(user(&leaf("front-proxy-client", &own), &underscores), None);
+        let alone = user(&leaf("front-proxy-client", &own), &own_name).expect("trusted");
         assert_eq!(alone.groups, ["system:authenticated"]);
         let mut server = rcgen::CertificateParams::new([]).expect("no names");
         server.distinguished_name.push(rcgen::DnType::CommonName, "front-proxy-client");
         server.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
         let key = rcgen::KeyPair::generate().expect("a key");
         let server = [server.signed_by(&key, &own).expect("signed").der().clone()];
-        assert_eq!(user(&server, &headers), None);
-        assert_eq!(user(&[], &headers), None);
-        // What a connection remembers is what the proxy's own authorities said, until it is looked at again.
+        assert_eq!(user(&server, &all), None);
+        assert_eq!(user(&[], &all), None);
+        // A connection keeps the result of the proxy's own authorities until the chain is verified again.
         let (cache, chain) = (CertCache::default(), leaf("front-proxy-client", &own));
         let on_connection = |certs: &[CertificateDer<'_>], now| {
-            let shown = Credentials { client_certs: certs, cert_cache: Some(&cache), ..Credentials::default() };
-            proxy.user(shown, own_name, now).is_some()
+            let request = AuthenticationRequest::new(&own_name, now);
+            proxy.user(&AuthenticationRequest { client_certs: certs, cert_cache: Some(&cache), ..request }).is_some()
         };
         let others = leaf("front-proxy-client", &other);
         assert!(on_connection(&chain, now) && on_connection(&others, now), "remembered");
         assert!(!on_connection(&others, now + Duration::from_secs(10)));
-        assert!(proxy.headers.contain("x-remote-extra-a") && !proxy.headers.contain("accept"));
+        assert!(proxy.consumes_header("x-remote-extra-a") && !proxy.consumes_header("accept"));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! Must never show a token in an error.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
+use pintle_resource::MaybeReady;
+
+use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity};
 use crate::{Str, UserInfo};
 
 /// The users of a token file, by token.
@@ -14,38 +16,37 @@ pub struct TokenFile {
     users: HashMap<Vec<u8>, Arc<UserInfo>>,
 }
 
-/// What is wrong with a token file.
-#[derive(Debug, PartialEq, Eq)]
+/// Why a token file is refused.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
 pub struct TokenFileError {
     /// The line, counted from 1.
     pub line: usize,
     problem: Problem,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum Problem {
+    #[error("must have at least 3 columns (token, user name, user uid), found {0}")]
     Columns(usize),
+    #[error("a double quote inside a field must be doubled")]
     Quote,
+    #[error("a quoted field does not end")]
     UnclosedQuote,
 }
 
-impl fmt::Display for TokenFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: ", self.line)?;
-        match self.problem {
-            Problem::Columns(found) => {
-                write!(f, "must have at least 3 columns (token, user name, user uid), found {found}")
-            }
-            Problem::Quote => f.write_str("a double quote inside a field must be doubled"),
-            Problem::UnclosedQuote => f.write_str("a quoted field does not end"),
-        }
+impl Authenticator for TokenFile {
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a AuthenticationRequest<'a>,
+    ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
+        let user = request.bearer_token.and_then(|token| self.user(token));
+        MaybeReady::Ready(Ok(user.cloned().map(Identity::of)))
     }
 }
 
-impl std::error::Error for TokenFileError {}
-
 impl TokenFile {
-    /// Reads the text of a token file. Of rows with the same token the last counts, rows without one are skipped.
+    /// Reads the text of a token file. The last of several rows with the same token counts; rows without a token are skipped.
     pub fn parse(text: &str) -> Result<TokenFile, TokenFileError> {
         let mut users = HashMap::new();
         for record in records(text) {
@@ -69,12 +70,12 @@ impl TokenFile {
         Ok(TokenFile { users })
     }
 
-    /// Lets a token that is in no file speak for a user.
+    /// Adds a token that is in no file.
     pub fn insert(&mut self, token: &str, user: UserInfo) {
         self.users.insert(token.as_bytes().to_vec(), Arc::new(user.authenticated()));
     }
 
-    /// The user that a token speaks for.
+    /// The user of a token.
     pub fn user(&self, token: &[u8]) -> Option<&Arc<UserInfo>> {
         self.users.get(token)
     }

@@ -1,22 +1,22 @@
 //! Client certificates: the common name is the user, the organizations are the groups.
 //! Guarantees that only chains that lead to the client CA, are valid now and may authenticate clients give an identity.
-//! Must never keep a verdict longer than `RECHECK`, than the certificate lasts, or than the authorities stay, so that one that
-//! is good no more stops working on open connections too.
+//! Must never keep a result longer than `RECHECK`, than the certificate is valid, or than the authorities are trusted, so that
+//! a certificate that is no longer valid stops working on open connections too.
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use pintle_metrics::{Histogram, Layout};
+use pintle_resource::MaybeReady;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage};
 
-use super::{Unauthenticated, der, version_1};
+use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, der, version_1};
 use crate::user::CREDENTIAL_ID_KEY;
 use crate::{Str, UserInfo};
 
-/// How long a connection's verdict is used before the chain is verified again (some 100 µs of CPU).
+/// How long a connection uses a result before it verifies the chain again (some 100 µs of CPU).
 const RECHECK: Duration = Duration::from_secs(10);
 
 /// 2.5.4.3, the attribute of a subject that names the user.
@@ -26,11 +26,8 @@ pub const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 /// 1.3.6.1.4.1.57683.2, the attribute that Kubernetes takes a user's uid from.
 const USER_UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
-/// Who a certificate speaks for: nobody when it has no common name.
-type Verdict = Result<Option<Arc<UserInfo>>, Unauthenticated>;
-
-/// How long certificates live on that clients come with: from none at all over hours and days to a year.
-static LIVES: Layout = Layout::seconds(&[
+/// Remaining validity of client certificates: from none over hours and days to a year.
+static REMAINING: Layout = Layout::seconds(&[
     0.0,
     1_800.0,
     3_600.0,
@@ -47,70 +44,72 @@ static LIVES: Layout = Layout::seconds(&[
     31_104_000.0,
 ]);
 
-/// Where a connection remembers who its certificate speaks for: as a client's, and as a front proxy's, which other
-/// authorities vouch for.
+/// What a connection keeps of verifying its certificate: one result for each set of authorities that was asked.
 #[derive(Default)]
-pub struct CertCache {
-    pub(super) client: Memory,
-    pub(super) front_proxy: Memory,
-}
+pub struct CertCache(RwLock<Vec<Verified>>);
 
-/// The last judgement of one set of authorities.
-#[derive(Default)]
-pub(super) struct Memory(RwLock<Option<Judged>>);
+/// More sets of authorities than a server has at a time. Results of replaced authorities are dropped first.
+const CACHED_RESULTS: usize = 4;
 
-/// What was found out about a certificate.
+/// The identity of a certificate: none when it has no common name.
+type Outcome = Result<Option<Identity>, AuthenticationError>;
+
+/// The result of verifying a certificate.
 #[derive(Clone)]
-struct Judged {
-    by: Anchors,
+struct Verified {
+    anchors: Anchors,
     at: SystemTime,
-    verdict: Verdict,
+    outcome: Outcome,
     expires: Option<SystemTime>,
 }
 
-impl Memory {
-    fn get(&self, by: &Anchors, now: SystemTime) -> Option<Judged> {
-        let last = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let judged = last.as_ref().filter(|judged| Arc::ptr_eq(&judged.by, by))?;
-        // A clock that went backwards makes the verdict worthless too.
-        let age = now.duration_since(judged.at).ok()?;
-        let has_expired = judged.verdict.is_ok() && judged.expires.is_some_and(|expires| expires < now);
-        (age < RECHECK && !has_expired).then(|| judged.clone())
+impl CertCache {
+    fn get(&self, anchors: &Anchors, now: SystemTime) -> Option<Verified> {
+        let results = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let verified = results.iter().find(|verified| Arc::ptr_eq(&verified.anchors, anchors))?;
+        // A clock that went backwards makes the result worthless too.
+        let age = now.duration_since(verified.at).ok()?;
+        let has_expired = verified.outcome.is_ok() && verified.expires.is_some_and(|expires| expires < now);
+        (age < RECHECK && !has_expired).then(|| verified.clone())
     }
 
-    fn put(&self, judged: &Judged) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(judged.clone());
-    }
-}
-
-/// What is wrong with a file of certificate authorities.
-#[derive(Debug)]
-pub struct ClientCaError(String);
-
-impl fmt::Display for ClientCaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+    fn put(&self, verified: &Verified) {
+        let mut results = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        results.retain(|before| !Arc::ptr_eq(&before.anchors, &verified.anchors));
+        if results.len() >= CACHED_RESULTS {
+            results.remove(0);
+        }
+        results.push(verified.clone());
     }
 }
 
-impl std::error::Error for ClientCaError {}
+/// Why a file of certificate authorities is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientCaError {
+    #[error("no certificate found")]
+    Empty,
+    #[error("{0}")]
+    Pem(#[from] rustls_pki_types::pem::Error),
+    #[error("{0}")]
+    Certificate(#[from] webpki::Error),
+}
 
 type Anchors = Arc<Vec<TrustAnchor<'static>>>;
 
 /// The authorities whose client certificates are trusted.
 pub struct ClientCa {
     anchors: RwLock<Anchors>,
-    /// How long the certificates of requests live on.
+    /// The remaining validity of the certificates of requests.
     pub expirations: Histogram,
 }
 
 impl ClientCa {
     /// Reads the authorities from PEM; there must be at least one.
     pub fn from_pem(pem: &[u8]) -> Result<ClientCa, ClientCaError> {
-        Ok(ClientCa { anchors: RwLock::new(anchors(pem)?), expirations: Histogram::new(&LIVES) })
+        Ok(ClientCa { anchors: RwLock::new(anchors(pem)?), expirations: Histogram::new(&REMAINING) })
     }
 
-    /// Trusts the authorities of this PEM from now on, and no others. On an error all stays as it was.
+    /// Trusts the authorities of this PEM from now on, and no others. An error changes nothing.
     pub fn replace(&self, pem: &[u8]) -> Result<(), ClientCaError> {
         let anchors = anchors(pem)?;
         *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = anchors;
@@ -121,32 +120,35 @@ impl ClientCa {
         Arc::clone(&self.anchors.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Who the chain speaks for: nobody when it is empty, an error when it is not to be trusted.
-    pub(super) fn authenticate(
-        &self,
-        chain: &[CertificateDer<'_>],
-        memory: Option<&Memory>,
-        now: SystemTime,
-    ) -> Verdict {
-        let Some((leaf, intermediates)) = chain.split_first() else {
+    /// The identity of the request's certificate: none without a certificate, an error when it is not trusted.
+    pub(super) fn identity(&self, request: &AuthenticationRequest<'_>) -> Outcome {
+        let Some((leaf, intermediates)) = request.client_certs.split_first() else {
             return Ok(None);
         };
-        let anchors = self.anchors();
-        let known = memory.and_then(|memory| memory.get(&anchors, now));
-        let judged = known.unwrap_or_else(|| {
-            let verdict = match verify(&anchors, leaf, intermediates, now) {
-                Ok(()) => user(leaf),
-                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &anchors, now) => user(leaf),
-                Err(_) => Err(Unauthenticated),
+        let (anchors, now) = (self.anchors(), request.now);
+        let cached = request.cert_cache.and_then(|cache| cache.get(&anchors, now));
+        let verified = cached.unwrap_or_else(|| {
+            let outcome = match verify(&anchors, leaf, intermediates, now) {
+                Ok(()) => identity(leaf),
+                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &anchors, now) => {
+                    identity(leaf)
+                }
+                Err(error) => Err(AuthenticationError::refused(format!("x509: {error}"))),
             };
-            let judged = Judged { by: anchors, at: now, verdict, expires: der::not_after(leaf) };
-            memory.into_iter().for_each(|memory| memory.put(&judged));
-            judged
+            let verified = Verified { anchors, at: now, outcome, expires: der::not_after(leaf) };
+            request.cert_cache.into_iter().for_each(|cache| cache.put(&verified));
+            verified
         });
-        if let Some(expires) = judged.expires {
+        if let Some(expires) = verified.expires {
             self.expirations.observe_duration(expires.duration_since(now).unwrap_or_default());
         }
-        judged.verdict
+        verified.outcome
+    }
+}
+
+impl Authenticator for ClientCa {
+    fn authenticate<'a>(&'a self, request: &'a AuthenticationRequest<'a>) -> MaybeReady<'a, Outcome> {
+        MaybeReady::Ready(self.identity(request))
     }
 }
 
@@ -154,14 +156,9 @@ impl ClientCa {
 fn anchors(pem: &[u8]) -> Result<Anchors, ClientCaError> {
     let mut anchors = Vec::new();
     for cert in CertificateDer::pem_slice_iter(pem) {
-        let cert = cert.map_err(|error| ClientCaError(error.to_string()))?;
-        let anchor = webpki::anchor_from_trusted_cert(&cert).map_err(|error| ClientCaError(error.to_string()))?;
-        anchors.push(anchor.to_owned());
+        anchors.push(webpki::anchor_from_trusted_cert(&cert?)?.to_owned());
     }
-    match anchors.is_empty() {
-        true => Err(ClientCaError("no certificate found".to_owned())),
-        false => Ok(Arc::new(anchors)),
-    }
+    if anchors.is_empty() { Err(ClientCaError::Empty) } else { Ok(Arc::new(anchors)) }
 }
 
 fn verify(
@@ -187,9 +184,10 @@ fn verify(
     Ok(())
 }
 
-/// The user that a verified certificate names.
-fn user(leaf: &CertificateDer<'_>) -> Verdict {
-    let subject = der::subject(leaf).map_err(|_| Unauthenticated)?;
+/// The identity that a verified certificate names.
+fn identity(leaf: &CertificateDer<'_>) -> Outcome {
+    let refused = AuthenticationError::refused;
+    let subject = der::subject(leaf).map_err(|_| refused("x509: malformed subject"))?;
     let mut user = UserInfo::default();
     let mut uids = 0;
     for attribute in subject {
@@ -197,7 +195,7 @@ fn user(leaf: &CertificateDer<'_>) -> Verdict {
             // Of several common names the last counts.
             COMMON_NAME => user.name = attribute.value.into(),
             ORGANIZATION => user.groups.push(attribute.value.into()),
-            USER_UID if attribute.value.is_empty() => return Err(Unauthenticated),
+            USER_UID if attribute.value.is_empty() => return Err(refused("x509: empty user id")),
             USER_UID => {
                 uids += 1;
                 user.uid = attribute.value.into();
@@ -209,12 +207,12 @@ fn user(leaf: &CertificateDer<'_>) -> Verdict {
         return Ok(None);
     }
     if uids > 1 {
-        return Err(Unauthenticated);
+        return Err(refused("x509: several user ids"));
     }
     let digest = ring::digest::digest(&ring::digest::SHA256, leaf);
     let id = format!("X509SHA256={}", data_encoding::HEXLOWER.encode(digest.as_ref()));
     user.extra = vec![(Str::new_static(CREDENTIAL_ID_KEY), vec![id.into()])];
-    Ok(Some(Arc::new(user.authenticated())))
+    Ok(Some(Identity::of(Arc::new(user.authenticated()))))
 }
 
 #[cfg(test)]

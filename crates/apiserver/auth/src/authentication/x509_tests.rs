@@ -7,9 +7,9 @@ use rcgen::{
 };
 
 use super::*;
-use crate::Authenticator;
-use crate::Credentials;
-use crate::authentication::Findings;
+use crate::authentication::{AuthenticatorUnion, RequestAuthenticator, TokenFile, bearer_token};
+use futures_util::FutureExt;
+use http::HeaderMap;
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
 
@@ -41,16 +41,41 @@ fn in_year(year: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs((year - 1970) * 31_557_600 + 86_400 * 30)
 }
 
-fn authenticator(ca: &Ca, anonymous: bool) -> Authenticator {
-    let mut authenticator = Authenticator::new(anonymous);
-    authenticator.client_ca = Some(Arc::new(ClientCa::from_pem(ca.pem().as_bytes()).expect("CA")));
-    authenticator
+/// The authority as the only authenticator.
+fn authenticator(ca: &Ca, anonymous: bool) -> RequestAuthenticator {
+    with(vec![client_ca(ca)], anonymous)
 }
 
-fn name(authenticator: &Authenticator, chain: &[CertificateDer<'_>], year: u64) -> Option<String> {
-    let credentials = Credentials { client_certs: chain, ..Credentials::default() };
-    let user = authenticator.authenticate(credentials, in_year(year), &mut Findings::default()).ok()?;
-    Some(user.name.to_string())
+fn client_ca(ca: &Ca) -> Arc<ClientCa> {
+    Arc::new(ClientCa::from_pem(ca.pem().as_bytes()).expect("CA"))
+}
+
+fn with(authenticators: Vec<Arc<dyn Authenticator>>, anonymous: bool) -> RequestAuthenticator {
+    RequestAuthenticator {
+        authenticators: AuthenticatorUnion::new(authenticators),
+        anonymous: anonymous.then(|| Arc::new(UserInfo::anonymous())),
+        ..RequestAuthenticator::default()
+    }
+}
+
+/// The user of a certificate chain, as a connection may have cached it, and a bearer token.
+fn user(
+    authenticator: &RequestAuthenticator,
+    client_certs: &[CertificateDer<'_>],
+    cert_cache: Option<&CertCache>,
+    header: &[u8],
+    now: SystemTime,
+) -> Option<Arc<UserInfo>> {
+    let headers = HeaderMap::new();
+    let bearer_token = bearer_token(header);
+    let request =
+        AuthenticationRequest { client_certs, cert_cache, bearer_token, ..AuthenticationRequest::new(&headers, now) };
+    let outcome = authenticator.authenticate(&request).now_or_never().expect("nothing waits");
+    outcome.ok().map(|identity| identity.user)
+}
+
+fn name(authenticator: &RequestAuthenticator, chain: &[CertificateDer<'_>], year: u64) -> Option<String> {
+    user(authenticator, chain, None, b"", in_year(year)).map(|user| user.name.to_string())
 }
 
 #[test]
@@ -60,9 +85,7 @@ fn a_certificate_gives_name_groups_and_credential_id() {
     let uid = DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]);
     params.distinguished_name.push(uid, "u-1");
     let chain = [signed(params, &ca)];
-    let credentials = Credentials { client_certs: &chain, ..Credentials::default() };
-    let user = authenticator(&ca, true).authenticate(credentials, in_year(2026), &mut Findings::default());
-    let user = user.expect("authenticated");
+    let user = user(&authenticator(&ca, true), &chain, None, b"", in_year(2026)).expect("authenticated");
     assert_eq!((user.name.as_str(), user.uid.as_str()), ("alice", "u-1"));
     assert_eq!(user.groups, ["dev", "system:authenticated"]);
     let [(key, values)] = user.extra.as_slice() else {
@@ -75,7 +98,7 @@ fn a_certificate_gives_name_groups_and_credential_id() {
 #[test]
 fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
     let (ours, foreign) = (ca("ca"), ca("ca"));
-    let with = |change: fn(&mut CertificateParams)| {
+    let changed = |change: fn(&mut CertificateParams)| {
         let mut params = alice();
         change(&mut params);
         params
@@ -88,14 +111,14 @@ fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
         ("of another authority of that name", signed(alice(), &foreign), 2026, None),
         (
             "for servers only",
-            signed(with(|p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth]), &ours),
+            signed(changed(|p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth]), &ours),
             2026,
             None,
         ),
-        ("for any use", signed(with(|p| p.extended_key_usages.clear()), &ours), 2026, Some("alice")),
+        ("for any use", signed(changed(|p| p.extended_key_usages.clear()), &ours), 2026, Some("alice")),
         (
             "without a common name",
-            signed(with(|p| p.distinguished_name = rcgen::DistinguishedName::new()), &ours),
+            signed(changed(|p| p.distinguished_name = rcgen::DistinguishedName::new()), &ours),
             2026,
             Some("system:anonymous"),
         ),
@@ -177,15 +200,13 @@ fn chains_go_through_intermediates() {
 }
 
 #[test]
-fn a_connection_remembers_the_verdict_for_a_while_and_no_longer_than_its_authority() {
+fn a_connection_caches_the_result_for_a_while_and_no_longer_than_its_authority() {
     let (ca, other) = (ca("ca"), ca("other"));
-    // Which chain is shown is not looked at while the verdict is remembered.
+    // The chain does not matter while the result is cached.
     let [good, bad] = [&ca, &other].map(|ca| [signed(alice(), ca)]);
-    let (authenticator, cache) = (authenticator(&ca, false), CertCache::default());
-    let ask = |chain: &[CertificateDer<'_>], now| {
-        let credentials = Credentials { client_certs: chain, cert_cache: Some(&cache), ..Credentials::default() };
-        authenticator.authenticate(credentials, now, &mut Findings::default()).is_ok()
-    };
+    let (trusted, cache) = (client_ca(&ca), CertCache::default());
+    let authenticator = with(vec![trusted.clone()], false);
+    let ask = |chain: &[CertificateDer<'_>], now| user(&authenticator, chain, Some(&cache), b"", now).is_some();
     let start = in_year(2026);
     assert!(ask(&good, start));
     assert!(ask(&bad, start + RECHECK / 2));
@@ -193,28 +214,24 @@ fn a_connection_remembers_the_verdict_for_a_while_and_no_longer_than_its_authori
     assert!(ask(&good, start - RECHECK), "clock went backwards");
     let end = der::not_after(&good[0]).expect("it ends");
     let second = Duration::from_secs(1);
-    assert!(ask(&good, end - second) && ask(&bad, end), "it is remembered to its end");
-    assert!(!ask(&bad, end + second), "it is not remembered beyond its end");
-    let believed = authenticator.client_ca.as_ref().expect("set");
+    assert!(ask(&good, end - second) && ask(&bad, end), "it is cached to its end");
+    assert!(!ask(&bad, end + second), "it is not cached beyond its end");
     assert!(ask(&good, start));
-    assert!(believed.replace(b"nothing").is_err() && ask(&good, start));
-    believed.replace(other.pem().as_bytes()).expect("an authority");
+    assert!(trusted.replace(b"nothing").is_err() && ask(&good, start));
+    trusted.replace(other.pem().as_bytes()).expect("an authority");
     assert!(!ask(&good, start));
-    believed.replace([other.pem(), ca.pem()].concat().as_bytes()).expect("authorities");
+    trusted.replace([other.pem(), ca.pem()].concat().as_bytes()).expect("authorities");
     assert!(ask(&good, start));
 }
 
 #[test]
 fn a_good_token_makes_up_for_an_unknown_certificate() {
-    let mut authenticator = authenticator(&ca("ca"), true);
-    let tokens = super::super::TokenFile::parse("t,bob,1").expect("valid");
-    authenticator.token_file = Some(tokens);
+    let tokens = TokenFile::parse("t,bob,1").expect("valid");
+    let authenticator = with(vec![client_ca(&ca("ca")), Arc::new(tokens)], true);
     let chain = [signed(alice(), &ca("other"))];
-    for (header, who) in [("Bearer t", Some("bob")), ("Bearer u", None), ("", None)] {
-        let credentials =
-            Credentials { authorization: Some(header.as_bytes()), client_certs: &chain, cert_cache: None };
-        let user = authenticator.authenticate(credentials, in_year(2026), &mut Findings::default()).ok();
-        assert_eq!(user.as_ref().map(|user| user.name.as_str()), who);
+    for (header, name) in [("Bearer t", Some("bob")), ("Bearer u", None), ("", None)] {
+        let user = user(&authenticator, &chain, None, header.as_bytes(), in_year(2026));
+        assert_eq!(user.as_ref().map(|user| user.name.as_str()), name);
     }
 }
 

@@ -1,13 +1,13 @@
-//! The mode ABAC: policies from a file, one to a line, each of which allows a subject to do something.
-//! Guarantees that a file with a line that cannot be read gives no policies at all.
-//! Must never refuse: what no policy allows is left to the other modes.
+//! The authorizer ABAC: policies from a file, one on each line, each of which allows a subject to do something.
+//! Guarantees that a file with a malformed line gives no policies at all.
+//! Must never deny: what no policy allows is left to the other authorizers.
 
-use super::Attributes;
-use crate::UserInfo;
+use super::{Attributes, Authorizer, Decision, NonResourceRule, Reason, ResourceRule, UserRules};
 use crate::user::groups;
+use crate::{Str, UserInfo};
 use pintle_codec::{Strictness, json};
+use pintle_resource::MaybeReady;
 use pintle_schema::Value;
-use std::fmt;
 
 /// The version of lines that say theirs.
 const VERSION: &str = "abac.authorization.kubernetes.io/v1beta1";
@@ -33,21 +33,14 @@ pub struct Policy {
 #[derive(Clone, Debug, Default)]
 pub struct Policies(pub Vec<Policy>);
 
-/// Why a file could not be read.
-#[derive(Debug)]
+/// Why a file is refused.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {text}: {reason}")]
 pub struct PolicyError {
     line: usize,
     text: String,
     reason: String,
 }
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, self.text, self.reason)
-    }
-}
-
-impl std::error::Error for PolicyError {}
 
 impl Policies {
     /// Reads a file; empty lines and those that begin with `#` are comments.
@@ -70,10 +63,37 @@ impl Policies {
     pub fn allow(&self, attributes: &Attributes<'_>) -> bool {
         self.0.iter().any(|policy| policy.allows(attributes))
     }
+}
 
-    /// The policies of a user.
-    pub fn of<'a>(&'a self, user: &'a UserInfo) -> impl Iterator<Item = &'a Policy> {
-        self.0.iter().filter(|policy| policy.is_about(user))
+impl Authorizer for Policies {
+    fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
+        MaybeReady::Ready(match self.allow(attributes) {
+            true => Decision::Allow(Reason::None),
+            false => Decision::no_opinion("No policy matched."),
+        })
+    }
+
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
+        let mut rules = UserRules::default();
+        for policy in self.0.iter().filter(|policy| policy.is_about(user)) {
+            let verbs: &[&str] = if policy.readonly { &["get", "list", "watch"] } else { &["*"] };
+            let verbs: Vec<Str> = verbs.iter().map(Str::new).collect();
+            let one = |text: &String| vec![Str::new(text)];
+            if !policy.resource.is_empty() {
+                rules.resource_rules.push(ResourceRule {
+                    verbs: verbs.clone(),
+                    api_groups: one(&policy.api_group),
+                    resources: one(&policy.resource),
+                    resource_names: Vec::new(),
+                });
+            }
+            if !policy.non_resource_path.is_empty() {
+                rules
+                    .non_resource_rules
+                    .push(NonResourceRule { verbs, non_resource_urls: one(&policy.non_resource_path) });
+            }
+        }
+        MaybeReady::Ready(rules)
     }
 }
 
@@ -119,7 +139,7 @@ impl Policy {
         Policy { user: String::new(), group: groups::AUTHENTICATED.to_owned(), ..self }
     }
 
-    /// A line without a version in today's words: what it leaves out is all.
+    /// A line of the version without a name, converted: a field that it leaves out stands for all.
     fn renewed(self) -> Policy {
         let is_for_all = self.user.is_empty() && self.group.is_empty() || self.user == "*" || self.group == "*";
         let policy = if is_for_all { self.of_everybody() } else { self };

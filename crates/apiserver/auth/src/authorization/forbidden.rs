@@ -1,4 +1,4 @@
-//! The wording of a refusal, as kube-apiserver words it in a 403 Status.
+//! The message of a 403 Status, as kube-apiserver words it.
 //! Guarantees that the message names user, verb, resource and scope, and nothing that the user may not know.
 //! Must never contain the object.
 
@@ -21,7 +21,7 @@ pub struct Forbidden {
     pub kind: Str,
 }
 
-/// Words the refusal of a request; `reason` is what [`Decision::reason`](super::Decision::reason) gave.
+/// The Status of a request that is not allowed; `reason` is what [`Decision::reason`](super::Decision::reason) gave.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Forbidden {
     // Non-resource requests have none of this, whatever the other fields say.
     let (resource, group, name) = match attributes.is_resource {
@@ -70,7 +70,7 @@ fn refusal(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// Keeps a text from being taken for HTML, as the reference does where a text tells what came in a request.
+/// Escapes a text for HTML, as the reference does where a message repeats what came in a request.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -3,7 +3,7 @@
 //! Must never show who somebody is: a user's own name is no label.
 
 use super::exposition::{Exposition, Family};
-use pintle_auth::authorization::{Allowed, Decision, Mode};
+use pintle_auth::{AuthorizerUnion, Decision};
 use pintle_metrics::{Histogram, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,25 +27,25 @@ const AUTHENTICATION_DURATION: Family =
 const USER_REQUESTS: Family =
     Family::counter("authenticated_user_requests", "Authenticated requests by the kind of their user.");
 const AUTHORIZATION_ATTEMPTS: Family =
-    Family::counter("authorization_attempts_total", "Requests that were judged, by result.");
+    Family::counter("authorization_attempts_total", "Authorized requests, by result.");
 const AUTHORIZATION_DURATION: Family =
-    Family::histogram("authorization_duration_seconds", "Time that judging a request took by result.");
-const DECISIONS: Family =
-    Family::counter("apiserver_authorization_decisions_total", "Requests that a mode of authorization has decided.");
+    Family::histogram("authorization_duration_seconds", "Time that authorizing a request took by result.");
+const DECISIONS: Family = Family::counter("apiserver_authorization_decisions_total", "Decisions of each authorizer.");
 
 /// Attempts of one kind: how many and how long, by result.
-struct Attempts {
-    results: [&'static str; 2],
-    durations: [Histogram; 2],
+struct Attempts<const N: usize> {
+    results: [&'static str; N],
+    durations: [Histogram; N],
 }
 
-impl Attempts {
-    fn new(results: [&'static str; 2]) -> Self {
+impl<const N: usize> Attempts<N> {
+    fn new(results: [&'static str; N]) -> Self {
         Attempts { results, durations: std::array::from_fn(|_| Histogram::new(&DURATIONS)) }
     }
 
-    fn made(&self, good: bool, took: Duration) {
-        self.durations[usize::from(!good)].observe_duration(took);
+    /// Counts an attempt with one of the results.
+    fn made(&self, result: usize, took: Duration) {
+        self.durations[result].observe_duration(took);
     }
 
     fn render(&self, count: &Family, duration: &Family, out: &mut Exposition) {
@@ -68,17 +68,15 @@ const USERS: [&str; 7] =
 /// The steps whose time is told.
 const FILTERS: [&str; 2] = ["authentication", "authorization"];
 
-/// The modes that may allow a request, by the type and the name of their authorizers.
-const MODES: [[&str; 2]; 3] = [["Node", "node"], ["RBAC", "rbac"], ["AlwaysAllow", "alwaysallow"]];
+/// Results of authorization.
+const DECISION_RESULTS: [&str; 4] = ["allowed", "denied", "no-opinion", "error"];
 
 /// The counters.
 pub struct Access {
-    authentication: Attempts,
-    authorization: Attempts,
+    authentication: Attempts<2>,
+    authorization: Attempts<4>,
     /// By step, as in `FILTERS`.
     filters: [Histogram; FILTERS.len()],
-    /// Allowed by a mode, as in `MODES`.
-    allowed: [AtomicU64; MODES.len()],
     users: [AtomicU64; USERS.len()],
 }
 
@@ -86,9 +84,8 @@ impl Default for Access {
     fn default() -> Self {
         Access {
             authentication: Attempts::new(["success", "failure"]),
-            authorization: Attempts::new(["allowed", "no-opinion"]),
+            authorization: Attempts::new(DECISION_RESULTS),
             filters: std::array::from_fn(|_| Histogram::new(&FILTER_DURATIONS)),
-            allowed: Default::default(),
             users: Default::default(),
         }
     }
@@ -97,7 +94,7 @@ impl Default for Access {
 impl Access {
     /// Counts an attempt to authenticate: as whom, if it succeeded.
     pub fn authenticated(&self, user: Option<&str>, took: Duration) {
-        self.authentication.made(user.is_some(), took);
+        self.authentication.made(usize::from(user.is_none()), took);
         self.filters[0].observe_duration(took);
         if let Some(name) = user {
             let other = if name.contains('@') { USERS.len() - 2 } else { USERS.len() - 1 };
@@ -106,18 +103,29 @@ impl Access {
         }
     }
 
-    /// Counts a request that was judged.
+    /// Counts an authorized request.
     pub fn authorized(&self, decision: &Decision, took: Duration) {
-        self.authorization.made(decision.is_allowed(), took);
-        self.filters[1].observe_duration(took);
-        let [by_node, by_role, by_default] = &self.allowed;
-        let mode = match decision {
-            Decision::Allow(Allowed::By(Mode::Node)) => by_node,
-            Decision::Allow(Allowed::Rbac(_)) => by_role,
-            Decision::Allow(Allowed::By(Mode::AlwaysAllow)) => by_default,
-            _ => return,
+        let result = match decision {
+            _ if decision.error().is_some() => 3,
+            Decision::Allow(_) => 0,
+            Decision::Deny(_) => 1,
+            Decision::NoOpinion(_) => 2,
         };
-        mode.fetch_add(1, Ordering::Relaxed);
+        self.authorization.made(result, took);
+        self.filters[1].observe_duration(took);
+    }
+
+    /// Renders the decisions of each authorizer.
+    pub(super) fn render_decisions(&self, authorizers: &AuthorizerUnion, out: &mut Exposition) {
+        out.family(&DECISIONS);
+        for member in authorizers.members() {
+            for (decision, count) in [("allowed", member.allowed.get()), ("denied", member.denied.get())] {
+                if count > 0 {
+                    let labels = [("decision", decision), ("name", &*member.name), ("type", member.kind)];
+                    out.sample(DECISIONS.name, &labels, count);
+                }
+            }
+        }
     }
 
     pub(super) fn render(&self, out: &mut Exposition) {
@@ -134,19 +142,16 @@ impl Access {
             }
         }
         self.authorization.render(&AUTHORIZATION_ATTEMPTS, &AUTHORIZATION_DURATION, out);
-        out.family(&DECISIONS);
-        for ([mode, name], allowed) in MODES.into_iter().zip(&self.allowed) {
-            let allowed = allowed.load(Ordering::Relaxed);
-            if allowed > 0 {
-                out.sample(DECISIONS.name, &[("decision", "allowed"), ("name", name), ("type", mode)], allowed);
-            }
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_auth::authorization::{AlwaysAllow, AuthorizationError, Reason, Refusal};
+    use pintle_auth::{Attributes, Authorizer, NamedAuthorizer, UserInfo};
+    use pintle_resource::MaybeReady;
+    use std::sync::Arc;
 
     #[test]
     fn users_are_counted_without_their_names() {
@@ -154,11 +159,23 @@ mod tests {
         for user in [Some("admin"), Some("jane@example.com"), Some("jane"), Some("joe"), None] {
             access.authenticated(user, Duration::from_millis(3));
         }
-        access.authorized(&Decision::Deny(String::new()), Duration::ZERO);
-        access.authorized(&Decision::Allow(Allowed::Always), Duration::ZERO);
-        access.authorized(&Decision::Allow(Allowed::By(Mode::Node)), Duration::ZERO);
-        let mut out = Exposition::default();
+        let failed = Refusal { reason: String::new(), error: Some(AuthorizationError("a timeout".to_owned())) };
+        for decision in [
+            Decision::no_opinion(""),
+            Decision::Allow(Reason::None),
+            Decision::Allow(Reason::None),
+            Decision::Deny(Refusal::default()),
+            Decision::NoOpinion(failed),
+        ] {
+            access.authorized(&decision, Duration::ZERO);
+        }
+        let always: Arc<dyn Authorizer> = Arc::new(AlwaysAllow);
+        let authorizers = AuthorizerUnion::new(vec![NamedAuthorizer::new("AlwaysAllow", "alwaysallow", always)]);
+        let (user, mut out) = (UserInfo::anonymous(), Exposition::default());
+        let attributes = Attributes::non_resource(&user, "get", "/");
+        assert!(matches!(authorizers.authorize(&attributes), MaybeReady::Ready(Decision::Allow(_))));
         access.render(&mut out);
+        access.render_decisions(&authorizers, &mut out);
         let text = out.into_text();
         for line in [
             "authentication_attempts{result=\"success\"} 4\n",
@@ -170,8 +187,10 @@ mod tests {
             "authenticated_user_requests{username=\"other\"} 2\n",
             "authorization_attempts_total{result=\"no-opinion\"} 1\n",
             "authorization_attempts_total{result=\"allowed\"} 2\n",
+            "authorization_attempts_total{result=\"denied\"} 1\n",
+            "authorization_attempts_total{result=\"error\"} 1\n",
             "# TYPE apiserver_authorization_decisions_total counter\n\
-             apiserver_authorization_decisions_total{decision=\"allowed\",name=\"node\",type=\"Node\"} 1\n",
+             apiserver_authorization_decisions_total{decision=\"allowed\",name=\"alwaysallow\",type=\"AlwaysAllow\"} 1\n",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }

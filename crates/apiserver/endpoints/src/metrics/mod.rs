@@ -18,6 +18,7 @@ pub use access::Access;
 pub use admission::AdmissionSteps;
 pub use allowed::AllowedLabels;
 pub use bodies::Bodies;
+pub use credentials::client_certificates;
 pub use exposition::{Exposition, Family};
 pub use request::{
     DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb,
@@ -64,7 +65,7 @@ pub fn render(api: &Api) -> String {
     metrics.bodies.render(&mut out);
     metrics.watches.render(&mut out);
     metrics.access.render(&mut out);
-    credentials::render(&api.authenticator, &mut out);
+    metrics.access.render_decisions(&api.authorizer, &mut out);
     credentials::render_impersonation(&api.impersonator.figures, &mut out);
     metrics.admission.render(&mut out);
     metrics.transactions.render(&mut out);

@@ -82,13 +82,16 @@ fn the_first_start_makes_everything_and_later_ones_keep_it() {
 fn the_administrator_is_recognized() {
     let dir = Dir::new("admin");
     let certs = ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(0)).expect("made");
-    let mut authenticator = pintle_auth::Authenticator::new(false);
-    let ca = pintle_auth::authentication::ClientCa::from_pem(certs.ca_pem.as_bytes());
-    authenticator.client_ca = Some(ca.expect("an authority").into());
+    let ca = pintle_auth::authentication::ClientCa::from_pem(certs.ca_pem.as_bytes()).expect("an authority");
+    let headers = http::HeaderMap::new();
     let user = |pem: &str| {
         let chain = [first_certificate(pem).expect("a certificate")];
-        let credentials = pintle_auth::Credentials { client_certs: &chain, ..Default::default() };
-        authenticator.authenticate(credentials, day(1), &mut Default::default())
+        let request = pintle_auth::AuthenticationRequest::new(&headers, day(1));
+        let request = pintle_auth::AuthenticationRequest { client_certs: &chain, ..request };
+        match pintle_auth::Authenticator::authenticate(&ca, &request) {
+            pintle_resource::MaybeReady::Ready(outcome) => outcome.map(|identity| identity.expect("a name").user),
+            pintle_resource::MaybeReady::Wait(_) => panic!("a certificate is verified at once"),
+        }
     };
     let admin = user(certificate(&certs)).expect("authenticated");
     assert_eq!(admin.name, "pintle-admin");

@@ -2,8 +2,7 @@
 //! Guarantees Kubernetes' reading of wildcards, and that an empty list of verbs, groups or resources covers nothing.
 //! Must never treat a name as a pattern: only `*`, `*/subresource` and paths that end in `*` are patterns.
 
-use crate::Str;
-use crate::authorization::Attributes;
+use pintle_auth::{Attributes, Str};
 
 /// What may be done with what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -28,6 +28,10 @@ impl BoundObjects for Objects {
     fn account_secrets(&self, _: &str, _: &str) -> Vec<Str> {
         Vec::new()
     }
+
+    fn record_use(&self, _: UsedSecret) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 }
 
 fn key() -> SigningKey {
@@ -61,16 +65,16 @@ fn at(seconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs())
 }
 
-fn authenticate(tokens: &ServiceAccountTokens, token: &str) -> Result<Option<Known>, String> {
-    tokens.authenticate(token.as_bytes(), &tokens.config().audiences, at(NOW), &mut Findings::default())
+fn authenticate(tokens: &ServiceAccountTokens, token: &str) -> Result<Option<Identity>, String> {
+    tokens.identity(token.as_bytes(), &tokens.config().audiences, at(NOW), &mut None)
 }
 
 #[test]
-fn a_token_speaks_for_its_account() {
+fn a_token_authenticates_its_account() {
     let tokens = tokens();
     let bound = Claims { pod: Some(object("p")), node: Some(object("gone")), ..claims() };
     let token = tokens.issue(bound).expect("signed");
-    let (user, audiences) = authenticate(&tokens, &token).expect("good").expect("ours");
+    let Identity { user, audiences, .. } = authenticate(&tokens, &token).expect("valid").expect("its own");
     assert_eq!((&*user.name, &*user.uid), ("system:serviceaccount:n:s", "s"));
     assert_eq!(user.groups, ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"]);
     let extra: Vec<_> = user.extra.iter().map(|(key, values)| format!("{key}={}", values[0])).collect();
@@ -160,17 +164,17 @@ fn only_whole_tokens_of_known_keys_and_issuers_count() {
 }
 
 #[test]
-fn a_token_that_is_remembered_still_ends() {
+fn a_cached_token_still_expires() {
     let tokens = tokens();
     let token = tokens.issue(Claims { pod: Some(object("p")), ..claims() }).expect("signed");
-    for (audience, seconds, good) in
+    for (audience, seconds, is_valid) in
         [("https://issuer", NOW, true), ("https://issuer", NOW + 3661, false), ("other", NOW, false)]
     {
-        let outcome = tokens.authenticate(token.as_bytes(), &[audience.into()], at(seconds), &mut Findings::default());
-        assert_eq!(outcome.is_ok(), good, "{audience} {seconds}");
+        let outcome = tokens.identity(token.as_bytes(), &[audience.into()], at(seconds), &mut None);
+        assert_eq!(outcome.is_ok(), is_valid, "{audience} {seconds}");
     }
     let known = tokens.verify(token.as_bytes()).expect("good").expect("ours");
-    for number in 0..REMEMBERED_TOKENS {
+    for number in 0..CACHED_TOKENS {
         let mut hash = [0; 32];
         hash[..8].copy_from_slice(&number.to_le_bytes());
         tokens.verified.write().expect("a lock").insert(hash, known.clone());

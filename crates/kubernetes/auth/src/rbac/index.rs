@@ -5,10 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Binding, Grant, PolicyRule, Role, RoleKind, Subject, SubjectKind};
-use crate::authorization::Attributes;
-use crate::user::users::SERVICE_ACCOUNT_PREFIX;
-use crate::{Str, UserInfo};
+use super::{Binding, PolicyRule, Role, RoleKind, Subject, SubjectKind};
+use pintle_auth::users::SERVICE_ACCOUNT_PREFIX;
+use pintle_auth::{Attributes, Str, UserInfo};
 use pintle_schema::names::quoted;
 
 /// All roles and bindings at one moment. Cheap to clone.
@@ -123,16 +122,19 @@ impl RbacSnapshot {
         next
     }
 
-    /// Who allows the request, or, if nobody does, what is wrong with the user's bindings (mostly nothing: empty).
-    pub fn authorize(&self, attributes: &Attributes<'_>) -> Result<Grant, String> {
+    /// The binding that allows the request.
+    ///
+    /// # Errors
+    /// No binding does; with the roles that the user's bindings name and that do not exist (mostly none: an empty text).
+    pub fn authorize(&self, attributes: &Attributes<'_>) -> Result<Arc<Binding>, String> {
         let user = attributes.user;
         let mut errors: Vec<String> = Vec::new();
         for (scope, namespace) in self.scopes(attributes.namespace) {
-            // Group lookups repeat bindings and are not sorted between groups; the verdict is the same.
+            // Group lookups repeat bindings and are not sorted between groups; the decision is the same.
             for binding in scope.bindings_of(user) {
                 match self.rules(binding, namespace) {
                     Some(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
-                        return Ok(Grant::new(binding, user));
+                        return Ok(Arc::clone(binding));
                     }
                     Some(_) => {}
                     None => {
@@ -151,8 +153,8 @@ impl RbacSnapshot {
         })
     }
 
-    /// All rules that a user has in a namespace (empty: cluster-wide only), and the roles that its bindings name
-    /// in vain, as error texts.
+    /// All rules that a user has in a namespace (empty: cluster-wide only), and as error texts the roles that the user's
+    /// bindings name and that do not exist.
     pub fn rules_of<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> (Vec<UserRule<'a>>, Vec<String>) {
         let (mut found, mut errors) = (Vec::new(), Vec::new());
         for (scope, namespace) in self.scopes(namespace) {

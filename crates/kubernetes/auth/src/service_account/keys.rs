@@ -1,11 +1,15 @@
 //! The keys of service account tokens: from PEM to signatures, key ids and JSON web keys.
-//! Guarantees that a key signs and verifies with its own algorithm only, whatever a token says about itself.
+//! Guarantees that a key signs and verifies with its own algorithm only, whatever the header of a token says.
 //! Must never show a private key, in an error or otherwise.
 
 use std::fmt;
 
 use data_encoding::BASE64URL_NOPAD;
 use pintle_schema::{Value, value};
+use pkcs8::PrivateKeyInfoRef;
+use pkcs8::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
+use pkcs8::der::{Decode, Encode};
+use pkcs8::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use ring::digest;
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -15,12 +19,6 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{PemObject, SectionKind};
 use webpki::EndEntityCert;
 
-use crate::authentication::der::{SEQUENCE, encode, expect};
-
-const INTEGER: u8 = 0x02;
-const BIT_STRING: u8 = 0x03;
-const OCTET_STRING: u8 = 0x04;
-
 /// How a key signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Algorithm {
@@ -29,10 +27,11 @@ enum Algorithm {
     Es384,
 }
 
-/// The object identifiers of an algorithm, with their tags: rsaEncryption and NULL, or ecPublicKey and a curve.
-const RSA_IDENTIFIER: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
-const P256_IDENTIFIER: &[u8] = b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07";
-const P384_IDENTIFIER: &[u8] = b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x22";
+/// The object identifiers of keys: rsaEncryption, ecPublicKey, and the curves.
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
+const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 
 impl Algorithm {
     const ALL: [Algorithm; 3] = [Algorithm::Rs256, Algorithm::Es256, Algorithm::Es384];
@@ -46,12 +45,13 @@ impl Algorithm {
         }
     }
 
-    fn identifier(self) -> &'static [u8] {
-        match self {
-            Algorithm::Rs256 => RSA_IDENTIFIER,
-            Algorithm::Es256 => P256_IDENTIFIER,
-            Algorithm::Es384 => P384_IDENTIFIER,
-        }
+    fn identifier(self) -> AlgorithmIdentifierRef<'static> {
+        let (oid, parameters) = match self {
+            Algorithm::Rs256 => (RSA, AnyRef::NULL),
+            Algorithm::Es256 => (EC, AnyRef::from(&P256)),
+            Algorithm::Es384 => (EC, AnyRef::from(&P384)),
+        };
+        AlgorithmIdentifierRef { oid, parameters: Some(parameters) }
     }
 
     fn verification(self) -> &'static dyn VerificationAlgorithm {
@@ -80,32 +80,34 @@ impl Algorithm {
     }
 }
 
-/// Why a file gives no key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a file of keys is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// There is none in it.
+    /// The file has no key.
+    #[error("no key in PEM found")]
     Missing,
-    /// Neither RSA of at least 2048 bits nor ECDSA on P-256 or P-384, or malformed.
+    /// The key is malformed, or of an unsupported kind.
+    #[error("the key is malformed, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)")]
     Unusable,
 }
 
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            KeyError::Missing => "no key in PEM found",
-            KeyError::Unusable => "the key is malformed, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)",
-        })
+impl From<pkcs8::der::Error> for KeyError {
+    fn from(_: pkcs8::der::Error) -> KeyError {
+        KeyError::Unusable
     }
 }
 
-impl std::error::Error for KeyError {}
+/// The first byte of a point whose coordinates both follow.
+const UNCOMPRESSED_POINT: u8 = 4;
 
 /// A public key that tokens are verified with.
 #[derive(Clone, Debug)]
 pub struct VerifyingKey {
     algorithm: Algorithm,
-    /// What the subject public key info has in its bit string.
+    /// The bit string of the subject public key info.
     key: Vec<u8>,
+    /// Modulus and exponent, or the coordinates of the point.
+    numbers: [Vec<u8>; 2],
     id: String,
 }
 
@@ -134,23 +136,28 @@ impl VerifyingKey {
     }
 
     fn from_spki(der: &[u8]) -> Result<VerifyingKey, KeyError> {
-        let parsed = || {
-            let (info, _) = expect(der, SEQUENCE).ok()?;
-            let (identifier, rest) = expect(info, SEQUENCE).ok()?;
-            let (bits, _) = expect(rest, BIT_STRING).ok()?;
-            let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.identifier() == identifier)?;
-            Some(VerifyingKey::new(algorithm, bits.strip_prefix(&[0])?))
-        };
-        let key = parsed().ok_or(KeyError::Unusable)?;
-        // A key that cannot be published cannot be read.
-        if key.numbers().is_none() { Err(KeyError::Unusable) } else { Ok(key) }
+        let info = SubjectPublicKeyInfoRef::from_der(der)?;
+        let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.identifier() == info.algorithm);
+        let key = info.subject_public_key.as_bytes();
+        VerifyingKey::new(algorithm.ok_or(KeyError::Unusable)?, key.ok_or(KeyError::Unusable)?)
     }
 
-    fn new(algorithm: Algorithm, key: &[u8]) -> VerifyingKey {
-        let bits = [&[0], key].concat();
-        let info = [encode(SEQUENCE, algorithm.identifier()), encode(BIT_STRING, &bits)].concat();
-        let hash = digest::digest(&digest::SHA256, &encode(SEQUENCE, &info));
-        VerifyingKey { algorithm, key: key.to_vec(), id: BASE64URL_NOPAD.encode(hash.as_ref()) }
+    fn new(algorithm: Algorithm, key: &[u8]) -> Result<VerifyingKey, KeyError> {
+        let subject_public_key = BitStringRef::from_bytes(key)?;
+        let info = SubjectPublicKeyInfoRef { algorithm: algorithm.identifier(), subject_public_key }.to_der()?;
+        let hash = digest::digest(&digest::SHA256, &info);
+        let numbers = match algorithm {
+            Algorithm::Rs256 => AnyRef::from_der(key)?.sequence(|reader| {
+                let (modulus, exponent) = (UintRef::decode(reader)?, UintRef::decode(reader)?);
+                Ok::<_, KeyError>([modulus, exponent].map(|number| number.as_bytes().to_vec()))
+            })?,
+            Algorithm::Es256 | Algorithm::Es384 => {
+                let coordinates = key.strip_prefix(&[UNCOMPRESSED_POINT]).ok_or(KeyError::Unusable)?;
+                let (x, y) = coordinates.split_at(coordinates.len() / 2);
+                [x.to_vec(), y.to_vec()]
+            }
+        };
+        Ok(VerifyingKey { algorithm, key: key.to_vec(), numbers, id: BASE64URL_NOPAD.encode(hash.as_ref()) })
     }
 
     /// The hash by which tokens name the key.
@@ -168,23 +175,9 @@ impl VerifyingKey {
         algorithm == self.algorithm.name() && key.verify(message, signature).is_ok()
     }
 
-    /// Modulus and exponent, or the coordinates of the point.
-    fn numbers(&self) -> Option<(&[u8], &[u8])> {
-        if self.algorithm == Algorithm::Rs256 {
-            let (numbers, _) = expect(&self.key, SEQUENCE).ok()?;
-            let (modulus, rest) = expect(numbers, INTEGER).ok()?;
-            let (exponent, _) = expect(rest, INTEGER).ok()?;
-            // Of a number whose first bit is set DER has a zero in front, which tells that it is positive.
-            return Some((modulus.strip_prefix(&[0]).unwrap_or(modulus), exponent));
-        }
-        let coordinates = self.key.strip_prefix(&[4])?;
-        coordinates.split_at_checked(coordinates.len() / 2)
-    }
-
     /// The key as a JSON web key.
     pub fn to_jwk(&self) -> Value {
-        let (first, second) = self.numbers().unwrap_or_default();
-        let (first, second) = (BASE64URL_NOPAD.encode(first), BASE64URL_NOPAD.encode(second));
+        let [first, second] = self.numbers.each_ref().map(|number| BASE64URL_NOPAD.encode(number));
         let (id, algorithm) = (self.id(), self.algorithm());
         match self.algorithm.curve() {
             None => value!({"use": "sig", "kty": "RSA", "kid": id, "alg": algorithm, "n": first, "e": second}),
@@ -227,23 +220,26 @@ impl SigningKey {
         Err(KeyError::Missing)
     }
 
-    /// `None` for what is no private key.
+    /// `None` for a section that is no private key.
     fn from_section(kind: SectionKind, der: &[u8]) -> Result<Option<SigningKey>, KeyError> {
-        let pair = match kind {
+        let key = match kind {
             SectionKind::RsaPrivateKey => SigningKey::rsa(RsaKeyPair::from_der(der).ok()),
             SectionKind::PrivateKey => SigningKey::rsa(RsaKeyPair::from_pkcs8(der).ok()).or_else(|| ecdsa(der)),
-            SectionKind::EcPrivateKey => Algorithm::ALL.into_iter().find_map(|algorithm| {
-                let key = [&[INTEGER, 1, 0][..], &encode(SEQUENCE, algorithm.identifier()), &encode(OCTET_STRING, der)];
-                ecdsa(&encode(SEQUENCE, &key.concat()))
-            }),
+            SectionKind::EcPrivateKey => {
+                // ring reads such keys from PKCS #8 only.
+                let key = OctetStringRef::new(der)?;
+                Algorithm::ALL
+                    .into_iter()
+                    .find_map(|algorithm| ecdsa(&PrivateKeyInfoRef::new(algorithm.identifier(), key).to_der().ok()?))
+            }
             _ => return Ok(None),
         };
-        pair.map(Some).ok_or(KeyError::Unusable)
+        key.map(Some).ok_or(KeyError::Unusable)
     }
 
     fn rsa(pair: Option<RsaKeyPair>) -> Option<SigningKey> {
         let pair = pair?;
-        let public = VerifyingKey::new(Algorithm::Rs256, pair.public_key().as_ref());
+        let public = VerifyingKey::new(Algorithm::Rs256, pair.public_key().as_ref()).ok()?;
         Some(SigningKey { pair: Pair::Rsa(Box::new(pair)), public })
     }
 
@@ -270,7 +266,7 @@ impl SigningKey {
 fn ecdsa(pkcs8: &[u8]) -> Option<SigningKey> {
     Algorithm::ALL.into_iter().find_map(|algorithm| {
         let pair = EcdsaKeyPair::from_pkcs8(algorithm.ecdsa()?, pkcs8, &SystemRandom::new()).ok()?;
-        let public = VerifyingKey::new(algorithm, pair.public_key().as_ref());
+        let public = VerifyingKey::new(algorithm, pair.public_key().as_ref()).ok()?;
         Some(SigningKey { pair: Pair::Ecdsa(Box::new(pair)), public })
     })
 }
@@ -293,10 +289,7 @@ mod tests {
             let made = rcgen::KeyPair::generate_for(algorithm).expect("a key");
             let cert = rcgen::CertificateParams::default().self_signed(&made).expect("a certificate");
             let pkcs8 = made.serialize_der();
-            let (contents, _) = expect(&pkcs8, SEQUENCE).expect("PKCS #8");
-            let after_version = contents.strip_prefix(&[INTEGER, 1, 0]).expect("version 0");
-            let (_, rest) = expect(after_version, SEQUENCE).expect("an identifier");
-            let (sec1, _) = expect(rest, OCTET_STRING).expect("a key");
+            let sec1 = PrivateKeyInfoRef::try_from(&pkcs8[..]).expect("PKCS #8").private_key.as_bytes();
             let forms = [made.serialize_pem(), made.public_key_pem(), cert.pem(), pem("EC PRIVATE KEY", sec1)].concat();
             let keys = VerifyingKey::all_from_pem(forms.as_bytes()).expect("keys");
             assert_eq!(keys.len(), 4);
@@ -312,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn unusable_keys_are_refused() {
         let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("a key");
         let rows = [
             (String::new(), KeyError::Missing),
@@ -330,9 +323,12 @@ mod tests {
     #[test]
     fn an_rsa_key_has_the_id_and_the_numbers_that_the_reference_publishes() {
         let modulus = [0x80; 256];
-        let number = [&[0][..], &modulus].concat();
-        let key = encode(SEQUENCE, &[encode(INTEGER, &number), encode(INTEGER, &[1, 0, 1])].concat());
-        let key = VerifyingKey::new(Algorithm::Rs256, &key);
+        let numbers = [UintRef::new(&modulus).expect("a number"), UintRef::new(&[1, 0, 1]).expect("a number")];
+        let numbers = numbers.map(|number| number.to_der().expect("DER")).concat();
+        // A sequence of as many bytes as two bytes count.
+        let [high, low] = u16::try_from(numbers.len()).expect("short").to_be_bytes();
+        let key =
+            VerifyingKey::new(Algorithm::Rs256, &[&[0x30, 0x82, high, low], &numbers[..]].concat()).expect("a key");
         let jwk = key.to_jwk();
         assert_eq!((jwk.str_at(&["kty"]), jwk.str_at(&["e"]), jwk.str_at(&["kid"])), ("RSA", "AQAB", key.id()));
         assert_eq!(jwk.str_at(&["n"]), BASE64URL_NOPAD.encode(&modulus));

@@ -1,17 +1,17 @@
-//! What a service account token says: the claims, to and from JSON.
-//! Guarantees the reference's names and form: whoever reads its tokens reads these.
-//! Must never judge: whether a claim still holds is found out by who has the objects.
+//! The claims of a service account token, to and from JSON.
+//! Guarantees the reference's names and form, so that clients of its tokens can read these.
+//! Must never validate: whether a claim still holds depends on the objects.
 
 use pintle_schema::{Value, value};
 
-use crate::Str;
+use pintle_auth::Str;
 
 /// An object that a token names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectRef {
     /// Its name.
     pub name: Str,
-    /// Its uid; empty for a node that a pod names and that is not there.
+    /// Its uid; empty for a node that a pod names and that does not exist.
     pub uid: Str,
 }
 
@@ -36,17 +36,17 @@ pub struct Claims {
     pub namespace: Str,
     /// The account.
     pub service_account: ObjectRef,
-    /// The pod that the token ends with.
+    /// The pod that the token is bound to.
     pub pod: Option<ObjectRef>,
-    /// The secret that the token ends with.
+    /// The secret that the token is bound to.
     pub secret: Option<ObjectRef>,
-    /// The node of the pod; without a pod the node that the token ends with.
+    /// The node of the pod; without a pod the node that the token is bound to.
     pub node: Option<ObjectRef>,
-    /// The moment after which the token should have been replaced.
+    /// The time after which the token should have been replaced.
     pub warn_after: Option<i64>,
 }
 
-/// The claim that has everything of Kubernetes' own.
+/// The claim with everything that is specific to Kubernetes.
 const PRIVATE: &str = "kubernetes.io";
 
 impl Claims {

@@ -1,6 +1,6 @@
-//! Bootstrap tokens: what a new node shows until it has a certificate. Each is a secret that is named after it.
-//! Guarantees that a token without a secret, an expired one and one that is for something else prove nothing.
-//! Must never tell how much of a token was right.
+//! Bootstrap tokens: the credentials of a new node until it has a certificate. Each is kept in a secret named after its id.
+//! Guarantees that a token that has no secret, is expired or is for another use authenticates nobody.
+//! Must never reveal which part of a token was right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pintle_schema::Time;
 use ring::digest::{SHA256, digest};
 
-use crate::{Str, UserInfo};
+use pintle_auth::authentication::{AuthenticationError, AuthenticationRequest, Authenticator, Identity};
+use pintle_auth::{Str, UserInfo};
+use pintle_resource::MaybeReady;
 
 /// The namespace that the secrets are in.
 pub const NAMESPACE: &str = "kube-system";
@@ -24,14 +26,27 @@ const LONGEST_GROUP: usize = 256;
 const ID_LENGTH: usize = 6;
 const SECRET_LENGTH: usize = 16;
 
-/// Where the secrets are.
+/// Gives the secrets of bootstrap tokens.
 pub trait TokenSecrets: Send + Sync {
     /// The data of a secret of the namespace and type, unless it is being deleted.
     fn data(&self, name: &str) -> Option<BTreeMap<String, Vec<u8>>>;
 }
 
-/// Who a token speaks for; `None` when it is no bootstrap token that is good now.
-pub(super) fn user(secrets: &dyn TokenSecrets, token: &[u8], now: SystemTime) -> Option<Arc<UserInfo>> {
+/// Authenticates bootstrap tokens.
+pub struct BootstrapTokens(pub Box<dyn TokenSecrets>);
+
+impl Authenticator for BootstrapTokens {
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a AuthenticationRequest<'a>,
+    ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
+        let user = request.bearer_token.and_then(|token| user(&*self.0, token, request.now));
+        MaybeReady::Ready(Ok(user.map(Identity::of)))
+    }
+}
+
+/// The user of a token; `None` when it is no valid bootstrap token.
+fn user(secrets: &dyn TokenSecrets, token: &[u8], now: SystemTime) -> Option<Arc<UserInfo>> {
     let (id, secret) = str::from_utf8(token).ok()?.split_once('.')?;
     let is_word = |text: &str, length: usize| {
         text.len() == length && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -40,15 +55,15 @@ pub(super) fn user(secrets: &dyn TokenSecrets, token: &[u8], now: SystemTime) ->
         return None;
     }
     let data = secrets.data(&format!("{NAME_PREFIX}{id}"))?;
-    // What is no text is there all the same: it must not pass for what is missing.
+    // A value that is not UTF-8 must not be treated as missing.
     let text = |key: &str| data.get(key).map_or("", |value| str::from_utf8(value).unwrap_or("\u{fffd}"));
-    // Of hashes, the time that comparing takes tells nothing.
+    // Comparing hashes reveals nothing through its duration.
     let hash = |text: &str| digest(&SHA256, text.as_bytes());
-    let is_good = hash(text("token-secret")).as_ref() == hash(secret).as_ref()
+    let is_valid = hash(text("token-secret")).as_ref() == hash(secret).as_ref()
         && text("token-id") == id
-        && !is_over(text("expiration"), now)
+        && !is_expired(text("expiration"), now)
         && text("usage-bootstrap-authentication") == "true";
-    if !is_good {
+    if !is_valid {
         return None;
     }
     let mut groups = BTreeSet::from([GROUP]);
@@ -62,13 +77,13 @@ pub(super) fn user(secrets: &dyn TokenSecrets, token: &[u8], now: SystemTime) ->
     ))
 }
 
-/// A time that cannot be read is over.
-fn is_over(expiration: &str, now: SystemTime) -> bool {
+/// A malformed time counts as expired.
+fn is_expired(expiration: &str, now: SystemTime) -> bool {
     let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
     !expiration.is_empty() && Time::parse(expiration).map_or(true, |until| until.seconds <= now)
 }
 
-/// Tokens put nobody in a group that has rights of its own.
+/// Tokens cannot put a user into groups of other prefixes, which may have more rights.
 fn is_bootstrap_group(group: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     group.strip_prefix(GROUP_PREFIX).is_some_and(|rest| {

@@ -3,7 +3,7 @@
 //! Must never build its expectations with the code under test.
 
 use super::*;
-use crate::authorization::Attributes;
+use pintle_auth::Attributes;
 
 fn strs(texts: &[&str]) -> Vec<Str> {
     texts.iter().map(Str::new).collect()
@@ -178,9 +178,9 @@ fn bindings_give_roles_to_their_subjects_where_they_say() {
     for (name, groups, resource, namespace, expected) in rows {
         let user = user(name, groups);
         let attributes = Attributes { namespace, ..Attributes::resource(&user, "get", "", resource) };
-        let verdict = snapshot.authorize(&attributes).map(|grant| grant.to_string());
+        let outcome = snapshot.authorize(&attributes).map(|binding| binding.describe(&user));
         let expected = expected.map(str::to_owned).map_err(str::to_owned);
-        assert_eq!(verdict, expected, "{name} {resource} {namespace}");
+        assert_eq!(outcome, expected, "{name} {resource} {namespace}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Legacy service account tokens: tokens without an expiration that are kept in secrets.
-//! Guarantees that such a token counts only while its secret holds this very token, its account is the same, and nobody marked
-//! the secret invalid. Must never write: that a token was used is reported to the caller.
+//! Guarantees that such a token is valid only while its secret holds it, its account is the same, and the secret is not marked
+//! as invalid. Must never write: that a token was used is reported to the caller.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,8 +9,7 @@ use ring::digest::{SHA256, digest};
 
 use super::claims::{audiences, text};
 use super::{BoundKind, BoundObjects, ObjectRef, TokenFigures};
-use crate::authentication::Findings;
-use crate::{Str, users};
+use pintle_auth::{Str, users};
 
 /// The issuer of legacy tokens.
 pub const ISSUER: &str = "kubernetes/serviceaccount";
@@ -35,7 +34,7 @@ pub struct TokenSecret {
     pub last_used: Str,
 }
 
-/// A use of a legacy token that the label of its secret does not show yet.
+/// A use of a legacy token that its secret's label does not have yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsedSecret {
     pub namespace: Str,
@@ -69,14 +68,15 @@ impl LegacyClaims {
         })
     }
 
-    /// Whether all that the token names is still there.
+    /// Whether everything that the token names still exists. `used` is set for refused tokens, too.
     pub(super) fn validate(
         &self,
         objects: &dyn BoundObjects,
         token: &[u8],
         now: SystemTime,
         figures: &TokenFigures,
-        findings: &mut Findings,
+        warnings: &mut Vec<&'static str>,
+        used: &mut Option<UsedSecret>,
     ) -> Result<(), String> {
         let LegacyClaims { subject, namespace, secret: name, account, .. } = self;
         let required = [
@@ -106,7 +106,7 @@ impl LegacyClaims {
         if found.uid != account.uid {
             return Err(format!("ServiceAccount UID ({}) does not match claim ({})", found.uid, account.uid));
         }
-        findings.used_secret = self.used(&secret, now);
+        *used = self.used(&secret, now);
         if !secret.invalid_since.is_empty() {
             figures.invalidated.increment();
             return Err(format!(
@@ -118,7 +118,7 @@ impl LegacyClaims {
         }
         // Controllers list the secrets that they make in the account.
         if objects.account_secrets(namespace, &account.name).contains(name) {
-            findings.warnings.push(AUTO_GENERATED_WARNING);
+            warnings.push(AUTO_GENERATED_WARNING);
             figures.auto_generated.increment();
         } else {
             figures.manually_created.increment();
@@ -126,7 +126,7 @@ impl LegacyClaims {
         Ok(())
     }
 
-    /// The use, unless the label shows it. Another server's clock may be a day ahead.
+    /// The use, unless the label has it. The clock of another server may be a day ahead.
     fn used(&self, secret: &TokenSecret, now: SystemTime) -> Option<UsedSecret> {
         let (today, tomorrow) = (date(now), date(now + DAY));
         let is_shown = secret.last_used == today || secret.last_used == tomorrow;
@@ -146,7 +146,8 @@ fn date(time: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authentication::service_account::BoundObject;
+    use crate::service_account::BoundObject;
+    use futures_util::future::BoxFuture;
     use pintle_schema::value;
 
     /// A secret `t` of an account `s`, whose uid is `u`; a secret `d` and an account `d` that are going away.
@@ -176,6 +177,10 @@ mod tests {
         fn account_secrets(&self, _: &str, _: &str) -> Vec<Str> {
             if self.is_listed { vec!["t".into()] } else { vec!["other".into()] }
         }
+
+        fn record_use(&self, _: UsedSecret) -> BoxFuture<'_, ()> {
+            Box::pin(async {})
+        }
     }
 
     /// The claims of the good token, with one of them replaced.
@@ -199,11 +204,13 @@ mod tests {
         UNIX_EPOCH + Duration::from_secs(1_795_474_800)
     }
 
-    fn validate(claims: &LegacyClaims, objects: &Objects) -> (Result<(), String>, Findings, [u64; 3]) {
-        let (figures, mut findings) = (TokenFigures::default(), Findings::default());
-        let outcome = claims.validate(objects, b"a.b.c", now(), &figures, &mut findings);
+    type Found = (Vec<&'static str>, Option<UsedSecret>);
+
+    fn validate(claims: &LegacyClaims, objects: &Objects) -> (Result<(), String>, Found, [u64; 3]) {
+        let (figures, mut warnings, mut used) = (TokenFigures::default(), Vec::new(), None);
+        let outcome = claims.validate(objects, b"a.b.c", now(), &figures, &mut warnings, &mut used);
         let TokenFigures { auto_generated, manually_created, invalidated, .. } = &figures;
-        (outcome, findings, [auto_generated.get(), manually_created.get(), invalidated.get()])
+        (outcome, (warnings, used), [auto_generated.get(), manually_created.get(), invalidated.get()])
     }
 
     #[test]
@@ -228,15 +235,15 @@ mod tests {
             (claims("service-account.uid", "w"), "ServiceAccount UID (u) does not match claim (w)"),
         ];
         for (claims, error) in rows {
-            let (outcome, findings, _) = validate(&claims, &Objects::default());
+            let (outcome, (_, used), _) = validate(&claims, &Objects::default());
             assert_eq!(outcome, if error.is_empty() { Ok(()) } else { Err(error.to_owned()) });
-            assert_eq!(findings.used_secret.is_some(), error.is_empty(), "{error}");
+            assert_eq!(used.is_some(), error.is_empty(), "{error}");
         }
-        let mut findings = Findings::default();
-        let other =
-            claims("", "").validate(&Objects::default(), b"a.b.d", now(), &TokenFigures::default(), &mut findings);
+        let (figures, mut warnings, mut used) = (TokenFigures::default(), Vec::new(), None);
+        let objects = Objects::default();
+        let other = claims("", "").validate(&objects, b"a.b.d", now(), &figures, &mut warnings, &mut used);
         assert_eq!(other, Err("Token does not match server's copy".to_owned()));
-        assert_eq!(findings, Findings::default());
+        assert!(warnings.is_empty() && used.is_none());
     }
 
     #[test]
@@ -257,12 +264,12 @@ mod tests {
             ),
         ];
         for (objects, is_good, warns, counts, is_written) in rows {
-            let (outcome, findings, counted) = validate(&claims("", ""), &objects);
+            let (outcome, (warnings, found), counted) = validate(&claims("", ""), &objects);
             assert_eq!((outcome.is_ok(), counted), (is_good, counts), "{outcome:?}");
-            assert_eq!(findings.warnings, if warns { vec![AUTO_GENERATED_WARNING] } else { Vec::new() });
+            assert_eq!(warnings, if warns { vec![AUTO_GENERATED_WARNING] } else { Vec::new() });
             let used =
                 UsedSecret { namespace: "n".into(), name: "t".into(), uid: "v".into(), date: "2026-11-23".to_owned() };
-            assert_eq!(findings.used_secret, is_written.then_some(used), "{}", objects.last_used);
+            assert_eq!(found, is_written.then_some(used), "{}", objects.last_used);
         }
     }
 }

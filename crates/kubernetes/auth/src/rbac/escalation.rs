@@ -1,9 +1,9 @@
-//! Whether somebody holds all that a role gives: nobody may grant what they do not have.
-//! Guarantees that a rule counts as held only if every single thing it allows is, by one rule each.
-//! Must never ask other modes than RBAC: what they allow cannot be listed, so it cannot be passed on.
+//! Privilege escalation: whether a user holds all rules of a role that they grant.
+//! Guarantees that a rule counts as held only if each thing that it allows is allowed by a rule of the user's.
+//! Must never ask authorizers other than RBAC: their rules cannot be listed.
 
 use super::{PolicyRule, RbacSnapshot};
-use crate::{Str, UserInfo};
+use pintle_auth::{Str, UserInfo};
 use pintle_schema::names::quoted;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,19 +1,19 @@
-//! What kubelets may do: a node reads the objects that its pods need, writes its own, and shares a few with all nodes.
-//! Guarantees that a node without a name of its own gets nothing, and that what belongs to one node only is given to that node only.
-//! Must never keep objects: which of them a node needs is asked of [`NodeObjects`] each time.
+//! The authorizer Node: a kubelet reads the objects that its pods need, writes its own, and shares a few with all nodes.
+//! Guarantees that a node without a name gets nothing, and that what belongs to one node is given to that node only.
+//! Must never cache objects: [`NodeObjects`] finds for each request whether a node needs an object.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::Attributes;
-use super::rbac::PolicyRule;
-use crate::UserInfo;
-use crate::user::{groups, users};
+use crate::rbac::PolicyRule;
+use pintle_auth::authorization::{Reason, UserRules};
+use pintle_auth::{Attributes, Authorizer, Decision, UserInfo, groups, users};
+use pintle_resource::MaybeReady;
 
 /// The namespace in which every node keeps a lease of its name.
 pub const LEASE_NAMESPACE: &str = "kube-node-lease";
 
-/// The kinds of object that are some node's business and not every node's.
+/// The kinds of object that only some nodes need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeObjectKind {
     ConfigMap,
@@ -37,7 +37,7 @@ pub struct NodeObject<'a> {
     pub name: &'a str,
 }
 
-/// Knows which objects are whose business.
+/// Knows which nodes need which objects.
 pub trait NodeObjects: Send + Sync {
     /// Whether an object names the node, or a pod on the node needs it.
     fn needs(&self, node: &str, object: NodeObject<'_>) -> bool;
@@ -46,19 +46,19 @@ pub trait NodeObjects: Send + Sync {
     fn feature_enabled(&self, gate: &str) -> bool;
 }
 
-/// The node that a user is: `None` for who is none, an empty name for one that says nothing of which.
+/// The name of the node that a user is: `None` for users that are no nodes, empty for a node without a name.
 pub fn node_of(user: &UserInfo) -> Option<&str> {
     user.name.strip_prefix(users::NODE_PREFIX).filter(|_| user.in_group(groups::NODES))
 }
 
-/// The mode `Node`.
+/// The authorizer Node.
 #[derive(Clone)]
-pub struct NodeMode {
+pub struct NodeAuthorizer {
     rules: Arc<[PolicyRule]>,
     objects: Arc<dyn NodeObjects>,
 }
 
-/// Allows, or says why not; mostly there is nothing to say.
+/// Whether a request is allowed; the reason why not is mostly empty.
 type Opinion = Result<(), String>;
 
 fn no(reason: impl fmt::Display) -> Opinion {
@@ -69,17 +69,14 @@ fn when(condition: bool, otherwise: impl fmt::Display) -> Opinion {
     if condition { Ok(()) } else { no(otherwise) }
 }
 
-impl NodeMode {
-    /// The rules say what all nodes may do, where it is no matter of single objects.
-    pub fn new(rules: impl Into<Arc<[PolicyRule]>>, objects: Arc<dyn NodeObjects>) -> NodeMode {
-        NodeMode { rules: rules.into(), objects }
+impl NodeAuthorizer {
+    /// `rules` allow all nodes what does not depend on single objects.
+    pub fn new(rules: impl Into<Arc<[PolicyRule]>>, objects: Arc<dyn NodeObjects>) -> NodeAuthorizer {
+        NodeAuthorizer { rules: rules.into(), objects }
     }
 
-    /// Whether a request is one that its node may make.
-    ///
-    /// # Errors
-    /// It is not, or no node makes it; with what there is to say about it.
-    pub fn authorize(&self, asked: &Attributes<'_>) -> Opinion {
+    /// Whether the node may make the request.
+    fn check(&self, asked: &Attributes<'_>) -> Opinion {
         use NodeObjectKind as Kind;
         let Some(node) = node_of(asked.user) else { return no("") };
         if node.is_empty() {
@@ -127,7 +124,7 @@ impl NodeMode {
         self.related(node, kind, asked)
     }
 
-    /// Single objects may be listed and watched as well.
+    /// One object that the node needs, which it may also list and watch.
     fn read(&self, node: &str, kind: NodeObjectKind, asked: &Attributes<'_>) -> Opinion {
         when(matches!(asked.verb, "get" | "list" | "watch"), "can only read resources of this type")?;
         when(asked.subresource.is_empty(), "cannot read subresource")?;
@@ -153,7 +150,7 @@ impl NodeMode {
         self.related(node, NodeObjectKind::ServiceAccount, asked)
     }
 
-    /// What a node writes on pods is limited by admission, which sees them.
+    /// Admission, which sees the pods, limits what a node writes.
     fn pods(&self, node: &str, asked: &Attributes<'_>) -> Opinion {
         match (asked.subresource, asked.verb) {
             ("", "get") => self.related(node, NodeObjectKind::Pod, asked),
@@ -167,7 +164,7 @@ impl NodeMode {
         }
     }
 
-    /// That a new slice is the node's own is seen by admission.
+    /// Admission checks that a new slice is the node's own.
     fn slices(&self, node: &str, asked: &Attributes<'_>) -> Opinion {
         when(asked.subresource.is_empty(), "cannot authorize ResourceSlice subresources")?;
         match asked.verb {
@@ -201,14 +198,30 @@ impl NodeMode {
     }
 }
 
-/// Whether only objects with this value in a field are asked for.
+impl Authorizer for NodeAuthorizer {
+    fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
+        MaybeReady::Ready(match self.check(attributes) {
+            Ok(()) => Decision::Allow(Reason::None),
+            Err(reason) => Decision::no_opinion(reason),
+        })
+    }
+
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
+        MaybeReady::Ready(match node_of(user) {
+            Some(_) => UserRules::incomplete("node authorizer does not support user rule resolution"),
+            None => UserRules::default(),
+        })
+    }
+}
+
+/// Whether the request selects only objects with this value in a field.
 fn is_selected(asked: &Attributes<'_>, field: &str, value: &str) -> bool {
     asked.field_selector.is_some_and(|selector| {
         selector.terms().iter().any(|term| !term.negated && term.field == field && term.value == value)
     })
 }
 
-/// A node may look for itself before it is there.
+/// A node may read its own object before it exists.
 fn own_node(node: &str, asked: &Attributes<'_>) -> Opinion {
     match (asked.subresource, asked.verb) {
         ("", "create" | "update" | "patch") | ("status", "update" | "patch") => Ok(()),
@@ -222,7 +235,7 @@ fn own_node(node: &str, asked: &Attributes<'_>) -> Opinion {
 }
 
 fn own_lease(node: &str, asked: &Attributes<'_>) -> Opinion {
-    when(is_keeping(asked.verb), "can only get, create, update, patch, or delete a node lease")?;
+    when(maintains(asked.verb), "can only get, create, update, patch, or delete a node lease")?;
     let elsewhere = format_args!("can only access leases in the {LEASE_NAMESPACE:?} system namespace");
     when(asked.namespace == LEASE_NAMESPACE, elsewhere)?;
     let is_own = asked.verb == "create" || asked.name == node;
@@ -230,14 +243,14 @@ fn own_lease(node: &str, asked: &Attributes<'_>) -> Opinion {
 }
 
 fn own_csi_node(node: &str, asked: &Attributes<'_>) -> Opinion {
-    when(is_keeping(asked.verb), "can only get, create, update, patch, or delete a CSINode")?;
+    when(maintains(asked.verb), "can only get, create, update, patch, or delete a CSINode")?;
     when(asked.subresource.is_empty(), "cannot authorize CSINode subresources")?;
     let is_own = asked.verb == "create" || asked.name == node;
     when(is_own, "can only access CSINode with the same name as the requesting node")
 }
 
-/// What is done with an object that somebody keeps for himself.
-fn is_keeping(verb: &str) -> bool {
+/// The verbs by which a node maintains its own object.
+fn maintains(verb: &str) -> bool {
     matches!(verb, "get" | "create" | "update" | "patch" | "delete")
 }
 
@@ -259,7 +272,7 @@ mod tests {
         }
     }
 
-    fn mode() -> NodeMode {
+    fn authorizer() -> NodeAuthorizer {
         let list = |texts: &[&str]| texts.iter().map(|text| (*text).into()).collect();
         let rule = PolicyRule {
             verbs: list(&["get"]),
@@ -267,7 +280,7 @@ mod tests {
             resources: list(&["services"]),
             ..PolicyRule::default()
         };
-        NodeMode::new([rule], Arc::new(Own))
+        NodeAuthorizer::new([rule], Arc::new(Own))
     }
 
     fn node(name: &str) -> UserInfo {
@@ -275,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_a_node() {
+    fn users_that_are_nodes() {
         let rows = [
             ("system:node:n", groups::NODES, Some("n")),
             ("system:node:", groups::NODES, Some("")),
@@ -288,7 +301,7 @@ mod tests {
         }
         let nameless = node("system:node:");
         let asked = Attributes::resource(&nameless, "get", "", "services");
-        assert_eq!(mode().authorize(&asked), Err("unknown node for user \"system:node:\"".to_owned()));
+        assert_eq!(authorizer().check(&asked), Err("unknown node for user \"system:node:\"".to_owned()));
     }
 
     #[test]
@@ -398,7 +411,7 @@ mod tests {
                 field_selector: Some(&selector),
                 ..Attributes::resource(&user, verb, group, resource)
             };
-            let opinion = mode().authorize(&asked).err();
+            let opinion = authorizer().check(&asked).err();
             assert_eq!(
                 opinion.as_deref(),
                 *refusal,

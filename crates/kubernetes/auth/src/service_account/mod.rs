@@ -1,6 +1,6 @@
-//! Service account tokens: JSON web tokens that the server signs, and that it believes as long as what they name exists.
-//! Guarantees that nothing of a token counts before its signature is verified, but the issuer, by which it is recognized.
-//! Must never read objects itself: whether an account, pod, secret or node is still the same is asked of `BoundObjects`.
+//! Service account tokens: JSON web tokens that the server signs, valid as long as the objects that they name exist.
+//! Guarantees that no claim is used before the signature is verified, except the issuer, which selects this authenticator.
+//! Must never read objects itself: `BoundObjects` gives the current account, pod, secret and node.
 
 mod claims;
 mod keys;
@@ -16,9 +16,12 @@ use pintle_metrics::Counter;
 use pintle_schema::{Value, value};
 use ring::digest;
 
-use crate::authentication::{Findings, Known};
-use crate::user::{CREDENTIAL_ID_KEY, NODE_NAME_KEY};
-use crate::{Str, UserInfo, groups, users};
+use futures_util::future::BoxFuture;
+use pintle_auth::authentication::{
+    AuthenticationError, AuthenticationRequest, Authenticator, Identity, common_audiences,
+};
+use pintle_auth::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, Str, UserInfo, groups, users};
+use pintle_resource::MaybeReady;
 
 pub use claims::{Claims, ObjectRef};
 pub use keys::{KeyError, SigningKey, VerifyingKey};
@@ -27,12 +30,12 @@ pub use legacy::{INVALID_SINCE_LABEL, LAST_USED_LABEL, TokenSecret, UsedSecret};
 
 /// How far clocks may be apart, in seconds.
 const LEEWAY_SECONDS: i64 = 60;
-/// A token that is longer is none of ours; headers are bounded anyway, bodies of reviews are not that tightly.
+/// A longer token is not one of this server's. Headers have a bound of their own, the bodies of reviews have a wider one.
 const LONGEST_TOKEN: usize = 64 * 1024;
-/// How many verified tokens are remembered: those of a large cluster's clients, at half a kilobyte each.
-const REMEMBERED_TOKENS: usize = 8192;
+/// The number of cached verified tokens: those of a large cluster's clients, at half a kilobyte each.
+const CACHED_TOKENS: usize = 8192;
 
-/// Where the keys are published.
+/// The path under which the keys are published.
 pub const JWKS_PATH: &str = "/openid/v1/jwks";
 
 /// Kinds of objects that a token names.
@@ -48,11 +51,11 @@ pub enum BoundKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundObject {
     pub uid: Str,
-    /// Since when it is being deleted, in seconds since 1970.
+    /// Its deletion timestamp, in seconds since 1970.
     pub deleted: Option<i64>,
 }
 
-/// Who knows the objects that tokens name.
+/// Gives the objects that tokens name, and keeps the uses of legacy tokens.
 pub trait BoundObjects: Send + Sync {
     /// The object, if it exists.
     fn find(&self, kind: BoundKind, namespace: &str, name: &str) -> Option<BoundObject>;
@@ -62,12 +65,15 @@ pub trait BoundObjects: Send + Sync {
 
     /// The names of the secrets that a service account lists.
     fn account_secrets(&self, namespace: &str, name: &str) -> Vec<Str>;
+
+    /// Writes the use of a legacy token to its secret. The request waits for it; a failure is logged, and ignored.
+    fn record_use(&self, used: UsedSecret) -> BoxFuture<'_, ()>;
 }
 
-/// With which keys and under which names tokens are made and believed.
+/// The keys, issuers and audiences of tokens.
 #[derive(Debug)]
 pub struct TokenConfig {
-    /// The first one signs, all are believed.
+    /// New tokens name the first one; tokens of all are accepted.
     pub issuers: Vec<Str>,
     /// The server's own audiences; the issuers when none are given.
     pub audiences: Vec<Str>,
@@ -75,16 +81,16 @@ pub struct TokenConfig {
     pub signing_key: SigningKey,
     /// Verify, beside the signing key.
     pub keys: Vec<VerifyingKey>,
-    /// The longest time a token is asked for, in seconds; longer requests are shortened. 0 is no bound.
+    /// The longest lifetime of a token in seconds; longer requests are shortened. 0 is no bound.
     pub max_expiration_seconds: i64,
-    /// Whether tokens of pods that kubelets ask for live longer than asked, for clients that do not read them anew.
+    /// Whether tokens that kubelets request for pods live longer than requested, for clients that do not reload them.
     pub extend_expiration: bool,
-    /// Where the discovery document says the keys are, if not at this server.
+    /// The address of the keys in the discovery document, if not at this server.
     pub jwks_uri: Option<String>,
 }
 
 impl TokenConfig {
-    /// What a server has that is told nothing but its key.
+    /// The defaults of a server with one key.
     pub fn new(issuer: &str, signing_key: SigningKey) -> TokenConfig {
         TokenConfig {
             issuers: vec![issuer.into()],
@@ -98,7 +104,7 @@ impl TokenConfig {
     }
 }
 
-/// What tokens were used.
+/// Counts of used tokens.
 #[derive(Debug, Default)]
 pub struct TokenFigures {
     /// Tokens that name no audience, as legacy tokens.
@@ -106,31 +112,31 @@ pub struct TokenFigures {
     /// Legacy tokens of secrets that their account lists, and of others.
     pub auto_generated: Counter,
     pub manually_created: Counter,
-    /// Legacy tokens of secrets that are marked invalid.
+    /// Legacy tokens of secrets that are marked as invalid.
     pub invalidated: Counter,
-    /// Before the moment after which they should have been replaced.
+    /// Used before the time after which they should have been replaced.
     pub valid: Counter,
-    /// After it.
+    /// Used after it.
     pub stale: Counter,
-    /// The signature was verified before, or was not.
+    /// Tokens that were found in the cache, or were not.
     pub hits: Counter,
     pub misses: Counter,
-    /// Of those whose signature was verified: it was good, or was not.
+    /// Verifications that succeeded, or failed.
     pub verified: Counter,
     pub refused: Counter,
 }
 
-/// Makes service account tokens and knows whom they speak for.
+/// Issues and authenticates service account tokens.
 pub struct ServiceAccountTokens {
     /// Counts of what was authenticated.
     pub figures: TokenFigures,
     config: TokenConfig,
     objects: Box<dyn BoundObjects>,
-    /// By the token's hash: signatures do not change, so they are verified once.
+    /// By the token's hash. Signatures do not change, so they are verified once.
     verified: RwLock<HashMap<[u8; 32], Arc<Verified>>>,
 }
 
-/// What a token with a good signature says.
+/// A token with a valid signature.
 struct Verified {
     claims: TokenClaims,
     user: Arc<UserInfo>,
@@ -188,36 +194,35 @@ impl ServiceAccountTokens {
         Some(token)
     }
 
-    /// Whom a token speaks for, and for which of the audiences. `None` for a token of somebody else.
-    ///
-    /// # Errors
-    /// Why the token is not good, in the reference's words.
-    pub(super) fn authenticate(
+    /// The identity of a token; `None` for a token of another issuer.
+    fn identity(
         &self,
         token: &[u8],
         audiences: &[Str],
         now: SystemTime,
-        findings: &mut Findings,
-    ) -> Result<Option<Known>, String> {
+        used: &mut Option<UsedSecret>,
+    ) -> Result<Option<Identity>, String> {
         let Some(verified) = self.verify(token)? else { return Ok(None) };
         let own = &self.config.audiences[..];
-        let for_whom = match verified.claims.audiences() {
+        let of_token = match verified.claims.audiences() {
             [] => {
                 self.figures.legacy.increment();
                 own
             }
             named => named,
         };
-        let common = common(for_whom, audiences);
+        let common = common_audiences(of_token, audiences);
         if common.is_empty() && !own.is_empty() {
-            let (have, want) = (quoted(for_whom), quoted(audiences));
+            let (have, want) = (quoted(of_token), quoted(audiences));
             return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
         }
+        let mut identity = Identity { audiences: common, ..Identity::of(verified.user.clone()) };
         let claims = match &verified.claims {
             TokenClaims::Bound(claims) => claims,
             TokenClaims::Legacy(claims) => {
-                claims.validate(self.objects.as_ref(), token, now, &self.figures, findings)?;
-                return Ok(Some((verified.user.clone(), common)));
+                let warnings = &mut identity.warnings;
+                claims.validate(self.objects.as_ref(), token, now, &self.figures, warnings, used)?;
+                return Ok(Some(identity));
             }
         };
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
@@ -226,10 +231,10 @@ impl ServiceAccountTokens {
             let counter = if now > time { &self.figures.stale } else { &self.figures.valid };
             counter.increment();
         }
-        Ok(Some((verified.user.clone(), common)))
+        Ok(Some(identity))
     }
 
-    /// What the token says, if the server or a trusted one signed it.
+    /// The token, if one of the keys signed it; `None` for a token of another issuer.
     fn verify(&self, token: &[u8]) -> Result<Option<Arc<Verified>>, String> {
         if token.len() > LONGEST_TOKEN {
             return Ok(None);
@@ -248,7 +253,7 @@ impl ServiceAccountTokens {
         let claims = claims?;
         let verified = Arc::new(Verified { user: Arc::new(claims.user()), claims });
         if let Ok(mut known) = self.verified.write() {
-            if known.len() >= REMEMBERED_TOKENS {
+            if known.len() >= CACHED_TOKENS {
                 known.clear();
             }
             known.insert(hash, verified.clone());
@@ -256,7 +261,7 @@ impl ServiceAccountTokens {
         Ok(Some(verified))
     }
 
-    /// What a token says, once its signature is verified.
+    /// The claims of a token whose signature is verified here.
     fn claims(&self, token: &Token<'_>) -> Result<TokenClaims, String> {
         let mut keys = self.candidates(&token.key_id);
         if !keys.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
@@ -286,7 +291,7 @@ impl ServiceAccountTokens {
         self.config.keys.iter().filter(move |key| !known || key.id() == key_id)
     }
 
-    /// Whether the time is right and everything that the token names is still there.
+    /// Whether the token is valid at this time and everything that it names still exists.
     fn validate(&self, claims: &Claims, now: i64) -> Result<(), String> {
         let (early, late) = (now.saturating_add(LEEWAY_SECONDS), now.saturating_sub(LEEWAY_SECONDS));
         if claims.not_before.is_some_and(|time| early < time) {
@@ -308,7 +313,7 @@ impl ServiceAccountTokens {
         if is_gone(&found) {
             return Err("service account has been deleted".to_owned());
         }
-        // The node of a pod may go before the pod does.
+        // The node of a pod may be deleted before the pod is.
         let node = claims.node.as_ref().filter(|_| claims.pod.is_none());
         let bound = [
             (BoundKind::Secret, "secret", claims.namespace.as_str(), claims.secret.as_ref()),
@@ -327,7 +332,7 @@ impl ServiceAccountTokens {
         Ok(())
     }
 
-    /// The document by which others find the keys; `None` unless the issuer is where they would look for it.
+    /// The OpenID discovery document; `None` unless the issuer is a URL under which clients can find it.
     pub fn discovery(&self, server_address: &str) -> Option<Value> {
         let issuer = self.config.issuers.first().filter(|issuer| issuer.starts_with("https://"))?;
         let at_server = || format!("https://{server_address}{JWKS_PATH}");
@@ -350,9 +355,24 @@ impl ServiceAccountTokens {
     }
 }
 
-/// The audiences that are in both lists, as often as they are asked for.
-pub(super) fn common(have: &[Str], asked: &[Str]) -> Vec<Str> {
-    have.iter().flat_map(|audience| asked.iter().filter(move |other| *other == audience)).cloned().collect()
+impl Authenticator for ServiceAccountTokens {
+    /// Waits only for the use of a legacy token to be written, once a day for each token.
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a AuthenticationRequest<'a>,
+    ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
+        let Some(token) = request.bearer_token else { return MaybeReady::Ready(Ok(None)) };
+        let mut used = None;
+        let audiences = if request.audiences.is_empty() { &self.config.audiences } else { request.audiences };
+        let outcome = self.identity(token, audiences, request.now, &mut used).map_err(AuthenticationError::refused);
+        match used {
+            None => MaybeReady::Ready(outcome),
+            Some(used) => MaybeReady::wait(async move {
+                self.objects.record_use(used).await;
+                outcome
+            }),
+        }
+    }
 }
 
 /// Audiences as Go prints them.
@@ -388,7 +408,7 @@ fn account_user(namespace: &str, account: &ObjectRef, extra: Vec<(Str, Vec<Str>)
     UserInfo { name, uid, groups: groups::of_service_accounts(namespace), extra }.authenticated()
 }
 
-/// A token taken apart, not yet believed.
+/// A parsed token whose signature is not verified.
 struct Token<'a> {
     algorithm: Str,
     key_id: Str,
@@ -398,7 +418,7 @@ struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// `None` for what is no JSON web token in its compact form.
+    /// `None` for a text that is no JSON web token in compact form.
     fn parse(token: &'a [u8]) -> Option<Token<'a>> {
         let end = token.iter().rposition(|byte| *byte == b'.')?;
         let (signed, signature) = (token.get(..end)?, token.get(end + 1..)?);
@@ -409,7 +429,7 @@ impl<'a> Token<'a> {
         };
         let header = part(signed.get(..dot)?)?;
         if header.get("crit").is_some() {
-            // It asks for something that nobody here knows.
+            // It requires an extension that is not supported.
             return None;
         }
         Some(Token {

@@ -1,16 +1,17 @@
-//! Role-based access control: roles are lists of rules, bindings give them to users, groups and service accounts.
-//! Guarantees that rules only ever add: there is no rule that takes away.
-//! Must never find a user's bindings by walking all of them; that is what the index is for.
+//! RBAC: roles are lists of rules, bindings give them to users, groups and service accounts.
+//! Guarantees that rules only allow: no rule forbids anything.
+//! Must never search all bindings for those of a user: the index finds them.
 
 mod escalation;
 mod index;
 mod rule;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::user::users::SERVICE_ACCOUNT_PREFIX;
-use crate::{Str, UserInfo};
+use pintle_auth::authorization::{Explain, NonResourceRule, Reason, ResourceRule, UserRules};
+use pintle_auth::users::SERVICE_ACCOUNT_PREFIX;
+use pintle_auth::{Attributes, Authorizer, Decision, Str, UserInfo};
+use pintle_resource::MaybeReady;
 use pintle_schema::names::quoted;
 
 pub use index::{RbacSnapshot, UserRule};
@@ -34,7 +35,7 @@ pub struct Binding {
     pub namespace: Str,
     /// The name.
     pub name: Str,
-    /// Who gets the role.
+    /// The users, groups and service accounts that get the role.
     pub subjects: Vec<Subject>,
     /// The role.
     pub role_ref: RoleRef,
@@ -84,10 +85,10 @@ impl RoleKind {
     }
 }
 
-/// Who a binding gives a role to.
+/// A user, group or service account that a binding gives its role to.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// What the name is a name of.
+    /// What the name belongs to.
     pub kind: SubjectKind,
     /// The name.
     pub name: Str,
@@ -100,7 +101,7 @@ pub struct Subject {
 pub enum SubjectKind {
     /// A user by name.
     User,
-    /// Everybody in a group.
+    /// All users in a group.
     Group,
     /// A service account.
     ServiceAccount,
@@ -127,7 +128,7 @@ impl SubjectKind {
 }
 
 impl Subject {
-    /// Whether the user is meant, by a binding in the given namespace.
+    /// Whether the subject of a binding in the given namespace includes the user.
     fn includes(&self, user: &UserInfo, binding_namespace: &str) -> bool {
         match self.kind {
             SubjectKind::User => user.name == self.name,
@@ -151,54 +152,70 @@ impl Subject {
     }
 }
 
-/// Which binding allowed something, and to which of its subjects.
-#[derive(Clone, Debug)]
-pub struct Grant {
-    binding: Arc<Binding>,
-    subject: usize,
+impl Binding {
+    /// What the binding gives to the user, with the first of its subjects that includes the user.
+    fn describe(&self, user: &UserInfo) -> String {
+        let role = &self.role_ref;
+        let mut text = match self.namespace.as_str() {
+            "" => format!("ClusterRoleBinding {}", quoted(&self.name)),
+            namespace => format!("RoleBinding {}", quoted(&format!("{}/{namespace}", self.name))),
+        };
+        text.push_str(&format!(" of {} {}", role.kind.name(), quoted(&role.name)));
+        if let Some(subject) = self.subjects.iter().find(|subject| subject.includes(user, &self.namespace)) {
+            let name = match subject.kind {
+                SubjectKind::User | SubjectKind::Group => subject.name.to_string(),
+                SubjectKind::ServiceAccount => {
+                    format!("{}/{}", subject.name, subject.account_namespace(&self.namespace))
+                }
+            };
+            text.push_str(&format!(" to {} {}", subject.kind.name(), quoted(&name)));
+        }
+        text
+    }
 }
 
-impl Grant {
-    /// What `binding` gives to the first of its subjects that includes the user.
-    fn new(binding: &Arc<Binding>, user: &UserInfo) -> Grant {
-        let mut subjects = binding.subjects.iter();
-        let subject = subjects.position(|subject| subject.includes(user, &binding.namespace));
-        Grant { binding: Arc::clone(binding), subject: subject.unwrap_or(usize::MAX) }
-    }
-
-    /// The binding.
-    pub fn binding(&self) -> &Binding {
-        &self.binding
+impl Explain for Binding {
+    fn explain(&self, user: &UserInfo) -> String {
+        format!("RBAC: allowed by {}", self.describe(user))
     }
 }
 
-impl fmt::Display for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let binding = &self.binding;
-        let role = &binding.role_ref;
-        match binding.namespace.as_str() {
-            "" => write!(f, "ClusterRoleBinding {}", quoted(&binding.name))?,
-            namespace => {
-                let name = format!("{}/{namespace}", binding.name);
-                write!(f, "RoleBinding {}", quoted(&name))?;
+/// The authorizer RBAC.
+pub struct RbacAuthorizer(pub Arc<dyn RbacSource>);
+
+impl Authorizer for RbacAuthorizer {
+    fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
+        MaybeReady::Ready(match self.0.snapshot().authorize(attributes) {
+            Ok(binding) => Decision::Allow(Reason::Explained(binding)),
+            Err(reason) => Decision::no_opinion(reason),
+        })
+    }
+
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules> {
+        let snapshot = self.0.snapshot();
+        let (found, _) = snapshot.rules_of(user, namespace);
+        let mut rules = UserRules::default();
+        for rule in found.iter().map(|found| found.rule) {
+            if !rule.resources.is_empty() {
+                rules.resource_rules.push(ResourceRule {
+                    verbs: rule.verbs.clone(),
+                    api_groups: rule.api_groups.clone(),
+                    resources: rule.resources.clone(),
+                    resource_names: rule.resource_names.clone(),
+                });
+            }
+            if !rule.non_resource_urls.is_empty() {
+                rules.non_resource_rules.push(NonResourceRule {
+                    verbs: rule.verbs.clone(),
+                    non_resource_urls: rule.non_resource_urls.clone(),
+                });
             }
         }
-        write!(f, " of {} {}", role.kind.name(), quoted(&role.name))?;
-        let Some(subject) = binding.subjects.get(self.subject) else {
-            return Ok(());
-        };
-        let name = match subject.kind {
-            SubjectKind::User | SubjectKind::Group => subject.name.to_string(),
-            SubjectKind::ServiceAccount => {
-                let namespace = subject.account_namespace(&binding.namespace);
-                format!("{}/{namespace}", subject.name)
-            }
-        };
-        write!(f, " to {} {}", subject.kind.name(), quoted(&name))
+        MaybeReady::Ready(rules)
     }
 }
 
-/// Where the authorizer finds the roles and bindings as they are now.
+/// Gives the current roles and bindings.
 pub trait RbacSource: Send + Sync {
     /// The current snapshot. Called for every request, so it must be cheap.
     fn snapshot(&self) -> Arc<RbacSnapshot>;
@@ -210,7 +227,7 @@ pub struct Rbac {
 }
 
 impl Rbac {
-    /// A source that begins with the given snapshot.
+    /// A source with its first snapshot.
     pub fn new(snapshot: RbacSnapshot) -> Rbac {
         Rbac { current: RwLock::new(Arc::new(snapshot)) }
     }

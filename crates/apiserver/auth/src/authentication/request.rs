@@ -1,0 +1,42 @@
+//! What authenticators see of a request and its connection.
+//! Guarantees that all of them see the same bearer token, wherever the client put it.
+//! Must never hold a credential longer than the request.
+
+use std::time::SystemTime;
+
+use http::HeaderMap;
+use rustls_pki_types::CertificateDer;
+
+use super::CertCache;
+use crate::Str;
+
+/// What a request and its connection show.
+#[derive(Clone, Copy)]
+pub struct AuthenticationRequest<'a> {
+    pub headers: &'a HeaderMap,
+    /// The token of the `Authorization` header, or of a WebSocket's protocols. An empty token is never valid.
+    pub bearer_token: Option<&'a [u8]>,
+    /// The client's certificate chain, leaf first. The connection proved that the client holds the leaf's key.
+    pub client_certs: &'a [CertificateDer<'a>],
+    /// Where the connection keeps the result of verifying its certificate; without it every request verifies anew.
+    pub cert_cache: Option<&'a CertCache>,
+    /// The audiences of which the credential must be valid for one.
+    pub audiences: &'a [Str],
+    /// The current time.
+    pub now: SystemTime,
+}
+
+impl<'a> AuthenticationRequest<'a> {
+    /// A request without any credential.
+    pub fn new(headers: &'a HeaderMap, now: SystemTime) -> AuthenticationRequest<'a> {
+        AuthenticationRequest { headers, bearer_token: None, client_certs: &[], cert_cache: None, audiences: &[], now }
+    }
+}
+
+/// The token of an `Authorization` header; `None` for another scheme, or without a token.
+pub fn bearer_token(header: &[u8]) -> Option<&[u8]> {
+    let mut parts = header.trim_ascii().splitn(3, |byte| *byte == b' ');
+    let scheme = parts.next()?;
+    let token = parts.next()?;
+    (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
+}

@@ -1,0 +1,55 @@
+//! The attributes of a request that authorizers decide by.
+
+use crate::UserInfo;
+use pintle_schema::field_selector::FieldSelector;
+
+/// What a request wants to do. Empty text means that there is none of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'a> {
+    /// Who asks.
+    pub user: &'a UserInfo,
+    /// The verb of the API (`get`, `list`, `deletecollection`, ...), or the method in lower case for a path.
+    pub verb: &'a str,
+    /// Whether this is about a resource; otherwise only `path` counts.
+    pub is_resource: bool,
+    /// The API group of the resource, empty for the core group.
+    pub api_group: &'a str,
+    /// The version in the request, which no mode looks at.
+    pub api_version: &'a str,
+    /// The resource, in plural.
+    pub resource: &'a str,
+    /// The subresource.
+    pub subresource: &'a str,
+    /// The namespace; empty for resources of the cluster and for requests across namespaces.
+    pub namespace: &'a str,
+    /// The object's name.
+    pub name: &'a str,
+    /// Which objects of a collection are asked for, where that narrows it.
+    pub field_selector: Option<&'a FieldSelector>,
+    /// The path of a request that is not about a resource.
+    pub path: &'a str,
+}
+
+impl<'a> Attributes<'a> {
+    /// A request for a path that is not about a resource.
+    pub fn non_resource(user: &'a UserInfo, verb: &'a str, path: &'a str) -> Attributes<'a> {
+        Attributes { path, is_resource: false, ..Attributes::resource(user, verb, "", "") }
+    }
+
+    /// A request for a resource across the cluster; set the other fields as needed.
+    pub fn resource(user: &'a UserInfo, verb: &'a str, api_group: &'a str, resource: &'a str) -> Attributes<'a> {
+        Attributes {
+            user,
+            verb,
+            is_resource: true,
+            api_group,
+            api_version: "",
+            resource,
+            subresource: "",
+            namespace: "",
+            name: "",
+            field_selector: None,
+            path: "",
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Metrics of service account tokens.
+//! Guarantees nothing but to render what the authenticator counts.
+//! Must never show a single token: only sums.
+
+use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_kubernetes_auth::service_account::TokenFigures;
+
+const VALID: Family =
+    Family::counter("serviceaccount_valid_tokens_total", "Cumulative valid projected service account tokens used");
+const STALE: Family =
+    Family::counter("serviceaccount_stale_tokens_total", "Cumulative stale projected service account tokens used");
+const LEGACY: Family =
+    Family::counter("serviceaccount_legacy_tokens_total", "Cumulative legacy service account tokens used");
+const LEGACY_AUTO_GENERATED: Family =
+    Family::counter("serviceaccount_legacy_auto_token_uses_total", "Cumulative auto-generated legacy tokens used");
+const LEGACY_MANUALLY_CREATED: Family =
+    Family::counter("serviceaccount_legacy_manual_token_uses_total", "Cumulative manually created legacy tokens used");
+const LEGACY_INVALIDATED: Family = Family::counter(
+    "serviceaccount_invalid_legacy_auto_token_uses_total",
+    "Cumulative invalid auto-generated legacy tokens used",
+);
+const CACHE_REQUESTS: Family = Family::counter(
+    "authentication_token_cache_request_total",
+    "Tokens that were looked for among those already verified, by whether they were found.",
+);
+const CACHE_FETCHES: Family =
+    Family::counter("authentication_token_cache_fetch_total", "Tokens that were verified, by whether they were good.");
+
+pub fn render(figures: &TokenFigures, out: &mut Exposition) {
+    for (family, counter) in [
+        (&LEGACY, &figures.legacy),
+        (&LEGACY_AUTO_GENERATED, &figures.auto_generated),
+        (&LEGACY_MANUALLY_CREATED, &figures.manually_created),
+        (&LEGACY_INVALIDATED, &figures.invalidated),
+        (&VALID, &figures.valid),
+        (&STALE, &figures.stale),
+    ] {
+        out.single(family, counter.get());
+    }
+    for (family, counts) in [
+        (CACHE_REQUESTS, [("hit", &figures.hits), ("miss", &figures.misses)]),
+        (CACHE_FETCHES, [("error", &figures.refused), ("ok", &figures.verified)]),
+    ] {
+        out.family(&family);
+        for (status, count) in counts {
+            out.sample(family.name, &[("status", status)], count.get());
+        }
+    }
+}
