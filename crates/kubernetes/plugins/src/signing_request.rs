@@ -2,16 +2,8 @@
 //! Guarantees that it takes the same block as validation and reads names as certificates' are read; else it says why not.
 //! Must never be the reason to trust a request.
 
-use pintle_auth::authentication::{COMMON_NAME, ORGANIZATION, subject_of_request};
+use pintle_auth::authentication::{Subject, subject_of_request};
 use pintle_groups::certificates::rules::pem;
-
-/// What names somebody in a request's subject.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Subject {
-    /// The last common name; empty when there is none.
-    pub common_name: String,
-    pub organizations: Vec<String>,
-}
 
 /// The subject of a request.
 ///
@@ -21,16 +13,7 @@ pub fn subject(pem: &[u8]) -> Result<Subject, &'static str> {
     let text = String::from_utf8_lossy(pem);
     let first = pem::blocks(&text).into_iter().next().filter(|block| block.kind == "CERTIFICATE REQUEST");
     let der = first.ok_or("PEM block type must be CERTIFICATE REQUEST")?.data;
-    let attributes = subject_of_request(&der).ok_or("asn1: syntax error: sequence truncated")?;
-    let mut subject = Subject::default();
-    for attribute in attributes {
-        match attribute.oid {
-            COMMON_NAME => subject.common_name = attribute.value,
-            ORGANIZATION => subject.organizations.push(attribute.value),
-            _ => {}
-        }
-    }
-    Ok(subject)
+    subject_of_request(&der).ok_or("asn1: syntax error: sequence truncated")
 }
 
 /// Requests for tests.
@@ -41,10 +24,12 @@ pub mod testing {
     const SEQUENCE: u8 = 0x30;
     const SET: u8 = 0x31;
     const INTEGER: u8 = 0x02;
+    const BIT_STRING: u8 = 0x03;
     const OBJECT_IDENTIFIER: u8 = 0x06;
     const UTF8: u8 = 0x0c;
+    const ATTRIBUTES: u8 = 0xa0;
 
-    /// A request whose subject has these attributes; nothing after the subject.
+    /// A request whose subject has these attributes, with a key and a signature that are not valid.
     pub fn request(attributes: &[(u8, &str)]) -> Vec<u8> {
         let attributes: Vec<_> =
             attributes.iter().map(|(last, value)| (*last, UTF8, value.as_bytes().to_vec())).collect();
@@ -60,8 +45,11 @@ pub mod testing {
             element(SET, &element(SEQUENCE, &[oid, element(*tag, value)].concat()))
         });
         let subject = element(SEQUENCE, &names.collect::<Vec<_>>().concat());
-        let information = element(SEQUENCE, &[element(INTEGER, &[0]), subject].concat());
-        element(SEQUENCE, &information)
+        let algorithm = element(SEQUENCE, &element(OBJECT_IDENTIFIER, &[0x2b, 0x65, 0x70]));
+        let key = element(SEQUENCE, &[algorithm.clone(), element(BIT_STRING, &[0; 3])].concat());
+        let attributes = element(ATTRIBUTES, &[]);
+        let information = element(SEQUENCE, &[element(INTEGER, &[0]), subject, key, attributes].concat());
+        element(SEQUENCE, &[information, algorithm, element(BIT_STRING, &[0; 5])].concat())
     }
 
     pub fn encoded(der: &[u8]) -> Vec<u8> {

@@ -3,7 +3,7 @@
 //! Guarantees that a credential that was shown and is refused by all is an error, even where anonymous requests are allowed.
 //! Must never trust a certificate without verifying its chain, nor tell the client why a credential was refused.
 
-mod der;
+mod certificate;
 mod front_proxy;
 mod request;
 mod token_file;
@@ -18,13 +18,13 @@ use pintle_resource::MaybeReady;
 
 use crate::{Str, UserInfo};
 
-pub use der::{Attribute, not_after, subject_of_request};
+pub use certificate::{Subject, not_after, subject_of_request};
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unescaped_key};
 pub use request::{AuthenticationRequest, bearer_token};
 pub use token_file::{TokenFile, TokenFileError};
 pub use union::{AuthenticatorUnion, RequestAuthenticator, common_audiences};
 pub use version_1::version_1_key;
-pub use x509::{COMMON_NAME, CertCache, ClientCa, ClientCaError, ORGANIZATION};
+pub use x509::{CertCache, ClientCa, ClientCaError};
 
 /// Finds the identity behind the credentials of a request.
 ///

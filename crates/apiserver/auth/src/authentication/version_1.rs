@@ -1,79 +1,60 @@
-//! Client certificates of X.509's first version, as `openssl x509 -req` makes them unless it is told otherwise.
-//! Guarantees that one counts only when an authority itself signed it and it is valid now: without extensions it can limit
-//! nothing, so nothing else is to be judged. Must never take such a certificate for an authority.
+//! Client certificates of X.509 version 1, as `openssl x509 -req` makes them by default.
+//! Guarantees that one is trusted only if a trusted authority itself signed it and it is valid now: without extensions it has no
+//! constraints to check. Must never treat such a certificate as an authority.
 
-use super::der::{Malformed, SEQUENCE, VERSION, element, encode, expect, moment};
-use rustls_pki_types::{SubjectPublicKeyInfoDer, TrustAnchor};
+use super::x509::Authority;
+use rustls_pki_types::SubjectPublicKeyInfoDer;
 use std::time::SystemTime;
 use webpki::RawPublicKeyEntity;
+use x509_parser::asn1_rs::Sequence;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
+use x509_parser::time::ASN1Time;
+use x509_parser::x509::X509Version;
 
-const BIT_STRING: u8 = 0x03;
-
-/// What there is to judge in a certificate of the first version.
-struct Certificate<'a> {
-    /// What the authority signed.
-    signed: &'a [u8],
-    /// The algorithm it says so with, without its shell.
-    algorithm: &'a [u8],
-    signature: &'a [u8],
-    /// The authority's name, without its shell.
-    issuer: &'a [u8],
-    not_before: SystemTime,
-    not_after: SystemTime,
-    key: &'a [u8],
+/// `None` for every other certificate.
+fn version_1(der: &[u8]) -> Option<X509Certificate<'_>> {
+    let (rest, certificate) = X509Certificate::from_der(der).ok()?;
+    let tbs = &certificate.tbs_certificate;
+    // Later versions have more after the key.
+    let has_more = !tbs.extensions().is_empty() || tbs.issuer_uid.is_some() || tbs.subject_uid.is_some();
+    let is_consistent = rest.is_empty() && certificate.signature_algorithm == tbs.signature;
+    (is_consistent && certificate.version() == X509Version::V1 && !has_more).then_some(certificate)
 }
 
-impl<'a> Certificate<'a> {
-    fn read(der: &'a [u8]) -> Result<Certificate<'a>, Malformed> {
-        let (certificate, rest) = expect(der, SEQUENCE)?;
-        let (tbs, after_tbs) = expect(certificate, SEQUENCE)?;
-        let signed = certificate.strip_suffix(after_tbs).ok_or(Malformed)?;
-        let (algorithm, after) = expect(after_tbs, SEQUENCE)?;
-        let (bits, end) = expect(after, BIT_STRING)?;
-        // Signatures are whole bytes.
-        let signature = bits.strip_prefix(&[0]).ok_or(Malformed)?;
-        if !rest.is_empty() || !end.is_empty() || tbs.first() == Some(&VERSION) {
-            return Err(Malformed);
-        }
-        let (_, _, tbs) = element(tbs)?;
-        let (inner_algorithm, tbs) = expect(tbs, SEQUENCE)?;
-        let (issuer, tbs) = expect(tbs, SEQUENCE)?;
-        let (validity, tbs) = expect(tbs, SEQUENCE)?;
-        let (_, tbs) = expect(tbs, SEQUENCE)?;
-        let (_, after_key) = expect(tbs, SEQUENCE)?;
-        let key = tbs.strip_suffix(after_key).ok_or(Malformed)?;
-        let (tag, begin, after_begin) = element(validity)?;
-        let not_before = moment(tag, begin).ok_or(Malformed)?;
-        let (tag, end, _) = element(after_begin)?;
-        let not_after = moment(tag, end).ok_or(Malformed)?;
-        // Later versions have more after the key.
-        if inner_algorithm != algorithm || !after_key.is_empty() {
-            return Err(Malformed);
-        }
-        Ok(Certificate { signed, algorithm, signature, issuer, not_before, not_after, key })
+/// Whether one of the authorities signed the certificate and it is valid now.
+pub(super) fn is_trusted(der: &[u8], authorities: &[Authority], now: SystemTime) -> bool {
+    verify(der, authorities, now).is_some()
+}
+
+fn verify(der: &[u8], authorities: &[Authority], now: SystemTime) -> Option<()> {
+    let certificate = version_1(der)?;
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+    let now = ASN1Time::from_timestamp(i64::try_from(now).ok()?).ok()?;
+    if !certificate.validity().is_valid_at(now) || certificate.signature_value.unused_bits != 0 {
+        return None;
     }
-}
-
-/// Whether one of the authorities signed the certificate for now.
-pub(super) fn is_trusted(der: &[u8], anchors: &[TrustAnchor<'_>], now: SystemTime) -> bool {
-    let Ok(certificate) = Certificate::read(der) else { return false };
-    let is_valid = certificate.not_before <= now && now <= certificate.not_after;
-    let mut issuers = anchors.iter().filter(|anchor| {
-        // An authority that may only speak for some names is not asked which: this certificate cannot show it.
-        anchor.subject.as_ref() == certificate.issuer && anchor.name_constraints.is_none()
+    let signed = certificate.tbs_certificate.as_ref();
+    // The algorithm as it is encoded, which is how webpki names algorithms.
+    let (_, outer) = Sequence::from_der(der).ok()?;
+    let (_, algorithm) = Sequence::from_der(outer.content.strip_prefix(signed)?).ok()?;
+    let algorithms = webpki::ALL_VERIFICATION_ALGS.iter();
+    let algorithms = algorithms.filter(|known| known.signature_alg_id().as_ref() == &*algorithm.content);
+    let signature = &*certificate.signature_value.data;
+    let issued = |authority: &&Authority| {
+        // An authority with constraints on names is not trusted: this certificate cannot show that they hold.
+        authority.anchor.name_constraints.is_none() && authority.is_named(certificate.issuer())
+    };
+    let mut keys = authorities.iter().filter(issued).filter_map(Authority::public_key);
+    let is_signed = keys.any(|key| {
+        let key = SubjectPublicKeyInfoDer::from(key);
+        let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };
+        algorithms.clone().any(|algorithm| key.verify_signature(*algorithm, signed, signature).is_ok())
     });
-    is_valid
-        && issuers.any(|anchor| {
-            let key = SubjectPublicKeyInfoDer::from(encode(SEQUENCE, anchor.subject_public_key_info.as_ref()));
-            let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };
-            let algorithms = webpki::ALL_VERIFICATION_ALGS.iter();
-            algorithms
-                .filter(|algorithm| algorithm.signature_alg_id().as_ref() == certificate.algorithm)
-                .any(|algorithm| key.verify_signature(*algorithm, certificate.signed, certificate.signature).is_ok())
-        })
+    is_signed.then_some(())
 }
 
-/// The public key of a certificate of the first version; `None` for every other certificate.
+/// The public key of a certificate of version 1; `None` for every other certificate.
 pub fn version_1_key(certificate: &[u8]) -> Option<Vec<u8>> {
-    Certificate::read(certificate).ok().map(|certificate| certificate.key.to_vec())
+    version_1(certificate).map(|certificate| certificate.public_key().raw.to_vec())
 }

@@ -11,20 +11,16 @@ use pintle_resource::MaybeReady;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
+use x509_parser::x509::X509Name;
 
-use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, der, version_1};
+use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, certificate, version_1};
 use crate::user::CREDENTIAL_ID_KEY;
 use crate::{Str, UserInfo};
 
 /// How long a connection uses a result before it verifies the chain again (some 100 µs of CPU).
 const RECHECK: Duration = Duration::from_secs(10);
-
-/// 2.5.4.3, the attribute of a subject that names the user.
-pub const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-/// 2.5.4.10, the attribute of a subject that names a group.
-pub const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
-/// 1.3.6.1.4.1.57683.2, the attribute that Kubernetes takes a user's uid from.
-const USER_UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 
 /// Remaining validity of client certificates: from none over hours and days to a year.
 static REMAINING: Layout = Layout::seconds(&[
@@ -57,16 +53,16 @@ type Outcome = Result<Option<Identity>, AuthenticationError>;
 /// The result of verifying a certificate.
 #[derive(Clone)]
 struct Verified {
-    anchors: Anchors,
+    authorities: Authorities,
     at: SystemTime,
     outcome: Outcome,
     expires: Option<SystemTime>,
 }
 
 impl CertCache {
-    fn get(&self, anchors: &Anchors, now: SystemTime) -> Option<Verified> {
+    fn get(&self, authorities: &Authorities, now: SystemTime) -> Option<Verified> {
         let results = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let verified = results.iter().find(|verified| Arc::ptr_eq(&verified.anchors, anchors))?;
+        let verified = results.iter().find(|verified| Arc::ptr_eq(&verified.authorities, authorities))?;
         // A clock that went backwards makes the result worthless too.
         let age = now.duration_since(verified.at).ok()?;
         let has_expired = verified.outcome.is_ok() && verified.expires.is_some_and(|expires| expires < now);
@@ -75,7 +71,7 @@ impl CertCache {
 
     fn put(&self, verified: &Verified) {
         let mut results = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        results.retain(|before| !Arc::ptr_eq(&before.anchors, &verified.anchors));
+        results.retain(|before| !Arc::ptr_eq(&before.authorities, &verified.authorities));
         if results.len() >= CACHED_RESULTS {
             results.remove(0);
         }
@@ -94,11 +90,31 @@ pub enum ClientCaError {
     Certificate(#[from] webpki::Error),
 }
 
-type Anchors = Arc<Vec<TrustAnchor<'static>>>;
+/// A trusted certificate authority.
+pub(super) struct Authority {
+    pub anchor: TrustAnchor<'static>,
+    certificate: CertificateDer<'static>,
+}
+
+impl Authority {
+    /// Whether this is the authority's name.
+    pub fn is_named(&self, name: &X509Name<'_>) -> bool {
+        let parsed = X509Certificate::from_der(&self.certificate);
+        parsed.is_ok_and(|(_, own)| own.subject().as_raw() == name.as_raw())
+    }
+
+    /// The authority's public key, as a subject public key info in DER.
+    pub fn public_key(&self) -> Option<Vec<u8>> {
+        let (_, own) = X509Certificate::from_der(&self.certificate).ok()?;
+        Some(own.public_key().raw.to_vec())
+    }
+}
+
+type Authorities = Arc<Vec<Authority>>;
 
 /// The authorities whose client certificates are trusted.
 pub struct ClientCa {
-    anchors: RwLock<Anchors>,
+    authorities: RwLock<Authorities>,
     /// The remaining validity of the certificates of requests.
     pub expirations: Histogram,
 }
@@ -106,18 +122,18 @@ pub struct ClientCa {
 impl ClientCa {
     /// Reads the authorities from PEM; there must be at least one.
     pub fn from_pem(pem: &[u8]) -> Result<ClientCa, ClientCaError> {
-        Ok(ClientCa { anchors: RwLock::new(anchors(pem)?), expirations: Histogram::new(&REMAINING) })
+        Ok(ClientCa { authorities: RwLock::new(authorities(pem)?), expirations: Histogram::new(&REMAINING) })
     }
 
     /// Trusts the authorities of this PEM from now on, and no others. An error changes nothing.
     pub fn replace(&self, pem: &[u8]) -> Result<(), ClientCaError> {
-        let anchors = anchors(pem)?;
-        *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = anchors;
+        let authorities = authorities(pem)?;
+        *self.authorities.write().unwrap_or_else(PoisonError::into_inner) = authorities;
         Ok(())
     }
 
-    fn anchors(&self) -> Anchors {
-        Arc::clone(&self.anchors.read().unwrap_or_else(PoisonError::into_inner))
+    fn authorities(&self) -> Authorities {
+        Arc::clone(&self.authorities.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The identity of the request's certificate: none without a certificate, an error when it is not trusted.
@@ -125,17 +141,17 @@ impl ClientCa {
         let Some((leaf, intermediates)) = request.client_certs.split_first() else {
             return Ok(None);
         };
-        let (anchors, now) = (self.anchors(), request.now);
-        let cached = request.cert_cache.and_then(|cache| cache.get(&anchors, now));
+        let (authorities, now) = (self.authorities(), request.now);
+        let cached = request.cert_cache.and_then(|cache| cache.get(&authorities, now));
         let verified = cached.unwrap_or_else(|| {
-            let outcome = match verify(&anchors, leaf, intermediates, now) {
+            let outcome = match verify(&authorities, leaf, intermediates, now) {
                 Ok(()) => identity(leaf),
-                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &anchors, now) => {
+                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &authorities, now) => {
                     identity(leaf)
                 }
                 Err(error) => Err(AuthenticationError::refused(format!("x509: {error}"))),
             };
-            let verified = Verified { anchors, at: now, outcome, expires: der::not_after(leaf) };
+            let verified = Verified { authorities, at: now, outcome, expires: certificate::not_after(leaf) };
             request.cert_cache.into_iter().for_each(|cache| cache.put(&verified));
             verified
         });
@@ -153,16 +169,18 @@ impl Authenticator for ClientCa {
 }
 
 /// The authorities in PEM; there must be at least one.
-fn anchors(pem: &[u8]) -> Result<Anchors, ClientCaError> {
-    let mut anchors = Vec::new();
-    for cert in CertificateDer::pem_slice_iter(pem) {
-        anchors.push(webpki::anchor_from_trusted_cert(&cert?)?.to_owned());
+fn authorities(pem: &[u8]) -> Result<Authorities, ClientCaError> {
+    let mut authorities = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate?;
+        let anchor = webpki::anchor_from_trusted_cert(&certificate)?.to_owned();
+        authorities.push(Authority { anchor, certificate });
     }
-    if anchors.is_empty() { Err(ClientCaError::Empty) } else { Ok(Arc::new(anchors)) }
+    if authorities.is_empty() { Err(ClientCaError::Empty) } else { Ok(Arc::new(authorities)) }
 }
 
 fn verify(
-    anchors: &[TrustAnchor<'static>],
+    authorities: &[Authority],
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
     now: SystemTime,
@@ -172,9 +190,10 @@ fn verify(
         time: UnixTime::since_unix_epoch(Duration::ZERO),
         not_before: UnixTime::since_unix_epoch(Duration::ZERO),
     })?);
+    let anchors: Vec<_> = authorities.iter().map(|authority| authority.anchor.clone()).collect();
     EndEntityCert::try_from(leaf)?.verify_for_usage(
         webpki::ALL_VERIFICATION_ALGS,
-        anchors,
+        &anchors,
         intermediates,
         now,
         KeyUsage::client_auth(),
@@ -187,31 +206,26 @@ fn verify(
 /// The identity that a verified certificate names.
 fn identity(leaf: &CertificateDer<'_>) -> Outcome {
     let refused = AuthenticationError::refused;
-    let subject = der::subject(leaf).map_err(|_| refused("x509: malformed subject"))?;
-    let mut user = UserInfo::default();
-    let mut uids = 0;
-    for attribute in subject {
-        match attribute.oid {
-            // Of several common names the last counts.
-            COMMON_NAME => user.name = attribute.value.into(),
-            ORGANIZATION => user.groups.push(attribute.value.into()),
-            USER_UID if attribute.value.is_empty() => return Err(refused("x509: empty user id")),
-            USER_UID => {
-                uids += 1;
-                user.uid = attribute.value.into();
-            }
-            _ => {}
-        }
+    let subject = certificate::subject(leaf).ok_or_else(|| refused("x509: malformed subject"))?;
+    if subject.uids.iter().any(String::is_empty) {
+        return Err(refused("x509: empty user id"));
     }
-    if user.name.is_empty() {
+    if subject.common_name.is_empty() {
         return Ok(None);
     }
-    if uids > 1 {
-        return Err(refused("x509: several user ids"));
-    }
+    let uid = match &subject.uids[..] {
+        [] => Str::default(),
+        [uid] => uid.into(),
+        _ => return Err(refused("x509: several user ids")),
+    };
     let digest = ring::digest::digest(&ring::digest::SHA256, leaf);
     let id = format!("X509SHA256={}", data_encoding::HEXLOWER.encode(digest.as_ref()));
-    user.extra = vec![(Str::new_static(CREDENTIAL_ID_KEY), vec![id.into()])];
+    let user = UserInfo {
+        name: subject.common_name.into(),
+        uid,
+        groups: subject.organizations.into_iter().map(Str::from).collect(),
+        extra: vec![(Str::new_static(CREDENTIAL_ID_KEY), vec![id.into()])],
+    };
     Ok(Some(Identity::of(Arc::new(user.authenticated()))))
 }
 

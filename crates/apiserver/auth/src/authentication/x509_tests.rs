@@ -131,25 +131,34 @@ fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
     assert_eq!(name(&authenticator, &[], 2026).as_deref(), Some("system:anonymous"));
 }
 
-/// The same without a version and extensions: of the first version.
-fn of_version_1(certificate: &CertificateDer<'_>, ca: &Ca) -> CertificateDer<'static> {
-    use der::{SEQUENCE, element, encode, expect};
+/// An element of a tag and contents of less than 64 KiB.
+fn element(tag: u8, contents: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(contents.len()).expect("short").to_be_bytes();
+    let length = match contents.len() {
+        short @ 0..=0x7f => vec![u8::try_from(short).expect("short")],
+        0x80..=0xff => vec![0x81, low],
+        _ => vec![0x82, high, low],
+    };
+    [&[tag], &length[..], contents].concat()
+}
+
+/// The same without a version and extensions: a certificate of version 1.
+fn of_version_1(der: &CertificateDer<'_>, ca: &Ca) -> CertificateDer<'static> {
     use rcgen::SigningKey;
-    const BIT_STRING: u8 = 0x03;
-    let (certificate, _) = expect(certificate, SEQUENCE).expect("a certificate");
-    let (tbs, after_tbs) = expect(certificate, SEQUENCE).expect("what is signed");
-    let (_, after_algorithm) = expect(after_tbs, SEQUENCE).expect("an algorithm");
+    use x509_parser::asn1_rs::{Any, Sequence};
+    let outer = Sequence::from_der(der).expect("a certificate").1.content;
+    let (after_tbs, tbs) = Sequence::from_der(&outer).expect("what is signed");
+    let (after_algorithm, _) = Sequence::from_der(after_tbs).expect("an algorithm");
     let algorithm = after_tbs.strip_suffix(after_algorithm).expect("the algorithm");
-    let (_, _, fields) = element(tbs).expect("a version");
+    let (fields, _) = Any::from_der(&tbs.content).expect("a version");
     let mut rest = fields;
     // Serial number, algorithm, issuer, validity, subject, key.
     for _ in 0..6 {
-        (_, _, rest) = element(rest).expect("a field");
+        (rest, _) = Any::from_der(rest).expect("a field");
     }
-    let signed = encode(SEQUENCE, fields.strip_suffix(rest).expect("fields"));
-    let signature = [vec![0], ca.key().sign(&signed).expect("a signature")].concat();
-    let signature = encode(BIT_STRING, &signature);
-    CertificateDer::from(encode(SEQUENCE, &[&signed, algorithm, &signature].concat()))
+    let signed = element(0x30, fields.strip_suffix(rest).expect("fields"));
+    let signature = element(0x03, &[vec![0], ca.key().sign(&signed).expect("a signature")].concat());
+    CertificateDer::from(element(0x30, &[&signed, algorithm, &signature].concat()))
 }
 
 #[test]
@@ -212,7 +221,7 @@ fn a_connection_caches_the_result_for_a_while_and_no_longer_than_its_authority()
     assert!(ask(&bad, start + RECHECK / 2));
     assert!(!ask(&bad, start + RECHECK));
     assert!(ask(&good, start - RECHECK), "clock went backwards");
-    let end = der::not_after(&good[0]).expect("it ends");
+    let end = certificate::not_after(&good[0]).expect("it ends");
     let second = Duration::from_secs(1);
     assert!(ask(&good, end - second) && ask(&bad, end), "it is cached to its end");
     assert!(!ask(&bad, end + second), "it is not cached beyond its end");
