@@ -7,7 +7,9 @@ use crate::escalation::waits_for_less;
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use crate::signing_request;
+use pintle_registry::Phase;
 use pintle_registry::status::Result;
+use pintle_resource::MaybeReady;
 use pintle_schema::{Value, View};
 use pintle_types::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
@@ -17,17 +19,20 @@ use pintle_types::certificates::v1beta1::{ClusterTrustBundle, ClusterTrustBundle
 const GROUP: &str = "certificates.k8s.io";
 const RESOURCE: &str = "certificatesigningrequests";
 
-pub const APPROVAL: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "approval")]).validating(approve);
+pub const APPROVAL: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "approval")])
+    .authorizing(Phase::Validate, |request, object| MaybeReady::wait(async move { approve(&request, object).await }));
 
-pub const SIGNING: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "status")]).validating(sign);
+pub const SIGNING: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "status")])
+    .authorizing(Phase::Validate, |request, object| MaybeReady::wait(async move { sign(&request, object).await }));
 
 pub const SUBJECT_RESTRICTION: Plugin = Plugin::on(&[Requests::create(GROUP, RESOURCE)]).validating(restrict_subject);
 
-pub const ATTEST: Plugin = Plugin::on(&[Requests::write(GROUP, "clustertrustbundles")]).validating(attest);
+pub const ATTEST: Plugin = Plugin::on(&[Requests::write(GROUP, "clustertrustbundles")])
+    .authorizing(Phase::Validate, |request, object| MaybeReady::wait(async move { attest(&request, object).await }));
 
-fn approve(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+async fn approve(request: &Request<'_>, object: &Value) -> Result<()> {
     let signer = signer_of(request.old().unwrap_or(object));
-    match may(request, "approve", signer) {
+    match may(request, "approve", signer).await {
         true => Ok(()),
         false => {
             Err(request.forbidden(object, format!("user not permitted to approve requests with signerName {signer:?}")))
@@ -35,7 +40,7 @@ fn approve(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result
     }
 }
 
-fn sign(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+async fn sign(request: &Request<'_>, object: &Value) -> Result<()> {
     let Some(old) = request.old() else { return Ok(()) };
     let status = |object| View::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::STATUS);
     let (new_status, old_status) = (status(object), status(old));
@@ -44,7 +49,7 @@ fn sign(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()
     let unchanged = new_status.field(certificate).value() == old_status.field(certificate).value()
         && new_status.field(conditions).value() == old_status.field(conditions).value();
     let signer = signer_of(old);
-    if unchanged || may(request, "sign", signer) {
+    if unchanged || may(request, "sign", signer).await {
         return Ok(());
     }
     Err(request.forbidden(object, format!("user not permitted to sign requests with signerName {signer:?}")))
@@ -69,11 +74,11 @@ fn restrict_subject(request: &Request<'_>, object: &Value, _: &mut Vec<String>) 
 }
 
 /// A bundle in a signer's name says what its certificates are worth.
-fn attest(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+async fn attest(request: &Request<'_>, object: &Value) -> Result<()> {
     let spec = View::<ClusterTrustBundle>::new(object).field(ClusterTrustBundle::SPEC);
     let signer = spec.field(ClusterTrustBundleSpec::SIGNER_NAME).as_str();
     let is_free = signer.is_empty() || request.old().is_some_and(|old| waits_for_less(object, old));
-    if is_free || !request.environment().feature_enabled("ClusterTrustBundle") || may(request, "attest", signer) {
+    if is_free || !request.environment().feature_enabled("ClusterTrustBundle") || may(request, "attest", signer).await {
         return Ok(());
     }
     Err(request.forbidden(object, format!("user not permitted to attest for signerName {signer:?}")))
@@ -85,10 +90,10 @@ fn signer_of(object: &Value) -> &str {
 }
 
 /// Whether the requester may act for a signer, by its name or by its domain.
-fn may(request: &Request<'_>, verb: &str, signer: &str) -> bool {
+async fn may(request: &Request<'_>, verb: &str, signer: &str) -> bool {
     let domain = signer.split('/').next().unwrap_or(signer);
-    let may = |name: &str| request.permits(verb, GROUP, "signers", "", name);
-    may(signer) || may(&format!("{domain}/*"))
+    request.permits(verb, GROUP, "signers", "", signer).await
+        || request.permits(verb, GROUP, "signers", "", &format!("{domain}/*")).await
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
 use pintle_auth::{Str, groups};
 use pintle_kubernetes_auth::rbac::PolicyRule;
-use pintle_registry::metadata;
 use pintle_registry::status::{Result, Status};
+use pintle_registry::{Phase, metadata};
+use pintle_resource::MaybeReady;
 use pintle_schema::{ApiValue, Value, View};
 use pintle_types::rbac::v1::{self, ClusterRole, Role, RoleBinding};
 
@@ -24,22 +25,23 @@ const REQUESTS: [Requests; 4] = [
 ];
 
 /// What every write of a role or a binding passes, after all plugins.
-pub static PLUGIN: Plugin = Plugin::on(&REQUESTS).mutating(|request, object, _| confirm(request, object));
+pub static PLUGIN: Plugin = Plugin::on(&REQUESTS)
+    .authorizing(Phase::Mutate, |request, object| MaybeReady::wait(async move { confirm(&request, object).await }));
 
 /// # Errors
 /// The object gives what its author does not have.
-fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
+async fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
     if request.requester().in_group(groups::MASTERS) || request.old().is_some_and(|old| waits_for_less(object, old)) {
         return Ok(());
     }
     match request.resource() {
-        "roles" | "clusterroles" => confirm_role(request, object),
-        _ => confirm_binding(request, object),
+        "roles" | "clusterroles" => confirm_role(request, object).await,
+        _ => confirm_binding(request, object).await,
     }
 }
 
-fn confirm_role(request: &Request<'_>, object: &Value) -> Result<()> {
-    if request.permits("escalate", GROUP, request.resource(), request.namespace(), request.name()) {
+async fn confirm_role(request: &Request<'_>, object: &Value) -> Result<()> {
+    if request.permits("escalate", GROUP, request.resource(), request.namespace(), request.name()).await {
         return Ok(());
     }
     // Role and ClusterRole have their rules in common.
@@ -54,11 +56,11 @@ fn confirm_role(request: &Request<'_>, object: &Value) -> Result<()> {
     Ok(())
 }
 
-fn confirm_binding(request: &Request<'_>, object: &Value) -> Result<()> {
+async fn confirm_binding(request: &Request<'_>, object: &Value) -> Result<()> {
     let role = RoleBinding::from_value(object).map_err(Status::internal)?.role_ref;
     let of_cluster = role.kind == "ClusterRole";
     let plural = if of_cluster { "clusterroles" } else { "roles" };
-    if request.permits("bind", GROUP, plural, request.namespace(), &role.name) {
+    if request.permits("bind", GROUP, plural, request.namespace(), &role.name).await {
         return Ok(());
     }
     let rules = match of_cluster {

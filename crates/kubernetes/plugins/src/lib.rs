@@ -188,6 +188,23 @@ impl BuiltIn {
         let Surroundings { authorizer, roles, configuration } = &*self.surroundings;
         Request { write, authorizer, roles: &**roles, configuration, phase }
     }
+
+    fn authorizes_in(&self, phase: Phase) -> bool {
+        self.plugin.authorize.is_some_and(|(own, _)| own == phase)
+    }
+
+    /// The outcome of a phase once the rights that the plugin needs in it are checked.
+    fn authorized<'a>(
+        &self,
+        outcome: pintle_registry::Result<()>,
+        request: Request<'a>,
+        object: &'a Value,
+    ) -> Admitted<'a> {
+        match (outcome, self.plugin.authorize) {
+            (Ok(()), Some((phase, authorize))) if phase == request.phase => authorize(request, object),
+            (outcome, _) => outcome.into(),
+        }
+    }
 }
 
 impl AdmissionPlugin for BuiltIn {
@@ -199,8 +216,8 @@ impl AdmissionPlugin for BuiltIn {
         let acts = match (request.operation, phase) {
             (Operation::Delete, Phase::Mutate) => self.plugin.delete.is_some(),
             (Operation::Delete, Phase::Validate) => false,
-            (_, Phase::Mutate) => self.plugin.mutate.is_some(),
-            (_, Phase::Validate) => self.plugin.validate.is_some(),
+            (_, Phase::Mutate) => self.plugin.mutate.is_some() || self.authorizes_in(phase),
+            (_, Phase::Validate) => self.plugin.validate.is_some() || self.authorizes_in(phase),
         };
         acts && self.plugin.sees(request)
     }
@@ -212,7 +229,8 @@ impl AdmissionPlugin for BuiltIn {
         warnings: &'a mut Vec<String>,
     ) -> Admitted<'a> {
         let request = self.request(request, Phase::Mutate);
-        self.plugin.mutate.map_or(Ok(()), |mutate| mutate(&request, object, warnings)).into()
+        let outcome = self.plugin.mutate.map_or(Ok(()), |mutate| mutate(&request, object, warnings));
+        self.authorized(outcome, request, object)
     }
 
     fn validate<'a>(
@@ -222,7 +240,8 @@ impl AdmissionPlugin for BuiltIn {
         warnings: &'a mut Vec<String>,
     ) -> Admitted<'a> {
         let request = self.request(request, Phase::Validate);
-        self.plugin.validate.map_or(Ok(()), |validate| validate(&request, object, warnings)).into()
+        let outcome = self.plugin.validate.map_or(Ok(()), |validate| validate(&request, object, warnings));
+        self.authorized(outcome, request, object)
     }
 
     fn delete<'a>(&'a self, _: Phase, request: &'a AdmissionRequest<'a>, old: &'a Value) -> Admitted<'a> {

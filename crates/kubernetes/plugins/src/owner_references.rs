@@ -6,15 +6,17 @@ use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use pintle_auth::Attributes;
 use pintle_registry::Operation;
+use pintle_registry::Phase;
 use pintle_registry::status::Result;
+use pintle_resource::MaybeReady;
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
 
 pub const PLUGIN: Plugin =
     Plugin::on(&[Requests { operations: &[Operation::Create, Operation::Update], ..Requests::all() }])
-        .validating(validate);
+        .authorizing(Phase::Validate, |request, object| MaybeReady::wait(async move { check(&request, object).await }));
 
-fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+async fn check(request: &Request<'_>, object: &Value) -> Result<()> {
     // The status of a pod changes no metadata, whatever old kubelets send.
     if (request.group(), request.resource(), request.subresource()) == ("", "pods", "status") {
         return Ok(());
@@ -31,18 +33,23 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
             subresource: request.subresource(),
             namespace: request.namespace(),
             name: request.name(),
-            ..Attributes::resource(&user, "delete", request.group(), request.resource())
+            ..Attributes::resource(user, "delete", request.group(), request.resource())
         };
-        if let Some(reason) = request.refuses(&asked) {
+        if let Some(reason) = request.refuses(&asked).await {
             let why = format!("cannot set an ownerRef on a resource you can't delete: {reason}, <nil>");
             return Err(request.forbidden(object, why));
         }
     }
     let was_blocking = |uid: &str| old.iter().flatten().any(|owner| owner.uid == uid && is_blocking(owner));
-    let mut blocking = new.iter().filter(|owner| is_blocking(owner) && !was_blocking(&owner.uid)).peekable();
+    let mut blocking = Vec::new();
+    for owner in &new {
+        if is_blocking(owner) && !was_blocking(&owner.uid) {
+            blocking.push(owner);
+        }
+    }
     let anything =
-        Attributes { subresource: "finalizers", name: "*", ..Attributes::resource(&user, "update", "*", "*") };
-    if blocking.peek().is_none() || request.refuses(&anything).is_none() {
+        Attributes { subresource: "finalizers", name: "*", ..Attributes::resource(user, "update", "*", "*") };
+    if blocking.is_empty() || request.refuses(&anything).await.is_none() {
         return Ok(());
     }
     for owner in blocking {
@@ -61,9 +68,9 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
             subresource: "finalizers",
             namespace: if resource.namespaced { request.namespace() } else { "" },
             name: &owner.name,
-            ..Attributes::resource(&user, "update", group, &resource.plural)
+            ..Attributes::resource(user, "update", group, &resource.plural)
         };
-        if let Some(reason) = request.refuses(&asked) {
+        if let Some(reason) = request.refuses(&asked).await {
             let why = format!(
                 "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: \
                  {reason}, <nil>"

@@ -4,12 +4,14 @@
 
 use crate::request::Request;
 use pintle_registry::status::Result;
-use pintle_registry::{AdmissionRequest, Operation};
+use pintle_registry::{AdmissionRequest, Operation, Phase};
+use pintle_resource::MaybeReady;
 use pintle_schema::Value;
 
 type Mutate = fn(&Request<'_>, &mut Value, &mut Vec<String>) -> Result<()>;
 type Validate = fn(&Request<'_>, &Value, &mut Vec<String>) -> Result<()>;
 type Delete = fn(&Request<'_>, &Value) -> Result<()>;
+type Authorize = for<'a> fn(Request<'a>, &'a Value) -> MaybeReady<'a, Result<()>>;
 
 /// An admission plugin.
 pub struct Plugin {
@@ -21,6 +23,8 @@ pub struct Plugin {
     pub validate: Option<Validate>,
     /// Judges the deletion of a stored object.
     pub delete: Option<Delete>,
+    /// Checks rights that the write needs besides its own, after the function of the same phase. It may wait.
+    pub authorize: Option<(Phase, Authorize)>,
 }
 
 /// Stands for every group, resource or subresource.
@@ -74,7 +78,7 @@ impl Requests {
 impl Plugin {
     /// A plugin that sees these requests, and does nothing yet.
     pub const fn on(requests: &'static [Requests]) -> Self {
-        Plugin { requests, mutate: None, validate: None, delete: None }
+        Plugin { requests, mutate: None, validate: None, delete: None, authorize: None }
     }
 
     /// The same, changing objects.
@@ -90,6 +94,11 @@ impl Plugin {
     /// The same, judging their deletion.
     pub const fn validating_deletion(self, delete: Delete) -> Self {
         Plugin { delete: Some(delete), ..self }
+    }
+
+    /// The same, checking rights in a phase.
+    pub const fn authorizing(self, phase: Phase, authorize: Authorize) -> Self {
+        Plugin { authorize: Some((phase, authorize)), ..self }
     }
 
     /// Whether a request concerns this plugin.

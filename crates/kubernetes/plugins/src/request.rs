@@ -3,7 +3,6 @@
 //! Must never give a plugin a way to write or to wait.
 
 use crate::configuration::Configuration;
-use crate::rights;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_kubernetes_auth::rbac::{RbacSnapshot, RbacSource};
 use pintle_registry::environment::{Environment, generate_name};
@@ -29,6 +28,7 @@ impl<T> Kind<T> {
 }
 
 /// A request that wants to be admitted, as plugins see it.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub write: &'a AdmissionRequest<'a>,
     pub authorizer: &'a dyn Authorizer,
@@ -195,21 +195,21 @@ impl<'a> Request<'a> {
     }
 
     /// Whether the requester may do something besides the write itself; the namespace is empty for all of the cluster.
-    pub fn permits(&self, verb: &str, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
+    pub async fn permits(&self, verb: &str, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
         let user = self.requester();
         let asked =
             Attributes { api_version: "*", namespace, name, ..Attributes::resource(user, verb, group, resource) };
-        self.allows(&asked)
+        self.allows(&asked).await
     }
 
     /// Whether the authorizer allows something.
-    pub fn allows(&self, asked: &Attributes<'_>) -> bool {
-        self.refuses(asked).is_none()
+    pub async fn allows(&self, asked: &Attributes<'_>) -> bool {
+        self.refuses(asked).await.is_none()
     }
 
     /// Why the authorizer does not allow something, which mostly is for no reason to tell; `None` when it does.
-    pub fn refuses(&self, asked: &Attributes<'_>) -> Option<String> {
-        let decision = rights::decide(self.authorizer, asked);
+    pub async fn refuses(&self, asked: &Attributes<'_>) -> Option<String> {
+        let decision = self.authorizer.authorize(asked).get().await;
         (!decision.is_allowed()).then(|| decision.reason(asked.user))
     }
 

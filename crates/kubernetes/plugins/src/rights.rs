@@ -2,9 +2,8 @@
 //! Guarantees that the authorizer alone decides, as it would a request with that verb.
 //! Must never say more of a refusal than the 403 of such a request would.
 
-use futures_util::FutureExt;
-use pintle_auth::authorization::{AuthorizationError, Refusal as NotAllowed, forbidden};
-use pintle_auth::{Attributes, Authorizer, AuthorizerUnion, Decision, NODE_NAME_KEY, UserInfo, users};
+use pintle_auth::authorization::forbidden;
+use pintle_auth::{Attributes, Authorizer, AuthorizerUnion, NODE_NAME_KEY, UserInfo, users};
 use pintle_registry::{RequestContext, Rights, Target};
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::dns1123_subdomain;
@@ -63,17 +62,6 @@ async fn refusal(
     why.map(|why| Refusal { verbs, why })
 }
 
-/// The decision about a right. Plugins cannot wait: an authorizer that has to wait allows nothing here.
-pub fn decide(authorizer: &dyn Authorizer, asked: &Attributes<'_>) -> Decision {
-    match authorizer.authorize(asked) {
-        MaybeReady::Ready(decision) => decision,
-        MaybeReady::Wait(decision) => decision.now_or_never().unwrap_or_else(|| {
-            let error = AuthorizationError("the authorizer has to wait".to_owned());
-            Decision::NoOpinion(NotAllowed { reason: String::new(), error: Some(error) })
-        }),
-    }
-}
-
 /// Whether a user is the service account of a pod on this node.
 fn is_bound_to(user: &UserInfo, node: &str) -> bool {
     let nodes = user.extra.iter().find(|(key, _)| key == NODE_NAME_KEY).map_or(&[][..], |(_, nodes)| nodes);
@@ -86,6 +74,7 @@ fn is_bound_to(user: &UserInfo, node: &str) -> bool {
 mod tests {
     use super::*;
     use crate::testing::rbac;
+    use futures_util::FutureExt;
     use pintle_kubernetes_auth::rbac::RbacSnapshot;
     use std::sync::Arc;
 

@@ -14,8 +14,8 @@ use crate::signing_request;
 use pintle_auth::users;
 use pintle_kubernetes_auth::node::LEASE_NAMESPACE;
 use pintle_kubernetes_auth::node_of;
-use pintle_registry::Operation;
 use pintle_registry::status::{Result, Status};
+use pintle_registry::{Operation, Phase};
 use pintle_schema::{Value, View, names::quoted};
 use pintle_types::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
 use pintle_types::core::v1::{Node, NodeSpec, PersistentVolumeClaim};
@@ -35,6 +35,7 @@ pub const PLUGIN: Plugin = Plugin::on(&[
     Requests::all_of("storage.k8s.io", "csinodes"),
 ])
 .mutating(|request, object, _| judge(request, object))
+.authorizing(Phase::Mutate, tokens::authorize)
 .validating_deletion(judge);
 
 /// A request of a node, and the object: the new one, or the one to be deleted.
@@ -47,7 +48,7 @@ struct Asked<'a> {
 
 fn judge(request: &Request<'_>, object: &Value) -> Result<()> {
     let user = request.requester();
-    let Some(node) = node_of(&user) else { return Ok(()) };
+    let Some(node) = node_of(user) else { return Ok(()) };
     let asked = Asked { request, object, node };
     if node.is_empty() {
         return asked.refuse(format_args!("could not determine node from user {}", quoted(&user.name)));
@@ -63,7 +64,6 @@ fn judge(request: &Request<'_>, object: &Value) -> Result<()> {
         ("nodes", _) => judge_node(asked),
         ("persistentvolumeclaims", "status") => judge_claim_status(asked),
         ("persistentvolumeclaims", _) => asked.refuse("may only update PVC status"),
-        ("serviceaccounts", "token") => tokens::judge(asked),
         ("leases", _) => judge_lease(asked),
         ("csinodes", _) => asked.demand(
             request.name_of(object) == node,

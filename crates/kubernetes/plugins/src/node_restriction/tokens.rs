@@ -4,9 +4,11 @@
 
 use super::{Asked, pods};
 use crate::pod_references::claim;
-use crate::request::Kind;
+use crate::request::{Kind, Request};
 use pintle_auth::Attributes;
+use pintle_kubernetes_auth::node_of;
 use pintle_registry::status::Result;
+use pintle_resource::MaybeReady;
 use pintle_schema::{ApiValue, Value, View, names::quoted};
 use pintle_types::authentication::v1::TokenRequest;
 use pintle_types::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume, VolumeSource};
@@ -30,10 +32,37 @@ const MIGRATED: [(&str, &str); 7] = [
 /// What a node may do with audiences that its pods do not name.
 const VERB: &str = "request-serviceaccounts-token-audience";
 
-pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
+/// Checks a token that a node requests; other requests pass.
+pub(super) fn authorize<'a>(request: Request<'a>, object: &'a Value) -> MaybeReady<'a, Result<()>> {
+    let is_token = (request.resource(), request.subresource()) == ("serviceaccounts", "token");
+    if !is_token || node_of(request.requester()).is_none() {
+        return MaybeReady::Ready(Ok(()));
+    }
+    MaybeReady::wait(async move {
+        let user = request.requester();
+        let asked = Asked { request: &request, object, node: node_of(user).unwrap_or_default() };
+        let Some(audience) = unnamed_audience(asked)? else { return Ok(()) };
+        let right = Attributes {
+            api_version: "v1",
+            namespace: request.namespace(),
+            name: request.name(),
+            ..Attributes::resource(user, VERB, "", &audience)
+        };
+        let is_allowed = request.allows(&right).await;
+        let why = format!(
+            "audience {} not found in pod spec volume, {} is not authorized to request tokens for this audience",
+            quoted(&audience),
+            user.name
+        );
+        asked.demand(is_allowed, why)
+    })
+}
+
+/// The audience of the token if the pod does not name it, so that the node needs a right to it.
+fn unnamed_audience(asked: Asked<'_>) -> Result<Option<String>> {
     let spec = View::<TokenRequest>::new(asked.object).field(TokenRequest::SPEC).get();
     let bound = spec.bound_object_ref.filter(|to| to.api_version == "v1" && to.kind == "Pod" && !to.name.is_empty());
-    let Some(bound) = bound else { return asked.refuse("node requested token not bound to a pod") };
+    let Some(bound) = bound else { return Err(asked.refusal("node requested token not bound to a pod")) };
     asked.demand(!bound.uid.is_empty(), "node requested token with a pod binding without a uid")?;
     let pod = pods::find(asked, &bound.name)?;
     asked.demand(
@@ -47,42 +76,25 @@ pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
     let is_here = pod.spec.node_name == asked.node;
     asked.demand(is_here, "node requested token bound to a pod scheduled on a different node")?;
     if !asked.request.environment().feature_enabled("ServiceAccountNodeAudienceRestriction") {
-        return Ok(());
+        return Ok(None);
     }
-    match &spec.audiences[..] {
-        [] => judge_audience(asked, &pod, ""),
-        [one] => judge_audience(asked, &pod, one),
-        _ => asked.refuse("node may only request 0 or 1 audiences"),
-    }
-}
-
-fn judge_audience(asked: Asked<'_>, pod: &Pod, audience: &str) -> Result<()> {
+    let audience = match &spec.audiences[..] {
+        [] => "",
+        [one] => one.as_str(),
+        _ => return Err(asked.refusal("node may only request 0 or 1 audiences")),
+    };
     let mut faults = Vec::new();
     let pod = pod.to_value();
     if names_audience(asked, View::new(&pod), audience, &mut faults)? {
-        return Ok(());
+        return Ok(None);
     }
     let quoted = quoted(audience);
     faults.dedup();
     match &faults[..] {
-        [] => {}
-        [one] => return asked.refuse(format_args!("error validating audience {quoted}: {one}")),
-        several => {
-            return asked.refuse(format_args!("error validating audience {quoted}: [{}]", several.join(", ")));
-        }
+        [] => Ok(Some(audience.to_owned())),
+        [one] => Err(asked.refusal(format_args!("error validating audience {quoted}: {one}"))),
+        several => Err(asked.refusal(format_args!("error validating audience {quoted}: [{}]", several.join(", ")))),
     }
-    let user = asked.request.requester();
-    let right = Attributes {
-        api_version: "v1",
-        namespace: asked.request.namespace(),
-        name: asked.request.name(),
-        ..Attributes::resource(&user, VERB, "", audience)
-    };
-    let why = format_args!(
-        "audience {quoted} not found in pod spec volume, {} is not authorized to request tokens for this audience",
-        user.name
-    );
-    asked.demand(asked.request.allows(&right), why)
 }
 
 /// Whether a volume of the pod has tokens for an audience; notes what is missing to know it.
