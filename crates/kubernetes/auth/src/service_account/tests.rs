@@ -1,11 +1,11 @@
-//! Tokens that are made, changed, outlived and believed.
+//! Tokens that are issued, changed, expired and accepted.
 
 use super::*;
 use std::time::Duration;
 
 const NOW: i64 = 1_000_000;
 
-/// An account `s`, a pod `p`, a secret `t` and a node `m`, each with its name as uid; `d` of every kind is going away.
+/// An account `s`, a pod `p`, a secret `t` and a node `m`, each with its name as uid; `d` of every kind is being deleted.
 struct Objects;
 
 impl BoundObjects for Objects {
