@@ -179,7 +179,7 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     })?;
     let kind = body.str_at(&["kind"]);
     if !matches!(kind, "" | "DeleteOptions") {
-        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+        let scheme = context.api.scheme.name_of("");
         let version = body.str_at(&["apiVersion"]);
         return Err(Status::bad_request(format!(
             "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\""

@@ -75,6 +75,11 @@ impl Scheme {
         Scheme { resources, known }
     }
 
+    /// What messages call the scheme that the kinds of a group are known in.
+    pub fn name_of(&self, group: &str) -> &'static str {
+        self.known.scheme(group)
+    }
+
     /// The resource of a kind, served or not.
     pub fn resource(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         let table = self.resources.read();

@@ -23,8 +23,10 @@ use pintle_endpoints::subresource::body;
 use pintle_endpoints::{Api, Body, Request, Settings, SharedApi, serve};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::v1::{ObjectMeta, TypeMeta};
-use pintle_registry::{AdmissionChain, Environment, Registry, Result, Status};
-use pintle_resource::{Action, Resource, Resources, STATUS, ScalePaths, Storage, Subresource, Verbs};
+use pintle_registry::{AdmissionChain, Environment, NamespaceCheck, Registry, Result, Status};
+use pintle_resource::{
+    Action, GENERAL, Resource, Resources, STATUS, ScalePaths, Storage, Strategy, Subresource, Verbs,
+};
 use pintle_schema::{ApiType, Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::poll_fn;
@@ -142,6 +144,17 @@ fn frobbers() -> Resource {
     }
 }
 
+static SPACE: Strategy = Strategy { is_namespace: true, ..GENERAL };
+
+/// The group's own namespaces.
+fn spaces() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<Frobber>("fun.example.com/v6", "Space", "/registry/fun.example.com/spaces/", "")),
+        strategy: &SPACE,
+        ..Resource::cluster::<Frobber>(GROUP, "v6", "spaces", "space", "Space")
+    }
+}
+
 fn censuses() -> Resource {
     Resource { verbs: Verbs::LIST, ..Resource::cluster::<Frobber>(GROUP, "v6", "censuses", "census", "Census") }
 }
@@ -152,7 +165,8 @@ fn server() -> SharedApi {
     let cache = Cache::new([]);
     store.start(Box::new(cache.writer())).expect("the store starts");
     let resources = Arc::new(Resources::default());
-    let registry = Registry::new(cache, store, Box::new(Clock), AdmissionChain::default(), resources.clone());
+    let admission = AdmissionChain { namespace_check: NamespaceCheck::Active, ..AdmissionChain::default() };
+    let registry = Registry::new(cache, store, Box::new(Clock), admission, resources.clone());
     registry.install(Arc::new(frobbers()));
     registry.install(Arc::new(censuses()));
     let handlers = Handlers::default();
@@ -321,4 +335,24 @@ async fn a_refusal_of_a_handler_is_a_status() {
     let (code, refused) = call(&api, Method::POST, &format!("{COLLECTION}/a/frob"), Some(frobber(1))).await;
     let refused = parsed(&refused);
     assert_eq!((code, refused.str_at(&["kind"]), refused.str_at(&["reason"])), (403, "Status", "Forbidden"));
+}
+
+#[tokio::test]
+async fn a_group_may_bring_the_kind_that_namespaces_are() {
+    let api = server();
+    let install = |resource: Resource| api.registry.install(Arc::new(resource));
+    let create = async || call(&api, Method::POST, COLLECTION, Some(frobber(1))).await;
+    let remove = async || call(&api, Method::DELETE, &format!("{COLLECTION}/a"), None).await.0;
+    // Where namespaces are no objects each of them exists.
+    assert_eq!((create().await.0, remove().await), (201, 200));
+    install(spaces());
+    let (code, refused) = create().await;
+    assert_eq!((code, parsed(&refused).str_at(&["message"])), (404, "spaces.fun.example.com \"default\" not found"));
+    let space = value!({"apiVersion": "fun.example.com/v6", "kind": "Space", "metadata": {"name": "default"}});
+    assert_eq!(call(&api, Method::POST, "/apis/fun.example.com/v6/spaces", Some(space)).await.0, 201);
+    assert_eq!((create().await.0, remove().await), (201, 200));
+    assert_eq!(call(&api, Method::DELETE, "/apis/fun.example.com/v6/spaces/default", None).await.0, 200);
+    assert_eq!(create().await.0, 404);
+    api.registry.uninstall(GROUP, "v6", "spaces");
+    assert_eq!(create().await.0, 201);
 }

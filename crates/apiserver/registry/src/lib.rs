@@ -414,9 +414,10 @@ impl Registry {
             && target.resource.strategy.decorate.is_none()
     }
 
-    /// The resource of namespaces, if it is served.
+    /// The object that a namespace is; `None` where namespaces are no objects.
     pub(crate) fn namespace(&self, name: &str) -> Option<Target> {
-        self.stored_target("/registry/namespaces/", "", name)
+        let hub = self.resources.read().namespaces()?.hub.clone();
+        self.target(&hub, "", name)
     }
 
     pub fn revision(&self) -> Revision {

@@ -49,6 +49,9 @@ pub struct Strategy {
     pub begin_deletion: Option<fn(&mut Value)>,
     /// Whether something besides metadata.finalizers keeps a terminating object.
     pub holds: Option<fn(&Value) -> bool>,
+    /// Objects of this kind are the namespaces that objects of namespaced kinds are in: nothing is created in one that is not
+    /// there or that is being deleted. One kind of a server at most.
+    pub is_namespace: bool,
 }
 
 /// The rules that hold for most kinds.
@@ -73,6 +76,7 @@ pub const GENERAL: Strategy = Strategy {
     grace_period: None,
     begin_deletion: None,
     holds: None,
+    is_namespace: false,
 };
 
 /// The usual paths of lists below.

@@ -79,6 +79,8 @@ pub struct ResourceTable {
     // Persistent maps: a table of ten thousand resources is not copied for the next.
     groups: imbl::HashMap<Str, Arc<Versions>>,
     stored: imbl::HashMap<Str, Arc<StoredVersions>>,
+    /// Under which prefix namespaces are stored.
+    namespaces: Option<Str>,
     priorities: Arc<BTreeMap<(Str, Str), VersionPriorities>>,
 }
 
@@ -131,6 +133,11 @@ impl ResourceTable {
     /// The versions of the resource that is stored under a prefix.
     pub fn stored(&self, prefix: &str) -> Option<&Arc<StoredVersions>> {
         self.stored.get(prefix)
+    }
+
+    /// The resource whose objects are namespaces; `None` where every namespace exists.
+    pub fn namespaces(&self) -> Option<&Arc<StoredVersions>> {
+        self.stored(self.namespaces.as_ref()?)
     }
 
     /// All stored resources, each once, in no order.
@@ -193,9 +200,17 @@ impl ResourceTable {
 
     fn set_stored(&mut self, prefix: Str, versions: Vec<Arc<Resource>>) {
         match StoredVersions::new(versions) {
-            Some(versions) => self.stored.insert(prefix, Arc::new(versions)),
-            None => self.stored.remove(&prefix),
-        };
+            Some(versions) => {
+                if versions.hub.strategy.is_namespace {
+                    self.namespaces = Some(prefix.clone());
+                }
+                self.stored.insert(prefix, Arc::new(versions));
+            }
+            None => {
+                self.namespaces.take_if(|namespaces| *namespaces == prefix);
+                self.stored.remove(&prefix);
+            }
+        }
     }
 }
 

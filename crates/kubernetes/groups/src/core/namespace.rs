@@ -45,6 +45,7 @@ static NAMESPACE: Strategy = Strategy {
     prepare_create: Some(prepare_create),
     begin_deletion: Some(begin_deletion),
     holds: Some(holds),
+    is_namespace: true,
     ..GENERAL
 };
 
