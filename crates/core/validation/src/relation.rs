@@ -97,14 +97,6 @@ impl Condition {
     }
 }
 
-/// How a number compares with another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    NotAbove,
-    NotBelow,
-    Above,
-}
-
 /// A bound from another field.
 pub struct Bound {
     pub field: Sibling,

@@ -2,7 +2,7 @@
 
 use super::*;
 use pintle_cache::EncodedObject;
-use pintle_resource::{Resource, convert_now};
+use pintle_resource::{Resource, Unserved, convert_now};
 use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
