@@ -33,6 +33,23 @@ pub struct Group {
     pub internal: Vec<Arc<Resource>>,
 }
 
+impl Group {
+    /// A group of one's own, with all versions of its resources. It ranks in discovery as the groups of custom resources do.
+    pub fn new(name: &'static str, resources: impl IntoIterator<Item = Resource>) -> Self {
+        let resources: Vec<_> = resources.into_iter().map(Arc::new).collect();
+        let mut versions: Vec<GroupVersion> = Vec::new();
+        for resource in &resources {
+            if versions.iter().all(|version| version.name != resource.version) {
+                let priority = VersionPriorities::CUSTOM.version;
+                versions.push(GroupVersion { name: resource.version.clone(), priority });
+            }
+        }
+        let priority = Some(VersionPriorities::CUSTOM.group.priority);
+        let name = Str::new_static(name);
+        Group { name, priority, built_in: false, versions, resources, internal: Vec::new() }
+    }
+}
+
 /// Above all priorities that an APIService can have.
 const FIRST_PRIORITY: i32 = 20_001;
 

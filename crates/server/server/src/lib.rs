@@ -5,13 +5,19 @@
 
 pub mod backends;
 pub mod browsers;
+mod builder;
 pub mod certs;
 pub mod follow;
 pub mod kubeconfig;
+mod open;
+mod options;
 pub mod private_files;
 pub mod service;
 pub mod sources;
 mod system;
 pub mod vital;
 
+pub use builder::{Builder, HandlerOf, Listener, Server, StartError};
+pub use open::AuthenticatedUsers;
+pub use options::{Options, OptionsError};
 pub use system::System;

@@ -1,0 +1,30 @@
+//! `AuthenticatedUsers`: the authorizer of a server that only knows who its users are.
+//! Guarantees that anonymous requests see nothing but the server's health and version. Must never look at a name.
+
+use pintle_auth::authorization::{AlwaysAllow, Reason, UserRules};
+use pintle_auth::{Attributes, Authorizer, Decision, UserInfo, groups};
+use pintle_resource::MaybeReady;
+
+/// Allows everything to users who showed a credential.
+pub struct AuthenticatedUsers;
+
+/// What anybody may read: what tells whether and which server this is.
+const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
+
+impl Authorizer for AuthenticatedUsers {
+    fn authorize<'a>(&'a self, request: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
+        let is_open = OPEN.iter().any(|path| request.path == *path);
+        let decision = match is_open || !request.user.in_group(groups::UNAUTHENTICATED) {
+            true => Decision::Allow(Reason::None),
+            false => Decision::no_opinion(""),
+        };
+        MaybeReady::Ready(decision)
+    }
+
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules> {
+        match user.in_group(groups::UNAUTHENTICATED) {
+            true => MaybeReady::Ready(UserRules::default()),
+            false => AlwaysAllow.rules_for(user, namespace),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! `Options`: the flags of a server with groups of its own, named as kube-apiserver names them.
+//! Guarantees that an unknown flag or gate is refused by its name. Must never start anything.
+
+use crate::certs::{self, AdministratorBy, ServingNames};
+use crate::{AuthenticatedUsers, Builder, Listener, StartError};
+use pintle_auth::NamedAuthorizer;
+use pintle_auth::authentication::{TokenFile, TokenFileError};
+use pintle_etcd::{EtcdOptions, EtcdStore};
+use pintle_http::{TlsConfig, TlsMaterial};
+use pintle_registry::EtcdCodec;
+use pintle_resource::{Group, Resources};
+use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store, StoreError, TranscodingStore};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+use tokio::net::TcpListener;
+
+/// What a server is told when it is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub bind_address: IpAddr,
+    pub secure_port: u16,
+    /// Where the store and the certificates are; `None` keeps objects in memory and certificates in the working folder.
+    pub data_dir: Option<PathBuf>,
+    /// A file of bearer tokens and their users.
+    pub token_auth_file: Option<PathBuf>,
+    /// URLs of the etcd cluster that objects are kept in, instead of the data directory.
+    pub etcd_servers: Vec<String>,
+    /// The feature gates that are on.
+    pub feature_gates: Vec<String>,
+    /// Other flags, which only the server itself knows, with their values.
+    pub others: Vec<(String, String)>,
+}
+
+/// Why a server cannot be started with these flags.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    #[error("unknown flag: {0}")]
+    UnknownFlag(String),
+    #[error("flag needs an argument: {0}")]
+    NoValue(String),
+    #[error("invalid argument {value:?} for {flag:?} flag: {why}")]
+    Invalid { flag: String, value: String, why: String },
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: std::io::Error },
+    #[error("--token-auth-file: {0}")]
+    Tokens(#[from] TokenFileError),
+    #[error(transparent)]
+    Certificates(#[from] certs::CertsError),
+    #[error("the certificates cannot be used: {0}")]
+    Tls(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the port cannot be bound: {0}")]
+    Bind(std::io::Error),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            bind_address: Ipv4Addr::UNSPECIFIED.into(),
+            secure_port: 6443,
+            data_dir: None,
+            token_auth_file: None,
+            etcd_servers: Vec::new(),
+            feature_gates: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Reads `--name=value` and `--name value`. The gates are all that the server has, the others its own flags.
+    ///
+    /// # Errors
+    /// A flag or gate is not known, or a value cannot be read.
+    pub fn parse(
+        arguments: impl IntoIterator<Item = String>,
+        gates: &[&str],
+        others: &[&str],
+    ) -> Result<Options, OptionsError> {
+        let mut options = Options::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let (flag, value) = match argument.split_once('=') {
+                Some((flag, value)) => (flag.to_owned(), value.to_owned()),
+                None => {
+                    let value = arguments.next().ok_or_else(|| OptionsError::NoValue(argument.clone()))?;
+                    (argument, value)
+                }
+            };
+            let invalid = |why: String| OptionsError::Invalid { flag: flag.clone(), value: value.clone(), why };
+            match flag.as_str() {
+                "--bind-address" => options.bind_address = value.parse().map_err(|_| invalid("no IP address".into()))?,
+                "--secure-port" => options.secure_port = value.parse().map_err(|_| invalid("no port".into()))?,
+                "--data-dir" => options.data_dir = Some(value.into()),
+                "--token-auth-file" => options.token_auth_file = Some(value.into()),
+                "--etcd-servers" => options.etcd_servers = value.split(',').map(str::to_owned).collect(),
+                "--feature-gates" => {
+                    for gate in value.split(',').filter(|gate| !gate.is_empty()) {
+                        let (name, on) = gate.split_once('=').unwrap_or((gate, ""));
+                        let on: bool = on.parse().map_err(|_| invalid(format!("missing bool value for {name}")))?;
+                        if !gates.contains(&name) {
+                            return Err(invalid(format!("unrecognized feature gate: {name}")));
+                        }
+                        options.feature_gates.retain(|known| known != name);
+                        options.feature_gates.extend(on.then(|| name.to_owned()));
+                    }
+                }
+                flag if others.contains(&flag) => options.others.push((flag.to_owned(), value)),
+                _ => return Err(OptionsError::UnknownFlag(flag)),
+            }
+        }
+        Ok(options)
+    }
+
+    /// The value of one of the server's own flags: the last that was given.
+    pub fn other(&self, flag: &str) -> Option<&str> {
+        self.others.iter().rev().find(|(name, _)| name == flag).map(|(_, value)| value.as_str())
+    }
+
+    /// A server of these groups, with the store, the listener, the users and the gates that the flags name. Users who show a
+    /// token may do everything.
+    ///
+    /// # Errors
+    /// A file cannot be read, the store cannot be opened, or the port is taken.
+    pub async fn builder(&self, groups: Vec<Group>) -> Result<Builder, OptionsError> {
+        let mut builder = Builder::new(self.store(&groups)?);
+        builder.groups = groups;
+        if let Some(path) = &self.token_auth_file {
+            let text = std::fs::read_to_string(path).map_err(|error| OptionsError::File { path: path.clone(), error })?;
+            builder.authenticators.push(Arc::new(TokenFile::parse(&text)?));
+        }
+        builder.anonymous_auth = true;
+        let authorizer: Arc<dyn pintle_auth::Authorizer> = Arc::new(AuthenticatedUsers);
+        builder.authorizers.push(NamedAuthorizer::new("AuthenticatedUsers", "authenticatedusers", authorizer));
+        let gates = self.feature_gates.clone();
+        builder.feature_gate = Arc::new(move |gate| gates.iter().any(|on| on == gate));
+        let socket = TcpListener::bind((self.bind_address, self.secure_port)).await.map_err(OptionsError::Bind)?;
+        builder.listeners.push(Listener { socket, tls: Some(self.tls()?) });
+        Ok(builder)
+    }
+
+    /// The cluster if one is named, the data directory if there is one, memory otherwise.
+    fn store(&self, groups: &[Group]) -> Result<Arc<dyn Store>, OptionsError> {
+        if !self.etcd_servers.is_empty() {
+            let resources = Arc::new(Resources::default());
+            resources.update(|table| {
+                groups.iter().for_each(|group| table.install_group(group, |_| true));
+            });
+            let options = EtcdOptions { endpoints: self.etcd_servers.clone(), ..EtcdOptions::default() };
+            let etcd: Arc<dyn Store> = Arc::new(EtcdStore::new(options)?);
+            return Ok(Arc::new(TranscodingStore::new(etcd, Arc::new(EtcdCodec::new(resources)))));
+        }
+        let Some(directory) = &self.data_dir else { return Ok(Arc::new(MemoryStore::new())) };
+        let file = |error| OptionsError::File { path: directory.clone(), error };
+        crate::private_files::create_directory(directory).map_err(file)?;
+        Ok(Arc::new(EmbeddedStore::open(&directory.join("store"), EmbeddedOptions::default())?))
+    }
+
+    /// The certificate that clients are shown, made where there is none.
+    fn tls(&self) -> Result<Arc<TlsConfig>, OptionsError> {
+        let directory = self.data_dir.clone().unwrap_or_default().join("pki");
+        let names = ServingNames::new(certs::host_name().as_deref(), [self.bind_address]);
+        let made = certs::ensure(&directory, None, AdministratorBy::Certificate, &names, SystemTime::now())?;
+        let material = TlsMaterial {
+            cert_chain_pem: made.serving_cert_pem.into_bytes(),
+            key_pem: made.serving_key_pem.into_bytes(),
+            ..TlsMaterial::default()
+        };
+        TlsConfig::new(&material).map(Arc::new).map_err(|error| OptionsError::Tls(error.to_string()))
+    }
+
+    /// Starts the server, calls `ready` once it answers, and stops it when the process is told to end.
+    ///
+    /// # Errors
+    /// The server cannot be started, or one of its parts has failed.
+    pub async fn serve(builder: Builder, ready: impl FnOnce(&crate::Server)) -> Result<(), StartError> {
+        let server = builder.start().await?;
+        ready(&server);
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        let failure = tokio::select! {
+            why = server.ended() => Some(why),
+            _ = terminate.recv() => None,
+            _ = tokio::signal::ctrl_c() => None,
+        };
+        server.stop().await?;
+        failure.map_or(Ok(()), |why| Err(StartError::Io(std::io::Error::other(why.to_string()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Options, String> {
+        let arguments = arguments.iter().map(ToString::to_string);
+        Options::parse(arguments, &["Frobber2D"], &["--own"]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn flags_are_read_in_both_forms() {
+        let options = parsed(&["--secure-port=1", "--data-dir", "d", "--feature-gates=Frobber2D=true", "--own", "x"]);
+        let options = options.expect("good flags");
+        assert_eq!((options.secure_port, options.data_dir), (1, Some("d".into())));
+        assert_eq!((options.feature_gates, options.others.len()), (vec!["Frobber2D".to_owned()], 1));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_name() {
+        let rows = [
+            (&["--secure"][..], "flag needs an argument: --secure"),
+            (&["--secure", "1"], "unknown flag: --secure"),
+            (&["--secure-port", "x"], "invalid argument \"x\" for \"--secure-port\" flag: no port"),
+            (
+                &["--feature-gates=Other=true"],
+                "invalid argument \"Other=true\" for \"--feature-gates\" flag: unrecognized feature gate: Other",
+            ),
+            (
+                &["--feature-gates=Frobber2D"],
+                "invalid argument \"Frobber2D\" for \"--feature-gates\" flag: missing bool value for Frobber2D",
+            ),
+        ];
+        for (arguments, why) in rows {
+            assert_eq!(parsed(arguments).expect_err("bad flags"), why);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Version `v6` of the group, in which frobbers are stored. What is released here never changes its meaning.
+
+use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
+use pintle_schema::{ApiType, string_type};
+
+string_type! {
+    /// When a frobber is started again after it ends.
+    pub RestartPolicy {
+        /// After every end.
+        ALWAYS = "Always",
+        /// Not at all.
+        NEVER = "Never",
+        /// On the next Tuesday (alpha, gate FrobberRestartPolicyOnTuesday).
+        ON_TUESDAY = "OnTuesday",
+    }
+}
+
+/// Something that frobs.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct Frobber {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// What is wanted.
+    #[k8s(proto = 2, optional)]
+    pub spec: FrobberSpec,
+    /// What is so.
+    #[k8s(proto = 3, optional)]
+    pub status: FrobberStatus,
+}
+
+/// What is wanted of a frobber.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(reserved(proto = 6, name = "depth"))]
+pub struct FrobberSpec {
+    /// Height in inches, 1 by default.
+    #[k8s(proto = 1, always, default = 1, minimum = 1)]
+    pub height: i32,
+    /// Width in inches (alpha, gate Frobber2D).
+    #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]
+    pub width: Option<i32>,
+    /// What it frobs first: the first of `params`, for clients that know of one only.
+    #[k8s(proto = 3, optional)]
+    pub param: String,
+    /// What it frobs, in order.
+    #[k8s(proto = 4, optional, list_type = atomic, max_items = 16)]
+    pub params: Vec<String>,
+    /// When it is started again.
+    #[k8s(proto = 5, optional, default = "Always", enum)]
+    pub restart_policy: RestartPolicy,
+    /// How many of it there should be, 1 by default.
+    #[k8s(proto = 7, optional, default = 1, minimum = 0)]
+    pub replicas: Option<i32>,
+}
+
+/// What is so of a frobber.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct FrobberStatus {
+    /// Where it is in its life.
+    #[k8s(proto = 1, optional)]
+    pub phase: String,
+    /// How many of it there are.
+    #[k8s(proto = 2, optional)]
+    pub replicas: i32,
+}

@@ -1,0 +1,43 @@
+//! Version `v7beta1` of the group: the height says its unit, and there is no singular `param` any more.
+
+use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
+use crate::v6::{FrobberStatus, RestartPolicy};
+use pintle_schema::ApiType;
+
+/// Something that frobs.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct Frobber {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// What is wanted.
+    #[k8s(proto = 2, optional)]
+    pub spec: FrobberSpec,
+    /// What is so.
+    #[k8s(proto = 3, optional)]
+    pub status: FrobberStatus,
+}
+
+/// What is wanted of a frobber.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(reserved(proto = 6, name = "depth"))]
+pub struct FrobberSpec {
+    /// Height, 1 by default.
+    #[k8s(proto = 1, always, default = 1, minimum = 1)]
+    pub height_in_inches: i32,
+    /// Width in inches (alpha, gate Frobber2D).
+    #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]
+    pub width: Option<i32>,
+    /// What it frobs, in order.
+    #[k8s(proto = 4, optional, list_type = atomic, max_items = 16)]
+    pub params: Vec<String>,
+    /// When it is started again.
+    #[k8s(proto = 5, optional, default = "Always", enum)]
+    pub restart_policy: RestartPolicy,
+    /// How many of it there should be, 1 by default.
+    #[k8s(proto = 7, optional, default = 1, minimum = 0)]
+    pub replicas: Option<i32>,
+}
