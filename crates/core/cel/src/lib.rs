@@ -1,0 +1,20 @@
+//! The Common Expression Language with the libraries, limits and texts of Kubernetes.
+//!
+//! An expression is compiled once against an `Environment` and evaluated often. No I/O, no clock, no randomness; no
+//! input makes it panic, recurse without bound or run longer than the cost limit allows.
+
+pub mod ast;
+pub mod cost;
+pub mod error;
+pub mod function;
+pub mod library;
+pub mod schema;
+pub mod types;
+pub mod value;
+
+pub use cost::{CallEstimate, CostEstimate, Node, SizeEstimate};
+pub use error::EvalError;
+pub use function::{Function, Overload, Style};
+pub use schema::Decl;
+pub use types::Type;
+pub use value::Value;

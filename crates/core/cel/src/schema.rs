@@ -1,0 +1,163 @@
+//! `Decl`: what a schema declares of a value: its type, its fields, its size.
+//!
+//! Made once from an OpenAPI schema and shared by all rules under it. Names of objects say where they stand, since two
+//! objects of equal schemas are different types. Recursion follows the schema, which its reader has bounded in depth.
+
+mod escape;
+pub mod formats;
+mod openapi;
+
+pub use escape::{escape, is_reserved, unescape};
+
+use crate::types::Type;
+use pintle_schema::Str;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The largest request, which bounds what has no bound of its own.
+const MAX_REQUEST_BYTES: u64 = 3 * 1024 * 1024;
+
+/// The declaration of a value.
+#[derive(Clone, Debug)]
+pub struct Decl {
+    pub shape: Shape,
+    pub nullable: bool,
+    /// Its type to the checker; `None` for data that expressions cannot reach.
+    pub ty: Option<Type>,
+    /// The most characters, bytes, elements or entries; `None` for what has no size.
+    pub max_elements: Option<u64>,
+    /// The fewest bytes it takes in JSON.
+    pub min_bytes: u64,
+}
+
+/// How data under a declaration is read.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    Bool,
+    Int,
+    Double,
+    String,
+    Bytes,
+    Duration,
+    Date,
+    DateTime,
+    IntOrString,
+    /// Anything, without a declaration of what is inside.
+    Dyn,
+    /// Kept for equality alone.
+    Preserved,
+    List(Items),
+    Map {
+        values: Arc<Decl>,
+    },
+    Object {
+        fields: Fields,
+    },
+}
+
+/// The elements of a list.
+#[derive(Clone, Debug)]
+pub struct Items {
+    decl: Arc<Decl>,
+    pub kind: ListKind,
+}
+
+impl Items {
+    /// Elements of one declaration.
+    pub fn new(decl: Arc<Decl>, kind: ListKind) -> Items {
+        Items { decl, kind }
+    }
+
+    pub fn decl(&self) -> &Decl {
+        &self.decl
+    }
+}
+
+/// How a list tells its elements apart: `x-kubernetes-list-type`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    Atomic,
+    Set,
+    /// By the values of these keys.
+    Map(Vec<Str>),
+}
+
+/// A field of an object.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// As JSON has it.
+    pub name: Str,
+    /// As expressions write it, if they can.
+    pub escaped: Option<Str>,
+    pub decl: Arc<Decl>,
+}
+
+/// The fields of an object.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    list: Vec<Field>,
+    by_name: HashMap<Str, usize>,
+    by_escaped: HashMap<Str, usize>,
+}
+
+impl Fields {
+    /// Fields with distinct names.
+    pub fn new(list: Vec<Field>) -> Fields {
+        let by_name = list.iter().enumerate().map(|(at, field)| (field.name.clone(), at)).collect();
+        let by_escaped = list.iter().enumerate().filter_map(|(at, field)| Some((field.escaped.clone()?, at))).collect();
+        Fields { list, by_name, by_escaped }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Field> {
+        self.list.iter()
+    }
+
+    /// The field of a JSON name.
+    pub fn by_name(&self, name: &str) -> Option<&Field> {
+        self.by_name.get(name).and_then(|at| self.list.get(*at))
+    }
+
+    /// The field an expression means: by its escaped name, or by a reserved word as it is.
+    pub fn by_escaped(&self, name: &str) -> Option<&Field> {
+        match self.by_escaped.get(name) {
+            Some(at) => self.list.get(*at),
+            None => self.by_name(name).filter(|_| is_reserved(name)),
+        }
+    }
+}
+
+impl Decl {
+    /// A value of which nothing is declared.
+    pub fn dynamic() -> Decl {
+        Decl { shape: Shape::Dyn, nullable: true, ty: Some(Type::Dyn), max_elements: None, min_bytes: 1 }
+    }
+
+    /// The declaration of an OpenAPI v3 schema in JSON. `is_root`: of a whole resource, whose name and kind are
+    /// always readable. Expressions see its objects under `name`.
+    pub fn of_openapi(schema: &pintle_schema::Value, is_root: bool, name: &str) -> Decl {
+        openapi::declare(schema, is_root, name)
+    }
+
+    /// The fields of an object.
+    pub fn fields(&self) -> Option<&Fields> {
+        match &self.shape {
+            Shape::Object { fields } => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// What stands at a path below: names of fields, `@items`, `@values`, `@keys`.
+    pub fn at(&self, path: &[Str]) -> Option<&Decl> {
+        let mut decl = self;
+        for step in path {
+            decl = match (step.as_str(), &decl.shape) {
+                ("@items", Shape::List(items)) => items.decl(),
+                ("@values", Shape::Map { values }) => values,
+                (name, Shape::Object { fields }) => &fields.by_escaped(name)?.decl,
+                (_, Shape::Map { values }) => values,
+                _ => return None,
+            };
+        }
+        Some(decl)
+    }
+}
