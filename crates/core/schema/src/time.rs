@@ -146,7 +146,8 @@ pub struct Civil {
 }
 
 impl Civil {
-    fn at(seconds: i64, nanos: u32) -> Civil {
+    /// The date and hour so many seconds after 1970 began; `nanos` is below one milliard.
+    pub fn at(seconds: i64, nanos: u32) -> Civil {
         let (year, month, day) = date_of_day(seconds.div_euclid(DAY_SECONDS));
         let rest = small(seconds.rem_euclid(DAY_SECONDS));
         Civil { year, month, day, hour: rest / 3600, minute: rest / 60 % 60, second: rest % 60, nanos }

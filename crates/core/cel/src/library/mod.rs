@@ -24,3 +24,10 @@
 //!
 //! A library's own type implements `Opaque` and is passed as `Value::opaque(x)`; `value.as_opaque::<X>()` reads it. Its
 //! `Type` is `Type::opaque("net.IP")` or `Type::object("kubernetes.Quantity")`, as the reference declares it.
+
+pub mod address;
+pub mod quantity;
+pub mod semver;
+pub mod time;
+pub mod url;
+pub mod zone;
