@@ -27,6 +27,7 @@
 
 pub mod address;
 pub mod quantity;
+pub mod regex;
 pub mod semver;
 pub mod time;
 pub mod url;
