@@ -392,8 +392,7 @@ impl Checker<'_> {
             }
             if !self.unifier.assign(&declared, &given) {
                 let name = &field.name;
-                let message =
-                    format!("expected type of field '{name}' is '{declared}' but provided type is '{given}'");
+                let message = format!("expected type of field '{name}' is '{declared}' but provided type is '{given}'");
                 self.report(field.id, message);
             }
         }

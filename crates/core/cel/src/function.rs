@@ -69,18 +69,26 @@ pub struct Function {
     pub estimate: Option<Estimate>,
     pub track: Option<Track>,
     pub validate: Option<Validate>,
+    /// Whether arguments are matched to the declared types before an overload is called. Operators judge for themselves.
+    pub is_guarded: bool,
 }
 
 impl Function {
     /// A function whose calls cost 1.
     pub fn new(name: &'static str, overloads: Vec<Overload>) -> Function {
-        Function { name, overloads, estimate: None, track: None, validate: None }
+        Function { name, overloads, estimate: None, track: None, validate: None, is_guarded: true }
     }
 
     /// Sets how calls are estimated and counted.
     pub fn costing(mut self, estimate: Estimate, track: Track) -> Function {
         self.estimate = Some(estimate);
         self.track = Some(track);
+        self
+    }
+
+    /// Calls the overload that the checker found, or the first, whatever the arguments are.
+    pub fn unguarded(mut self) -> Function {
+        self.is_guarded = false;
         self
     }
 

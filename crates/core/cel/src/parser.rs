@@ -10,6 +10,8 @@ mod syntax;
 mod token;
 mod unescape;
 
+pub(crate) use macros::ACCUMULATOR;
+
 use crate::ast::Ast;
 use crate::issue::{Issues, Position, Source};
 

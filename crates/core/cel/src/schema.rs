@@ -68,6 +68,11 @@ impl Items {
         Items { decl, kind }
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Decl> {
+        &self.decl
+    }
+
+    /// The declaration of the elements.
     pub fn decl(&self) -> &Decl {
         &self.decl
     }
@@ -119,10 +124,15 @@ impl Fields {
 
     /// The field an expression means: by its escaped name, or by a reserved word as it is.
     pub fn by_escaped(&self, name: &str) -> Option<&Field> {
-        match self.by_escaped.get(name) {
-            Some(at) => self.list.get(*at),
-            None => self.by_name(name).filter(|_| is_reserved(name)),
+        match self.escaped(name) {
+            None if is_reserved(name) => self.by_name(name),
+            found => found,
         }
+    }
+
+    /// The field of an escaped name.
+    fn escaped(&self, name: &str) -> Option<&Field> {
+        self.by_escaped.get(name).and_then(|at| self.list.get(*at))
     }
 }
 
@@ -146,18 +156,21 @@ impl Decl {
         }
     }
 
-    /// What stands at a path below: names of fields, `@items`, `@values`, `@keys`.
-    pub fn at(&self, path: &[Str]) -> Option<&Decl> {
+    /// The most elements of what stands at a path below: names of fields, `@items`, `@values`, `@keys`. `None` when
+    /// the path leads nowhere; what has no size has none.
+    pub(crate) fn max_elements_at(&self, path: &[Str]) -> Option<u64> {
         let mut decl = self;
-        for step in path {
+        for (at, step) in path.iter().enumerate() {
             decl = match (step.as_str(), &decl.shape) {
                 ("@items", Shape::List(items)) => items.decl(),
                 ("@values", Shape::Map { values }) => values,
-                (name, Shape::Object { fields }) => &fields.by_escaped(name)?.decl,
-                (_, Shape::Map { values }) => values,
+                ("@keys", Shape::Map { .. }) => return (at + 1 == path.len()).then_some(0),
+                (name, Shape::Object { fields }) => {
+                    fields.escaped(name).map(|field| &*field.decl).filter(|decl| decl.ty.is_some())?
+                }
                 _ => return None,
             };
         }
-        Some(decl)
+        Some(decl.max_elements.unwrap_or(0))
     }
 }

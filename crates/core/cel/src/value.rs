@@ -8,10 +8,12 @@ mod list;
 mod map;
 mod opaque;
 mod read;
+mod shown;
 mod text;
 mod time;
 
 pub use equal::compare;
+pub(crate) use equal::contains;
 pub use list::List;
 pub use map::{Entries, Key, Map};
 pub use opaque::Opaque;

@@ -228,7 +228,13 @@ impl Unifier {
 fn is_nullable(ty: &Type) -> bool {
     matches!(
         ty,
-        Type::Opaque(..) | Type::Struct(_) | Type::Any | Type::Duration | Type::Timestamp | Type::Null | Type::Wrapper(_)
+        Type::Opaque(..)
+            | Type::Struct(_)
+            | Type::Any
+            | Type::Duration
+            | Type::Timestamp
+            | Type::Null
+            | Type::Wrapper(_)
     )
 }
 

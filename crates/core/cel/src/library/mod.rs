@@ -1,7 +1,7 @@
 //! The libraries: for each, the functions it declares.
 //!
-//! A library is a function `pub fn functions() -> Vec<Function>` in a module of its own; `Environment` collects those
-//! that its version enables. Nothing here knows of a checker or an evaluator.
+//! A library is a function `pub fn functions() -> Vec<Function>` in a module of its own; it becomes a row of `LIBRARIES` in
+//! `environment/libraries.rs`, with the versions that have it. Nothing here knows of a checker or an evaluator.
 //!
 //! ```ignore
 //! pub fn functions() -> Vec<Function> {
@@ -26,6 +26,7 @@
 //! `Type` is `Type::opaque("net.IP")` or `Type::object("kubernetes.Quantity")`, as the reference declares it.
 
 pub mod address;
+pub mod number;
 pub mod quantity;
 pub mod regex;
 pub mod semver;

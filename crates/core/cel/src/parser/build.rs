@@ -166,7 +166,8 @@ impl Builder<'_> {
             }
             Cst::Logic { is_or, first, operators, rest } => self.visit_logic(start, *is_or, *first, operators, rest),
             Cst::Binary { left, operator, right } => {
-                let Some(function) = operator.and_then(|token| self.tokens.get(token)).and_then(|t| operator_of(t.kind))
+                let Some(function) =
+                    operator.and_then(|token| self.tokens.get(token)).and_then(|t| operator_of(t.kind))
                 else {
                     return Ok(self.report(start, "operator not found"));
                 };
@@ -178,9 +179,7 @@ impl Builder<'_> {
             Cst::UnaryFailed => Ok(self.literal(start, Literal::String(Str::new_static("<<error>>")))),
             Cst::Not { operators, member } => self.visit_signs("!_", operators, *member),
             Cst::Negate { operators, member } => self.visit_signs("-_", operators, *member),
-            Cst::Select { member, dot, question, field } => {
-                self.visit_select(start, *member, *dot, *question, *field)
-            }
+            Cst::Select { member, dot, question, field } => self.visit_select(start, *member, *dot, *question, *field),
             Cst::MemberCall { member, name, open, args } => {
                 let operand = self.visit(*member)?;
                 if name.is_none() {

@@ -236,11 +236,11 @@ fn string(chars: &[char], at: usize, kind: T, is_raw: bool, scan: &mut Scan) {
 
 /// The end of an escape sequence, or the character that makes it none.
 fn escape(chars: &[char], at: usize) -> Result<usize, usize> {
-    let digits = |from: usize, count: usize, is: fn(char) -> bool| {
-        match (from..from + count).find(|at| !chars.get(*at).copied().is_some_and(is)) {
-            Some(wrong) => Err(wrong),
-            None => Ok(from + count),
-        }
+    let digits = |from: usize, count: usize, is: fn(char) -> bool| match (from..from + count)
+        .find(|at| !chars.get(*at).copied().is_some_and(is))
+    {
+        Some(wrong) => Err(wrong),
+        None => Ok(from + count),
     };
     match chars.get(at + 1) {
         Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '\\' | '?' | '`') => Ok(at + 2),

@@ -99,11 +99,9 @@ impl Maker<'_, '_> {
             Kind::Unspecified => Kind::Unspecified,
             Kind::Literal(literal) => Kind::Literal(literal.clone()),
             Kind::Ident(name) => Kind::Ident(name.clone()),
-            Kind::Select { operand, field, test_only } => Kind::Select {
-                operand: Box::new(self.copy(operand)),
-                field: field.clone(),
-                test_only: *test_only,
-            },
+            Kind::Select { operand, field, test_only } => {
+                Kind::Select { operand: Box::new(self.copy(operand)), field: field.clone(), test_only: *test_only }
+            }
             Kind::Call { function, target, args } => {
                 let args = args.iter().map(|arg| self.copy(arg)).collect();
                 let target = target.as_ref().map(|target| Box::new(self.copy(target)));

@@ -155,13 +155,11 @@ const PRIMARY: Set = Set::of(&[
 ]);
 const QUESTION: Set = Set::of(&[T::Question]);
 const MARKED: Set = E.or(QUESTION);
-const LITERAL: Set =
-    Set::of(&[T::Minus, T::True, T::False, T::Null, T::Float, T::Int, T::Uint, T::String, T::Bytes]);
+const LITERAL: Set = Set::of(&[T::Minus, T::True, T::False, T::Null, T::Float, T::Int, T::Uint, T::String, T::Bytes]);
 const COLON: Set = Set::of(&[T::Colon]);
 const OR: Set = Set::of(&[T::Or]);
 const AND: Set = Set::of(&[T::And]);
-const RELATIONS: Set =
-    Set::of(&[T::Less, T::LessEquals, T::GreaterEquals, T::Greater, T::Equals, T::NotEquals, T::In]);
+const RELATIONS: Set = Set::of(&[T::Less, T::LessEquals, T::GreaterEquals, T::Greater, T::Equals, T::NotEquals, T::In]);
 const PRODUCTS: Set = Set::of(&[T::Star, T::Slash, T::Percent]);
 const SUMS: Set = Set::of(&[T::Plus, T::Minus]);
 const CALCULATIONS: Set = PRODUCTS.or(SUMS);

@@ -39,9 +39,9 @@ pub(super) const ANY: &str = r"\x{0}-\x{10ffff}";
 /// The characters of `\p{name}`. Case, blanks, hyphens and underscores of the name are of no weight.
 pub(super) fn unicode(name: &str) -> Option<String> {
     let name = canonical(name);
-    if let Some((_, category)) = CATEGORIES.iter().find(|(known, category)| {
-        canonical(known) == name || canonical(category) == name
-    }) {
+    if let Some((_, category)) =
+        CATEGORIES.iter().find(|(known, category)| canonical(known) == name || canonical(category) == name)
+    {
         return Some(match *category {
             // Surrogates never stand in a text.
             "Cs" => "[^\\x{0}-\\x{10ffff}]".to_owned(),

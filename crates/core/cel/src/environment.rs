@@ -1,0 +1,206 @@
+//! `Environment`: what an expression may use, and compiling against it.
+//!
+//! The libraries of a version are collected once and shared; an environment adds variables and types. Stored expressions
+//! are compiled against all libraries there are, new ones against those that the oldest compatible version has.
+
+mod libraries;
+mod messages;
+
+use crate::error::EvalError;
+use crate::function::Function;
+use crate::issue::Issues;
+use crate::parser::{self, Syntax};
+use crate::program::Program;
+use crate::schema::Decl;
+use crate::types::Type;
+use pintle_schema::Str;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use libraries::{CURRENT_MINOR, NEW_EXPRESSIONS_MINOR};
+
+/// Why an expression is not a program.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CompileError {
+    /// It does not parse or does not check.
+    #[error("{0}")]
+    Issues(Box<Issues>),
+    /// A constant part of it cannot be evaluated.
+    #[error("{0}")]
+    Program(EvalError),
+}
+
+/// Objects that expressions can make, besides those of schemas.
+#[derive(Clone, Debug)]
+enum Struct {
+    Declared(Arc<Decl>),
+    /// Fields by name.
+    Fields(HashMap<Str, Type>),
+}
+
+/// What an expression may use.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    functions: Arc<HashMap<&'static str, Function>>,
+    syntax: Syntax,
+    variables: HashMap<Str, Type>,
+    structs: HashMap<Str, Struct>,
+    /// What bounds the sizes of data, whatever the variable: the reference looks paths up in one schema.
+    sizes: Option<Arc<Decl>>,
+    /// Whether `Object{}` and `JSONPatch{}` can be made.
+    has_mutations: bool,
+}
+
+impl Environment {
+    /// The libraries that version 1.`minor` enables, without variables.
+    pub fn new(minor: u32) -> Environment {
+        Environment {
+            functions: libraries::of(minor),
+            syntax: Syntax { optionals: minor >= 28, two_variables: minor >= 32, bind: false },
+            variables: HashMap::new(),
+            structs: HashMap::new(),
+            sizes: None,
+            has_mutations: false,
+        }
+    }
+
+    /// The environment of new expressions.
+    pub fn for_new_expressions() -> Environment {
+        Environment::new(NEW_EXPRESSIONS_MINOR)
+    }
+
+    /// The environment of expressions that were stored when more may have been allowed.
+    pub fn for_stored_expressions() -> Environment {
+        Environment::new(CURRENT_MINOR)
+    }
+
+    /// Enables `cel.bind`.
+    pub fn with_bind(mut self) -> Environment {
+        self.syntax.bind = true;
+        self
+    }
+
+    /// Enables `Object{}` and `JSONPatch{}`.
+    pub fn with_mutations(mut self) -> Environment {
+        self.has_mutations = true;
+        self
+    }
+
+    /// Adds functions, in addition to those of the libraries.
+    pub fn with_functions(mut self, functions: Vec<Function>) -> Environment {
+        let mut all = HashMap::clone(&self.functions);
+        libraries::add(&mut all, functions);
+        self.functions = Arc::new(all);
+        self
+    }
+
+    /// Declares a variable.
+    pub fn with_variable(mut self, name: &str, ty: Type) -> Environment {
+        self.variables.insert(Str::new(name), ty);
+        self
+    }
+
+    /// Declares a variable whose value a schema describes; `None` of its type means `dyn`.
+    pub fn with_declared(self, name: &str, decl: &Arc<Decl>) -> Environment {
+        let ty = decl.ty.clone().unwrap_or(Type::Dyn);
+        self.with_declared_as(name, ty, decl)
+    }
+
+    /// Declares a variable that may be absent, whose value a schema describes.
+    pub fn with_optional_declared(self, name: &str, decl: &Arc<Decl>) -> Environment {
+        let ty = Type::optional(decl.ty.clone().unwrap_or(Type::Dyn));
+        self.with_declared_as(name, ty, decl)
+    }
+
+    fn with_declared_as(mut self, name: &str, ty: Type, decl: &Arc<Decl>) -> Environment {
+        self.variables.insert(Str::new(name), ty);
+        self.sizes = Some(decl.clone());
+        self.declare(decl);
+        self
+    }
+
+    /// Makes the objects of a declaration known by their names.
+    fn declare(&mut self, decl: &Arc<Decl>) {
+        match &decl.shape {
+            crate::schema::Shape::Object { fields } => {
+                if let Some(Type::Struct(name)) = &decl.ty
+                    && self.structs.insert(name.clone(), Struct::Declared(decl.clone())).is_none()
+                {
+                    fields.iter().for_each(|field| self.declare(&field.decl));
+                }
+            }
+            crate::schema::Shape::Map { values } => self.declare(values),
+            crate::schema::Shape::List(items) => self.declare(items.shared()),
+            _ => {}
+        }
+    }
+
+    /// Declares a type with fields, such as the request of an admission.
+    pub fn with_struct(mut self, name: &str, fields: Vec<(&str, Type)>) -> Environment {
+        let fields = fields.into_iter().map(|(name, ty)| (Str::new(name), ty)).collect();
+        self.structs.insert(Str::new(name), Struct::Fields(fields));
+        self
+    }
+
+    /// Parses, checks and plans an expression.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, with positions; or why a constant part of it has no value.
+    pub fn compile(&self, text: &str) -> Result<Program, CompileError> {
+        let issues = |issues| CompileError::Issues(Box::new(issues));
+        let ast = parser::parse(text, self.syntax).map_err(issues)?;
+        Program::new(ast, text, self)
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.get(name)
+    }
+
+    /// The type of a variable, or of the type that a name is.
+    pub(crate) fn identifier(&self, name: &str) -> Option<Type> {
+        if let Some(ty) = self.variables.get(name) {
+            return Some(ty.clone());
+        }
+        if let Some(ty) = messages::named_type(name) {
+            return Some(Type::type_of(ty));
+        }
+        let is_made = self.structs.contains_key(name) || (self.has_mutations && messages::is_mutation(name));
+        is_made.then(|| Type::type_of(Type::Struct(Str::new(name))))
+    }
+
+    /// Whether a name is a variable, rather than a type.
+    pub(crate) fn is_variable(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// Whether a name is that of an object with fields.
+    pub(crate) fn has_struct(&self, name: &str) -> bool {
+        self.structs.contains_key(name)
+            || messages::fields(name).is_some()
+            || (self.has_mutations && messages::is_mutation(name))
+    }
+
+    /// The type of a field of an object.
+    pub(crate) fn field_type(&self, name: &str, field: &str) -> Option<Type> {
+        match self.structs.get(name) {
+            Some(Struct::Declared(decl)) => decl.fields()?.by_escaped(field)?.decl.ty.clone(),
+            Some(Struct::Fields(fields)) => fields.get(field).cloned(),
+            None if self.has_mutations && messages::is_mutation(name) => messages::mutation_field(name, field),
+            None => messages::fields(name)?.iter().find(|(other, _)| *other == field).map(|(_, ty)| ty.clone()),
+        }
+    }
+
+    /// The name under which fields of a type that is made are looked up.
+    pub(crate) fn message_name(&self, ty: &Type) -> Option<Str> {
+        match ty {
+            Type::Struct(name) => Some(name.clone()),
+            other => messages::well_known_name(other).map(Str::new_static),
+        }
+    }
+
+    /// The declaration that bounds sizes.
+    pub(crate) fn declaration(&self) -> Option<&Decl> {
+        self.sizes.as_deref()
+    }
+}

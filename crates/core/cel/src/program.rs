@@ -1,0 +1,111 @@
+//! `Program`: a compiled expression, evaluated with variables and a limit of cost.
+//!
+//! Evaluating never recurses deeper than the expression nests, and stops when its cost reaches the limit.
+
+mod estimate;
+mod eval;
+mod fold;
+mod ledger;
+mod plan;
+mod qualify;
+mod validate;
+
+use crate::ast::Ast;
+use crate::checker::{self, Checks, Reference};
+use crate::cost::CostEstimate;
+use crate::environment::{CompileError, Environment};
+use crate::error::EvalError;
+use crate::issue::{Issues, Source};
+use crate::types::Type;
+use crate::value::Value;
+
+/// A compiled expression.
+#[derive(Clone, Debug)]
+pub struct Program {
+    plan: plan::Node,
+    ty: Type,
+    references: Vec<pintle_schema::Str>,
+    estimated: CostEstimate,
+}
+
+/// What an evaluation gave, and what it cost.
+#[derive(Clone, Debug)]
+pub struct Evaluated<'a> {
+    pub value: Result<Value<'a>, EvalError>,
+    pub cost: u64,
+}
+
+/// Gives values to variables.
+pub trait Variables<'a> {
+    /// The value of a variable; `None` when there is none of the name. An error is the variable's.
+    fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>>;
+}
+
+impl<'a> Variables<'a> for [(&str, Value<'a>)] {
+    fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>> {
+        self.iter().find(|(other, _)| *other == name).map(|(_, value)| Ok(value.clone()))
+    }
+}
+
+impl<'a, const N: usize> Variables<'a> for [(&str, Value<'a>); N] {
+    fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>> {
+        self.as_slice().variable(name)
+    }
+}
+
+impl<'a, F: Fn(&str) -> Option<Result<Value<'a>, EvalError>>> Variables<'a> for F {
+    fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>> {
+        self(name)
+    }
+}
+
+impl Program {
+    pub(crate) fn new(mut ast: Ast, text: &str, environment: &Environment) -> Result<Program, CompileError> {
+        let mut issues = Issues::new(Source::new(text));
+        let checks = checker::check(&mut ast, environment, &mut issues);
+        if issues.is_empty() {
+            validate::validate(&ast, &checks, environment, &mut issues);
+        }
+        if !issues.is_empty() {
+            return Err(CompileError::Issues(Box::new(issues)));
+        }
+        let plan = plan::plan(&ast, &checks, environment).map_err(CompileError::Program)?;
+        let ty = checks.types.get(&ast.root.id).cloned().unwrap_or(Type::Dyn);
+        let estimated = estimate::estimate(&ast, &checks, environment);
+        Ok(Program { plan, ty, references: names(&checks), estimated })
+    }
+
+    /// The type of its values.
+    pub fn output_type(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Whether it refers to a variable.
+    pub fn refers_to(&self, variable: &str) -> bool {
+        self.references.iter().any(|name| name == variable)
+    }
+
+    /// What evaluating it costs, as far as schemas bound it.
+    pub fn estimated_cost(&self) -> CostEstimate {
+        self.estimated
+    }
+
+    /// Evaluates it; what costs more than `limit` is cancelled.
+    pub fn evaluate<'a>(&'a self, variables: &dyn Variables<'a>, limit: u64) -> Evaluated<'a> {
+        eval::evaluate(&self.plan, variables, limit)
+    }
+}
+
+fn names(checks: &Checks) -> Vec<pintle_schema::Str> {
+    let mut names: Vec<_> = checks
+        .references
+        .values()
+        .filter_map(|reference| match reference {
+            Reference::Ident(name) => Some(name.clone()),
+            Reference::Overloads(_) => None,
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
