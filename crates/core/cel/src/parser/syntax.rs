@@ -368,7 +368,7 @@ impl<'s> Parser<'s> {
         operand: impl FnOnce(&mut Self) -> Step<Option<Id>>,
     ) -> Step<bool> {
         let (mut operator, mut right) = (None, None);
-        let mut body = || -> Step<bool> {
+        let body = || -> Step<bool> {
             operator = Some(self.m.take_any(state, operators, E)?);
             self.m.at_state(state + 1);
             right = operand(self)?;
