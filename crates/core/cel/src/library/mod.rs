@@ -26,10 +26,57 @@
 //! `Type` is `Type::opaque("net.IP")` or `Type::object("kubernetes.Quantity")`, as the reference declares it.
 
 pub mod address;
+mod args;
+pub mod authorization;
+pub mod equality;
+pub mod format;
+pub mod json_patch;
+pub mod lists;
+pub mod matching;
+pub mod named;
+pub mod network;
 pub mod number;
 pub mod quantity;
 pub mod regex;
 pub mod semver;
+pub mod sets;
+mod sort;
+pub mod strings;
 pub mod time;
 pub mod url;
+pub mod urls;
 pub mod zone;
+
+use crate::function::Function;
+
+/// A library, and the versions of Kubernetes that have it.
+pub struct Library {
+    pub name: &'static str,
+    /// The minor version 1.x that brought it.
+    pub since: u32,
+    pub functions: fn() -> Vec<Function>,
+}
+
+const fn library(name: &'static str, since: u32, functions: fn() -> Vec<Function>) -> Library {
+    Library { name, since, functions }
+}
+
+/// The libraries of every environment. `cel.bind`, the macros and JSON patches are not among them: environments add
+/// those that they have.
+pub static LIBRARIES: [Library; 15] = [
+    library("kubernetes.urls", 0, urls::functions),
+    library("kubernetes.regex", 0, matching::functions),
+    library("kubernetes.lists", 0, lists::functions),
+    library("cel.lib.ext.strings", 0, strings::functions),
+    library("costs", 0, equality::functions),
+    library("kubernetes.authz", 27, authorization::functions),
+    library("kubernetes.quantity", 28, quantity::functions),
+    library("cel.lib.ext.strings, version 2", 29, strings::functions_of_version_2),
+    library("cel.lib.ext.sets", 29, sets::functions),
+    library("kubernetes.net.ip", 30, network::ip_functions),
+    library("kubernetes.net.cidr", 30, network::cidr_functions),
+    library("kubernetes.format", 31, named::functions),
+    library("kubernetes.authzSelectors", 31, authorization::selector_functions),
+    library("kubernetes.Semver", 33, semver::functions),
+    library("cel.lib.ext.lists", 34, lists::extended_functions),
+];

@@ -3,8 +3,15 @@
 //! A quantity keeps how it is represented, because only short ones are integers to the reference. Must never go through
 //! binary floating point, but where an expression asks for it.
 
+use super::args::{Result as CallResult, failed, no_overload, one, reads_argument, track_one, track_read};
+use crate::function::{Call, Function, Overload};
+use crate::types::Type;
+use crate::value::{Opaque, Value};
 use pintle_schema::quantity::{self as scalar, Decimal, QuantityError};
 use std::cmp::Ordering;
+
+/// The name of the type.
+const TYPE: &str = "kubernetes.Quantity";
 
 /// The most digits that a short quantity is parsed from.
 const SHORT_DIGITS: usize = 18;
@@ -217,6 +224,129 @@ fn power_of_ten(exponent: i32) -> f64 {
         }
         _ => 0.0,
     }
+}
+
+impl Opaque for Quantity {
+    fn type_name(&self) -> &'static str {
+        TYPE
+    }
+
+    fn type_of(&self) -> Type {
+        Type::object(TYPE)
+    }
+
+    fn equals(&self, other: &dyn Opaque) -> bool {
+        other.as_any().downcast_ref() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// The functions of the library.
+pub fn functions() -> Vec<Function> {
+    let quantity = || Type::object(TYPE);
+    let text = |name, id, result, call| {
+        let overload = Overload::global(id, vec![Type::String], result, call);
+        Function::new(name, vec![overload]).costing(reads_argument, track_read)
+    };
+    let one_argument = |name, id, result, call| {
+        Function::new(name, vec![Overload::member(id, vec![quantity()], result, call)]).costing(one, track_one)
+    };
+    let two_arguments = |name, id, result, call| {
+        let overload = Overload::member(id, vec![quantity(), quantity()], result, call);
+        Function::new(name, vec![overload]).costing(one, track_one)
+    };
+    let arithmetic = |name, id, id_of_int, call: Call| {
+        let overloads = vec![
+            Overload::member(id, vec![quantity(), quantity()], quantity(), call),
+            Overload::member(id_of_int, vec![quantity(), Type::Int], quantity(), call),
+        ];
+        Function::new(name, overloads).costing(one, track_one)
+    };
+    vec![
+        text("quantity", "string_to_quantity", quantity(), parse),
+        text("isQuantity", "is_quantity_string", Type::Bool, is_quantity),
+        Function::new("sign", vec![Overload::global("quantity_sign", vec![quantity()], Type::Int, sign)])
+            .costing(one, track_one),
+        one_argument("asApproximateFloat", "quantity_get_float", Type::Double, as_approximate_float),
+        one_argument("asInteger", "quantity_get_int", Type::Int, as_integer),
+        one_argument("isInteger", "quantity_is_integer", Type::Bool, is_integer),
+        two_arguments("isGreaterThan", "quantity_is_greater_than", Type::Bool, is_greater_than),
+        two_arguments("isLessThan", "quantity_is_less_than", Type::Bool, is_less_than),
+        two_arguments("compareTo", "quantity_compare_to", Type::Int, compare_to),
+        arithmetic("add", "quantity_add", "quantity_add_int", add),
+        arithmetic("sub", "quantity_sub", "quantity_sub_int", sub),
+    ]
+}
+
+fn parse<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    let [Value::String(text)] = args else { return no_overload() };
+    Quantity::parse(text).map(Value::opaque).map_err(|error| failed(error.to_string()))
+}
+
+fn is_quantity<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    let [Value::String(text)] = args else { return no_overload() };
+    Ok(Value::Bool(Quantity::parse(text).is_ok()))
+}
+
+fn of_one<'a>(args: &[Value<'a>], call: impl Fn(&Quantity) -> CallResult<'a>) -> CallResult<'a> {
+    match args {
+        [value] => value.as_opaque().map_or_else(no_overload, call),
+        _ => no_overload(),
+    }
+}
+
+fn of_two<'a>(args: &[Value<'a>], call: impl Fn(&Quantity, &Quantity) -> Value<'a>) -> CallResult<'a> {
+    match args {
+        [one, Value::Int(other)] => {
+            one.as_opaque().map_or_else(no_overload, |one| Ok(call(one, &Quantity::from_i64(*other))))
+        }
+        [one, other] => {
+            one.as_opaque().zip(other.as_opaque()).map_or_else(no_overload, |(one, other)| Ok(call(one, other)))
+        }
+        _ => no_overload(),
+    }
+}
+
+fn sign<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_one(args, |quantity| Ok(Value::Int(quantity.sign())))
+}
+
+fn as_approximate_float<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_one(args, |quantity| Ok(Value::Double(quantity.as_approximate_float())))
+}
+
+fn as_integer<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_one(args, |quantity| {
+        let integer = quantity.as_integer().ok_or_else(|| failed("cannot convert value to integer".to_owned()))?;
+        Ok(Value::Int(integer))
+    })
+}
+
+fn is_integer<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_one(args, |quantity| Ok(Value::Bool(quantity.as_integer().is_some())))
+}
+
+fn is_greater_than<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |one, other| Value::Bool(one > other))
+}
+
+fn is_less_than<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |one, other| Value::Bool(one < other))
+}
+
+fn compare_to<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |one, other| Value::Int(one.cmp(other) as i64))
+}
+
+fn add<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |one, other| Value::opaque(one.add(other)))
+}
+
+fn sub<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |one, other| Value::opaque(one.sub(other)))
 }
 
 #[cfg(test)]

@@ -2,8 +2,15 @@
 //!
 //! Build metadata is checked and then of no weight. A text costs no more than its length.
 
+use super::args::{Result as CallResult, failed, no_overload, one, reads_argument, track_one, track_read};
+use crate::function::{Function, Overload};
+use crate::types::Type;
+use crate::value::{Opaque, Value};
 use pintle_schema::names::quoted;
 use std::cmp::Ordering;
+
+/// The name of the type.
+const TYPE: &str = "kubernetes.Semver";
 
 /// A version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +147,100 @@ fn without_leading_zeros(part: &str) -> String {
     }
     let trimmed = part.trim_start_matches('0');
     if trimmed.starts_with(|first: char| first.is_ascii_digit()) { trimmed.to_owned() } else { format!("0{trimmed}") }
+}
+
+impl Opaque for Semver {
+    fn type_name(&self) -> &'static str {
+        TYPE
+    }
+
+    fn type_of(&self) -> Type {
+        Type::object(TYPE)
+    }
+
+    fn equals(&self, other: &dyn Opaque) -> bool {
+        other.as_any().downcast_ref() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// The functions of the library.
+pub fn functions() -> Vec<Function> {
+    let semver = || Type::object(TYPE);
+    let text = |name, ids: [&'static str; 2], result: Type, call| {
+        let overloads = vec![
+            Overload::global(ids[0], vec![Type::String], result.clone(), call),
+            Overload::global(ids[1], vec![Type::String, Type::Bool], result, call),
+        ];
+        Function::new(name, overloads).costing(reads_argument, track_read)
+    };
+    let number = |name, id, call| {
+        Function::new(name, vec![Overload::member(id, vec![semver()], Type::Int, call)]).costing(one, track_one)
+    };
+    let two_arguments = |name, id, result, call| {
+        let overload = Overload::member(id, vec![semver(), semver()], result, call);
+        Function::new(name, vec![overload]).costing(one, track_one)
+    };
+    vec![
+        text("semver", ["string_to_semver", "string_bool_to_semver"], semver(), parse),
+        text("isSemver", ["is_semver_string", "is_semver_string_bool"], Type::Bool, is_semver),
+        number("major", "semver_major", |args| of_one(args, |version| version.major)),
+        number("minor", "semver_minor", |args| of_one(args, |version| version.minor)),
+        number("patch", "semver_patch", |args| of_one(args, |version| version.patch)),
+        two_arguments("isGreaterThan", "semver_is_greater_than", Type::Bool, is_greater_than),
+        two_arguments("isLessThan", "semver_is_less_than", Type::Bool, is_less_than),
+        two_arguments("compareTo", "semver_compare_to", Type::Int, compare_to),
+    ]
+}
+
+/// The version of a text, normalized if the second argument says so; `None` for other arguments.
+fn read(args: &[Value<'_>]) -> Option<Result<Semver, String>> {
+    match args {
+        [Value::String(text)] | [Value::String(text), Value::Bool(false)] => Some(Semver::parse(text)),
+        [Value::String(text), Value::Bool(true)] => Some(Semver::parse_normalized(text)),
+        _ => None,
+    }
+}
+
+fn parse<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    read(args).map_or_else(no_overload, |read| read.map(Value::opaque).map_err(failed))
+}
+
+fn is_semver<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    read(args).map_or_else(no_overload, |read| Ok(Value::Bool(read.is_ok())))
+}
+
+fn of_one<'a>(args: &[Value<'a>], number: impl Fn(&Semver) -> u64) -> CallResult<'a> {
+    match args {
+        // Numbers beyond the largest integer wrap, as in the reference.
+        [value] => value.as_opaque().map_or_else(no_overload, |version| Ok(Value::Int(number(version) as i64))),
+        _ => no_overload(),
+    }
+}
+
+fn of_two<'a>(args: &[Value<'a>], call: impl Fn(Ordering) -> Value<'a>) -> CallResult<'a> {
+    match args {
+        [one, other] => one
+            .as_opaque::<Semver>()
+            .zip(other.as_opaque())
+            .map_or_else(no_overload, |(one, other)| Ok(call(one.cmp(other)))),
+        _ => no_overload(),
+    }
+}
+
+fn is_greater_than<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |order| Value::Bool(order.is_gt()))
+}
+
+fn is_less_than<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |order| Value::Bool(order.is_lt()))
+}
+
+fn compare_to<'a>(args: &[Value<'a>]) -> CallResult<'a> {
+    of_two(args, |order| Value::Int(order as i64))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Texts are read and printed as Go does it. Nothing here asks for the current time.
 
 use super::zone;
+use crate::value::Timestamp;
 use pintle_schema::duration;
 use pintle_schema::names::quoted;
 use pintle_schema::time::{Civil, days_in_month};
@@ -10,19 +11,8 @@ use pintle_schema::time::{Civil, days_in_month};
 /// The seconds of a day.
 const DAY: i64 = 86_400;
 
-/// A moment as a text gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// Seconds since 1970 in UTC.
-    pub seconds: i64,
-    /// Below one second.
-    pub nanos: u32,
-    /// Seconds east of UTC that the text was written with.
-    pub offset: i32,
-}
-
 /// Reads `2006-01-02T15:04:05.999Z` and its like; `None` for what is no such text.
-pub fn parse_timestamp(text: &str) -> Option<Moment> {
+pub fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let mut reader = Reader(text);
     let year = i64::from(reader.digits(4)?);
     reader.literal("-")?;
@@ -42,7 +32,7 @@ pub fn parse_timestamp(text: &str) -> Option<Moment> {
         return None;
     }
     let civil = Civil { year, month, day, hour, minute, second, nanos };
-    Some(Moment { seconds: civil.seconds() - i64::from(offset), nanos, offset })
+    Some(Timestamp { seconds: civil.seconds() - i64::from(offset), nanos, offset_seconds: offset })
 }
 
 struct Reader<'a>(&'a str);
@@ -92,14 +82,14 @@ impl Reader<'_> {
 }
 
 /// Prints a moment with as many digits of its fraction as there are, at its offset.
-pub fn print_timestamp(moment: &Moment) -> String {
+pub fn print_timestamp(moment: &Timestamp) -> String {
     let Civil { year, month, day, hour, minute, second, .. } =
-        Civil::at(moment.seconds.saturating_add(i64::from(moment.offset)), 0);
+        Civil::at(moment.seconds.saturating_add(i64::from(moment.offset_seconds)), 0);
     let sign = if year < 0 { "-" } else { "" };
     let fraction = format!(".{:09}", moment.nanos);
     let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
     let year = year.unsigned_abs();
-    let zone = match moment.offset {
+    let zone = match moment.offset_seconds {
         0 => "Z".to_owned(),
         offset => {
             let minutes = offset.unsigned_abs() / 60;
