@@ -1,7 +1,6 @@
 //! Functions of regular expressions.
 //!
-//! A pattern that is a constant is compiled once by the engine; others are compiled for each call, whose cost is
-//! checked before.
+//! Patterns are compiled once where they are used again; before one is compiled, what the call costs is checked.
 
 use super::args::{self, Result, check_cost, failed, no_overload, texts};
 use super::regex::Pattern;

@@ -3,6 +3,7 @@
 //! Matching takes time that is linear in text and pattern. A pattern is translated into one that means the same, so no
 //! syntax of the crate's own gets through.
 
+mod cache;
 mod class;
 mod syntax;
 
@@ -20,16 +21,27 @@ const DEPTH_LIMIT: u32 = 250;
 pub struct Pattern(regex::Regex);
 
 impl Pattern {
-    /// Compiles a pattern; the error is the reference's.
+    /// Compiles a pattern, or finds it compiled; the error is the reference's.
     pub fn compile(pattern: &str) -> Result<Pattern, String> {
+        if let Some(compiled) = cache::get(pattern) {
+            return Ok(compiled);
+        }
         let translated = syntax::translate(pattern)?;
-        regex::RegexBuilder::new(&translated)
-            .size_limit(SIZE_LIMIT)
-            .dfa_size_limit(STATES_LIMIT)
-            .nest_limit(DEPTH_LIMIT)
-            .build()
-            .map(Pattern)
-            .map_err(|_| syntax::Fault::TooLarge.about(pattern))
+        let build = |limit| {
+            regex::RegexBuilder::new(&translated)
+                .size_limit(limit)
+                .dfa_size_limit(STATES_LIMIT)
+                .nest_limit(DEPTH_LIMIT)
+                .build()
+                .map(Pattern)
+        };
+        if let Ok(compiled) = build(cache::SMALL) {
+            if pattern.len() <= cache::SMALL {
+                cache::keep(pattern, &compiled);
+            }
+            return Ok(compiled);
+        }
+        build(SIZE_LIMIT).map_err(|_| syntax::Fault::TooLarge.about(pattern))
     }
 
     /// Whether it matches anywhere.

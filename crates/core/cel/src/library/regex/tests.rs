@@ -108,3 +108,13 @@ fn deep_and_long_patterns_are_bounded() {
     let repeated = format!("a{}", "*(?i)".repeat(900));
     assert!(check(&repeated).is_ok());
 }
+
+#[test]
+fn patterns_are_compiled_once() {
+    assert!(Pattern::compile("kept+").is_ok());
+    assert!(cache::get("kept+").is_some());
+    for at in 0..600 {
+        assert!(Pattern::compile(&format!("other{at}")).is_ok());
+    }
+    assert_eq!(find("kepttt", "kept+"), "kepttt");
+}

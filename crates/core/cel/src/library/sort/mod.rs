@@ -2,8 +2,11 @@
 //!
 //! Keys need not have an order among all of them (NaN has none); the result is then any, but the same every time.
 
+mod pattern_defeating;
+
 use super::args::{Result, failed};
 use crate::value::{List, Value, compare};
+use pattern_defeating::Sorter;
 use std::cmp::Ordering;
 
 /// Whether a value has an order to others of its type.
@@ -44,51 +47,56 @@ pub(super) fn by_keys<'a>(list: &List<'a>, keys: &List<'a>) -> Result<'a> {
         (Some(a), Some(b)) => compare(a, b) == Ok(Ordering::Less),
         _ => false,
     };
-    sort(&mut order, &less);
+    Sorter { items: &mut order, less }.sort();
     Ok(Value::list(order.into_iter().filter_map(|at| elements.get(at).cloned()).collect()))
-}
-
-/// Lengths up to which elements are inserted one by one.
-const INSERTED: usize = 12;
-
-fn sort(order: &mut [usize], less: &impl Fn(usize, usize) -> bool) {
-    if order.len() > INSERTED {
-        let (left, right) = order.split_at_mut(order.len() / 2);
-        sort(left, less);
-        sort(right, less);
-        let (left, right) = (left.to_vec(), right.to_vec());
-        let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-        for place in order.iter_mut() {
-            let from_right = match (left.peek(), right.peek()) {
-                (Some(left), Some(right)) => less(*right, *left),
-                (None, _) => true,
-                _ => false,
-            };
-            *place = if from_right { right.next() } else { left.next() }.unwrap_or(*place);
-        }
-        return;
-    }
-    for at in 1..order.len() {
-        let mut at = at;
-        while at > 0 && less(order[at], order[at - 1]) {
-            order.swap(at, at - 1);
-            at -= 1;
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn sorted(items: &[usize], less: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+        let mut items = items.to_vec();
+        Sorter { items: &mut items, less }.sort();
+        items
+    }
+
     #[test]
-    fn equal_keys_stay_in_order_and_keys_are_judged() {
-        let list = List::from((0..40).map(Value::Int).collect::<Vec<_>>());
-        let keys = List::from((0..40).map(|at| Value::Int(at % 3)).collect::<Vec<_>>());
+    fn any_pattern_is_sorted() {
+        for length in [0, 1, 12, 13, 49, 50, 200, 3000] {
+            let patterns: [&dyn Fn(usize) -> usize; 6] = [
+                &|at| at,
+                &|at| 3000 - at,
+                &|at| at * 7919 % 3001,
+                &|at| at % 3,
+                &|at| at / 10 * 10 + 9 - at % 10,
+                &|_| 5,
+            ];
+            for (number, pattern) in patterns.iter().enumerate() {
+                let items: Vec<usize> = (0..length).map(pattern).collect();
+                let mut expected = items.clone();
+                expected.sort_unstable();
+                assert_eq!(sorted(&items, |a, b| a < b), expected, "{number} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_end() {
+        let items: Vec<usize> = (0..1000).collect();
+        assert_eq!(sorted(&items, |_, _| true).len(), 1000);
+        assert_eq!(sorted(&items, |a, b| (a * 31 + b * 17) % 3 == 0).len(), 1000);
+    }
+
+    #[test]
+    fn keys_are_judged() {
+        let list = List::from((0..10).map(Value::Int).collect::<Vec<_>>());
+        let keys = List::from((0..10).map(|at| Value::Int(at % 3)).collect::<Vec<_>>());
         let Ok(Value::List(sorted)) = by_keys(&list, &keys) else { panic!("no list") };
-        let order: Vec<i64> =
-            sorted.iter().map(|value| if let Ok(Value::Int(number)) = value { number } else { -1 }).collect();
-        assert!(order.windows(2).all(|pair| (pair[0] % 3, pair[0]) < (pair[1] % 3, pair[1])), "{order:?}");
+        // Few elements that are equal stay in order.
+        let order: Vec<String> = sorted.iter().map(|value| format!("{value:?}")).collect();
+        let expected: Vec<String> = [0, 3, 6, 9, 1, 4, 7, 2, 5, 8].map(|at| format!("Ok(Int({at}))")).into();
+        assert_eq!(order, expected);
         let mixed = List::from(vec![Value::Int(1), Value::string("a")]);
         assert_eq!(by_keys(&mixed, &mixed).unwrap_err().to_string(), "list elements must have the same type");
         let lists = List::from(vec![Value::list(vec![])]);
