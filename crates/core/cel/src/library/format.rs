@@ -16,8 +16,8 @@ use pintle_schema::names::quoted;
 /// Decimal places where none are given.
 const DEFAULT_PRECISION: usize = 6;
 
-/// The most decimal places, and the largest width.
-const MAX_PRECISION: usize = 32_767;
+/// The largest width.
+const MAX_WIDTH: usize = 65_535;
 
 /// What stands behind a percent sign.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ fn read_verb(text: &str) -> Result<(Verb, &str), String> {
             let integer = format!("strconv.Atoi: parsing {}: {why}", quoted(digits));
             format!("error while parsing precision: error while converting precision to integer: {integer}")
         })?;
-        precision = Some(usize::try_from(number).unwrap_or(MAX_PRECISION).min(MAX_PRECISION));
+        precision = Some(usize::try_from(number).unwrap_or(MAX_WIDTH).min(MAX_WIDTH));
         rest = after;
     }
     // The reference looks at one byte.
@@ -215,6 +215,8 @@ fn print_fixed(number: f64, precision: usize) -> String {
     if let Some(special) = print_special(number) {
         return special.to_owned();
     }
+    // The reference keeps the low eight bits.
+    let precision = precision % 256;
     let digits = format!("{:.precision$}", number.abs());
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     // What is rounded to zero has no sign.
@@ -427,6 +429,7 @@ mod tests {
             ("%.2f", Value::Double(1e10), "10,000,000,000.00"),
             ("%.0f", Value::Double(123_456.789), "123,457"),
             ("%.2f", Value::Double(-0.001), "0.00"),
+            ("%.258f", Value::Double(0.5), "0.50"),
             ("%e", Value::Double(123_456.789), "1.234568×10⁰⁵"),
             ("%.3e", Value::Double(0.005), "5.000000×10⁻⁰³"),
             ("%e", Value::Double(1e300), "1.000000×10³⁰⁰"),
