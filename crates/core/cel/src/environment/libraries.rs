@@ -1,6 +1,7 @@
 //! Which libraries each version enables.
 
 use crate::function::Function;
+use crate::library::LIBRARIES;
 use crate::standard;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -9,13 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub const CURRENT_MINOR: u32 = 36;
 /// The version that new expressions are compiled for: the one before the current.
 pub const NEW_EXPRESSIONS_MINOR: u32 = 35;
-
-/// A library: the version that introduced it, the one that removed it, and its functions.
-type Library = (u32, u32, fn() -> Vec<Function>);
-
-const ALWAYS: u32 = u32::MAX;
-
-const LIBRARIES: &[Library] = &[(0, ALWAYS, standard::functions)];
 
 /// The functions of a version, collected once.
 pub(super) fn of(minor: u32) -> Arc<HashMap<&'static str, Function>> {
@@ -26,10 +20,9 @@ pub(super) fn of(minor: u32) -> Arc<HashMap<&'static str, Function>> {
     let mut collected = collected.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let functions = collected.entry(minor).or_insert_with(|| {
         let mut functions = HashMap::new();
-        for (introduced, removed, library) in LIBRARIES {
-            if (*introduced..*removed).contains(&minor) {
-                add(&mut functions, library());
-            }
+        add(&mut functions, standard::functions());
+        for library in LIBRARIES.iter().filter(|library| library.since <= minor) {
+            add(&mut functions, (library.functions)());
         }
         Arc::new(functions)
     });

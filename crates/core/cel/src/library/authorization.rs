@@ -196,11 +196,6 @@ opaque!(
     Decision: DECISION
 );
 
-/// Names of the types whose values are compared at a cost of 1.
-pub(super) fn type_names() -> [&'static str; 5] {
-    [AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION]
-}
-
 /// The functions of the authorizer.
 pub fn functions() -> Vec<Function> {
     let object = Type::object;

@@ -28,7 +28,6 @@
 pub mod address;
 mod args;
 pub mod authorization;
-pub mod equality;
 pub mod format;
 pub mod json_patch;
 pub mod lists;
@@ -63,12 +62,11 @@ const fn library(name: &'static str, since: u32, functions: fn() -> Vec<Function
 
 /// The libraries of every environment. `cel.bind`, the macros and JSON patches are not among them: environments add
 /// those that they have.
-pub static LIBRARIES: [Library; 15] = [
+pub static LIBRARIES: [Library; 14] = [
     library("kubernetes.urls", 0, urls::functions),
     library("kubernetes.regex", 0, matching::functions),
     library("kubernetes.lists", 0, lists::functions),
     library("cel.lib.ext.strings", 0, strings::functions),
-    library("costs", 0, equality::functions),
     library("kubernetes.authz", 27, authorization::functions),
     library("kubernetes.quantity", 28, quantity::functions),
     library("cel.lib.ext.strings, version 2", 29, strings::functions_of_version_2),

@@ -8,7 +8,7 @@ use crate::checker::{Checks, Reference};
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::function::{Overload, Track};
-use crate::library::regex::Pattern;
+use crate::library::regex::{self, Pattern};
 use crate::types::Type;
 use crate::value::{Key, Value};
 use pintle_schema::Str;
@@ -304,6 +304,10 @@ impl Planner<'_> {
         let pattern = match (function, planned.get(1)) {
             ("matches", Some(Node::Const { value: Value::String(pattern), .. })) => {
                 Some(Pattern::compile(pattern).map_err(EvalError::new)?)
+            }
+            ("find" | "findAll", Some(Node::Const { value: Value::String(pattern), .. })) => {
+                regex::check(pattern).map_err(EvalError::new)?;
+                None
             }
             _ => None,
         };

@@ -208,14 +208,14 @@ fn to_string<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 
 /// A moment in the zone it was written in.
 pub(crate) fn print_timestamp(moment: &Timestamp) -> String {
-    time::print_timestamp(&time::Moment { seconds: moment.seconds, nanos: moment.nanos, offset: moment.offset_seconds })
+    time::print_timestamp(moment)
 }
 
 fn to_timestamp<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let moment = match args {
         [Value::Int(seconds)] => Timestamp::utc(*seconds, 0),
         [Value::String(text)] => match time::parse_timestamp(text) {
-            Some(time::Moment { seconds, nanos, offset }) => Timestamp { seconds, nanos, offset_seconds: offset },
+            Some(moment) => moment,
             None => return fails(args, &Type::Timestamp),
         },
         _ => return fails(args, &Type::Timestamp),
