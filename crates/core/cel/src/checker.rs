@@ -315,14 +315,13 @@ impl Checker<'_> {
         ty
     }
 
-    /// The more general of two types that elements have.
-    fn join(&mut self, id: ExprId, previous: Option<Type>, current: Type) -> Type {
+    /// The more general of two types that elements have; validation refuses those that have none.
+    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
         let Some(previous) = previous else { return current };
         if self.unifier.assign(&previous, &current) {
             return self.unifier.most_general(previous, current);
         }
-        self.mismatch(id, &previous, &current);
-        Type::Error
+        Type::Dyn
     }
 
     fn check_list(&mut self, id: ExprId, elements: &mut [Expr], optional: &[usize]) {
@@ -333,7 +332,7 @@ impl Checker<'_> {
             if optional.contains(&at) {
                 ty = self.unwrap_optional(element.id, ty);
             }
-            joined = Some(self.join(element.id, joined, ty));
+            joined = Some(self.join(joined, ty));
         }
         let element = joined.unwrap_or_else(|| self.unifier.fresh());
         self.set_type(id, Type::list(element));
@@ -344,13 +343,13 @@ impl Checker<'_> {
         for entry in entries {
             self.check(&mut entry.key);
             let key = self.type_of(&entry.key);
-            keys = Some(self.join(entry.key.id, keys, key));
+            keys = Some(self.join(keys, key));
             self.check(&mut entry.value);
             let mut value = self.type_of(&entry.value);
             if entry.optional {
                 value = self.unwrap_optional(entry.value.id, value);
             }
-            values = Some(self.join(entry.value.id, values, value));
+            values = Some(self.join(values, value));
         }
         let key = keys.unwrap_or_else(|| self.unifier.fresh());
         let value = values.unwrap_or_else(|| self.unifier.fresh());

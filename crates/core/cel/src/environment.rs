@@ -10,7 +10,7 @@ use crate::error::EvalError;
 use crate::function::Function;
 use crate::issue::Issues;
 use crate::parser::{self, Syntax};
-use crate::program::Program;
+use crate::program::{Checked, Program};
 use crate::schema::Decl;
 use crate::types::Type;
 use pintle_schema::Str;
@@ -56,7 +56,7 @@ impl Environment {
     pub fn new(minor: u32) -> Environment {
         Environment {
             functions: libraries::of(minor),
-            syntax: Syntax { optionals: minor >= 28, two_variables: minor >= 32, bind: false },
+            syntax: Syntax { optionals: minor >= 28, two_variables: minor >= 32, sort_by: minor >= 34, bind: false },
             variables: HashMap::new(),
             structs: HashMap::new(),
             sizes: None,
@@ -142,15 +142,24 @@ impl Environment {
         self
     }
 
+    /// Parses and checks an expression.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, with positions.
+    pub fn check(&self, text: &str) -> Result<Checked<'_>, Box<Issues>> {
+        let ast = parser::parse(text, self.syntax)?;
+        Checked::new(ast, text, self).map_err(Box::new)
+    }
+
     /// Parses, checks and plans an expression.
     ///
     /// # Errors
     ///
     /// What is wrong with it, with positions; or why a constant part of it has no value.
     pub fn compile(&self, text: &str) -> Result<Program, CompileError> {
-        let issues = |issues| CompileError::Issues(Box::new(issues));
-        let ast = parser::parse(text, self.syntax).map_err(issues)?;
-        Program::new(ast, text, self)
+        let checked = self.check(text).map_err(CompileError::Issues)?;
+        checked.program().map_err(CompileError::Program)
     }
 
     pub(crate) fn function(&self, name: &str) -> Option<&Function> {
@@ -165,8 +174,20 @@ impl Environment {
         if let Some(ty) = messages::named_type(name) {
             return Some(Type::type_of(ty));
         }
+        if let Some(ty) = self.type_without_value(name) {
+            return Some(Type::type_of(ty));
+        }
         let is_made = self.structs.contains_key(name) || (self.has_mutations && messages::is_mutation(name));
         is_made.then(|| Type::type_of(Type::Struct(Str::new(name))))
+    }
+
+    /// A type that a schema makes known to the checker alone: there is no value for the name.
+    pub(crate) fn type_without_value(&self, name: &str) -> Option<Type> {
+        match name {
+            "timestamp" if self.sizes.is_some() => Some(Type::Timestamp),
+            "duration" if self.sizes.is_some() => Some(Type::Duration),
+            _ => None,
+        }
     }
 
     /// Whether a name is a variable, rather than a type.

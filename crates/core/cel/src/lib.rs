@@ -22,7 +22,7 @@ pub use cost::{CallEstimate, CostEstimate, Node, SizeEstimate};
 pub use environment::{CompileError, Environment};
 pub use error::EvalError;
 pub use function::{Function, Overload, Style};
-pub use program::{Evaluated, Program, Variables};
+pub use program::{Checked, Evaluated, Program, Variables};
 pub use schema::Decl;
 pub use types::Type;
 pub use value::Value;

@@ -25,6 +25,8 @@ pub struct Syntax {
     pub optionals: bool,
     /// Macros with two variables, `transformList` and its like.
     pub two_variables: bool,
+    /// `sortBy`.
+    pub sort_by: bool,
     /// `cel.bind`.
     pub bind: bool,
 }

@@ -13,7 +13,7 @@ mod validate;
 use crate::ast::Ast;
 use crate::checker::{self, Checks, Reference};
 use crate::cost::CostEstimate;
-use crate::environment::{CompileError, Environment};
+use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::issue::{Issues, Source};
 use crate::types::Type;
@@ -59,22 +59,43 @@ impl<'a, F: Fn(&str) -> Option<Result<Value<'a>, EvalError>>> Variables<'a> for 
     }
 }
 
-impl Program {
-    pub(crate) fn new(mut ast: Ast, text: &str, environment: &Environment) -> Result<Program, CompileError> {
+/// An expression that parses and checks, but is no program yet.
+#[derive(Clone, Debug)]
+pub struct Checked<'e> {
+    ast: Ast,
+    checks: Checks,
+    environment: &'e Environment,
+}
+
+impl<'e> Checked<'e> {
+    pub(crate) fn new(mut ast: Ast, text: &str, environment: &'e Environment) -> Result<Self, Issues> {
         let mut issues = Issues::new(Source::new(text));
         let checks = checker::check(&mut ast, environment, &mut issues);
         if issues.is_empty() {
             validate::validate(&ast, &checks, environment, &mut issues);
         }
-        if !issues.is_empty() {
-            return Err(CompileError::Issues(Box::new(issues)));
-        }
-        let plan = plan::plan(&ast, &checks, environment).map_err(CompileError::Program)?;
-        let ty = checks.types.get(&ast.root.id).cloned().unwrap_or(Type::Dyn);
-        let estimated = estimate::estimate(&ast, &checks, environment);
-        Ok(Program { plan, ty, references: names(&checks), estimated })
+        if issues.is_empty() { Ok(Checked { ast, checks, environment }) } else { Err(issues) }
     }
 
+    /// The type of its values.
+    pub fn output_type(&self) -> Type {
+        self.checks.types.get(&self.ast.root.id).cloned().unwrap_or(Type::Dyn)
+    }
+
+    /// Plans it and estimates its cost.
+    ///
+    /// # Errors
+    ///
+    /// Why a constant part of it has no value.
+    pub fn program(&self) -> Result<Program, EvalError> {
+        let Checked { ast, checks, environment } = self;
+        let plan = plan::plan(ast, checks, environment)?;
+        let estimated = estimate::estimate(ast, checks, environment);
+        Ok(Program { plan, ty: self.output_type(), references: names(checks), estimated })
+    }
+}
+
+impl Program {
     /// The type of its values.
     pub fn output_type(&self) -> &Type {
         &self.ty

@@ -28,7 +28,7 @@ pub(super) fn find(syntax: Syntax, function: &str, args: usize, target: Option<&
     let expand: Expand = match (function, args) {
         ("all", 2) => |m, target, args| quantifier(m, Quantifier::All, target, args),
         ("exists", 2) => |m, target, args| quantifier(m, Quantifier::Exists, target, args),
-        ("exists_one" | "existsOne", 2) => |m, target, args| quantifier(m, Quantifier::ExistsOne, target, args),
+        ("exists_one", 2) => |m, target, args| quantifier(m, Quantifier::ExistsOne, target, args),
         ("map", 2 | 3) => map,
         ("filter", 2) => filter,
         ("optMap", 2) if syntax.optionals => |m, target, args| opt_map(m, "optMap", target, args),
@@ -41,6 +41,7 @@ pub(super) fn find(syntax: Syntax, function: &str, args: usize, target: Option<&
         ("transformList", 3 | 4) if syntax.two_variables => |m, t, args| transform(m, Transform::List, t, args),
         ("transformMap", 3 | 4) if syntax.two_variables => |m, t, args| transform(m, Transform::Map, t, args),
         ("transformMapEntry", 3 | 4) if syntax.two_variables => |m, t, args| transform(m, Transform::Entry, t, args),
+        ("sortBy", 2) if syntax.sort_by => sort_by,
         ("bind", 3) if syntax.bind && matches!(&target.kind, Kind::Ident(name) if name == "cel") => bind,
         _ => return None,
     };
@@ -372,4 +373,35 @@ fn bind(m: &mut Maker<'_, '_>, _: Option<Expr>, args: Vec<Expr>) -> Result<Expr,
     let name = name.clone();
     let range = m.list(Vec::new());
     Ok(binding(m, range, name, init, result))
+}
+
+/// Sorts by keys that are computed once for each element.
+fn sort_by(m: &mut Maker<'_, '_>, target: Option<Expr>, args: Vec<Expr>) -> Result<Expr, Wrong> {
+    const INPUT: &str = "@__sortBy_input__";
+    let target = target.unwrap_or_else(missing);
+    let input = m.ident(INPUT);
+    if matches!(target.kind, Kind::Literal(_) | Kind::Map(_) | Kind::Struct { .. } | Kind::Unspecified) {
+        let can = "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
+        return wrong(&target, can);
+    }
+    let mapped = m.copy(&input);
+    let keys = map(m, Some(mapped), args)?;
+    let list = m.copy(&input);
+    let sorted = m.make(Kind::Call {
+        function: Str::new_static("@sortByAssociatedKeys"),
+        target: Some(Box::new(list)),
+        args: vec![keys],
+    });
+    let range = m.list(Vec::new());
+    let condition = m.literal(Literal::Bool(false));
+    Ok(m.comprehension(Comprehension {
+        range,
+        var: Str::new_static(UNUSED),
+        var2: None,
+        accumulator: Str::new_static(INPUT),
+        init: target,
+        condition,
+        step: input,
+        result: sorted,
+    }))
 }

@@ -185,7 +185,7 @@ impl Planner<'_> {
         match &expr.kind {
             Kind::Unspecified => Err(EvalError::new("unsupported expression")),
             Kind::Literal(literal) => Ok(Node::Const { id, value: Value::from(literal) }),
-            Kind::Ident(name) => Ok(self.plan_ident(id, name)),
+            Kind::Ident(name) => self.plan_ident(id, name),
             Kind::Select { operand, field, test_only } => {
                 let operand = self.plan(operand)?;
                 let qualifier = Qualifier {
@@ -239,17 +239,19 @@ impl Planner<'_> {
         }
     }
 
-    fn plan_ident(&self, id: ExprId, name: &Str) -> Node {
+    fn plan_ident(&self, id: ExprId, name: &Str) -> Result<Node, EvalError> {
         // A variable whose value is a type is no constant, but the name of a type is.
-        if let Some(Type::Type(inner)) = self.checks.types.get(&id)
+        if matches!(self.checks.types.get(&id), Some(Type::Type(_)))
             && !self.environment.is_variable(name)
             && let Some(Type::Type(Some(named))) = self.environment.identifier(name)
         {
-            let _ = inner;
-            return Node::Const { id, value: Value::Type((*named).clone()) };
+            if self.environment.type_without_value(name).is_some() {
+                return Err(EvalError::new(format!("reference to undefined type: {name}")));
+            }
+            return Ok(Node::Const { id, value: Value::Type((*named).clone()) });
         }
         let attribute = Attribute::Variable { id, name: name.clone(), qualifiers: Vec::new() };
-        Node::Attribute(Box::new(AttributeNode { attribute, test: None }))
+        Ok(Node::Attribute(Box::new(AttributeNode { attribute, test: None })))
     }
 
     fn plan_call(&self, id: ExprId, function: &str, target: Option<&Expr>, args: &[Expr]) -> Result<Node, EvalError> {

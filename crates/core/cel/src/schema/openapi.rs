@@ -23,7 +23,7 @@ fn decl(shape: Shape, ty: Option<Type>, max_elements: Option<u64>, min_bytes: u6
 
 /// The declaration of a schema whose objects are named after `name`.
 pub(super) fn declare(schema: &Value, is_root: bool, name: &str) -> Decl {
-    let mut declared = declare_any(schema, is_root, name);
+    let mut declared = declare_any(schema, is_root || is_embedded(schema), name);
     declared.nullable = flag(schema, "nullable");
     declared
 }
@@ -53,7 +53,7 @@ fn declare_list(schema: &Value, name: &str) -> Decl {
     let Some(items) = schema.get("items").filter(|items| items.as_map().is_some()) else {
         return decl(Shape::Preserved, None, None, 0);
     };
-    let items = declare(items, is_embedded(items), &format!("{name}.@idx"));
+    let items = declare(items, false, &format!("{name}.@idx"));
     let kind = match schema.str_at(&["x-kubernetes-list-type"]) {
         "set" => ListKind::Set,
         "map" => {
@@ -72,7 +72,7 @@ fn declare_object(schema: &Value, is_root: bool, name: &str) -> Decl {
     if let Some(values) = schema.get("additionalProperties").filter(|values| values.as_map().is_some())
         && properties.is_none_or(Map::is_empty)
     {
-        let values = declare(values, is_embedded(values), &format!("{name}.@elem"));
+        let values = declare(values, false, &format!("{name}.@elem"));
         let longest = bound(schema, "maxProperties").unwrap_or((MAX_REQUEST_BYTES - 2) / (values.min_bytes + 6));
         let ty = values.ty.clone().map(|ty| Type::map(Type::String, ty));
         return decl(Shape::Map { values: Arc::new(values) }, ty, Some(longest), 2);
@@ -92,7 +92,7 @@ fn declare_object(schema: &Value, is_root: bool, name: &str) -> Decl {
     for (property, schema) in properties.into_iter().flat_map(Map::iter) {
         let escaped = escape(property).map(Str::from);
         let shown = escaped.as_deref().unwrap_or(property);
-        let field = declare(schema, is_embedded(schema), &format!("{name}.{shown}"));
+        let field = declare(schema, false, &format!("{name}.{shown}"));
         if field.ty.is_some() && required.contains(&property.as_str()) && schema.get("default").is_none() {
             min_bytes += property.len() as u64 + field.min_bytes + 4;
         }

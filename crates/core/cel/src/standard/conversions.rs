@@ -122,20 +122,41 @@ fn to_double<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// A number as Go reads it: decimal, hexadecimal with an exponent, infinities; digits may be grouped by `_` only in hexadecimal.
+/// A number as Go reads it: decimal or hexadecimal with an exponent, infinities; `_` may stand between digits.
 fn parse_double(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
-    match unsigned.to_ascii_lowercase().as_str() {
+    let lower = unsigned.to_ascii_lowercase();
+    match lower.as_str() {
         "inf" | "infinity" => return Some(sign * f64::INFINITY),
         "nan" => return (unsigned.len() == text.len()).then_some(f64::NAN),
-        hexadecimal if hexadecimal.starts_with("0x") => return parse_hexadecimal(hexadecimal).map(|d| d * sign),
         _ => {}
     }
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') || unsigned.contains('_') {
+    let is_hexadecimal = lower.starts_with("0x");
+    let digits = without_separators(&lower, is_hexadecimal)?;
+    if is_hexadecimal {
+        return parse_hexadecimal(&digits).map(|double| double * sign);
+    }
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
-    unsigned.parse::<f64>().ok().filter(|double| double.is_finite()).map(|double| double * sign)
+    digits.parse::<f64>().ok().filter(|double| double.is_finite()).map(|double| double * sign)
+}
+
+/// The text without `_`, each of which must stand between digits, or behind the prefix.
+fn without_separators(text: &str, is_hexadecimal: bool) -> Option<String> {
+    let is_digit = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| if is_hexadecimal { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() })
+    };
+    let bytes = text.as_bytes();
+    for (at, _) in text.match_indices('_') {
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        let follows_prefix = is_hexadecimal && at == 2;
+        if !(follows_prefix || is_digit(before)) || !is_digit(bytes.get(at + 1)) {
+            return None;
+        }
+    }
+    Some(text.replace('_', ""))
 }
 
 fn parse_hexadecimal(text: &str) -> Option<f64> {

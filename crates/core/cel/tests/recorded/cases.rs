@@ -140,6 +140,8 @@ impl Case {
                 || message.contains("oldSelf cannot be used")
                 || message.starts_with("Required value")
                 || message.contains("must not contain line breaks")
+                || message.contains("must be non-empty if specified")
+                || message.contains("must be empty to be structural")
                 || *reason == "FieldValueNotSupported"
             {
                 return None;

@@ -1,7 +1,7 @@
 //! What a definition's rules come to: compiling and costs, as the validation of definitions tells it.
 
 use super::cases::Case;
-use pintle_cel::{CompileError, Decl, Environment, Program, Type};
+use pintle_cel::{Decl, Environment, Program, Type};
 use pintle_schema::Value;
 use std::sync::Arc;
 
@@ -55,13 +55,12 @@ pub fn environments(decl: &Arc<Decl>) -> [Environment; 2] {
 pub fn compile(rule: &Value, environments: &[Environment; 2]) -> Result<Rule, String> {
     let is_optional = rule.get("optionalOldSelf").and_then(Value::as_bool).unwrap_or(false);
     let environment = &environments[usize::from(is_optional)];
-    let program = environment.compile(rule.str_at(&["rule"])).map_err(|error| match error {
-        CompileError::Issues(issues) => format!("compilation failed: {issues}"),
-        CompileError::Program(error) => format!("program instantiation failed: {error}"),
-    })?;
-    if *program.output_type() != Type::Bool {
+    let checked =
+        environment.check(rule.str_at(&["rule"])).map_err(|issues| format!("compilation failed: {issues}"))?;
+    if checked.output_type() != Type::Bool {
         return Err("cel expression must evaluate to a bool".to_string());
     }
+    let program = checked.program().map_err(|error| format!("program instantiation failed: {error}"))?;
     let message = match rule.str_at(&["messageExpression"]) {
         "" => Ok(None),
         text => compile_message(text, environment).map(Some),
@@ -70,14 +69,12 @@ pub fn compile(rule: &Value, environments: &[Environment; 2]) -> Result<Rule, St
 }
 
 fn compile_message(text: &str, environment: &Environment) -> Result<Program, String> {
-    let message = environment.compile(text).map_err(|error| match error {
-        CompileError::Issues(issues) => format!("messageExpression compilation failed: {issues}"),
-        CompileError::Program(error) => format!("messageExpression instantiation failed: {error}"),
-    })?;
-    match message.output_type() {
-        Type::String => Ok(message),
-        _ => Err("messageExpression must evaluate to a string".to_string()),
+    let checked =
+        environment.check(text).map_err(|issues| format!("messageExpression compilation failed: {issues}"))?;
+    if checked.output_type() != Type::String {
+        return Err("messageExpression must evaluate to a string".to_string());
     }
+    checked.program().map_err(|error| format!("messageExpression instantiation failed: {error}"))
 }
 
 fn too_costly(what: &str, cost: u64, limit: u64) -> String {
