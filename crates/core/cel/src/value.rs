@@ -181,8 +181,10 @@ impl<'a> Value<'a> {
             Value::Bytes(bytes) => bytes.is_empty(),
             Value::Duration(duration) => duration.nanos == 0,
             Value::Timestamp(time) => time.is_zero(),
-            Value::List(list) => list.len() == 0,
-            Value::Map(map) => map.len() == 0,
+            // What a schema describes is never taken for zero.
+            Value::List(list) => list.is_empty() && list.element_decl().is_none(),
+            Value::Map(Map::Data(_, Some(_))) => false,
+            Value::Map(map) => map.is_empty(),
             Value::Optional(value) => value.is_none(),
             Value::Struct(object) => object.fields.iter().all(|(_, value)| value.is_zero()),
             Value::Opaque(value) => value.is_zero(),

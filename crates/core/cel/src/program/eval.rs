@@ -372,7 +372,8 @@ pub(super) fn absorb<R>(outcome: Result<R, EvalError>) -> Result<Result<R, EvalE
 
 /// Calls the overload that takes the arguments.
 fn invoke<'a>(call: &CallNode, args: &[Value<'a>]) -> Outcome<'a> {
-    if let (Some(pattern), [Value::String(text), _]) = (&call.pattern, args) {
+    if let (Some(pattern), [text, _]) = (&call.pattern, args) {
+        let text = text.as_str().ok_or_else(EvalError::no_overload)?;
         return Ok(Value::Bool(pattern.is_match(text)));
     }
     let fits = |overload: &&Overload| {

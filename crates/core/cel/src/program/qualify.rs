@@ -23,6 +23,11 @@ pub(super) fn go_type(value: &Value<'_>) -> &'static str {
         Value::List(_) => "*types.baseList",
         Value::Map(_) => "*types.baseMap",
         Value::Optional(_) => "*types.Optional",
+        Value::Bool(_) => "types.Bool",
+        Value::Int(_) => "types.Int",
+        Value::Uint(_) => "types.Uint",
+        Value::Double(_) => "types.Double",
+        Value::String(_) => "types.String",
         _ => "types.Val",
     }
 }
@@ -36,6 +41,9 @@ pub(super) fn without_schema(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Map(Map::Data(map, Some(_))) => Value::Map(Map::Data(map, None)),
         Value::List(List::Data(elements, Some(_))) => Value::List(List::Data(elements, None)),
+        Value::Optional(Some(inner)) => without_schema((*inner).clone()),
+        Value::Optional(None) => Value::Null,
+        Value::Type(ty) => Value::string(ty.runtime_name()),
         other => other,
     }
 }
@@ -93,12 +101,10 @@ impl<'a> Evaluator<'_, 'a> {
         scope: usize,
     ) -> Result<Value<'a>, EvalError> {
         let mut is_optional = false;
-        // An optional without anything to select stays what it is.
         if let Value::Optional(inner) = &value {
             is_optional = true;
             match inner {
                 None => return Ok(value),
-                Some(_) if qualifiers.is_empty() => return Ok(value),
                 Some(inner) => value = without_schema((**inner).clone()),
             }
         }

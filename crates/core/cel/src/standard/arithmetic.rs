@@ -17,7 +17,7 @@ fn uint<'a>(value: Option<u64>) -> Outcome<'a> {
 }
 
 fn duration<'a>(nanos: Option<i64>) -> Outcome<'a> {
-    nanos.map(|nanos| Value::Duration(Duration { nanos })).ok_or_else(|| EvalError::new("duration overflow"))
+    nanos.map(|nanos| Value::Duration(Duration { nanos })).ok_or_else(|| EvalError::new("integer overflow"))
 }
 
 fn moment<'a>(time: Option<crate::value::Timestamp>) -> Outcome<'a> {
@@ -66,7 +66,7 @@ pub(super) fn subtract<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         (Value::Duration(a), Value::Duration(b)) => duration(a.nanos.checked_sub(b.nanos)),
         (Value::Timestamp(time), Value::Duration(by)) => match by.nanos.checked_neg() {
             Some(nanos) => moment(time.plus(nanos.into())),
-            None => Err(EvalError::new("duration overflow")),
+            None => Err(EvalError::new("integer overflow")),
         },
         (Value::Timestamp(a), Value::Timestamp(b)) => int_overflow(a.since(*b)),
         (Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::Duration(_) | Value::Timestamp(_), _) => {

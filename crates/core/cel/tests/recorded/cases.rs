@@ -124,7 +124,10 @@ impl Case {
             {
                 return None;
             }
-            if message.contains("Checked value must be of type") || reason.starts_with("FieldValueType") {
+            if message.starts_with("Duplicate value: {")
+                || message.contains("Checked value must be of type")
+                || reason.starts_with("FieldValueType")
+            {
                 return None;
             }
             if is_rule {

@@ -11,7 +11,14 @@ const OBJECT_LIMIT: u64 = 10_000_000;
 
 pub fn judge(case: &Case) -> Vec<String> {
     let schema = case.schema();
-    let new = case.get("value").unwrap_or(Data::Null);
+    let mut new = case.get("value").unwrap_or(Data::Null);
+    add_defaults(&schema, &mut new);
+    if case.is_root() {
+        for (path, text) in [(&["apiVersion"][..], "cel.test/v1"), (&["kind"], "Pack"), (&["metadata", "name"], "some")]
+        {
+            new.set_at(path, text);
+        }
+    }
     let old = case.get("old");
     let mut judged = Judged { errors: Vec::new(), budget: Some(OBJECT_LIMIT) };
     judged.walk(&schema, case.is_root(), &new, old.as_ref());
@@ -124,15 +131,29 @@ impl Judged {
         match evaluated.value {
             Ok(Value::Bool(true)) => {}
             Ok(_) => {
-                let message = compiled.message.as_ref().ok().and_then(Option::as_ref).and_then(|message| {
-                    let evaluated = message.evaluate(&variables, CALL_LIMIT);
-                    match evaluated.value {
-                        Ok(text) => {
-                            let text = text.as_str()?.trim().to_string();
-                            (!text.is_empty() && !text.contains('\n') && text.len() <= 5 * 1024).then_some(text)
-                        }
-                        Err(_) => None,
+                let message = compiled.message.as_ref().ok().and_then(Option::as_ref);
+                let message = message.map(|message| message.evaluate(&variables, CALL_LIMIT));
+                if let Some(evaluated) = &message {
+                    let text = pintle_schema::names::quoted(rule.str_at(&["messageExpression"]));
+                    if evaluated.cost > CALL_LIMIT {
+                        let why = "no further validation rules will be run due to call cost exceeds limit for messageExpression";
+                        self.errors.push(format!("{ty}{why}: {text}"));
+                        self.budget = None;
+                        return;
                     }
+                    self.budget = self.budget.and_then(|budget| budget.checked_sub(evaluated.cost));
+                    if self.budget.is_none() {
+                        let why = "messageExpression evaluation failed due to running out of cost budget";
+                        self.errors.push(format!("{ty}{why}, no further validation rules will be run"));
+                        return;
+                    }
+                }
+                let message = message.and_then(|evaluated| match evaluated.value {
+                    Ok(text) => {
+                        let text = text.as_str()?.trim().to_string();
+                        (!text.is_empty() && !text.contains('\n') && text.len() <= 5 * 1024).then_some(text)
+                    }
+                    Err(_) => None,
                 });
                 let message = message.unwrap_or_else(|| match rule.str_at(&["message"]) {
                     "" => format!("failed rule: {}", rule_text(rule)),
@@ -178,4 +199,31 @@ fn correlated<'o>(schema: &Data, old: &'o Data, item: &Data) -> Option<&'o Data>
     let keys = schema.get("x-kubernetes-list-map-keys")?.as_list()?;
     let same = |other: &&Data| keys.iter().filter_map(Data::as_str).all(|key| other.get(key) == item.get(key));
     old.as_list()?.iter().find(same)
+}
+
+/// Sets absent properties to their defaults.
+fn add_defaults(schema: &Data, value: &mut Data) {
+    match value {
+        Data::Map(map) => {
+            for (key, inner) in schema.get("properties").and_then(Data::as_map).into_iter().flat_map(|map| map.iter()) {
+                let is_nullable = inner.get("nullable").and_then(Data::as_bool).unwrap_or(false);
+                let is_absent = map.get(key).is_none_or(|value| value.is_null() && !is_nullable);
+                if let Some(default) = inner.get("default").filter(|_| is_absent) {
+                    map.set(key.clone(), default.clone());
+                }
+            }
+            for (key, value) in map.iter_mut() {
+                let property = schema.get("properties").and_then(|properties| properties.get(key));
+                if let Some(inner) = property.or_else(|| schema.get("additionalProperties")) {
+                    add_defaults(inner, value);
+                }
+            }
+        }
+        Data::List(items) => {
+            if let Some(inner) = schema.get("items") {
+                items.iter_mut().for_each(|item| add_defaults(inner, item));
+            }
+        }
+        _ => {}
+    }
 }
