@@ -5,6 +5,7 @@
 
 mod libraries;
 mod messages;
+mod presets;
 
 use crate::error::EvalError;
 use crate::function::Function;
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use libraries::{CURRENT_MINOR, NEW_EXPRESSIONS_MINOR};
+pub use presets::Policy;
 
 /// Why an expression is not a program.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -38,6 +40,14 @@ enum Struct {
     Fields(HashMap<Str, Type>),
 }
 
+/// Where sizes are looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizing {
+    pub decl: Arc<Decl>,
+    /// The only variable whose paths are looked up. The reference does not look at the variable in rules of custom resources.
+    pub variable: Option<Str>,
+}
+
 /// What an expression may use.
 #[derive(Clone, Debug)]
 pub struct Environment {
@@ -45,8 +55,10 @@ pub struct Environment {
     syntax: Syntax,
     variables: HashMap<Str, Type>,
     structs: HashMap<Str, Struct>,
-    /// What bounds the sizes of data, whatever the variable: the reference looks paths up in one schema.
-    sizes: Option<Arc<Decl>>,
+    /// What bounds the sizes of data.
+    sizes: Option<Sizing>,
+    /// Whether types are known to the checker by the names that schemas give them.
+    has_schema_types: bool,
     /// Whether `Object{}` and `JSONPatch{}` can be made.
     has_mutations: bool,
 }
@@ -60,6 +72,7 @@ impl Environment {
             variables: HashMap::new(),
             structs: HashMap::new(),
             sizes: None,
+            has_schema_types: false,
             has_mutations: false,
         }
     }
@@ -114,8 +127,21 @@ impl Environment {
 
     fn with_declared_as(mut self, name: &str, ty: Type, decl: &Arc<Decl>) -> Environment {
         self.variables.insert(Str::new(name), ty);
-        self.sizes = Some(decl.clone());
+        self.sizes = Some(Sizing { decl: decl.clone(), variable: None });
+        self.has_schema_types = true;
         self.declare(decl);
+        self
+    }
+
+    /// Declares a variable, the only one whose declaration bounds sizes.
+    fn with_sized(self, name: &str, decl: &Arc<Decl>) -> Environment {
+        let mut environment = self.with_declared(name, decl);
+        environment.sizes = Some(Sizing { decl: decl.clone(), variable: Some(Str::new(name)) });
+        environment
+    }
+
+    fn with_schema_types(mut self) -> Environment {
+        self.has_schema_types = true;
         self
     }
 
@@ -184,8 +210,8 @@ impl Environment {
     /// A type that a schema makes known to the checker alone: there is no value for the name.
     pub(crate) fn type_without_value(&self, name: &str) -> Option<Type> {
         match name {
-            "timestamp" if self.sizes.is_some() => Some(Type::Timestamp),
-            "duration" if self.sizes.is_some() => Some(Type::Duration),
+            "timestamp" if self.has_schema_types => Some(Type::Timestamp),
+            "duration" if self.has_schema_types => Some(Type::Duration),
             _ => None,
         }
     }
@@ -220,8 +246,8 @@ impl Environment {
         }
     }
 
-    /// The declaration that bounds sizes.
-    pub(crate) fn declaration(&self) -> Option<&Decl> {
-        self.sizes.as_deref()
+    /// What bounds sizes.
+    pub(crate) fn sizing(&self) -> Option<&Sizing> {
+        self.sizes.as_ref()
     }
 }

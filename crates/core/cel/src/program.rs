@@ -39,6 +39,12 @@ pub struct Evaluated<'a> {
 pub trait Variables<'a> {
     /// The value of a variable; `None` when there is none of the name. An error is the variable's.
     fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>>;
+
+    /// The field of a variable whose fields are computed when they are asked for. `None`: the variable is a value; else its field,
+    /// if it has one.
+    fn field(&self, _name: &str, _field: &str) -> Option<Option<Result<Value<'a>, EvalError>>> {
+        None
+    }
 }
 
 impl<'a> Variables<'a> for [(&str, Value<'a>)] {

@@ -142,6 +142,35 @@ impl Decl {
         Decl { shape: Shape::Dyn, nullable: true, ty: Some(Type::Dyn), max_elements: None, min_bytes: 1 }
     }
 
+    /// A value of a type, read as it is.
+    pub fn scalar(ty: Type) -> Decl {
+        Decl { ty: Some(ty), ..Decl::dynamic() }
+    }
+
+    /// A value of a type with at most so many characters or bytes.
+    pub fn sized(ty: Type, max_elements: u64) -> Decl {
+        Decl { max_elements: Some(max_elements), ..Decl::scalar(ty) }
+    }
+
+    /// A map of strings to values, at most so many.
+    pub fn map(values: Decl, max_elements: u64) -> Decl {
+        let ty = values.ty.clone().map(|ty| Type::map(Type::String, ty));
+        let shape = Shape::Map { values: Arc::new(values) };
+        Decl { shape, nullable: false, ty, max_elements: Some(max_elements), min_bytes: 2 }
+    }
+
+    /// An object with fields.
+    pub fn object(name: &'static str, fields: Vec<(&'static str, Decl)>) -> Decl {
+        let field = |(name, decl)| Field {
+            name: Str::new_static(name),
+            escaped: escape(name).map(Str::from),
+            decl: Arc::new(decl),
+        };
+        let fields = Fields::new(fields.into_iter().map(field).collect());
+        let ty = Some(Type::object(name));
+        Decl { shape: Shape::Object { fields }, nullable: false, ty, max_elements: None, min_bytes: 2 }
+    }
+
     /// The declaration of an OpenAPI v3 schema in JSON. `is_root`: of a whole resource, whose name and kind are
     /// always readable. Expressions see its objects under `name`.
     pub fn of_openapi(schema: &pintle_schema::Value, is_root: bool, name: &str) -> Decl {
@@ -157,8 +186,8 @@ impl Decl {
     }
 
     /// The most elements of what stands at a path below: names of fields, `@items`, `@values`, `@keys`. `None` when
-    /// the path leads nowhere; what has no size has none.
-    pub(crate) fn max_elements_at(&self, path: &[Str]) -> Option<u64> {
+    /// the path leads nowhere; what has no size has none. `by_name`: whether entries of unknown type are found by name.
+    pub(crate) fn max_elements_at(&self, path: &[Str], by_name: bool) -> Option<u64> {
         let mut decl = self;
         for (at, step) in path.iter().enumerate() {
             decl = match (step.as_str(), &decl.shape) {
@@ -168,6 +197,7 @@ impl Decl {
                 (name, Shape::Object { fields }) => {
                     fields.escaped(name).map(|field| &*field.decl).filter(|decl| decl.ty.is_some())?
                 }
+                (_, Shape::Map { values }) if by_name && matches!(values.shape, Shape::Dyn) => values,
                 _ => return None,
             };
         }

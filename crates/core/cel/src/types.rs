@@ -115,6 +115,21 @@ impl Type {
         }
     }
 
+    /// Its text where the reference prints the type itself, rather than as the checker does: durations and moments have
+    /// their full names.
+    pub fn declared(&self) -> String {
+        match self {
+            Type::Wrapper(inner) => format!("wrapper({})", inner.declared()),
+            other => match other.parameters().as_slice() {
+                [] => other.runtime_name().to_string(),
+                params => {
+                    let params: Vec<String> = params.iter().map(|param| param.declared()).collect();
+                    format!("{}({})", other.runtime_name(), params.join(", "))
+                }
+            },
+        }
+    }
+
     /// The types it is made of.
     pub fn parameters(&self) -> Vec<&Type> {
         match self {

@@ -7,14 +7,15 @@ mod recorded {
     pub mod cases;
     pub mod definition;
     pub mod object;
+    pub mod policy;
 }
 
 use recorded::cases::{self, Case};
-use recorded::{definition, object};
+use recorded::{definition, object, policy};
 use std::collections::BTreeMap;
 
 /// The least share of cases that agree, in tenths of a percent.
-const FLOORS: [(&str, usize); 3] = [("compile", 1000), ("eval", 999), ("update", 1000)];
+const FLOORS: [(&str, usize); 4] = [("compile", 1000), ("eval", 999), ("update", 1000), ("post", 0)];
 
 /// What became of a case.
 enum Verdict {
@@ -29,6 +30,7 @@ fn judge(case: &Case) -> Verdict {
     let Some(want) = case.wanted() else { return Verdict::Beyond };
     let got = match case.kind() {
         "compile" => definition::judge(case),
+        "post" => policy::judge(case),
         _ => object::judge(case),
     };
     if got == want { Verdict::Same } else { Verdict::Differs(format!("want {want:#?}\n got {got:#?}")) }

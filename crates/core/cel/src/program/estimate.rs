@@ -5,9 +5,8 @@
 use crate::ast::{Ast, Comprehension, Expr, ExprId, Kind, Literal};
 use crate::checker::{Checks, Reference};
 use crate::cost::{CallEstimate, CostEstimate, LIST_CREATE, MAP_CREATE, Node, STRUCT_CREATE, SizeEstimate, Sizes};
-use crate::environment::Environment;
+use crate::environment::{Environment, Sizing};
 use crate::parser::ACCUMULATOR;
-use crate::schema::Decl;
 use crate::standard;
 use crate::types::Type;
 use pintle_schema::Str;
@@ -15,7 +14,7 @@ use std::collections::HashMap;
 
 /// Estimates an expression that was checked.
 pub(super) fn estimate(ast: &Ast, checks: &Checks, environment: &Environment) -> CostEstimate {
-    let known = Known { root: environment.declaration() };
+    let known = Known(environment.sizing());
     let mut estimator = Estimator {
         checks,
         environment,
@@ -29,14 +28,17 @@ pub(super) fn estimate(ast: &Ast, checks: &Checks, environment: &Environment) ->
 }
 
 /// Sizes by the schema of the data.
-struct Known<'e> {
-    root: Option<&'e Decl>,
-}
+struct Known<'e>(Option<&'e Sizing>);
 
 impl Sizes for Known<'_> {
     fn size_at(&self, path: &[Str]) -> Option<SizeEstimate> {
-        let (_, below) = path.split_first()?;
-        self.root?.max_elements_at(below).map(|max| SizeEstimate::new(0, max))
+        let (root, below) = path.split_first()?;
+        let sizing = self.0?;
+        if sizing.variable.as_ref().is_some_and(|variable| variable != root) {
+            return None;
+        }
+        let by_name = sizing.variable.is_some();
+        sizing.decl.max_elements_at(below, by_name).map(|max| SizeEstimate::new(0, max))
     }
 }
 

@@ -197,6 +197,9 @@ impl<'a> Evaluator<'_, 'a> {
     pub(super) fn resolve(&mut self, attribute: &'a Attribute, scope: usize) -> Outcome<'a> {
         match attribute {
             Attribute::Variable { name, qualifiers, .. } => {
+                if let Some((value, rest)) = self.computed_field(name, qualifiers, scope)? {
+                    return self.apply(value, rest, scope);
+                }
                 let value = self.look_up(name, scope)?;
                 self.apply(value, qualifiers, scope)
             }
@@ -210,6 +213,31 @@ impl<'a> Evaluator<'_, 'a> {
                 self.apply(value, qualifiers, scope)
             }
         }
+    }
+
+    /// The first selection of a variable whose fields are computed, and what is still to be selected.
+    fn computed_field(
+        &mut self,
+        name: &Str,
+        qualifiers: &'a [Arc<super::plan::Qualifier>],
+        scope: usize,
+    ) -> Result<Option<(Value<'a>, &'a [Arc<super::plan::Qualifier>])>, EvalError> {
+        let Some((first, rest)) = qualifiers.split_first() else { return Ok(None) };
+        let super::plan::By::Const(Value::String(field)) = &first.by else { return Ok(None) };
+        if self.look_up_in_folds(name, scope).is_some() {
+            return Ok(None);
+        }
+        let Some(found) = self.variables.field(name, field) else { return Ok(None) };
+        let value = match found {
+            Some(value) if !first.is_test => value,
+            found if first.is_test => Ok(Value::Bool(found.is_some())),
+            _ if first.is_optional => return Ok(Some((Value::Optional(None), &[]))),
+            _ => Err(EvalError::new(format!("no such key: {}", field.as_str()))),
+        };
+        self.ledger.add(1);
+        self.ledger.push(first.id)?;
+        let value = value?;
+        Ok(Some((if first.is_optional { Value::some(value) } else { value }, rest)))
     }
 
     fn look_up(&mut self, name: &Str, scope: usize) -> Outcome<'a> {

@@ -56,17 +56,26 @@ impl Key {
 #[derive(Clone, Debug, Default)]
 pub struct Entries<'a> {
     list: Vec<(Value<'a>, Value<'a>)>,
+    /// What any other key gives.
+    default: Option<Box<Value<'a>>>,
     index: HashMap<Key, usize>,
 }
 
 impl<'a> Entries<'a> {
     /// Entries of which the last counts when a key is given twice.
     pub fn new(entries: Vec<(Value<'a>, Value<'a>)>) -> Result<Self, EvalError> {
-        let mut made = Entries { list: Vec::with_capacity(entries.len()), index: HashMap::new() };
+        let list = Vec::with_capacity(entries.len());
+        let mut made = Entries { list, default: None, index: HashMap::new() };
         for (key, value) in entries {
             made.set(key, value);
         }
         Ok(made)
+    }
+
+    /// Gives keys that are not there a value when they are looked up.
+    pub fn with_default(mut self, default: Value<'a>) -> Self {
+        self.default = Some(Box::new(default));
+        self
     }
 
     /// Sets a key.
@@ -90,7 +99,10 @@ impl<'a> Entries<'a> {
 
     /// The value of a key.
     pub fn get(&self, key: &Value<'_>) -> Option<&Value<'a>> {
-        self.position(key).map(|at| &self.list[at].1)
+        match self.position(key) {
+            Some(at) => self.list.get(at).map(|(_, value)| value),
+            None => self.default.as_deref(),
+        }
     }
 
     fn position(&self, key: &Value<'_>) -> Option<usize> {
