@@ -408,7 +408,7 @@ impl Checker<'_> {
             Type::List(element) if inner.var2.is_some() => (Type::Int, (**element).clone()),
             Type::List(element) => ((**element).clone(), Type::Dyn),
             Type::Map(entry) => (entry.0.clone(), entry.1.clone()),
-            Type::Dyn | Type::Any | Type::Error | Type::Param(_) => {
+            Type::Dyn | Type::Error | Type::Param(_) => {
                 self.unifier.assign(&Type::Dyn, &range);
                 (Type::Dyn, Type::Dyn)
             }

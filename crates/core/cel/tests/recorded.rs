@@ -4,6 +4,7 @@
 //! the checkout there is nothing to replay. The shares that agree must not fall below `FLOORS`.
 
 mod recorded {
+    pub mod admission;
     pub mod cases;
     pub mod definition;
     pub mod object;
@@ -11,11 +12,11 @@ mod recorded {
 }
 
 use recorded::cases::{self, Case};
-use recorded::{definition, object, policy};
+use recorded::{admission, definition, object, policy};
 use std::collections::BTreeMap;
 
 /// The least share of cases that agree, in tenths of a percent.
-const FLOORS: [(&str, usize); 4] = [("compile", 1000), ("eval", 999), ("update", 1000), ("post", 0)];
+const FLOORS: [(&str, usize); 5] = [("compile", 1000), ("eval", 999), ("update", 1000), ("post", 1000), ("admit", 0)];
 
 /// What became of a case.
 enum Verdict {
@@ -31,6 +32,7 @@ fn judge(case: &Case) -> Verdict {
     let got = match case.kind() {
         "compile" => definition::judge(case),
         "post" => policy::judge(case),
+        "admit" => admission::judge(case),
         _ => object::judge(case),
     };
     if got == want { Verdict::Same } else { Verdict::Differs(format!("want {want:#?}\n got {got:#?}")) }

@@ -33,6 +33,25 @@ fn string_map() -> Type {
     Type::map(Type::String, Type::String)
 }
 
+/// The type of a policy's variable to those that use it: scalars, lists and maps of them, `dyn` for all else.
+fn simplified(ty: &Type) -> Type {
+    match ty {
+        Type::Any
+        | Type::Bool
+        | Type::Bytes
+        | Type::Double
+        | Type::Duration
+        | Type::Int
+        | Type::Null
+        | Type::String
+        | Type::Timestamp
+        | Type::Uint => ty.clone(),
+        Type::List(element) => Type::list(simplified(element)),
+        Type::Map(entry) => Type::map(simplified(&entry.0), simplified(&entry.1)),
+        _ => Type::Dyn,
+    }
+}
+
 impl Environment {
     /// The environment of admission policies and of match conditions.
     pub fn for_policy(minor: u32, policy: Policy) -> Environment {
@@ -59,7 +78,9 @@ impl Environment {
     }
 
     /// Declares a policy's variables so far, as fields of `variables`.
+    /// Types of which the reference knows nothing there are `dyn`; give what did not compile as `Type::Error`.
     pub fn with_policy_variables(self, variables: Vec<(&str, Type)>) -> Environment {
+        let variables = variables.into_iter().map(|(name, ty)| (name, simplified(&ty))).collect();
         self.with_struct(VARIABLES, variables).with_variable("variables", object(VARIABLES))
     }
 

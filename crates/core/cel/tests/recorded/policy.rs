@@ -80,11 +80,14 @@ impl Judged {
         let mut variables: Vec<(&str, Type)> = Vec::new();
         for variable in list(body, &["spec", "variables"]) {
             let environment = policy(with_authorizer).with_policy_variables(variables.clone());
-            if let Some(ty) = self.expression(variable.str_at(&["expression"]), &environment, &[]) {
-                variables.push((variable.str_at(&["name"]), ty));
-            }
+            // What does not compile is no reason to refuse what uses it.
+            let ty = self.expression(variable.str_at(&["expression"]), &environment, &[]).unwrap_or(Type::Error);
+            variables.push((variable.str_at(&["name"]), ty));
         }
-        let with = |what: Policy| policy(what).with_policy_variables(variables.clone());
+        let with = |what: Policy| match variables.is_empty() && body.str_at(&["kind"]).starts_with("Validating") {
+            true => policy(what),
+            false => policy(what).with_policy_variables(variables.clone()),
+        };
         let full = with(with_authorizer);
         for validation in list(body, &["spec", "validations"]) {
             self.expression(validation.str_at(&["expression"]), &full, &[Type::Bool]);
