@@ -11,6 +11,7 @@ mod read;
 mod shown;
 mod text;
 mod time;
+mod write;
 
 pub use equal::compare;
 pub(crate) use equal::contains;
@@ -185,10 +186,9 @@ impl<'a> Value<'a> {
             Value::List(list) => list.is_empty() && list.element_decl().is_none(),
             Value::Map(Map::Data(_, Some(_))) => false,
             Value::Map(map) => map.is_empty(),
-            Value::Optional(value) => value.is_none(),
             Value::Struct(object) => object.fields.iter().all(|(_, value)| value.is_zero()),
             Value::Opaque(value) => value.is_zero(),
-            Value::Type(_) | Value::Preserved(_) => false,
+            Value::Optional(_) | Value::Type(_) | Value::Preserved(_) => false,
         }
     }
 }

@@ -16,7 +16,8 @@ use recorded::{admission, definition, object, policy};
 use std::collections::BTreeMap;
 
 /// The least share of cases that agree, in tenths of a percent.
-const FLOORS: [(&str, usize); 5] = [("compile", 1000), ("eval", 999), ("update", 1000), ("post", 1000), ("admit", 0)];
+const FLOORS: [(&str, usize); 5] =
+    [("compile", 1000), ("eval", 999), ("update", 1000), ("post", 1000), ("admit", 1000)];
 
 /// What became of a case.
 enum Verdict {

@@ -80,9 +80,11 @@ fn request(operation: &str) -> Data {
         "requestResource": {"group": "", "version": "v1", "resource": "configmaps"},
         "name": "pack-{run}-<n>",
         "namespace": "{ns}",
-        "userInfo": {"username": "admin", "groups": ["system:masters", "system:authenticated"]},
-        "dryRun": true
+        "userInfo": {"username": "admin", "uid": "admin-uid", "groups": ["system:masters", "system:authenticated"]},
+        "dryRun": true,
+        "options": {"apiVersion": "meta.k8s.io/v1", "dryRun": ["All"], "fieldValidation": "Ignore"}
     });
+    request.set_at(&["options", "kind"], if operation == "CREATE" { "CreateOptions" } else { "UpdateOptions" });
     request.set_at(&["operation"], operation);
     request
 }
@@ -110,6 +112,9 @@ struct Request {
 
 impl<'a> Variables<'a> for &'a Request {
     fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>> {
+        if name == "variables" {
+            return Some(Value::map(Vec::new()));
+        }
         Some(Ok(Value::of_undeclared(match name {
             "object" => &self.object,
             "oldObject" => &self.old,
