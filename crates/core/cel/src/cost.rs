@@ -58,6 +58,7 @@ impl SizeEstimate {
         SizeEstimate { min: size, max: size }
     }
 
+    #[expect(clippy::should_implement_trait, reason = "an operator would not say that it saturates")]
     pub fn add(self, other: Self) -> Self {
         SizeEstimate { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }
@@ -92,6 +93,7 @@ impl CostEstimate {
         CostEstimate { min: cost, max: cost }
     }
 
+    #[expect(clippy::should_implement_trait, reason = "an operator would not say that it saturates")]
     pub fn add(self, other: Self) -> Self {
         CostEstimate { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }

@@ -51,7 +51,7 @@ pub(crate) struct Sizing {
 /// What an expression may use.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    functions: Arc<HashMap<&'static str, Function>>,
+    functions: Arc<libraries::Functions>,
     syntax: Syntax,
     variables: HashMap<Str, Type>,
     structs: HashMap<Str, Struct>,

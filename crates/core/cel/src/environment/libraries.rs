@@ -11,9 +11,12 @@ pub const CURRENT_MINOR: u32 = 36;
 /// The version that new expressions are compiled for: the one before the current.
 pub const NEW_EXPRESSIONS_MINOR: u32 = 35;
 
+/// Functions by their names.
+pub(super) type Functions = HashMap<&'static str, Function>;
+
 /// The functions of a version, collected once.
-pub(super) fn of(minor: u32) -> Arc<HashMap<&'static str, Function>> {
-    static COLLECTED: OnceLock<Mutex<HashMap<u32, Arc<HashMap<&'static str, Function>>>>> = OnceLock::new();
+pub(super) fn of(minor: u32) -> Arc<Functions> {
+    static COLLECTED: OnceLock<Mutex<HashMap<u32, Arc<Functions>>>> = OnceLock::new();
     // What was introduced before the oldest version that anyone asks for, or after the current, makes no difference.
     let minor = minor.clamp(0, CURRENT_MINOR);
     let collected = COLLECTED.get_or_init(Mutex::default);
@@ -30,7 +33,7 @@ pub(super) fn of(minor: u32) -> Arc<HashMap<&'static str, Function>> {
 }
 
 /// Adds functions; those of a name that is there already become more overloads of it.
-pub(super) fn add(all: &mut HashMap<&'static str, Function>, functions: Vec<Function>) {
+pub(super) fn add(all: &mut Functions, functions: Vec<Function>) {
     for function in functions {
         match all.get_mut(function.name) {
             None => {

@@ -269,7 +269,7 @@ impl Builder<'_> {
     }
 
     fn visit_signs(&mut self, function: &str, operators: &[usize], member: Option<Id>) -> Built {
-        if operators.len() % 2 == 0 {
+        if operators.len().is_multiple_of(2) {
             return self.visit(member);
         }
         let id = self.token_id(operators.first().copied());

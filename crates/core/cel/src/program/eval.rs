@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 pub(super) type Outcome<'a> = Result<Value<'a>, EvalError>;
 
+/// A value, and what is still to be selected from it.
+type Selected<'a> = (Value<'a>, &'a [Arc<super::plan::Qualifier>]);
+
 pub(super) struct Evaluator<'v, 'a> {
     variables: &'v dyn Variables<'a>,
     pub ledger: Ledger,
@@ -221,7 +224,7 @@ impl<'a> Evaluator<'_, 'a> {
         name: &Str,
         qualifiers: &'a [Arc<super::plan::Qualifier>],
         scope: usize,
-    ) -> Result<Option<(Value<'a>, &'a [Arc<super::plan::Qualifier>])>, EvalError> {
+    ) -> Result<Option<Selected<'a>>, EvalError> {
         let Some((first, rest)) = qualifiers.split_first() else { return Ok(None) };
         let super::plan::By::Const(Value::String(field)) = &first.by else { return Ok(None) };
         if self.look_up_in_folds(name, scope).is_some() {
@@ -357,15 +360,10 @@ impl<'a> Evaluator<'_, 'a> {
             None => self.invoke_on(call, &mut args),
         };
         if self.ledger.drop_args(call.args.iter().map(Node::id)) {
-            let cost = match (&outcome, call.overload) {
-                (outcome, overload) => {
-                    let result = outcome.as_ref().unwrap_or(&Value::Null);
-                    let overload = overload.unwrap_or("");
-                    call.track
-                        .and_then(|track| track(overload, &args, result))
-                        .unwrap_or_else(|| standard::track(overload, &args))
-                }
-            };
+            let result = outcome.as_ref().unwrap_or(&Value::Null);
+            let overload = call.overload.unwrap_or("");
+            let tracked = call.track.and_then(|track| track(overload, &args, result));
+            let cost = tracked.unwrap_or_else(|| standard::track(overload, &args));
             self.ledger.add(cost);
         }
         self.ledger.push(call.id)?;

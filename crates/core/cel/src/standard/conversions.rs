@@ -182,7 +182,7 @@ fn to_duration<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 fn to_int<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     const OVERFLOW: &str = "integer overflow";
     match args {
-        [Value::Double(d)] if d.is_finite() && *d > -9.223_372_036_854_775_8e18 && *d < 9.223_372_036_854_775_8e18 => {
+        [Value::Double(d)] if d.is_finite() && *d > i64::MIN as f64 && *d < i64::MAX as f64 => {
             Ok(Value::Int(*d as i64))
         }
         [Value::Double(_)] => Err(EvalError::new(OVERFLOW)),
