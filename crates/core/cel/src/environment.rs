@@ -188,7 +188,7 @@ impl Environment {
         checked.program().map_err(CompileError::Program)
     }
 
-    pub(crate) fn function(&self, name: &str) -> Option<&Function> {
+    pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {
         self.functions.get(name)
     }
 

@@ -12,7 +12,7 @@ pub const CURRENT_MINOR: u32 = 36;
 pub const NEW_EXPRESSIONS_MINOR: u32 = 35;
 
 /// Functions by their names.
-pub(super) type Functions = HashMap<&'static str, Function>;
+pub(super) type Functions = HashMap<&'static str, Arc<Function>>;
 
 /// The functions of a version, collected once.
 pub(super) fn of(minor: u32) -> Arc<Functions> {
@@ -37,9 +37,10 @@ pub(super) fn add(all: &mut Functions, functions: Vec<Function>) {
     for function in functions {
         match all.get_mut(function.name) {
             None => {
-                all.insert(function.name, function);
+                all.insert(function.name, Arc::new(function));
             }
             Some(known) => {
+                let known = Arc::make_mut(known);
                 for overload in function.overloads {
                     if !known.overloads.iter().any(|other| other.id == overload.id) {
                         known.overloads.push(overload);

@@ -329,7 +329,7 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     fn eval_call(&mut self, call: &'a CallNode, scope: usize) -> Outcome<'a> {
-        let is_strict = call.function != "@not_strictly_false";
+        let is_strict = call.function.name != "@not_strictly_false";
         let takes_all = call.args.len() <= 2;
         let mut args: Vec<Value<'a>> = Vec::with_capacity(call.args.len());
         let mut failed = None;
@@ -361,8 +361,9 @@ impl<'a> Evaluator<'_, 'a> {
         };
         if self.ledger.drop_args(call.args.iter().map(Node::id)) {
             let result = outcome.as_ref().unwrap_or(&Value::Null);
-            let overload = call.overload.unwrap_or("");
-            let tracked = call.track.and_then(|track| track(overload, &args, result));
+            let overload =
+                call.overload.and_then(|at| call.function.overloads.get(at)).map_or("", |overload| overload.id);
+            let tracked = call.function.track.and_then(|track| track(overload, &args, result));
             let cost = tracked.unwrap_or_else(|| standard::track(overload, &args));
             self.ledger.add(cost);
         }
@@ -372,7 +373,7 @@ impl<'a> Evaluator<'_, 'a> {
 
     fn invoke_on(&mut self, call: &CallNode, args: &mut Vec<Value<'a>>) -> Outcome<'a> {
         // A list or map that only the accumulator holds grows in place.
-        match (call.function, args.as_mut_slice()) {
+        match (call.function.name, args.as_mut_slice()) {
             ("_+_", [Value::List(List::Made(list)), Value::List(more)]) if Arc::strong_count(list) == 1 => {
                 let mut list = std::mem::take(list);
                 Arc::make_mut(&mut list).extend(more.to_vec()?);
@@ -405,15 +406,20 @@ fn invoke<'a>(call: &CallNode, args: &[Value<'a>]) -> Outcome<'a> {
     let fits = |overload: &&Overload| {
         overload.args.len() == args.len() && overload.args.iter().zip(args).all(|(ty, value)| accepts(ty, value))
     };
-    let found = match call.is_guarded {
-        true => call.candidates.iter().find(fits),
-        false => call.candidates.first(),
+    let all = &call.function.overloads;
+    let candidates = match call.overload {
+        Some(at) => all.get(at..=at).unwrap_or(&[]),
+        None => all,
+    };
+    let found = match call.function.is_guarded {
+        true => candidates.iter().find(fits),
+        false => candidates.iter().find(|overload| overload.args.len() == args.len()),
     };
     match found {
         Some(overload) => (overload.call)(args),
         None => {
             let types: Vec<&str> = args.iter().map(Value::type_name).collect();
-            let message = format!("no such overload: {}({})", call.function, types.join(", "));
+            let message = format!("no such overload: {}({})", call.function.name, types.join(", "));
             Err(EvalError::NoSuchOverload(message.into()))
         }
     }

@@ -71,7 +71,7 @@ impl<'a> Evaluator<'_, 'a> {
         arg: &'a Node,
         scope: usize,
     ) -> Result<Option<Outcome<'a>>, EvalError> {
-        if at != 0 || !matches!(call.function, "_+_" | "cel.@mapInsert") {
+        if at != 0 || !matches!(call.function.name, "_+_" | "cel.@mapInsert") {
             return Ok(None);
         }
         let Node::Attribute(node) = arg else { return Ok(None) };

@@ -7,7 +7,7 @@ use crate::ast::{Ast, Expr, ExprId, Kind};
 use crate::checker::{Checks, Reference};
 use crate::environment::Environment;
 use crate::error::EvalError;
-use crate::function::{Overload, Track};
+use crate::function::Function;
 use crate::library::regex::{self, Pattern};
 use crate::types::Type;
 use crate::value::{Key, Value};
@@ -71,12 +71,9 @@ pub(super) struct AttributeNode {
 #[derive(Clone, Debug)]
 pub(super) struct CallNode {
     pub id: ExprId,
-    pub function: &'static str,
-    /// The overload, if the checker found a single one.
-    pub overload: Option<&'static str>,
-    pub candidates: Vec<Overload>,
-    pub is_guarded: bool,
-    pub track: Option<Track>,
+    pub function: Arc<Function>,
+    /// The place of the overload, if the checker found a single one.
+    pub overload: Option<usize>,
     pub args: Vec<Node>,
     /// A constant regular expression, compiled.
     pub pattern: Option<Pattern>,
@@ -318,19 +315,11 @@ impl Planner<'_> {
             "bool" | "bytes" | "double" | "duration" | "dyn" | "int" | "string" | "timestamp" | "type" | "uint"
         );
         let is_const = is_conversion && matches!(planned.as_slice(), [Node::Const { .. }]);
-        let candidates = match single {
-            Some(one) => declared.overloads.iter().filter(|overload| overload.id == one).cloned().collect(),
-            None => {
-                declared.overloads.iter().filter(|overload| overload.args.len() == planned.len()).cloned().collect()
-            }
-        };
+        let overload = single.and_then(|one| declared.overloads.iter().position(|overload| overload.id == one));
         let node = Node::Call(Box::new(CallNode {
             id,
-            function: declared.name,
-            overload: single,
-            candidates,
-            is_guarded: declared.is_guarded,
-            track: declared.track,
+            function: declared.clone(),
+            overload,
             args: std::mem::take(&mut planned),
             pattern,
         }));
