@@ -14,6 +14,9 @@ use pintle_schema::Str;
 use std::collections::HashMap;
 use unify::Unifier;
 
+/// The longest message.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
+
 /// What a node refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reference {
@@ -67,7 +70,13 @@ impl Checker<'_> {
         self.offsets.get(&id).map_or(Position(None), |offset| self.issues.source().position(*offset))
     }
 
-    fn report(&mut self, id: ExprId, message: String) {
+    fn report(&mut self, id: ExprId, mut message: String) {
+        // Types may be much longer than the expression.
+        if message.len() > MAX_MESSAGE_BYTES {
+            let end = (0..=MAX_MESSAGE_BYTES).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+            message.truncate(end);
+            message.push_str("...");
+        }
         let position = self.position(id);
         self.issues.report(id, position, message);
     }

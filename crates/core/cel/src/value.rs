@@ -14,7 +14,7 @@ mod time;
 mod write;
 
 pub use equal::compare;
-pub(crate) use equal::contains;
+pub(crate) use equal::{contains, contains_within};
 pub use list::List;
 pub use map::{Entries, Key, Map};
 pub use opaque::Opaque;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most types looked at for one expression.
-const MAX_STEPS: u64 = 2_000_000;
+const MAX_STEPS: u64 = 500_000;
 
 #[derive(Default)]
 pub(super) struct Unifier {

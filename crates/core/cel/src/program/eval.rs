@@ -11,7 +11,7 @@ use crate::error::EvalError;
 use crate::function::Overload;
 use crate::standard;
 use crate::types::Type;
-use crate::value::{Entries, Key, List, Map, Struct, Value};
+use crate::value::{Entries, Key, List, Map, Struct, Value, contains_within};
 use pintle_schema::Str;
 use std::sync::Arc;
 
@@ -23,9 +23,19 @@ type Selected<'a> = (Value<'a>, &'a [Arc<super::plan::Qualifier>]);
 pub(super) struct Evaluator<'v, 'a> {
     variables: &'v dyn Variables<'a>,
     pub ledger: Ledger,
+    /// How many values may still be compared. Costs of comparisons look at sizes alone, not at what is inside.
+    steps: u64,
+    depth: u32,
     /// Comprehensions being evaluated; each knows the one around it.
     pub frames: Vec<Frame<'a>>,
 }
+
+/// The most values that are compared in an evaluation.
+const MAX_STEPS: u64 = 20_000_000;
+
+/// How deep evaluation may nest. An expression nests less than half as deep, but bound variables are evaluated where they are used
+/// first, one within the other.
+const MAX_DEPTH: u32 = 700;
 
 /// No variables.
 struct Nothing;
@@ -38,14 +48,16 @@ impl<'a> Variables<'a> for Nothing {
 
 /// Evaluates a plan with variables.
 pub(super) fn evaluate<'a>(plan: &'a Node, variables: &dyn Variables<'a>, limit: u64) -> Evaluated<'a> {
-    let mut evaluator = Evaluator { variables, ledger: Ledger::new(limit), frames: Vec::new() };
+    let mut evaluator =
+        Evaluator { variables, ledger: Ledger::new(limit), steps: MAX_STEPS, depth: 0, frames: Vec::new() };
     let value = evaluator.eval(plan, 0);
     Evaluated { value, cost: evaluator.ledger.cost() }
 }
 
 /// Evaluates a plan of constants.
 pub(super) fn evaluate_constant(plan: &Node) -> Outcome<'static> {
-    let mut evaluator = Evaluator { variables: &Nothing, ledger: Ledger::new(u64::MAX), frames: Vec::new() };
+    let ledger = Ledger::new(u64::MAX);
+    let mut evaluator = Evaluator { variables: &Nothing, ledger, steps: MAX_STEPS, depth: 0, frames: Vec::new() };
     match plan {
         Node::List { elements, .. } => {
             let mut values = Vec::new();
@@ -124,6 +136,16 @@ fn push_entry<'a>(
 impl<'a> Evaluator<'_, 'a> {
     /// The value of a node, seen from a scope: the number of the innermost comprehension that is visible, from 1.
     pub(super) fn eval(&mut self, node: &'a Node, scope: usize) -> Outcome<'a> {
+        self.depth += 1;
+        let outcome = match self.depth > MAX_DEPTH {
+            true => Err(EvalError::CostExceeded),
+            false => self.eval_node(node, scope),
+        };
+        self.depth -= 1;
+        outcome
+    }
+
+    fn eval_node(&mut self, node: &'a Node, scope: usize) -> Outcome<'a> {
         let outcome = match node {
             Node::Const { id, value } => {
                 self.ledger.push(*id)?;
@@ -275,7 +297,7 @@ impl<'a> Evaluator<'_, 'a> {
         let right = absorb(self.eval(b, scope))?;
         let outcome = match (&left, &right) {
             (Err(error), _) | (_, Err(error)) => Err(error.clone()),
-            (Ok(left), Ok(right)) => match left.equals(right) {
+            (Ok(left), Ok(right)) => match absorb(left.equals_within(right, &mut self.steps))? {
                 // Inequality asks only whether equality is certain.
                 equal if negated => Ok(Value::Bool(equal != Ok(true))),
                 equal => equal.map(Value::Bool),
@@ -357,8 +379,13 @@ impl<'a> Evaluator<'_, 'a> {
             }),
             Some(_) if !is_strict => Ok(Value::Bool(true)),
             Some(error) => Err(error),
-            None => self.invoke_on(call, &mut args),
+            None => {
+                self.foresee(call, &args)?;
+                self.invoke_on(call, &mut args)
+            }
         };
+        // What cannot be computed within bounds is cancelled, as what costs too much.
+        let outcome = absorb(outcome)?;
         if self.ledger.drop_args(call.args.iter().map(Node::id)) {
             let result = outcome.as_ref().unwrap_or(&Value::Null);
             let overload =
@@ -371,9 +398,29 @@ impl<'a> Evaluator<'_, 'a> {
         outcome
     }
 
+    /// Cancels a call on large arguments whose cost is above the limit before it is made.
+    fn foresee(&mut self, call: &CallNode, args: &[Value<'a>]) -> Result<(), EvalError> {
+        const LARGE: usize = 1000;
+        let is_large = args.iter().any(|arg| match arg {
+            Value::String(text) => text.len() > LARGE,
+            Value::Bytes(bytes) => bytes.len() > LARGE,
+            Value::List(list) => list.len() > LARGE,
+            Value::Map(map) => map.len() > LARGE,
+            _ => false,
+        });
+        if is_large {
+            let overload =
+                call.overload.and_then(|at| call.function.overloads.get(at)).map_or("", |overload| overload.id);
+            let tracked = call.function.track.and_then(|track| track(overload, args, &Value::Null));
+            self.ledger.foresee(tracked.unwrap_or_else(|| standard::track(overload, args)))?;
+        }
+        Ok(())
+    }
+
     fn invoke_on(&mut self, call: &CallNode, args: &mut Vec<Value<'a>>) -> Outcome<'a> {
         // A list or map that only the accumulator holds grows in place.
         match (call.function.name, args.as_mut_slice()) {
+            ("@in", [element, Value::List(list)]) => contains_within(list, element, &mut self.steps).map(Value::Bool),
             ("_+_", [Value::List(List::Made(list)), Value::List(more)]) if Arc::strong_count(list) == 1 => {
                 let mut list = std::mem::take(list);
                 Arc::make_mut(&mut list).extend(more.to_vec()?);

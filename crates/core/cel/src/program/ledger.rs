@@ -28,6 +28,20 @@ impl Ledger {
         self.cost = self.cost.saturating_add(cost);
     }
 
+    /// Adds a cost that is yet to come if it is above the limit.
+    ///
+    /// # Errors
+    ///
+    /// When it is.
+    pub fn foresee(&mut self, cost: u64) -> Result<(), EvalError> {
+        let total = self.cost.saturating_add(cost);
+        if total <= self.limit {
+            return Ok(());
+        }
+        self.cost = total;
+        Err(EvalError::CostExceeded)
+    }
+
     /// Notes that a value was seen.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Equality and order of values, and how lists of objects are merged.
 //!
 //! The left operand decides how two values are compared, as in the reference. Errors within lists and maps that evaluation made
-//! do not make them different.
+//! do not make them different. Parts that are shared are compared as often as they occur, which is bounded.
 
 use super::{Key, List, Map, Value};
 use crate::error::EvalError;
@@ -10,9 +10,22 @@ use pintle_schema::Value as Data;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+/// The most values that are compared for one question.
+const MAX_STEPS: u64 = 4_000_000;
+
 impl<'a> Value<'a> {
     /// `self == other`.
+    ///
+    /// # Errors
+    ///
+    /// Data that its schema does not describe; an operand that the reference cannot compare; too much to compare.
     pub fn equals(&self, other: &Value<'a>) -> Result<bool, EvalError> {
+        self.equals_within(other, &mut MAX_STEPS.clone())
+    }
+
+    /// `self == other`, looking at no more than so many values.
+    pub(crate) fn equals_within(&self, other: &Value<'a>, steps: &mut u64) -> Result<bool, EvalError> {
+        *steps = steps.checked_sub(1).ok_or(EvalError::CostExceeded)?;
         Ok(match (self, other) {
             (Value::Null, Value::Null) => true,
             (Value::Null, _) | (_, Value::Null) => false,
@@ -25,13 +38,13 @@ impl<'a> Value<'a> {
             (Value::Duration(a), Value::Duration(b)) => a == b,
             (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
             (Value::Type(a), Value::Type(b)) => a.runtime_name() == b.runtime_name(),
-            (Value::List(a), Value::List(b)) => return equal_lists(a, b),
-            (Value::Map(a), Value::Map(b)) => return equal_maps(a, b),
+            (Value::List(a), Value::List(b)) => return equal_lists(a, b, steps),
+            (Value::Map(a), Value::Map(b)) => return equal_maps(a, b, steps),
             (Value::List(a), _) if a.items().is_some() => return Err(EvalError::no_overload()),
             (Value::Map(Map::Data(_, Some(_))), _) => return Err(EvalError::no_overload()),
             (Value::Optional(a), Value::Optional(b)) => match (a, b) {
                 (None, None) => true,
-                (Some(a), Some(b)) => return a.equals(b),
+                (Some(a), Some(b)) => return a.equals_within(b, steps),
                 _ => false,
             },
             (Value::Struct(a), Value::Struct(b)) => {
@@ -40,7 +53,7 @@ impl<'a> Value<'a> {
                 }
                 for (name, value) in &a.fields {
                     match b.get(name) {
-                        Some(other) if value.equals(other)? => {}
+                        Some(other) if value.equals_within(other, steps)? => {}
                         _ => return Ok(false),
                     }
                 }
@@ -100,7 +113,7 @@ fn compare_double(a: f64, b: &Value<'_>) -> Option<Ordering> {
     a.partial_cmp(&b)
 }
 
-fn equal_lists<'a>(a: &List<'a>, b: &List<'a>) -> Result<bool, EvalError> {
+fn equal_lists<'a>(a: &List<'a>, b: &List<'a>, steps: &mut u64) -> Result<bool, EvalError> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -122,7 +135,7 @@ fn equal_lists<'a>(a: &List<'a>, b: &List<'a>) -> Result<bool, EvalError> {
                     return Ok(false);
                 };
                 if let Some(mine) = a.get(*at)
-                    && !mine?.equals(&element)?
+                    && !mine?.equals_within(&element, steps)?
                 {
                     return Ok(false);
                 }
@@ -131,20 +144,34 @@ fn equal_lists<'a>(a: &List<'a>, b: &List<'a>) -> Result<bool, EvalError> {
         }
         Some(ListKind::Atomic) => {
             for (a, b) in a.iter().zip(b.iter()) {
-                if !a?.equals(&b?)? {
+                if !a?.equals_within(&b?, steps)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         }
         None => {
-            let equal = |a: Result<Value<'a>, EvalError>, b: Result<Value<'a>, EvalError>| a?.equals(&b?);
-            Ok(a.iter().zip(b.iter()).all(|(a, b)| equal(a, b) != Ok(false)))
+            for (a, b) in a.iter().zip(b.iter()) {
+                if let (Ok(a), Ok(b)) = (a, b)
+                    && is_different(&a, &b, steps)?
+                {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         }
     }
 }
 
-fn equal_maps<'a>(a: &Map<'a>, b: &Map<'a>) -> Result<bool, EvalError> {
+/// Whether two values are certainly different: errors do not make them so.
+fn is_different<'a>(a: &Value<'a>, b: &Value<'a>, steps: &mut u64) -> Result<bool, EvalError> {
+    match a.equals_within(b, steps) {
+        Err(EvalError::CostExceeded) => Err(EvalError::CostExceeded),
+        equal => Ok(equal == Ok(false)),
+    }
+}
+
+fn equal_maps<'a>(a: &Map<'a>, b: &Map<'a>, steps: &mut u64) -> Result<bool, EvalError> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -152,7 +179,7 @@ fn equal_maps<'a>(a: &Map<'a>, b: &Map<'a>) -> Result<bool, EvalError> {
         for key in a.keys() {
             let (Some(mine), Some(other)) = (a.get(&key), b.get(&key)) else { return Ok(false) };
             if let (Ok(mine), Ok(other)) = (mine, other)
-                && mine.equals(&other) == Ok(false)
+                && is_different(&mine, &other, steps)?
             {
                 return Ok(false);
             }
@@ -171,7 +198,7 @@ fn equal_maps<'a>(a: &Map<'a>, b: &Map<'a>) -> Result<bool, EvalError> {
             Some(key) => match (a.get_str(key), b.get_str(key)) {
                 (None, None) => {}
                 (Some(mine), Some(other)) => {
-                    if !mine?.equals(&other?)? {
+                    if !mine?.equals_within(&other?, steps)? {
                         return Ok(false);
                     }
                 }
@@ -284,17 +311,23 @@ fn to_data(value: &Value<'_>) -> Option<Data> {
 
 /// Whether a list contains an element.
 pub(crate) fn contains<'a>(list: &List<'a>, element: &Value<'a>) -> Result<bool, EvalError> {
+    contains_within(list, element, &mut MAX_STEPS.clone())
+}
+
+/// Whether a list contains an element, looking at no more than so many values.
+pub(crate) fn contains_within<'a>(list: &List<'a>, element: &Value<'a>, steps: &mut u64) -> Result<bool, EvalError> {
     let is_typed = list.items().is_some();
     let mut failed = None;
     for mine in list.iter() {
         let equal = match mine {
-            Ok(mine) if is_typed => mine.equals(element),
-            Ok(mine) => element.equals(&mine),
+            Ok(mine) if is_typed => mine.equals_within(element, steps),
+            Ok(mine) => element.equals_within(&mine, steps),
             Err(error) => Err(error),
         };
         match equal {
             Ok(true) => return Ok(true),
             Ok(false) => {}
+            Err(EvalError::CostExceeded) => return Err(EvalError::CostExceeded),
             Err(error) => failed = failed.or(Some(error)),
         }
     }

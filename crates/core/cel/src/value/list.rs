@@ -1,6 +1,7 @@
 //! `List`: elements read from an object, given by an expression, or two lists joined.
 //!
-//! Joining lists takes constant time, so that its cost of 1 holds; a chain of joins has a bounded depth.
+//! Joining lists takes constant time, so that its cost of 1 holds. Joined lists may nest deeply: nothing here recurses
+//! through them.
 
 use super::{Value, equal, read};
 use crate::error::EvalError;
@@ -8,8 +9,8 @@ use crate::schema::{Decl, Items};
 use pintle_schema::Value as Data;
 use std::sync::Arc;
 
-/// Joins that are kept as such before the elements are copied into one.
-const MAX_JOINS: usize = 32;
+/// The most elements of a list that is joined: more than a request holds several times over.
+const MAX_JOINED: usize = 16 << 20;
 
 /// A list.
 #[derive(Clone, Debug)]
@@ -29,7 +30,26 @@ pub struct Joined<'a> {
     first: List<'a>,
     second: List<'a>,
     len: usize,
-    joins: usize,
+}
+
+impl Drop for Joined<'_> {
+    fn drop(&mut self) {
+        let mut rest = vec![std::mem::take(&mut self.first), std::mem::take(&mut self.second)];
+        while let Some(list) = rest.pop() {
+            if let List::Joined(joined) = list
+                && let Some(mut joined) = Arc::into_inner(joined)
+            {
+                rest.push(std::mem::take(&mut joined.first));
+                rest.push(std::mem::take(&mut joined.second));
+            }
+        }
+    }
+}
+
+impl Default for List<'_> {
+    fn default() -> Self {
+        List::Data(&[], None)
+    }
 }
 
 impl<'a> From<Vec<Value<'a>>> for List<'a> {
@@ -52,20 +72,38 @@ impl<'a> List<'a> {
     }
 
     /// An element; `None` beyond the end. An element that its schema does not describe is an error.
-    pub fn get(&self, at: usize) -> Option<Result<Value<'a>, EvalError>> {
-        match self {
-            List::Data(elements, items) => elements.get(at).map(|element| read::read(element, items.map(Items::decl))),
-            List::Made(elements) | List::Typed(elements, _) => elements.get(at).cloned().map(Ok),
-            List::Joined(joined) => match at.checked_sub(joined.first.len()) {
-                None => joined.first.get(at),
-                Some(at) => joined.second.get(at),
-            },
+    pub fn get(&self, mut at: usize) -> Option<Result<Value<'a>, EvalError>> {
+        let mut list = self;
+        loop {
+            match list {
+                List::Data(elements, items) => {
+                    return elements.get(at).map(|element| read::read(element, items.map(Items::decl)));
+                }
+                List::Made(elements) | List::Typed(elements, _) => return elements.get(at).cloned().map(Ok),
+                List::Joined(joined) => match at.checked_sub(joined.first.len()) {
+                    None => list = &joined.first,
+                    Some(beyond) => (list, at) = (&joined.second, beyond),
+                },
+            }
         }
     }
 
-    /// All elements, up to the first that its schema does not describe.
+    /// The parts that joins were made of, in order.
+    fn parts(&self) -> Vec<&List<'a>> {
+        let mut parts = Vec::new();
+        let mut rest = vec![self];
+        while let Some(list) = rest.pop() {
+            match list {
+                List::Joined(joined) => rest.extend([&joined.second, &joined.first]),
+                part => parts.push(part),
+            }
+        }
+        parts
+    }
+
+    /// All elements. Whoever stops at an error sees none behind it.
     pub fn iter(&self) -> impl Iterator<Item = Result<Value<'a>, EvalError>> + '_ {
-        (0..self.len()).map_while(|at| self.get(at))
+        self.parts().into_iter().flat_map(|part| (0..part.len()).map_while(|at| part.get(at)))
     }
 
     /// All elements.
@@ -98,17 +136,11 @@ impl<'a> List<'a> {
         if other.is_empty() {
             return Ok(self.clone());
         }
-        let joins = |list: &List<'a>| if let List::Joined(joined) = list { joined.joins } else { 0 };
-        let joined = Joined {
-            len: self.len().saturating_add(other.len()),
-            joins: joins(self).max(joins(other)) + 1,
-            first: self.clone(),
-            second: other.clone(),
-        };
-        if joined.joins > MAX_JOINS {
-            let list = List::Joined(Arc::new(joined));
-            return Ok(List::from(list.to_vec()?));
+        let len = self.len().saturating_add(other.len());
+        if len > MAX_JOINED {
+            return Err(EvalError::CostExceeded);
         }
+        let joined = Joined { len, first: self.clone(), second: other.clone() };
         Ok(List::Joined(Arc::new(joined)))
     }
 }
