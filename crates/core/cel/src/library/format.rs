@@ -301,7 +301,12 @@ fn print_list(list: &List<'_>) -> Result<String, String> {
 fn print_map(map: &Map<'_>) -> Result<String, String> {
     let mut entries = Vec::with_capacity(map.len());
     let mut length = 0;
-    for key in map.keys() {
+    let keys = map.keys();
+    // The reference fails on a field that the schema of the object does not name.
+    if keys.len() < map.len() {
+        return Err("an object has fields that its schema does not name".to_string());
+    }
+    for key in keys {
         let text = match &key {
             Value::String(text) => quoted(text),
             Value::Bool(_) | Value::Int(_) | Value::Uint(_) => print_text(&key)?,
