@@ -91,9 +91,10 @@ pub fn extended_functions() -> Vec<Function> {
                 Overload::member("list_flatten_int", vec![dynamic(), Type::Int], dynamic(), flatten),
             ],
         )
-        .costing(estimate_flatten, track_flatten),
-        Function::new("sort", sorts.collect()).costing(estimate_sort, track_sort),
-        Function::new("@sortByAssociatedKeys", sorts_by.collect()).costing(estimate_sort, track_sort),
+        .costing(estimate_flatten, track_flatten)
+        .unguarded(),
+        Function::new("sort", sorts.collect()).costing(estimate_sort, track_sort).unguarded(),
+        Function::new("@sortByAssociatedKeys", sorts_by.collect()).costing(estimate_sort, track_sort).unguarded(),
         Function::new(
             "lists.range",
             vec![Overload::global("lists_range", vec![Type::Int], Type::list(Type::Int), range)],
