@@ -478,7 +478,7 @@ mod tests {
         let nested = Value::list(vec![ints(&[1]), Value::list(vec![ints(&[2, 3]), Value::Int(4)])]);
         assert!(is(flatten(&[nested.clone(), Value::Int(2)]), &ints(&[1, 2, 3, 4])));
         let once = Value::list(vec![Value::Int(1), ints(&[2, 3]), Value::Int(4)]);
-        assert!(is(flatten(&[nested.clone()]), &once));
+        assert!(is(flatten(std::slice::from_ref(&nested)), &once));
         assert_eq!(flatten(&[nested, Value::Int(-1)]).unwrap_err().to_string(), "level must be non-negative");
     }
 

@@ -54,10 +54,9 @@ impl<'a> Zone<'a> {
             return rule.offset(at);
         }
         let kind = passed.checked_sub(1).and_then(|last| self.kinds.get(last)).map_or(0, |kind| usize::from(*kind));
-        let offset = self.types.as_chunks::<6>().0.get(kind).and_then(|[a, b, c, d, ..]| {
-            // The first four bytes are the offset.
-            Some(i32::from_be_bytes([*a, *b, *c, *d]))
-        });
+        // The first four bytes of a type are its offset.
+        let offset =
+            self.types.as_chunks::<6>().0.get(kind).map(|[a, b, c, d, ..]| i32::from_be_bytes([*a, *b, *c, *d]));
         offset.map_or(0, i64::from)
     }
 }

@@ -10,8 +10,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// Patterns that are kept.
 const MAX_PATTERNS: usize = 256;
 
-/// What a pattern that is kept may take in memory.
-pub(super) const SMALL: usize = 256 << 10;
+/// The most bytes and instructions of a pattern that is kept.
+pub(super) const MAX_SIZE: usize = 4096;
 
 static CACHE: LazyLock<Mutex<HashMap<String, Pattern>>> = LazyLock::new(Mutex::default);
 

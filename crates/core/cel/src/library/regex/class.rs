@@ -1,6 +1,71 @@
-//! Sets of characters by name: Perl's, POSIX's and Unicode's.
+//! Sets of characters: by name, Perl's, POSIX's and Unicode's; and their ranges.
 //!
-//! A set is given as it stands between the brackets of a class of the `regex` crate.
+//! A set is written as it stands between the brackets of a class of `regex-syntax`, which knows the tables of
+//! Unicode. It parses nothing but sets.
+
+use regex_syntax::hir::{self, HirKind};
+
+/// A set of characters.
+#[derive(Debug)]
+pub(super) struct Class {
+    /// The characters below 128 that are in it, a bit for each.
+    ascii: [u64; 2],
+    /// Ranges in order.
+    ranges: Box<[(char, char)]>,
+}
+
+impl Class {
+    /// Reads a set as it is written; `None` if it is none.
+    pub(super) fn read(written: &str) -> Option<Class> {
+        let ranges: Box<[(char, char)]> = match regex_syntax::parse(written).ok()?.into_kind() {
+            HirKind::Class(hir::Class::Unicode(class)) => {
+                class.iter().map(|range| (range.start(), range.end())).collect()
+            }
+            HirKind::Class(hir::Class::Bytes(class)) => {
+                class.iter().map(|range| (char::from(range.start()), char::from(range.end()))).collect()
+            }
+            HirKind::Literal(literal) => {
+                std::str::from_utf8(&literal.0).ok()?.chars().map(|literal| (literal, literal)).collect()
+            }
+            _ => return None,
+        };
+        let mut class = Class { ascii: [0; 2], ranges };
+        for code in 0..128_u8 {
+            if class.search(char::from(code)) {
+                class.ascii[usize::from(code / 64)] |= 1 << (code % 64);
+            }
+        }
+        Some(class)
+    }
+
+    /// Whether a character is in it.
+    pub(super) fn contains(&self, character: char) -> bool {
+        match u32::from(character) {
+            code @ 0..64 => self.ascii[0] & 1 << code != 0,
+            code @ 64..128 => self.ascii[1] & 1 << (code - 64) != 0,
+            _ => self.search(character),
+        }
+    }
+
+    fn search(&self, character: char) -> bool {
+        self.ranges
+            .binary_search_by(|(first, last)| {
+                if *last < character {
+                    std::cmp::Ordering::Less
+                } else if *first > character {
+                    std::cmp::Ordering::Greater
+                } else {
+                    std::cmp::Ordering::Equal
+                }
+            })
+            .is_ok()
+    }
+
+    /// How many ends its ranges have.
+    pub(super) fn runes(&self) -> u64 {
+        self.ranges.len() as u64 * 2
+    }
+}
 
 /// The characters of `\d`, `\s`, `\w`.
 pub(super) fn perl(letter: u8) -> Option<&'static str> {

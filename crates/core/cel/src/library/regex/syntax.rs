@@ -1,9 +1,12 @@
-//! Reads a pattern as the reference does and writes it for the `regex` crate.
+//! Reads a pattern as the reference does.
 //!
-//! Guarantees the reference's verdict and error text. What is written holds no flags but around single characters and
-//! sets, and stands in the order of the pattern, so that reading takes time linear in it.
+//! Guarantees the reference's verdict and error text, and a tree of bounded height and size. Takes time linear in the
+//! pattern.
 
-use super::class;
+use super::class::{self, Class};
+use super::tree::{Assertion, Node};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The most copies that counted repetitions may make of one thing.
 const MAX_REPEAT: u64 = 1000;
@@ -11,8 +14,11 @@ const MAX_REPEAT: u64 = 1000;
 /// The most things within things.
 const MAX_HEIGHT: u32 = 1000;
 
-/// The most instructions of the reference's compiled form.
+/// The most instructions of a compiled pattern.
 const MAX_SIZE: u64 = (128 << 20) / 40;
+
+/// The most characters that ranges of sets begin and end with.
+const MAX_RUNES: u64 = (128 << 20) / 4;
 
 /// What is wrong with a pattern.
 #[derive(Clone, Copy, Debug)]
@@ -69,28 +75,26 @@ enum Item {
     Part(Part),
 }
 
-/// A part of the expression, and where it stands in what is written.
-#[derive(Clone, Copy)]
+/// A part of the expression.
 struct Part {
-    start: usize,
+    node: Node,
     height: u32,
-    /// The length of the reference's compiled form.
+    /// The instructions that it compiles to, as the reference counts them.
     size: u64,
     /// The product of the repetitions within each other.
     repeats: u64,
-    is_repetition: bool,
 }
 
-/// Translates a pattern.
-pub(super) fn translate(pattern: &str) -> Result<String, String> {
+/// Reads a pattern.
+pub(super) fn parse(pattern: &str) -> Result<Node, String> {
     let mut parser = Parser { pattern, rest: pattern, ..Parser::default() };
     let mut last_repeat = None;
     while let Some(first) = parser.rest.chars().next() {
         last_repeat = parser.read(first, last_repeat)?;
     }
     parser.close_alternatives()?;
-    match parser.stack.len() {
-        1 => Ok(parser.written),
+    match (parser.stack.pop(), parser.stack.is_empty()) {
+        (Some(Item::Part(whole)), true) => Ok(whole.node),
         _ => Err(Fault::MissingParenthesis.about(pattern)),
     }
 }
@@ -101,7 +105,10 @@ struct Parser<'p> {
     rest: &'p str,
     flags: Flags,
     stack: Vec<Item>,
-    written: String,
+    /// Sets that occurred before, by what they are written as.
+    sets: HashMap<String, Arc<Class>>,
+    /// Ends of ranges of all sets.
+    runes: u64,
 }
 
 /// The text before `rest`, which is its end.
@@ -122,12 +129,14 @@ impl<'p> Parser<'p> {
             '|' => {
                 self.concatenate()?;
                 self.stack.push(Item::Bar);
-                self.written.push('|');
             }
             ')' => self.close()?,
-            '^' => self.push(if self.flags.many_lines { "(?m:^)" } else { r"\A" })?,
-            '$' => self.push(if self.flags.many_lines { "(?m:$)" } else { r"\z" })?,
-            '.' => self.push(if self.flags.dot_takes_newline { "(?s:.)" } else { r"[^\n]" })?,
+            '^' if self.flags.many_lines => self.push(Node::Assertion(Assertion::LineStart))?,
+            '^' => self.push(Node::Assertion(Assertion::Start))?,
+            '$' if self.flags.many_lines => self.push(Node::Assertion(Assertion::LineEnd))?,
+            '$' => self.push(Node::Assertion(Assertion::End))?,
+            '.' if self.flags.dot_takes_newline => self.push(Node::Any)?,
+            '.' => self.push(Node::AnyButNewline)?,
             '[' => self.read_class(text)?,
             '*' => return self.repeat("*", (0, None), text, last_repeat).map(Some),
             '+' => return self.repeat("+", (1, None), text, last_repeat).map(Some),
@@ -152,10 +161,10 @@ impl<'p> Parser<'p> {
 
     fn read_backslash(&mut self, text: &'p str) -> Result<(), String> {
         match self.rest.as_bytes().first() {
-            Some(b'A') => self.push_escape(r"\A"),
-            Some(b'z') => self.push_escape(r"\z"),
-            Some(b'b') => self.push_escape(r"(?-u:\b)"),
-            Some(b'B') => self.push_escape(r"(?-u:\B)"),
+            Some(b'A') => self.push_assertion(Assertion::Start),
+            Some(b'z') => self.push_assertion(Assertion::End),
+            Some(b'b') => self.push_assertion(Assertion::WordBoundary),
+            Some(b'B') => self.push_assertion(Assertion::NoWordBoundary),
             Some(b'C') => Err(Fault::Escape.about(r"\C")),
             Some(b'Q') => {
                 let quoted = self.rest.get(1..).unwrap_or("");
@@ -176,22 +185,20 @@ impl<'p> Parser<'p> {
     }
 
     /// Pushes what a backslash and one letter stand for.
-    fn push_escape(&mut self, written: &str) -> Result<(), String> {
+    fn push_assertion(&mut self, assertion: Assertion) -> Result<(), String> {
         self.rest = self.rest.get(1..).unwrap_or("");
-        self.push(written)
+        self.push(Node::Assertion(assertion))
     }
 
-    fn push(&mut self, written: &str) -> Result<(), String> {
-        let start = self.written.len();
-        self.written.push_str(written);
-        self.push_part(Part { start, height: 1, size: 1, repeats: 1, is_repetition: false })
+    fn push(&mut self, node: Node) -> Result<(), String> {
+        self.push_part(Part { node, height: 1, size: 1, repeats: 1 })
     }
 
     fn push_part(&mut self, part: Part) -> Result<(), String> {
         if part.height > MAX_HEIGHT {
             return Err(Fault::TooDeep.about(self.pattern));
         }
-        if part.size > MAX_SIZE {
+        if part.size > MAX_SIZE || self.runes > MAX_RUNES {
             return Err(Fault::TooLarge.about(self.pattern));
         }
         self.stack.push(Item::Part(part));
@@ -205,23 +212,33 @@ impl<'p> Parser<'p> {
     /// Pushes a character by number; half a surrogate pair never stands in a text.
     fn push_code(&mut self, code: u32) -> Result<(), String> {
         match char::from_u32(code) {
-            None => self.push(r"[^\x{0}-\x{10ffff}]"),
-            Some(literal) if self.flags.fold_case => self.push(&format!("(?i:{})", written_char(literal))),
-            Some(literal) => self.push(&written_char(literal)),
+            None => self.push(Node::Never),
+            Some(literal) if self.flags.fold_case && may_fold(literal) => self.push_class(written_char(literal)),
+            Some(literal) => self.push(Node::Char(literal)),
         }
     }
 
     fn push_set(&mut self, set: &str, negated: bool) -> Result<(), String> {
         let negation = if negated { "^" } else { "" };
-        match self.flags.fold_case {
-            true => self.push(&format!("(?i:[{negation}{set}])")),
-            false => self.push(&format!("[{negation}{set}]")),
-        }
+        self.push_class(format!("[{negation}{set}]"))
+    }
+
+    fn push_class(&mut self, set: String) -> Result<(), String> {
+        let written = if self.flags.fold_case { format!("(?i:{set})") } else { set };
+        let class = match self.sets.get(&written) {
+            Some(class) => class.clone(),
+            None => {
+                let class = Arc::new(Class::read(&written).ok_or_else(|| Fault::TooLarge.about(self.pattern))?);
+                self.sets.insert(written, class.clone());
+                class
+            }
+        };
+        self.runes = self.runes.saturating_add(class.runes());
+        self.push(Node::Class(class))
     }
 
     fn open(&mut self, flags: Flags, captures: bool) {
         self.stack.push(Item::Open { flags, captures });
-        self.written.push_str("(?:");
     }
 
     /// Reads `(?flags)`, `(?flags:` or the beginning of a named group.
@@ -269,16 +286,7 @@ impl<'p> Parser<'p> {
     /// Makes one part of those on top of the stack, down to a bar or parenthesis.
     fn concatenate(&mut self) -> Result<(), String> {
         let from = self.stack.iter().rposition(|item| !matches!(item, Item::Part(_))).map_or(0, |at| at + 1);
-        let start = self.written.len();
-        let mut whole = Part { start, height: 0, size: 0, repeats: 0, is_repetition: false };
-        let count = self.stack.len() - from;
-        for item in self.stack.drain(from..) {
-            if let Item::Part(part) = item {
-                whole.merge(part);
-            }
-        }
-        whole.height += u32::from(count > 1);
-        whole.size = whole.size.max(1);
+        let whole = self.merge(from, Node::Concat, 0);
         self.push_part(whole)
     }
 
@@ -286,18 +294,34 @@ impl<'p> Parser<'p> {
     fn close_alternatives(&mut self) -> Result<(), String> {
         self.concatenate()?;
         let from = self.stack.iter().rposition(|item| matches!(item, Item::Open { .. })).map_or(0, |at| at + 1);
-        let start = self.written.len();
-        let mut whole = Part { start, height: 0, size: 0, repeats: 0, is_repetition: false };
-        let count = self.stack.len() - from;
+        let whole = self.merge(from, Node::Alternate, 1);
+        self.push_part(whole)
+    }
+
+    /// Makes one part of those from a place on; what stands between them takes so many instructions.
+    fn merge(&mut self, from: usize, of: fn(Vec<Node>) -> Node, between: u64) -> Part {
+        let mut nodes = Vec::new();
+        let (mut height, mut size, mut repeats) = (0, 0_u64, 0);
         for item in self.stack.drain(from..) {
             match item {
-                Item::Part(part) => whole.merge(part),
-                // A choice is an instruction of its own.
-                _ => whole.size += 1,
+                Item::Part(part) => {
+                    height = part.height.max(height);
+                    size = size.saturating_add(part.size);
+                    repeats = part.repeats.max(repeats);
+                    nodes.push(part.node);
+                }
+                _ => size = size.saturating_add(between),
             }
         }
-        whole.height += u32::from(count > 1);
-        self.push_part(whole)
+        let node = match nodes.len() {
+            0 => Node::Empty,
+            1 => nodes.pop().unwrap_or(Node::Empty),
+            _ => {
+                height += 1;
+                of(nodes)
+            }
+        };
+        Part { node, height: height.max(1), size: size.max(1), repeats }
     }
 
     fn close(&mut self) -> Result<(), String> {
@@ -307,10 +331,6 @@ impl<'p> Parser<'p> {
             return Err(Fault::UnexpectedParenthesis.about(self.pattern));
         };
         self.flags = flags;
-        self.written.push(')');
-        // The part begins at its parenthesis, so that a repetition takes all of it.
-        whole.start = whole.start.saturating_sub("(?:".len());
-        whole.is_repetition = false;
         if captures {
             whole.height += 1;
             whole.size = whole.size.saturating_add(2);
@@ -336,20 +356,8 @@ impl<'p> Parser<'p> {
         let Some(Item::Part(mut part)) = self.stack.pop_if(|top| matches!(top, Item::Part(_))) else {
             return Err(Fault::MissingRepeatArgument.about(before(text, self.rest)));
         };
-        if part.is_repetition {
-            self.written.insert_str(part.start, "(?:");
-            self.written.push(')');
-        }
         let counted = operator == "{";
-        match (counted, most) {
-            (false, _) => self.written.push_str(operator),
-            (true, None) => self.written.push_str(&format!("{{{least},}}")),
-            (true, Some(most)) => self.written.push_str(&format!("{{{least},{most}}}")),
-        }
-        if lazy {
-            self.written.push('?');
-        }
-        part.is_repetition = true;
+        part.node = Node::Repeat { node: Box::new(part.node), least, most, lazy };
         part.height += 1;
         part.size = match (most.map(u64::from), u64::from(least)) {
             (None, 0) => part.size.saturating_add(2),
@@ -404,15 +412,9 @@ impl<'p> Parser<'p> {
     }
 }
 
-impl Part {
-    fn merge(&mut self, part: Part) {
-        self.start = self.start.min(part.start);
-        self.height = self.height.max(part.height);
-        self.size = self.size.saturating_add(part.size);
-        self.repeats = self.repeats.max(part.repeats);
-        // Only a part that is nothing else can be repeated as it stands.
-        self.is_repetition = true;
-    }
+/// Whether a character may be the same as another in upper or lower case.
+fn may_fold(literal: char) -> bool {
+    literal.is_ascii_alphabetic() || !literal.is_ascii()
 }
 
 fn written_char(literal: char) -> String {
