@@ -10,10 +10,10 @@ use crate::value::Value;
 
 /// The longest text that a function makes, in bytes. The reference has no such bound, and fails at another place when
 /// memory runs out.
-const MAX_TEXT: usize = 64 << 20;
+const MAX_TEXT: usize = 16 << 20;
 
-/// More than the largest budget of an evaluation.
-const MAX_COST: u64 = 10_000_000;
+/// What a single evaluation may cost, wherever expressions are evaluated.
+pub(super) const MAX_COST: u64 = 1_000_000;
 
 /// The result of a call.
 pub(super) type Result<'a> = std::result::Result<Value<'a>, EvalError>;
@@ -91,7 +91,7 @@ pub(super) fn matching(text: u64, pattern: u64) -> u64 {
     text.saturating_mul(times_factor(pattern, REGEX_LENGTH_FACTOR))
 }
 
-/// Refuses what costs more than any budget allows, before it begins.
+/// Refuses what costs more than an evaluation may, before it begins.
 pub(super) fn check_cost(cost: u64) -> std::result::Result<(), EvalError> {
     if cost > MAX_COST { Err(EvalError::CostExceeded) } else { Ok(()) }
 }

@@ -142,7 +142,10 @@ pub(super) fn format<'a>(args: &[Value<'a>]) -> CallResult<'a> {
         },
         |verb, at| {
             let value = list.get(at).unwrap_or_else(no_overload)?;
-            print(verb, &value).map_err(|why| failed(format!("error during formatting: {why}")))
+            print(verb, &value).map_err(|why| match why {
+                why if why == EvalError::CostExceeded.to_string() => EvalError::CostExceeded,
+                why => failed(format!("error during formatting: {why}")),
+            })
         },
     );
     match filled {
@@ -453,6 +456,13 @@ mod tests {
         assert_eq!(filled("日%s本", vec![list]), "日[\"a\\\"b\", 1.500000, null, b\"x\"]本");
         let map = Value::map(vec![(Value::string("z"), Value::Int(1)), (Value::string("a"), Value::list(vec![]))]);
         assert_eq!(filled("%s", vec![map.unwrap()]), "{\"a\":[], \"z\":1}");
+    }
+
+    #[test]
+    fn results_are_bounded() {
+        let shared = (0..40).fold(Value::list(vec![]), |list, _| Value::list(vec![list.clone(), list]));
+        let result = format(&[Value::string("%s"), Value::list(vec![shared])]);
+        assert_eq!(result.unwrap_err(), EvalError::CostExceeded);
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::types::Type;
 use crate::value::{Duration, List, Value, compare};
 use std::cmp::Ordering;
 
+/// Values that are looked at for a cost; there are fewer in any request.
+const MAX_SCANNED: u64 = 8_000_000;
+
 /// Types whose values have an order, and their names in ids of overloads.
 const COMPARABLE: [(Type, [&str; 3]); 8] = [
     (Type::Int, ["list_int_is_sorted_bool", "list_int_max_int", "list_int_min_int"]),
@@ -311,20 +314,34 @@ pub(super) fn estimate_scan(_: &str, target: Option<&Node<'_>>, _: &[Node<'_>]) 
 
 /// The cost of looking at all of the target.
 pub(super) fn track_scan(_: &str, args: &[Value<'_>], _: &Value<'_>) -> Option<u64> {
-    Some(args.first().map_or(0, scan))
+    let mut left = MAX_SCANNED;
+    let cost = args.first().map_or(0, |value| scan(value, &mut left));
+    // Lists may share their elements, so that there is more to look at than memory holds.
+    Some(if left == 0 { u64::MAX } else { cost })
 }
 
-fn scan(value: &Value<'_>) -> u64 {
+/// The cost of looking at a value, and at no more of its parts than are left.
+fn scan(value: &Value<'_>, left: &mut u64) -> u64 {
+    *left = left.saturating_sub(1);
+    if *left == 0 {
+        return 0;
+    }
     // Texts count in bytes, and the rest of a division is of no weight.
     match value {
         Value::String(text) => (text.len() as f64 * STRING_TRAVERSAL_FACTOR) as u64,
         Value::Bytes(bytes) => (bytes.len() as f64 * STRING_TRAVERSAL_FACTOR) as u64,
-        Value::List(list) => list.iter().map(|element| element.map_or(1, |element| scan(&element))).sum(),
-        Value::Map(map) => map
-            .keys()
+        Value::List(list) => list
             .iter()
-            .map(|key| scan(key).saturating_add(map.get(key).map_or(1, |value| value.map_or(1, |value| scan(&value)))))
-            .sum(),
+            .map_while(|element| (*left > 0).then(|| element.map_or(1, |element| scan(&element, left))))
+            .fold(0, u64::saturating_add),
+        Value::Map(map) => {
+            let mut cost = 0_u64;
+            for key in map.keys() {
+                let of_value = map.get(&key).map_or(1, |value| value.map_or(1, |value| scan(&value, left)));
+                cost = cost.saturating_add(scan(&key, left)).saturating_add(of_value);
+            }
+            cost
+        }
         _ => 1,
     }
 }
@@ -485,7 +502,11 @@ mod tests {
     #[test]
     fn costs_are_bounded() {
         assert_eq!(range(&[Value::Int(i64::MAX)]).unwrap_err(), EvalError::CostExceeded);
-        assert_eq!(distinct(&[ints(&[1; 10_000])]).unwrap_err(), EvalError::CostExceeded);
+        assert_eq!(distinct(&[ints(&[1; 1000])]).unwrap_err(), EvalError::CostExceeded);
         assert!(is(distinct(&[ints(&[1, 2, 1])]), &ints(&[1, 2])));
+        // Forty lists, each of which holds the one before it twice.
+        let shared = (0..40).fold(ints(&[1]), |list, _| Value::list(vec![list.clone(), list]));
+        assert_eq!(track_scan("", std::slice::from_ref(&shared), &Value::Null), Some(u64::MAX));
+        assert_eq!(flatten(&[shared, Value::Int(40)]).unwrap_err(), EvalError::CostExceeded);
     }
 }
