@@ -45,7 +45,7 @@ fn find_all<'a>(args: &[Value<'a>]) -> Result<'a> {
         [Value::String(text), Value::String(pattern), Value::Int(most)] => (text, pattern, *most),
         _ => return no_overload(),
     };
-    Ok(texts(compile(text, pattern)?.find_all(text, most)))
+    compile(text, pattern)?.find_all(text, most).map(texts).ok_or(EvalError::CostExceeded)
 }
 
 /// Every character is matched against the pattern, whose parts are taken to be four characters long.

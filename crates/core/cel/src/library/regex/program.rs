@@ -1,4 +1,4 @@
-//! A pattern as instructions, and the machine that runs them.
+//! A pattern as instructions, and the machine that runs them on texts of any length.
 //!
 //! All ways to match are followed at once, one character after the other, so that a match takes time that is linear in
 //! the text and in the instructions. Of all matches that begin first, the one counts that the pattern prefers.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// An instruction. Places are numbers of instructions.
 #[derive(Clone, Debug)]
-enum Instruction {
+pub(super) enum Instruction {
     Char(char),
     Class(Arc<Class>),
     Any,
@@ -20,6 +20,19 @@ enum Instruction {
     Jump(u32),
     Never,
     Match,
+}
+
+impl Instruction {
+    /// Whether it goes on behind a character.
+    pub(super) fn takes(&self, character: char) -> bool {
+        match self {
+            Instruction::Char(literal) => *literal == character,
+            Instruction::Class(class) => class.contains(character),
+            Instruction::Any => true,
+            Instruction::AnyButNewline => character != '\n',
+            _ => false,
+        }
+    }
 }
 
 /// A compiled pattern.
@@ -44,6 +57,21 @@ impl Program {
             _ => None,
         };
         Program { instructions, is_anchored, first }
+    }
+
+    /// The instruction at a place.
+    pub(super) fn instruction(&self, place: u32) -> Option<&Instruction> {
+        self.instructions.get(place as usize)
+    }
+
+    /// Whether a match can only begin where the text does.
+    pub(super) fn is_anchored(&self) -> bool {
+        self.is_anchored
+    }
+
+    /// The character that every match begins with, if it is known.
+    pub(super) fn first(&self) -> Option<char> {
+        self.first
     }
 
     /// The number of instructions.
@@ -203,12 +231,14 @@ pub(super) struct Machine<'p> {
     next: Ways,
     /// Places still to be followed.
     open: Vec<u32>,
+    /// How many ways were followed.
+    pub(super) steps: u64,
 }
 
 impl<'p> Machine<'p> {
     pub(super) fn new(program: &'p Program) -> Machine<'p> {
         let length = program.len();
-        Machine { program, current: Ways::new(length), next: Ways::new(length), open: Vec::new() }
+        Machine { program, current: Ways::new(length), next: Ways::new(length), open: Vec::new(), steps: 0 }
     }
 
     /// The first match from a place on: where it begins and ends. With `any`, the end may be that of a worse match.
@@ -255,20 +285,15 @@ impl<'p> Machine<'p> {
     /// Takes a character in all ways that are better than one that ends here; gives where that one began.
     fn step(&mut self, character: Option<char>, following: Option<char>) -> Option<usize> {
         self.next.list.clear();
+        self.steps = self.steps.saturating_add(self.current.list.len() as u64);
         let mut matched = None;
         for (place, start) in self.current.list.iter().copied() {
-            let instruction = self.program.instructions.get(place as usize);
+            let instruction = self.program.instruction(place);
             if matches!(instruction, Some(Instruction::Match)) {
                 matched = Some(start);
                 break;
             }
-            let takes = character.is_some_and(|character| match instruction {
-                Some(Instruction::Char(literal)) => *literal == character,
-                Some(Instruction::Class(class)) => class.contains(character),
-                Some(Instruction::Any) => true,
-                Some(Instruction::AnyButNewline) => character != '\n',
-                _ => false,
-            });
+            let takes = character.zip(instruction).is_some_and(|(character, instruction)| instruction.takes(character));
             if takes {
                 follow(self.program, &mut self.next, &mut self.open, (place + 1, start), character, following);
             }
@@ -292,7 +317,7 @@ fn follow(
         if !ways.insert(place, start) {
             continue;
         }
-        match program.instructions.get(place as usize) {
+        match program.instruction(place) {
             Some(Instruction::Jump(to)) => open.push(*to),
             Some(Instruction::Split(better, worse)) => open.extend([*worse, *better]),
             Some(Instruction::Assertion(assertion)) if assertion.holds(before, after) => open.push(place + 1),

@@ -90,7 +90,7 @@ fn patterns_mean_what_the_reference_takes_them_for() {
 
 #[test]
 fn all_matches_and_some() {
-    let all = |text, pattern: &str, most| Pattern::compile(pattern).unwrap().find_all(text, most);
+    let all = |text, pattern: &str, most| Pattern::compile(pattern).unwrap().find_all(text, most).unwrap();
     assert_eq!(all("1 22 333", r"\d+", -1), ["1", "22", "333"]);
     assert_eq!(all("1 22 333", r"\d+", 2), ["1", "22"]);
     assert_eq!(all("1 22 333", r"\d+", 0), [""; 0]);
@@ -120,4 +120,13 @@ fn patterns_are_compiled_once() {
         assert!(Pattern::compile(&format!("other{at}")).is_ok());
     }
     assert_eq!(find("kepttt", "kept+"), "kepttt");
+}
+
+#[test]
+fn matches_that_look_to_the_end_each_are_bounded() {
+    let pattern = Pattern::compile("a.*z|a").unwrap();
+    assert_eq!(pattern.find_all(&"a".repeat(100), -1).map(|all| all.len()), Some(100));
+    assert_eq!(pattern.find_all(&"a".repeat(100_000), -1), None);
+    let pattern = Pattern::compile("[a-z]+").unwrap();
+    assert_eq!(pattern.find_all(&"ab ".repeat(100_000), -1).map(|all| all.len()), Some(100_000));
 }
