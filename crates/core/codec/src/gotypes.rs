@@ -89,7 +89,7 @@ fn render(ty: &Type, string: Option<&str>, key: Option<&str>, resource_lists: bo
         Type::String => string.unwrap_or("string").to_owned(),
         Type::Enum(named) => {
             let version = named.module.split("::").nth(2).unwrap_or("v1");
-            format!("{version}.{}", named.name)
+            format!("{version}.{}", named.name.as_str())
         }
         Type::Bytes => "[]uint8".to_owned(),
         Type::IntOrString => "intstr.IntOrString".to_owned(),

@@ -61,7 +61,7 @@ impl RuleTag {
                 if let Err(error) = regex_lite::Regex::new(&format!("^(?:{})$", pattern.value())) {
                     return Err(syn::Error::new(pattern.span(), format!("this is no regular expression: {error}")));
                 }
-                quote!(#pattern)
+                quote!(::pintle_schema::Text::Static(#pattern))
             }
             Payload::Detail | Payload::OptionalText => {
                 let text = match input.parse::<Option<Token![=]>>()? {
@@ -252,7 +252,7 @@ impl RuleTag {
 /// A list of rules as an expression.
 pub fn emit(rules: &[RuleTag]) -> TokenStream {
     let rules = rules.iter().map(RuleTag::emit);
-    quote!(&[#(#rules),*])
+    quote!(::pintle_schema::Slice::Static(&[#(#rules),*]))
 }
 
 /// The checks of a field with a named type, for the compiler.

@@ -444,11 +444,14 @@ macro_rules! string_type {
             const TYPE: $crate::Type = $crate::Type::Enum($crate::Ref::Static({
                 fn get() -> &'static $crate::Enum {
                     static ENUM: $crate::Enum = $crate::Enum {
-                        name: stringify!($name),
-                        module: module_path!(),
-                        doc: concat!($($doc),*),
+                        name: $crate::Text::Static(stringify!($name)),
+                        module: $crate::Text::Static(module_path!()),
+                        doc: $crate::Text::Static(concat!($($doc),*)),
                         closed: $closed,
-                        values: &[$($crate::EnumValue { value: $value, doc: concat!($($value_doc),*) }),*],
+                        values: $crate::Slice::Static(&[$($crate::EnumValue {
+                            value: $crate::Text::Static($value),
+                            doc: $crate::Text::Static(concat!($($value_doc),*)),
+                        }),*]),
                     };
                     &ENUM
                 }

@@ -382,7 +382,7 @@ mod tests {
             patch_merge_key: "",
             atomic: None,
             gates: &[],
-            rules: &[],
+            rules: Slice::Static(&[]),
         }
     }
 
@@ -397,7 +397,7 @@ mod tests {
             by_name: Slice::Shared(by_name.into()),
             atomic: false,
             form: Form::Plain,
-            rules: &[],
+            rules: Slice::Static(&[]),
             judged_first: &[],
             preserve_unknown,
             compiled: Default::default(),

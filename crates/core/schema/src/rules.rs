@@ -1,9 +1,10 @@
-//! `Rule`: what a tag says of the values that a field may have, as static data.
+//! `Rule`: what a tag says of the values that a field may have, as data: static for built-in types, shared for schemas
+//! that are made at run time.
 //!
 //! The derive writes these beside the fields; the validation engine compiles and runs them, the publishers show them.
 //! Rules are data: a thousand types with rules must cost no code.
 
-use crate::schema::{Literal, Type};
+use crate::schema::{Literal, Slice, Text, Type};
 use crate::value::Value;
 
 /// What kind of wrong a field is.
@@ -23,8 +24,9 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// One rule, as one tag states it. Rules of a field hold in the order in which they are written.
-#[derive(Clone, Copy)]
+/// One rule, as one tag states it. Rules of a field hold in the order in which they are written. What a schema of run time
+/// needs (bounds, patterns, and rules for items, keys and values) may be owned; the rest is known when the program is compiled.
+#[derive(Clone)]
 pub enum Rule {
     /// Absent or zero is fine, and ends the judging of the field.
     Optional,
@@ -51,7 +53,7 @@ pub enum Rule {
     MaxItems(u32),
     /// The name of a format.
     Format(&'static str),
-    Pattern(&'static str),
+    Pattern(Text),
     /// The values that are allowed; those of the field's type when none is named.
     Enum(&'static [&'static str]),
     NotEqual(Literal),
@@ -78,40 +80,40 @@ pub enum Rule {
     /// The field chooses, by its value, what holds for fields tagged with `member`.
     Discriminator(&'static str),
     /// Holds while the discriminator has the value; with another value the field is forbidden unless it has rules of its own for that.
-    Member(Member, &'static [Rule]),
+    Member(Member, Slice<Rule>),
     /// The item of an associative list with these keys.
-    Item(&'static [(&'static str, &'static str)], &'static [Rule]),
-    EachKey(&'static [Rule]),
+    Item(&'static [(&'static str, &'static str)], Slice<Rule>),
+    EachKey(Slice<Rule>),
     /// The keys of a map, told of their entries.
-    EachEntryKey(&'static [Rule]),
-    EachVal(&'static [Rule]),
-    Subfield(&'static str, &'static [Rule]),
-    Subfields(&'static [&'static str], &'static [Rule]),
-    IfEnabled(&'static str, &'static [Rule]),
-    IfDisabled(&'static str, &'static [Rule]),
+    EachEntryKey(Slice<Rule>),
+    EachVal(Slice<Rule>),
+    Subfield(&'static str, Slice<Rule>),
+    Subfields(&'static [&'static str], Slice<Rule>),
+    IfEnabled(&'static str, Slice<Rule>),
+    IfDisabled(&'static str, Slice<Rule>),
     /// Holds while fields beside this one have these values, `|` between those that will do.
-    When(&'static [(&'static str, &'static str)], &'static [Rule]),
+    When(&'static [(&'static str, &'static str)], Slice<Rule>),
     /// Holds unless fields beside this one have these values.
-    Unless(&'static [(&'static str, &'static str)], &'static [Rule]),
+    Unless(&'static [(&'static str, &'static str)], Slice<Rule>),
     /// Holds while a field beside this one is set.
-    WhenSet(&'static str, &'static [Rule]),
+    WhenSet(&'static str, Slice<Rule>),
     /// Holds while a field beside this one is not set.
-    WhenUnset(&'static str, &'static [Rule]),
+    WhenUnset(&'static str, Slice<Rule>),
     /// Holds for the items of a list that has more than one.
-    WhenSeveral(&'static [Rule]),
-    OnUpdate(&'static [Rule]),
+    WhenSeveral(Slice<Rule>),
+    OnUpdate(Slice<Rule>),
     /// Judged before all else; when it fails, nothing else is.
-    First(&'static [Rule]),
+    First(Slice<Rule>),
     /// Judged after what is inside the value.
-    Last(&'static [Rule]),
+    Last(Slice<Rule>),
     /// Told in these words, as this kind of error.
-    Worded(&'static [(&'static str, &'static str)], &'static [Rule]),
+    Worded(&'static [(&'static str, &'static str)], Slice<Rule>),
     /// Told of another place: so many steps up, and down by names.
-    ErrorPath(&'static str, &'static [Rule]),
+    ErrorPath(&'static str, Slice<Rule>),
     /// In the shadow since this version: run and compared, never answered.
-    Alpha(&'static str, &'static [Rule]),
+    Alpha(&'static str, Slice<Rule>),
     /// Answered since this version, unless switched off.
-    Beta(&'static str, &'static [Rule]),
+    Beta(&'static str, Slice<Rule>),
     /// The rules of the field's own type do not hold here.
     Opaque,
     /// A function beside the type.
@@ -122,7 +124,7 @@ pub enum Rule {
 
 impl Rule {
     /// The rules that a tag chains to itself; `None` for one that stands alone.
-    pub fn chained(&self) -> Option<&'static [Rule]> {
+    pub fn chained(&self) -> Option<&[Rule]> {
         match self {
             Rule::Member(_, inner)
             | Rule::Item(_, inner)

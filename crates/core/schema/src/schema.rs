@@ -166,18 +166,18 @@ impl Type {
 
 /// A string type with named values.
 pub struct Enum {
-    pub name: &'static str,
-    pub module: &'static str,
-    pub doc: &'static str,
+    pub name: Text,
+    pub module: Text,
+    pub doc: Text,
     /// Whether validation rejects other values and OpenAPI lists these.
     pub closed: bool,
-    pub values: &'static [EnumValue],
+    pub values: Slice<EnumValue>,
 }
 
 /// A named value of a string type.
 pub struct EnumValue {
-    pub value: &'static str,
-    pub doc: &'static str,
+    pub value: Text,
+    pub doc: Text,
 }
 
 /// How a struct's JSON differs from an object with its fields.
@@ -210,7 +210,7 @@ pub struct Struct {
     pub atomic: bool,
     pub form: Form,
     /// Validation rules of the whole struct.
-    pub rules: &'static [Rule],
+    pub rules: Slice<Rule>,
     /// JSON names of the fields that are validated first, if the order of errors is not that of declaration.
     pub judged_first: &'static [&'static str],
     /// Unknown fields are kept instead of reported (custom resources only).
@@ -298,7 +298,7 @@ pub struct Field {
     /// Feature gates that guard the field.
     pub gates: &'static [&'static str],
     /// Validation rules of the value.
-    pub rules: &'static [Rule],
+    pub rules: Slice<Rule>,
 }
 
 impl Field {

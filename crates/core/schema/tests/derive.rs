@@ -70,7 +70,7 @@ fn the_schema_says_what_the_tags_say() {
     assert!(schema.field("source").is_none());
     let Some(Type::Enum(policy)) = schema.field("policy").map(|field| &field.ty) else { panic!("policy is an enum") };
     assert!(policy.closed);
-    assert_eq!(policy.values[1].value, "Never");
+    assert_eq!(policy.values[1].value.as_str(), "Never");
     assert_eq!(Thing::schema().field("spec").map(|field| field.doc.as_str()), Some("Where the thing stands."));
     assert!(Thing::schema().type_at(&["spec", "parts", "name"]).is_some());
 }

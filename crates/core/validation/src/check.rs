@@ -10,7 +10,7 @@ use crate::path::FieldPath;
 use crate::relation::{self, Bound, Condition, Sibling, Together, Words};
 use crate::request::Operation;
 use pintle_schema::rules::{Change, Judge, Judged, Payload};
-use pintle_schema::{Keys, List, ListKind, Literal, Map, Type, Value, names};
+use pintle_schema::{Keys, List, ListKind, Literal, Map, Text, Type, Value, names};
 
 /// How the items of a list are told to be the same in the old list.
 #[derive(Clone)]
@@ -49,8 +49,8 @@ pub enum Check {
     MinItems(usize),
     MaxItems(usize),
     Format(&'static Format),
-    Pattern(regex_lite::Regex, &'static str),
-    Enum(Box<[&'static str]>),
+    Pattern(regex_lite::Regex, Text),
+    Enum(Box<[Text]>),
     NotEqual(Literal),
     /// Distinct items; no key: as a whole.
     Unique(Box<[Box<str>]>),
@@ -286,13 +286,15 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Location<'_>, errors: &m
         }
         Check::Pattern(regex, pattern) => {
             if !regex.is_match(text(value)) {
-                errors.invalid(path, shown(value), format!("must match the regular expression {pattern:?}"));
+                errors.invalid(path, shown(value), format!("must match the regular expression {:?}", pattern.as_str()));
                 errors.origin("pattern");
             }
         }
         Check::Enum(values) => {
-            if !values.contains(&text(value)) {
-                errors.not_supported(path, shown(value), values);
+            let text = text(value);
+            if !values.iter().any(|allowed| allowed.is(text)) {
+                let values: Vec<&str> = values.iter().map(Text::as_str).collect();
+                errors.not_supported(path, shown(value), &values);
             }
         }
         Check::NotEqual(other) => not_equal(other, value, path, errors),

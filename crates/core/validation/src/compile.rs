@@ -8,7 +8,7 @@ use crate::item_union::ItemUnion;
 use crate::relation::{Bound, Condition, Sibling, Together, Words};
 use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, RuleFunction};
-use pintle_schema::{ListKind, Struct, Type};
+use pintle_schema::{ListKind, Struct, Text, Type};
 
 /// The value that rules apply to.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
             }]
         }
         Rule::Subfields(names, inner) => {
-            names.iter().filter_map(|name| check_alone(&Rule::Subfield(name, inner), on, problems)).collect()
+            names.iter().filter_map(|name| check_alone(&Rule::Subfield(name, inner.clone()), on, problems)).collect()
         }
         Rule::Labels => vec![Check::Labels],
         Rule::EachEntryKey(inner) => vec![Check::EachEntryKey(compile(inner, on.item(&Type::String), problems))],
@@ -159,8 +159,8 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
             Some(format) => Check::Format(format),
             None => return wrong("format", "one of the formats that are listed"),
         },
-        Rule::Pattern(pattern) => match regex_lite::Regex::new(&format!("^(?:{pattern})$")) {
-            Ok(regex) => Check::Pattern(regex, pattern),
+        Rule::Pattern(pattern) => match regex_lite::Regex::new(&format!("^(?:{})$", pattern.as_str())) {
+            Ok(regex) => Check::Pattern(regex, pattern.clone()),
             Err(error) => {
                 problems.push(Misplaced(format!("`pattern` is not a regular expression: {error}")));
                 return None;
@@ -168,11 +168,11 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         },
         Rule::Enum(values) => {
             // Fields named by a tag are reported in its order.
-            let values: Vec<&'static str> = match (values.is_empty(), ty) {
-                (false, _) => values.to_vec(),
+            let values: Vec<Text> = match (values.is_empty(), ty) {
+                (false, _) => values.iter().map(|value| Text::Static(value)).collect(),
                 (true, Type::Enum(of)) => {
-                    let mut values: Vec<_> = of.values.iter().map(|value| value.value).collect();
-                    values.sort_unstable();
+                    let mut values: Vec<_> = of.values.iter().map(|value| value.value.clone()).collect();
+                    values.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
                     values
                 }
                 (true, _) => return wrong("enum without values", "a type that has named values"),

@@ -161,7 +161,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::MinItems(number) => format!("min_items = {number}"),
         Rule::MaxItems(number) => format!("max_items = {number}"),
         Rule::Format(name) => format!("format = {name:?}"),
-        Rule::Pattern(pattern) => format!("pattern = {pattern:?}"),
+        Rule::Pattern(pattern) => format!("pattern = {:?}", pattern.as_str()),
         Rule::Enum(values) => texts("enum", values),
         Rule::NotEqual(Literal::Bool(value)) => format!("neq = {value}"),
         Rule::NotEqual(Literal::Int(value)) => format!("neq = {value}"),

@@ -22,8 +22,8 @@ impl ItemUnion {
     pub fn all(rules: &[Rule]) -> Vec<ItemUnion> {
         let mut unions: Vec<ItemUnion> = Vec::new();
         for rule in rules {
-            let Rule::Item(keys, inner) = *rule else { continue };
-            for rule in inner {
+            let Rule::Item(keys, inner) = rule else { continue };
+            for rule in inner.iter() {
                 let (name, exactly_one) = match rule {
                     Rule::UnionMember(member) => (member.union, true),
                     Rule::ZeroOrOneOf(member) => (member.union, false),
@@ -74,10 +74,11 @@ fn has(list: &Value, keys: &Keys) -> bool {
 mod tests {
     use super::*;
     use pintle_schema::rules::Member;
-    use pintle_schema::value;
+    use pintle_schema::{Slice, value};
 
     const ONE: Rule = Rule::ZeroOrOneOf(Member { union: "", value: "" });
-    static RULES: &[Rule] = &[Rule::Item(&[("type", "A")], &[ONE]), Rule::Item(&[("type", "B")], &[ONE])];
+    static RULES: &[Rule] =
+        &[Rule::Item(&[("type", "A")], Slice::Static(&[ONE])), Rule::Item(&[("type", "B")], Slice::Static(&[ONE]))];
 
     #[test]
     fn at_most_one_item() {

@@ -217,7 +217,7 @@ impl Compiler<'_> {
         let fields = ordered.iter().map(|field| self.field(schema, field)).collect();
         let mut problems = Vec::new();
         let on = Ground::of_struct(schema);
-        let (rules, last) = in_time(schema.rules);
+        let (rules, last) = in_time(&schema.rules);
         let (checks, last) = (compile(&rules, on, &mut problems), compile(&last, on, &mut problems));
         self.told(&schema.name, problems);
         let unions = self.unions(schema);
@@ -248,7 +248,7 @@ impl Compiler<'_> {
 
     fn field(&mut self, owner: &Struct, field: &Field) -> FieldPlan {
         let place = format!("{}.{}", owner.name.as_str(), field.name.as_str());
-        let mut node = self.node(&place, Ground::of(&field.ty, Some(owner), is_pointer(field)), field.rules);
+        let mut node = self.node(&place, Ground::of(&field.ty, Some(owner), is_pointer(field)), &field.rules);
         if field.inline {
             if let Inner::Struct(at) = node.inner {
                 node.inner = Inner::Inlined(at);
@@ -267,9 +267,9 @@ impl Compiler<'_> {
         let (rules, last) = in_time(rules);
         for rule in &rules {
             match (rule, ty) {
-                (Rule::EachVal(inner), Type::List(_) | Type::Map(_)) => values.extend(*inner),
-                (Rule::EachKey(inner), Type::Map(_)) => keys.extend(*inner),
-                _ => own.push(*rule),
+                (Rule::EachVal(inner), Type::List(_) | Type::Map(_)) => values.extend_from_slice(inner),
+                (Rule::EachKey(inner), Type::Map(_)) => keys.extend_from_slice(inner),
+                _ => own.push(rule.clone()),
             }
         }
         if opaque {
@@ -293,7 +293,7 @@ impl Compiler<'_> {
     fn choice(&mut self, owner: &Struct, field: &Field, place: &str) -> Option<Choice> {
         let mut problems = Vec::new();
         let mut choice: Option<Choice> = None;
-        for rule in field.rules {
+        for rule in field.rules.iter() {
             let Rule::Member(member, inner) = rule else { continue };
             let discriminator = owner.fields.iter().find(|other| {
                 other.rules.iter().any(|rule| matches!(rule, Rule::Discriminator(union) if *union == member.union))
@@ -316,7 +316,7 @@ impl Compiler<'_> {
     fn unions(&mut self, schema: &Struct) -> Vec<Union> {
         let mut unions: Vec<(&str, Union)> = Vec::new();
         for field in schema.fields.iter() {
-            for rule in field.rules {
+            for rule in field.rules.iter() {
                 each_union_rule(rule, None, &mut |rule, stage| {
                     let (name, exactly_one) = match rule {
                         Rule::UnionMember(member) => (member.union, true),
@@ -352,7 +352,7 @@ impl Compiler<'_> {
     }
 }
 
-fn each_union_rule(rule: &'static Rule, stage: Option<Stage>, visit: &mut dyn FnMut(&'static Rule, Option<Stage>)) {
+fn each_union_rule<'a>(rule: &'a Rule, stage: Option<Stage>, visit: &mut dyn FnMut(&'a Rule, Option<Stage>)) {
     match rule {
         Rule::Alpha(_, inner) => inner.iter().for_each(|rule| each_union_rule(rule, Some(Stage::Alpha), visit)),
         Rule::Beta(_, inner) => inner.iter().for_each(|rule| each_union_rule(rule, Some(Stage::Beta), visit)),
@@ -375,7 +375,7 @@ fn in_time(rules: &[Rule]) -> (Vec<Rule>, Vec<Rule>) {
     for rule in rules {
         match rule {
             Rule::Last(rules) => last.extend_from_slice(rules),
-            rule => now.push(*rule),
+            rule => now.push(rule.clone()),
         }
     }
     (now, last)

@@ -191,7 +191,7 @@ impl Plain {
             let value = value.get(&field.name).unwrap_or(&Value::Null);
             let pointer = matches!(field.presence, Presence::Pointer | Presence::PointerAlways);
             let opaque = field.rules.iter().any(|rule| matches!(rule, Rule::Opaque));
-            if self.rules(field.rules, value, pointer, &here) && !(pointer && value.is_null()) && !opaque {
+            if self.rules(&field.rules, value, pointer, &here) && !(pointer && value.is_null()) && !opaque {
                 self.inside(&field.ty, value, &here);
             }
         }

@@ -24,7 +24,7 @@ fn sample(ty: &Type, depth: usize) -> Value {
         Type::Bool => true.into(),
         Type::Int32 | Type::Int64 | Type::IntOrString => 3.into(),
         Type::Float64 => 1.5.into(),
-        Type::Enum(values) => values.values.first().map_or("x", |first| first.value).into(),
+        Type::Enum(values) => values.values.first().map_or("x", |first| first.value.as_str()).into(),
         Type::String => "x".into(),
         Type::Quantity => "2".into(),
         Type::Time => "2026-01-01T00:00:00Z".into(),

@@ -313,7 +313,9 @@ fn defaults_are_values_of_the_field() {
             | (Some(Literal::Int(_)), Type::Int32 | Type::Int64 | Type::IntOrString)
             | (Some(Literal::String(_)), Type::String | Type::Quantity | Type::Duration | Type::IntOrString)
             | (Some(Literal::Empty), Type::Struct(_)) => true,
-            (Some(Literal::String(text)), Type::Enum(values)) => values.values.iter().any(|known| known.value == text),
+            (Some(Literal::String(text)), Type::Enum(values)) => {
+                values.values.iter().any(|known| known.value.as_str() == text)
+            }
             _ => false,
         };
         (!fits).then(|| format!("{:?}", field.default))
@@ -324,9 +326,12 @@ fn defaults_are_values_of_the_field() {
 fn enums_name_each_value_once() {
     each_field(|_, field| {
         let known = enum_of(&field.ty)?;
-        let mut values: Vec<&str> = known.values.iter().map(|value| value.value).collect();
+        let mut values: Vec<&str> = known.values.iter().map(|value| value.value.as_str()).collect();
         values.sort_unstable();
-        values.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| format!("{} twice in {}", pair[0], known.name))
+        values
+            .windows(2)
+            .find(|pair| pair[0] == pair[1])
+            .map(|pair| format!("{} twice in {}", pair[0], known.name.as_str()))
     });
 }
 
@@ -346,8 +351,8 @@ fn everything_is_documented() {
         known
             .values
             .iter()
-            .find(|value| !is_sentence(value.doc))
-            .map(|value| format!("{}: {:?}", known.name, value.doc))
+            .find(|value| !is_sentence(&value.doc))
+            .map(|value| format!("{}: {:?}", known.name.as_str(), value.doc))
     });
 }
 

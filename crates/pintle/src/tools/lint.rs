@@ -68,7 +68,7 @@ impl Lint {
         self.differ(served, "", &here, &there);
         for field in served.fields.iter() {
             let Some(other) = stored.fields.iter().find(|other| other.name == field.name) else { continue };
-            self.differ(served, &field.name, &shown(field.rules), &shown(other.rules));
+            self.differ(served, &field.name, &shown(&field.rules), &shown(&other.rules));
             if let (Some(here), Some(there)) = (innermost(&field.ty), innermost(&other.ty)) {
                 self.compare(here, there);
             }
@@ -106,7 +106,7 @@ fn shown(rules: &[Rule]) -> String {
 fn of_struct(schema: &Struct) -> String {
     let first = schema.judged_first.join(", ");
     let order = if first.is_empty() { String::new() } else { format!("judged_first({first})") };
-    [shown(schema.rules), order].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    [shown(&schema.rules), order].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Bounds that a context sets for a field of a struct and that the field's own bounds make idle.
@@ -114,7 +114,7 @@ fn weaker_inside(field: &Field) -> impl Iterator<Item = String> {
     let inside = field.ty.as_struct();
     field.rules.iter().filter_map(move |rule| {
         let Rule::Subfield(name, outer) = rule else { return None };
-        let own = inside?.field(name)?.rules;
+        let own = &inside?.field(name)?.rules;
         let idle = outer.iter().any(|outer| own.iter().any(|own| weaker(outer, own)));
         idle.then(|| show(rule))
     })

@@ -21,7 +21,7 @@ pub fn field(name: &str, ty: Type, default: Option<Value>) -> Field {
         patch_merge_key: "",
         atomic: None,
         gates: &[],
-        rules: &[],
+        rules: Slice::Static(&[]),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn object(name: &str, fields: Vec<Field>) -> Struct {
         fields: Slice::Shared(fields.into()),
         atomic: false,
         form: Form::Plain,
-        rules: &[],
+        rules: Slice::Static(&[]),
         judged_first: &[],
         preserve_unknown: false,
         compiled: Default::default(),

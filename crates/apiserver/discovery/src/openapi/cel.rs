@@ -15,7 +15,7 @@ pub(super) struct InForce<'a> {
 
 impl InForce<'_> {
     /// The rules that hold, taken out of their gates and stages.
-    pub fn of(&self, rules: &'static [Rule]) -> Vec<&'static Rule> {
+    pub fn of<'r>(&self, rules: &'r [Rule]) -> Vec<&'r Rule> {
         let mut all = Vec::new();
         for rule in rules {
             match rule {
@@ -33,7 +33,7 @@ impl InForce<'_> {
     }
 
     /// What holds for a value, joined; `None` when CEL can say nothing of it.
-    pub fn all(&self, rules: &'static [Rule], value: &str, ty: &Type) -> Option<String> {
+    pub fn all(&self, rules: &[Rule], value: &str, ty: &Type) -> Option<String> {
         let rules = self.of(rules);
         let said: Vec<String> = rules.iter().filter_map(|rule| self.says(rule, value, ty)).collect();
         if said.is_empty() {
@@ -48,7 +48,7 @@ impl InForce<'_> {
     }
 
     /// One rule.
-    pub fn says(&self, rule: &'static Rule, value: &str, ty: &Type) -> Option<String> {
+    pub fn says(&self, rule: &Rule, value: &str, ty: &Type) -> Option<String> {
         Some(match rule {
             Rule::Minimum(least) => format!("{value} >= {least}"),
             Rule::Maximum(most) => format!("{value} <= {most}"),
@@ -95,7 +95,7 @@ impl InForce<'_> {
     }
 
     /// What holds for a field of a struct, which may be absent.
-    pub fn of_field(&self, owner: &str, name: &str, rules: &'static [Rule], ty: &Type) -> Option<String> {
+    pub fn of_field(&self, owner: &str, name: &str, rules: &[Rule], ty: &Type) -> Option<String> {
         let field = format!("{owner}.{}", escaped(name));
         let rules_in_force = self.of(rules);
         if rules_in_force.iter().any(|rule| matches!(rule, Rule::Forbidden(_))) {
@@ -111,9 +111,9 @@ impl InForce<'_> {
 }
 
 /// The values that an `enum` allows: those named, or the type's.
-pub(super) fn allowed<'a>(values: &'a [&'static str], ty: &'a Type) -> impl Iterator<Item = &'static str> {
-    let mut all: Vec<&'static str> = match ty {
-        Type::Enum(named) if values.is_empty() => named.values.iter().map(|value| value.value).collect(),
+pub(super) fn allowed<'a>(values: &'a [&'static str], ty: &'a Type) -> impl Iterator<Item = &'a str> {
+    let mut all: Vec<&'a str> = match ty {
+        Type::Enum(named) if values.is_empty() => named.values.iter().map(|value| value.value.as_str()).collect(),
         _ => values.to_vec(),
     };
     all.sort_unstable();
@@ -212,6 +212,8 @@ pub(super) fn escaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::Slice::Static;
+    use pintle_schema::Text;
     use pintle_schema::{ApiType, Type};
 
     #[derive(ApiType, Clone, Default, PartialEq)]
@@ -232,11 +234,14 @@ mod tests {
         let in_force = InForce { enabled: &|gate| gate == "On" };
         let part = <Part as pintle_schema::ApiValue>::TYPE;
         let text = &Type::String;
-        static CHAIN: Rule =
-            Rule::Subfield("names", &[Rule::EachVal(&[Rule::Format("dns1123-label"), Rule::MaxBytes(9)])]);
-        static GATED: Rule = Rule::Subfield("namespace", &[Rule::IfEnabled("On", &[Rule::Required("")])]);
-        static OFF: Rule = Rule::Subfield("name", &[Rule::IfDisabled("On", &[Rule::Forbidden("")])]);
-        static LENIENT: Rule = Rule::Subfield("name", &[Rule::Optional, Rule::Pattern("a|b")]);
+        static CHAIN: Rule = Rule::Subfield(
+            "names",
+            Static(&[Rule::EachVal(Static(&[Rule::Format("dns1123-label"), Rule::MaxBytes(9)]))]),
+        );
+        static GATED: Rule =
+            Rule::Subfield("namespace", Static(&[Rule::IfEnabled("On", Static(&[Rule::Required("")]))]));
+        static OFF: Rule = Rule::Subfield("name", Static(&[Rule::IfDisabled("On", Static(&[Rule::Forbidden("")]))]));
+        static LENIENT: Rule = Rule::Subfield("name", Static(&[Rule::Optional, Rule::Pattern(Text::Static("a|b"))]));
         static WORD: Rule = Rule::NotEqual(Literal::String("a\"b"));
         static UNKNOWN: Rule = Rule::Format("http-header-name");
         static PORT: Rule = Rule::Format("port");

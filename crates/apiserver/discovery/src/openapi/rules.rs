@@ -13,7 +13,7 @@ const VALIDATIONS: &str = "x-kubernetes-validations";
 
 impl InForce<'_> {
     /// Adds to the schema of a value what its rules say.
-    pub(super) fn publish(&self, out: &mut Map, rules: &'static [Rule], ty: &Type, pointer: bool) {
+    pub(super) fn publish(&self, out: &mut Map, rules: &[Rule], ty: &Type, pointer: bool) {
         let rules = self.of(rules);
         // A zero value that is no pointer's counts as absent, so what it breaks cannot be a keyword.
         let lenient = !pointer && rules.iter().any(|rule| matches!(rule, Rule::Optional));
@@ -29,7 +29,7 @@ impl InForce<'_> {
     }
 
     /// Says the rule for all items in the schema of the items, when that is written here.
-    fn inside(&self, out: &mut Map, rule: &'static Rule, ty: &Type) -> bool {
+    fn inside(&self, out: &mut Map, rule: &Rule, ty: &Type) -> bool {
         let (Rule::EachVal(inner), (key, elem)) = (
             rule,
             match ty {
@@ -49,7 +49,7 @@ impl InForce<'_> {
         true
     }
 
-    fn in_words(&self, rule: &'static Rule, ty: &Type, lenient: bool) -> Option<Value> {
+    fn in_words(&self, rule: &Rule, ty: &Type, lenient: bool) -> Option<Value> {
         if matches!(rule, Rule::Immutable | Rule::Fixed(_)) {
             return Some(validation("self == oldSelf", "field is immutable"));
         }
@@ -77,7 +77,7 @@ impl InForce<'_> {
         schema.each_field(&mut |field| {
             let name = format!("self.{}", escaped(&field.name));
             let old = format!("oldSelf.{}", escaped(&field.name));
-            for rule in self.of(field.rules) {
+            for rule in self.of(&field.rules) {
                 match rule {
                     Rule::Forbidden(detail) => said.push(validation(&format!("!has({name})"), detail)),
                     Rule::Immutable | Rule::Fixed(_) if !field.is_required() => {
@@ -115,7 +115,7 @@ impl InForce<'_> {
                 }
             }
         });
-        for rule in self.of(schema.rules) {
+        for rule in self.of(&schema.rules) {
             said.extend(match rule {
                 Rule::AtLeastOne(fields) => Some(validation(&format!("{} >= 1", set(fields)), "")),
                 Rule::NotTogether(fields) => Some(validation(&format!("{} <= 1", set(fields)), "")),
@@ -134,19 +134,19 @@ impl InForce<'_> {
 
     /// Whether the rules demand a field that OpenAPI would not list as required.
     pub(super) fn demands(&self, field: &Field) -> bool {
-        field.default.is_none() && self.of(field.rules).iter().any(|rule| matches!(rule, Rule::Required(_)))
+        field.default.is_none() && self.of(&field.rules).iter().any(|rule| matches!(rule, Rule::Required(_)))
     }
 
-    fn of_choice(&self, schema: &Struct, field: &Field, member: &Member, inner: &'static [Rule]) -> Option<Value> {
+    fn of_choice(&self, schema: &Struct, field: &Field, member: &Member, inner: &[Rule]) -> Option<Value> {
         let is_chooser = |rule: &&Rule| matches!(rule, Rule::Discriminator(union) if *union == member.union);
         let chooser =
-            schema.fields.iter().find(|other| self.of(other.rules).into_iter().any(|rule| is_chooser(&rule)))?;
+            schema.fields.iter().find(|other| self.of(&other.rules).into_iter().any(|rule| is_chooser(&rule)))?;
         let value = member_value(member, field);
         self.conditional(vec![differs(schema, &chooser.name, &value)], field, inner)
     }
 
     /// What holds for a field unless one of some conditions does.
-    fn conditional(&self, unless: Vec<String>, field: &Field, rules: &'static [Rule]) -> Option<Value> {
+    fn conditional(&self, unless: Vec<String>, field: &Field, rules: &[Rule]) -> Option<Value> {
         let inner = self.of_field("self", &field.name, rules, &field.ty)?;
         Some(validation(&format!("{} || ({inner})", unless.join(" || ")), ""))
     }
@@ -242,7 +242,7 @@ fn validation(rule: &str, message: &str) -> Value {
 }
 
 /// Says the rule by a keyword; false when there is none that says just this.
-fn keyword(out: &mut Map, rule: &'static Rule, ty: &Type, lenient: bool, pointer: bool) -> bool {
+fn keyword(out: &mut Map, rule: &Rule, ty: &Type, lenient: bool, pointer: bool) -> bool {
     let counted = matches!(ty, Type::Map(_));
     match rule {
         Rule::Minimum(least) if !(lenient && *least > 0) => put(out, "minimum", *least),

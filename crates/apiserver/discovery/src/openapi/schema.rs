@@ -102,7 +102,7 @@ impl Schemas<'_> {
             push(&mut out, "x-kubernetes-patch-strategy", field.patch_strategy);
         }
         if let Some(rules) = &self.rules {
-            rules.publish(&mut out, field.rules, &field.ty, is_pointer(field));
+            rules.publish(&mut out, &field.rules, &field.ty, is_pointer(field));
         }
         self.wrapped(out)
     }
@@ -148,7 +148,7 @@ impl Schemas<'_> {
             Type::Enum(named) => {
                 push(out, "type", "string");
                 if named.closed {
-                    let mut values: Vec<&str> = named.values.iter().map(|value| value.value).collect();
+                    let mut values: Vec<&str> = named.values.iter().map(|value| value.value.as_str()).collect();
                     values.sort_unstable();
                     push(out, "enum", values);
                 }
@@ -279,10 +279,10 @@ fn describe(out: &mut Map, doc: &str) {
 /// The field's documentation followed by that of its values.
 fn described_values(doc: &str, named: &Enum) -> String {
     let mut values: Vec<_> = named.values.iter().collect();
-    values.sort_unstable_by_key(|value| value.value);
+    values.sort_unstable_by_key(|value| value.value.as_str());
     let mut text = format!("{doc}\n\nPossible enum values:");
     for value in values {
-        text.push_str(&format!("\n - `{:?}` {}", value.value, value.doc.replace('\n', " ")));
+        text.push_str(&format!("\n - `{:?}` {}", value.value.as_str(), value.doc.replace('\n', " ")));
     }
     text.trim_start().to_owned()
 }

@@ -205,7 +205,7 @@ fn run_time_schema() -> Struct {
         patch_merge_key: "",
         atomic: None,
         gates: &[],
-        rules: &[],
+        rules: Slice::Static(&[]),
     };
     let object = |fields: Vec<Field>| Struct {
         name: shared(""),
@@ -217,7 +217,7 @@ fn run_time_schema() -> Struct {
         form: Form::Plain,
         preserve_unknown: false,
         compiled: Default::default(),
-        rules: &[],
+        rules: Slice::Static(&[]),
         judged_first: &[],
     };
     let spec = object(vec![field("image", Type::String)]);

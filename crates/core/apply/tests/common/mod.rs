@@ -107,7 +107,7 @@ pub fn structure(fields: Vec<Field>) -> Struct {
         by_name: Slice::Shared(by_name.into()),
         atomic: false,
         form: Form::Plain,
-        rules: &[],
+        rules: Slice::Static(&[]),
         judged_first: &[],
         preserve_unknown: false,
         compiled: Default::default(),
@@ -130,6 +130,6 @@ pub fn field(name: &'static str, ty: Type, atomic: Option<bool>, presence: Prese
         patch_merge_key: "",
         atomic,
         gates: &[],
-        rules: &[],
+        rules: Slice::Static(&[]),
     }
 }

@@ -81,7 +81,7 @@ pub fn object(schema: &Struct, namespaced: bool, random: &mut Random) -> Value {
 pub fn changed(schema: &Struct, object: &Value, random: &mut Random) -> Value {
     let mut new = object.clone();
     for field in schema.fields.iter().filter(|field| !field.inline && &*field.name != "metadata") {
-        change(&field.ty, field.rules, &mut new, &field.name, random);
+        change(&field.ty, &field.rules, &mut new, &field.name, random);
     }
     canonicalize(schema, &mut new);
     new
@@ -119,7 +119,7 @@ fn remake(schema: &Struct, value: &mut Value, steps: &[&str], random: &mut Rando
     if value.as_map().is_none() {
         *value = Value::map();
     }
-    let (mut ty, mut rules, mut rest) = (&field.ty, field.rules, rest);
+    let (mut ty, mut rules, mut rest): (_, &[Rule], _) = (&field.ty, &field.rules, rest);
     if value.get(&field.name).is_none() {
         value.set_at(&[&field.name], Value::Null);
     }
@@ -166,7 +166,7 @@ fn change(ty: &Type, rules: &[Rule], owner: &mut Value, name: &str, random: &mut
             let Some(value) = owner.get_mut(name) else { return };
             for field in schema.fields.iter().filter(|field| !field.inline) {
                 if random.once_in(3) {
-                    change(&field.ty, field.rules, value, &field.name, random);
+                    change(&field.ty, &field.rules, value, &field.name, random);
                 }
             }
         }
@@ -192,7 +192,7 @@ fn structure(schema: &Struct, depth: usize, random: &mut Random) -> Value {
         let required = field.rules.iter().any(|rule| matches!(rule, Rule::Required(_)));
         let present = if required { !random.once_in(8) } else { random.once_in(3) };
         if present && &*field.name != "metadata" {
-            map.push(field.name.to_key(), of_type(&field.ty, field.rules, depth, random));
+            map.push(field.name.to_key(), of_type(&field.ty, &field.rules, depth, random));
         }
     }
     Value::Map(map)
@@ -205,7 +205,7 @@ fn of_type(ty: &Type, rules: &[Rule], depth: usize, random: &mut Random) -> Valu
         Type::Float64 => Value::Float(0.5),
         Type::Enum(named) if !random.once_in(8) && !named.values.is_empty() => {
             let at = random.below(named.values.len());
-            named.values[at].value.into()
+            named.values[at].value.as_str().into()
         }
         Type::String | Type::Enum(_) => {
             match rules.iter().find(|rule| matches!(rule, Rule::Enum(values) if !values.is_empty())) {
