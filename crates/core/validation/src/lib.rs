@@ -24,6 +24,7 @@ mod run;
 mod same;
 mod turn;
 pub mod validator;
+pub mod webhook_client;
 
 pub use comparison::Comparison;
 pub use custom_rule::{CustomRule, Untyped, When};
