@@ -3,6 +3,7 @@
 //! Definitions are stored in their first version, as they always were; what the strategy sees is that form.
 
 pub(crate) mod defaults;
+pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
@@ -18,7 +19,7 @@ use v1beta1::{
 
 /// The group.
 pub fn group() -> Group {
-    let functions = TypeFunctions::default().defaults(defaults::RULES);
+    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
     Group {
         name: Str::new_static("apiextensions.k8s.io"),
         priority: Some(16700),
@@ -45,6 +46,7 @@ fn custom_resource_definitions() -> Resource {
         ),
         subresources: vec![Subresource::status::<v1::CustomResourceDefinition>("CustomResourceDefinition", &STATUS)],
         strategy: &CUSTOM_RESOURCE_DEFINITION,
+        warn: Some(rules::warn),
         ..Resource::cluster::<v1::CustomResourceDefinition>(
             "apiextensions.k8s.io",
             "v1",
@@ -56,7 +58,7 @@ fn custom_resource_definitions() -> Resource {
 }
 
 static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
-    name: NameRule::None,
+    name: NameRule::Subdomain,
     unconditional_update: false,
     delete_answers_object: true,
     generation: Some(SPEC_PATHS),

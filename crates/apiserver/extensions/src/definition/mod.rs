@@ -1,0 +1,313 @@
+//! The rules of CustomResourceDefinitions: what is wrong with one, in the reference's order and words.
+//!
+//! Judges definitions in the form that they are stored in, where what all versions share stands once. An update is held to no
+//! rule that the stored definition breaks already. Must never look at other definitions: names are the controller's.
+
+mod defaults;
+pub mod rules;
+mod schema;
+mod spec;
+#[cfg(test)]
+mod tests;
+pub mod warnings;
+
+use crate::json_schema::JsonSchema;
+use crate::structural;
+use pintle_schema::{Str, Value};
+use pintle_validation::{ErrorList, FieldPath, webhook_client::Url};
+use rules::{RuleCompiler, StoredExpressions};
+use std::collections::HashSet;
+
+/// The annotation that says who approved a definition of a protected group.
+const APPROVAL: &str = "api-approved.kubernetes.io";
+
+/// A definition in its stored form, its schemas read.
+pub(super) struct Definition<'a> {
+    pub spec: &'a Value,
+    /// `validation`: the schema that all versions share, within what may hold one.
+    pub shared: Option<Option<JsonSchema>>,
+    /// `schema` of each version.
+    pub versions: Vec<(&'a Value, Option<Option<JsonSchema>>)>,
+}
+
+static NULL: Value = Value::Null;
+
+impl<'a> Definition<'a> {
+    pub fn of(object: &'a Value) -> Self {
+        Definition::of_sent(object, None)
+    }
+
+    /// The same, with the tree of the empty lists and maps that were sent.
+    fn of_sent(object: &'a Value, sent: Option<&Value>) -> Self {
+        let sent = sent.and_then(|sent| sent.get("spec"));
+        let spec = object.get("spec").unwrap_or(&NULL);
+        let schema = |holder: Option<&Value>, sent: Option<&Value>| {
+            let holder = holder.filter(|holder| !holder.is_null())?;
+            let schema = holder.get("openAPIV3Schema").filter(|schema| !schema.is_null());
+            let sent = sent.and_then(|sent| sent.get("openAPIV3Schema"));
+            Some(schema.map(|schema| JsonSchema::from_sent(schema, sent)))
+        };
+        let versions = spec.get("versions").and_then(Value::as_list).unwrap_or(&[]);
+        Definition {
+            spec,
+            shared: schema(spec.get("validation"), sent.and_then(|sent| sent.get("validation"))),
+            versions: versions
+                .iter()
+                .enumerate()
+                .map(|(at, version)| {
+                    let sent = sent.and_then(|sent| sent.get("versions")?.as_list()?.get(at)?.get("schema"));
+                    (version, schema(version.get("schema"), sent))
+                })
+                .collect(),
+        }
+    }
+
+    /// All schemas, the shared one first.
+    pub fn schemas(&self) -> impl Iterator<Item = &JsonSchema> {
+        self.shared.iter().flatten().chain(self.versions.iter().filter_map(|(_, schema)| schema.as_ref()?.as_ref()))
+    }
+
+    fn any(&self, mut has: impl FnMut(&JsonSchema) -> bool) -> bool {
+        self.schemas().any(|schema| schema.any(&mut has))
+    }
+
+    /// The schema that objects of a version have.
+    pub fn schema_of(&self, version: &str) -> Option<&JsonSchema> {
+        let own = self.versions.iter().find(|(of, _)| text(of, "name") == version);
+        match own.and_then(|(_, schema)| schema.as_ref()) {
+            Some(schema) => schema.as_ref(),
+            None => self.shared.as_ref().and_then(Option::as_ref),
+        }
+    }
+
+    /// Whether unknown fields of all objects are kept, which definitions of today may not ask for.
+    pub fn preserves_unknown(&self) -> bool {
+        self.spec.get("preserveUnknownFields").and_then(Value::as_bool).unwrap_or_default()
+    }
+}
+
+pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What a definition is held to; of an update only what the stored one meets.
+pub(super) struct Options<'a> {
+    pub compiler: Option<&'a dyn RuleCompiler>,
+    pub require_recognized_review: bool,
+    pub require_schema: bool,
+    pub require_valid_types: bool,
+    pub require_structural: bool,
+    pub require_pruned_defaults: bool,
+    pub require_atomic_sets: bool,
+    pub require_map_list_keys: bool,
+    pub stored_expressions: StoredExpressions,
+    /// Versions whose schema is as it is stored.
+    pub stored_versions: HashSet<Str>,
+    /// Whether the schema that is being judged is one of these.
+    pub is_stored_schema: bool,
+    /// Versions, "" for all, that had too many selectable fields before.
+    pub many_selectable: HashSet<String>,
+}
+
+impl<'a> Options<'a> {
+    fn new(compiler: Option<&'a dyn RuleCompiler>) -> Self {
+        Options {
+            compiler,
+            require_recognized_review: true,
+            require_schema: true,
+            require_valid_types: true,
+            require_structural: true,
+            require_pruned_defaults: true,
+            require_atomic_sets: true,
+            require_map_list_keys: true,
+            stored_expressions: StoredExpressions::default(),
+            stored_versions: HashSet::new(),
+            is_stored_schema: false,
+            many_selectable: HashSet::new(),
+        }
+    }
+
+    fn of_update(new: &Definition<'_>, old: &Definition<'_>, compiler: Option<&'a dyn RuleCompiler>) -> Self {
+        let mut stored_expressions = StoredExpressions::default();
+        old.schemas().for_each(|schema| stored_expressions.add(schema));
+        let reviews = spec::review_versions(old.spec);
+        let has_form = |schema: &JsonSchema| {
+            structural::convertible(schema).is_ok() && structural::validate(schema, &FieldPath::ROOT).is_empty()
+        };
+        let invalid_type =
+            |schema: &JsonSchema| !schema.kind.is_empty() && !schema::TYPES.contains(&schema.kind.as_str());
+        let loose_set = |schema: &JsonSchema| {
+            let Some(item) = schema.item().filter(|_| schema.list_type.as_deref() == Some("set")) else { return false };
+            match item.kind.as_str() {
+                "array" => item.list_type.as_deref().is_some_and(|of| of != "atomic"),
+                "object" => item.map_type.as_deref() != Some("atomic"),
+                _ => false,
+            }
+        };
+        let loose_keys = |schema: &JsonSchema| {
+            let mut errors = ErrorList::default();
+            schema::items_of_sets_and_maps(schema, &FieldPath::ROOT, &mut errors);
+            !errors.is_empty()
+        };
+        let has_all_schemas = match &old.shared {
+            Some(Some(_)) => true,
+            _ => old.versions.iter().all(|(_, schema)| matches!(schema, Some(Some(_)))),
+        };
+        let unpruned = |schema: &JsonSchema| has_form(schema) && defaults::has_unpruned(schema);
+        Options {
+            require_recognized_review: reviews.is_empty()
+                || reviews.iter().any(|version| spec::is_known_review(version)),
+            require_schema: has_all_schemas,
+            require_valid_types: !old.any(invalid_type),
+            require_structural: old.schemas().all(has_form),
+            require_pruned_defaults: !old.schemas().any(unpruned),
+            require_atomic_sets: !old.any(loose_set),
+            require_map_list_keys: !old.any(loose_keys),
+            stored_expressions,
+            stored_versions: new
+                .versions
+                .iter()
+                .map(|(version, _)| text(version, "name"))
+                .filter(|name| new.schema_of(name) == old.schema_of(name))
+                .map(Str::new)
+                .collect(),
+            many_selectable: spec::with_many_selectable(new.spec, old.spec),
+            ..Options::new(compiler)
+        }
+    }
+}
+
+/// What is wrong with a definition, besides its metadata; with the one it replaces, on update.
+///
+/// Both are in their stored form; `sent` is the tree of the empty lists and maps that were sent, which that form does not hold.
+/// Without a compiler CEL rules are judged in all but their expressions.
+pub fn validate_definition(
+    new: &Value,
+    old: Option<&Value>,
+    sent: Option<&Value>,
+    compiler: Option<&dyn RuleCompiler>,
+) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let definition = Definition::of_sent(new, sent);
+    let path = FieldPath::new("spec");
+    match old {
+        None => {
+            let mut options = Options::new(compiler);
+            spec::validate(&definition, &mut options, &path, &mut errors);
+        }
+        Some(old) => {
+            let stored = Definition::of(old);
+            let mut options = Options::of_update(&definition, &stored, compiler);
+            spec::validate(&definition, &mut options, &path, &mut errors);
+            spec::validate_update(&definition, &stored, is_established(old), &path, &mut errors);
+        }
+    }
+    validate_status(new, &mut errors);
+    stored_versions(new, &definition, &mut errors);
+    approval(new, old, &mut errors);
+    if definition.preserves_unknown() && !old.is_some_and(|old| Definition::of(old).preserves_unknown()) {
+        let detail =
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        errors.invalid(path.child("preserveUnknownFields"), true, detail);
+    }
+    errors
+}
+
+/// What is wrong with the status of a definition.
+pub fn validate_status(object: &Value, errors: &mut ErrorList) {
+    let names = object.at(&["status", "acceptedNames"]).unwrap_or(&NULL);
+    spec::names(names, &FieldPath::new("status").child("acceptedNames"), errors);
+}
+
+/// Whether a condition of a definition is true.
+pub fn has_condition(object: &Value, kind: &str) -> bool {
+    let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or(&[]);
+    conditions.iter().any(|condition| text(condition, "type") == kind && text(condition, "status") == "True")
+}
+
+/// Whether objects of a definition are served.
+pub fn is_established(object: &Value) -> bool {
+    has_condition(object, "Established")
+}
+
+/// What is wrong with the name of a new definition, or with the beginning of one: it is called by the names of its resource.
+pub fn name_fault(object: &Value, name: &str) -> Option<String> {
+    let [plural, group] = [&["spec", "names", "plural"][..], &["spec", "group"]].map(|path| object.str_at(path));
+    (name != format!("{plural}.{group}")).then(|| "must be spec.names.plural+\".\"+spec.group".to_owned())
+}
+
+/// Versions that objects are stored in stay versions of the definition.
+fn stored_versions(object: &Value, definition: &Definition<'_>, errors: &mut ErrorList) {
+    let status = FieldPath::new("status");
+    let path = status.child("storedVersions");
+    let stored = object.at(&["status", "storedVersions"]).unwrap_or(&NULL);
+    let names: Vec<&str> = stored.as_list().unwrap_or(&[]).iter().filter_map(Value::as_str).collect();
+    if names.is_empty() {
+        return errors.invalid(path, stored.clone(), "must have at least one stored version");
+    }
+    let mut known = HashSet::new();
+    for (version, _) in &definition.versions {
+        let name = text(version, "name");
+        if version.get("storage").and_then(Value::as_bool).unwrap_or_default() && !names.contains(&name) {
+            errors.invalid(path, stored.clone(), format!("must have the storage version {name}"));
+        }
+        known.insert(name);
+    }
+    for (at, name) in names.iter().enumerate().filter(|(_, name)| !known.contains(*name)) {
+        let detail = format!(
+            "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a \
+             storage migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
+        );
+        errors.invalid(path.index(at), *name, detail);
+    }
+}
+
+/// Whether somebody approved a definition of a group that is Kubernetes' own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approval {
+    Missing,
+    Invalid,
+    Approved,
+    Bypassed,
+}
+
+/// Whether a group is Kubernetes' own, so that definitions of it need an approval.
+pub fn is_protected_group(group: &str) -> bool {
+    let is_below = |owner: &str| group.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    is_below("k8s.io") || is_below("kubernetes.io")
+}
+
+/// The state of a definition's approval, and what is said of it.
+pub fn approval_state(object: &Value) -> (Approval, String) {
+    let text = object.str_at(&["metadata", "annotations", APPROVAL]);
+    let needed = format!("protected groups must have approval annotation {APPROVAL:?}");
+    const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+    let url = Url::of(text);
+    if text.is_empty() {
+        (Approval::Missing, format!("{needed}, {SEE}"))
+    } else if text.starts_with("unapproved") {
+        (Approval::Bypassed, format!("not approved: {text:?}"))
+    } else if !url.scheme.is_empty() && !url.host.is_empty() {
+        (Approval::Approved, format!("approved in {text}"))
+    } else {
+        (Approval::Invalid, format!("{needed} with either a URL or a reason starting with \"unapproved\", {SEE}"))
+    }
+}
+
+fn approval(new: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+    if !is_protected_group(new.str_at(&["spec", "group"])) {
+        return;
+    }
+    let (state, reason) = approval_state(new);
+    if old.is_some_and(|old| approval_state(old).0 == state) {
+        return;
+    }
+    let (metadata, annotations) = (FieldPath::new("metadata"), "annotations");
+    let annotations = metadata.child(annotations);
+    let path = annotations.key(APPROVAL);
+    match state {
+        Approval::Missing => errors.required(path, reason),
+        Approval::Invalid => errors.invalid(path, new.str_at(&["metadata", "annotations", APPROVAL]), reason),
+        Approval::Approved | Approval::Bypassed => {}
+    }
+}

@@ -1,0 +1,1 @@
+//! Definitions judged, on cases as the reference answers them.

@@ -1,0 +1,121 @@
+//! Paths such as `.spec.items['a.b']` that definitions name fields by, looked up in their schema.
+
+use crate::json_schema::JsonSchema;
+
+/// Finds the schema of the field that a path names, and the names on the way.
+///
+/// # Errors
+/// The path is malformed or names no field; the text is the reference's.
+pub fn find<'a>(
+    path: &str,
+    root: &'a JsonSchema,
+    allow_brackets: bool,
+) -> Result<(Vec<String>, Option<&'a JsonSchema>), String> {
+    let mut tokens = Tokens(path);
+    let mut names = Vec::new();
+    let mut schema = Some(root);
+    const END: &str = "unexpected end of JSON path";
+    while let Some(token) = tokens.next() {
+        let name = match token {
+            "." => tokens.next().ok_or(END)?.to_owned(),
+            "[" if !allow_brackets => return Err("array notation is not allowed".to_owned()),
+            "[" => {
+                let quoted = tokens.next().ok_or(END)?;
+                let inside = quoted.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+                let inside = inside.ok_or_else(|| format!("expected single quoted string but got {quoted}"))?;
+                unescaped(inside)?
+            }
+            other => return Err(format!("expected [ or . but got: {other}")),
+        };
+        schema = child(schema, &name)?;
+        names.push(name);
+        if token == "[" {
+            match tokens.next() {
+                None => return Err(END.to_owned()),
+                Some("]") => {}
+                Some(other) => return Err(format!("expected ] but got {other}")),
+            }
+        }
+    }
+    Ok((names, schema))
+}
+
+fn child<'a>(schema: Option<&'a JsonSchema>, name: &str) -> Result<Option<&'a JsonSchema>, String> {
+    const NONE: &str = "does not refer to a valid field";
+    let schema = schema.ok_or(NONE)?;
+    if !schema.properties.is_empty() {
+        schema.property(name).map(Some).ok_or_else(|| NONE.to_owned())
+    } else if schema.additional_properties.is_some() {
+        Ok(schema.additional())
+    } else {
+        Err(NONE.to_owned())
+    }
+}
+
+fn unescaped(text: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            out.push(letter);
+            continue;
+        }
+        out.push(match letters.next() {
+            Some(escaped @ ('\'' | '\\' | '"')) => escaped,
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            _ => return Err("invalid string literal: invalid syntax".to_owned()),
+        });
+    }
+    Ok(out)
+}
+
+/// Delimiters one by one, quoted texts whole, and what is between delimiters.
+struct Tokens<'a>(&'a str);
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.0;
+        let end = match text.chars().next()? {
+            '\'' => {
+                let bytes = text.as_bytes();
+                let closes = |at: &usize| bytes[*at] == b'\'' && bytes[at - 1] != b'\\';
+                (1..bytes.len()).find(closes).map_or(text.len(), |at| at + 1)
+            }
+            '.' | '[' | ']' => 1,
+            _ => text.find(['.', '[', ']']).unwrap_or(text.len()),
+        };
+        let (token, rest) = text.split_at(end);
+        self.0 = rest;
+        Some(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn paths_name_fields() {
+        let schema = JsonSchema::from_value(&value!({"type": "object", "properties": {
+            "a": {"type": "object", "properties": {"b.c": {"type": "string"}}},
+            "m": {"type": "object", "additionalProperties": {"type": "integer"}}}}));
+        let of =
+            |path: &str| find(path, &schema, true).map(|(names, found)| (names, found.map(|of| of.kind.to_string())));
+        let found = |names: &[&str], kind: &str| {
+            Ok((names.iter().map(|name| (*name).to_owned()).collect(), Some(kind.to_owned())))
+        };
+        assert_eq!(of(".a"), found(&["a"], "object"));
+        assert_eq!(of(".a['b.c']"), found(&["a", "b.c"], "string"));
+        assert_eq!(of(".m.x"), found(&["m", "x"], "integer"));
+        assert_eq!(of(".x"), Err("does not refer to a valid field".to_owned()));
+        assert_eq!(of("a"), Err("expected [ or . but got: a".to_owned()));
+        assert_eq!(of("."), Err("unexpected end of JSON path".to_owned()));
+        assert_eq!(of(".a[b]"), Err("expected single quoted string but got b".to_owned()));
+        assert_eq!(find(".a['b']", &schema, false).map(|_| ()), Err("array notation is not allowed".to_owned()));
+    }
+}

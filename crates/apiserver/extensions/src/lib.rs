@@ -1,0 +1,16 @@
+//! Custom resources: what definitions may say, and the engine for their objects.
+//!
+//! Plain functions from the JSON of a definition to errors, schemas and values, in the reference's words and order. Must never
+//! do I/O; who stores definitions and serves their resources calls these functions.
+
+pub mod definition;
+mod field_path;
+pub mod json_schema;
+pub mod object;
+pub mod pattern;
+mod shown;
+pub mod structural;
+pub mod values;
+
+pub use definition::{validate_definition, validate_status};
+pub use json_schema::JsonSchema;

@@ -1,0 +1,324 @@
+//! Values under the schema of a definition: what is pruned, defaulted and dropped, and what lists and embedded objects must be.
+//!
+//! Works on plain values; the engine that serves custom resources works on the compiled form (`compiled.rs`), these functions
+//! on what a definition itself holds. Recursion ends with the value, whose depth the decoder bounds.
+
+use crate::json_schema::{JsonSchema, SchemaOrBool};
+use pintle_schema::{Map, Str, Value, names};
+use pintle_validation::{ErrorList, FieldPath, metadata};
+use std::collections::HashMap;
+
+/// The fields that every object has.
+pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Removes the fields that a schema does not name. An embedded object, and the whole if it is one, keeps its metadata.
+pub fn prune(value: &mut Value, schema: &JsonSchema, is_object: bool) {
+    prune_with(value, Some(schema), schema.embedded_resource || is_object);
+}
+
+fn prune_with(value: &mut Value, schema: Option<&JsonSchema>, is_object: bool) {
+    let keeps = schema.is_some_and(JsonSchema::preserves_unknown);
+    match value {
+        Value::Map(map) => map.retain(|name, value| {
+            if is_object && META_FIELDS.contains(&name.as_str()) {
+                return true;
+            }
+            let Some(schema) = schema else { return false };
+            let of_name = schema.property(name);
+            match (of_name, &schema.additional_properties) {
+                (Some(of_name), _) => prune_with(value, Some(of_name), of_name.embedded_resource),
+                (None, Some(additional)) => {
+                    let additional = match additional {
+                        SchemaOrBool::Schema(schema) => Some(&**schema),
+                        SchemaOrBool::Bool(_) => None,
+                    };
+                    prune_with(value, additional, additional.is_some_and(|schema| schema.embedded_resource));
+                }
+                (None, None) => return keeps,
+            }
+            true
+        }),
+        Value::List(items) => {
+            let item = schema.and_then(JsonSchema::item);
+            if keeps && item.is_none() {
+                return;
+            }
+            items.iter_mut().for_each(|value| prune_with(value, item, item.is_some_and(|item| item.embedded_resource)));
+        }
+        _ => {}
+    }
+}
+
+/// Whether null stands for absence under a schema.
+fn is_absent(value: &Value, schema: &JsonSchema) -> bool {
+    value.is_null() && !schema.nullable
+}
+
+/// Drops nulls that stand for absence and that no default takes the place of.
+pub fn drop_nulls(value: &mut Value, schema: Option<&JsonSchema>) {
+    match value {
+        Value::Map(map) => map.retain(|name, value| {
+            let schema = schema.and_then(|schema| schema.property(name).or(schema.additional()));
+            if schema.is_some_and(|schema| is_absent(value, schema) && schema.default.is_none()) {
+                return false;
+            }
+            drop_nulls(value, schema);
+            true
+        }),
+        Value::List(items) => {
+            let item = schema.and_then(JsonSchema::item);
+            items.iter_mut().for_each(|value| drop_nulls(value, item));
+        }
+        _ => {}
+    }
+}
+
+/// Fills in the defaults of a schema.
+pub fn default(value: &mut Value, schema: &JsonSchema) {
+    match value {
+        Value::Map(map) => {
+            for (name, property) in &schema.properties {
+                let Some(default) = &property.default else { continue };
+                if map.get(name).is_none_or(|value| is_absent(value, property)) {
+                    map.set(name.clone(), default.clone());
+                }
+            }
+            for (name, value) in map.iter_mut() {
+                match (schema.property(name), schema.additional()) {
+                    (Some(property), _) => self::default(value, property),
+                    (None, Some(additional)) => default_in_place(value, additional),
+                    (None, None) => {}
+                }
+            }
+        }
+        Value::List(items) => {
+            if let Some(item) = schema.item() {
+                items.iter_mut().for_each(|value| default_in_place(value, item));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn default_in_place(value: &mut Value, schema: &JsonSchema) {
+    if is_absent(value, schema) {
+        *value = schema.default.clone().unwrap_or_default();
+    }
+    default(value, schema);
+}
+
+/// Whether the items of sets differ, and those of associative lists in their keys.
+pub fn validate_lists(value: &Value, schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    match value {
+        Value::Map(map) => {
+            for (name, value) in map.iter() {
+                match (schema.property(name), schema.additional()) {
+                    (Some(property), _) => validate_lists(value, property, &path.child(name), errors),
+                    (None, Some(additional)) => validate_lists(value, additional, &path.key(name), errors),
+                    (None, None) => {}
+                }
+            }
+        }
+        Value::List(items) => {
+            match schema.list_type.as_deref() {
+                Some("set") => repeated(items.iter().map(Item::Value), path, errors),
+                Some("map") => keyed(items, &schema.list_map_keys, path, errors),
+                _ => {}
+            }
+            if let Some(item) = schema.item() {
+                items.iter().enumerate().for_each(|(at, value)| validate_lists(value, item, &path.index(at), errors));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What of an item must be its own.
+enum Item<'a> {
+    Value(&'a Value),
+    Keys(Value),
+}
+
+impl Item<'_> {
+    fn value(&self) -> &Value {
+        match self {
+            Item::Value(value) => value,
+            Item::Keys(keys) => keys,
+        }
+    }
+}
+
+fn keyed(items: &[Value], keys: &[Str], path: &FieldPath<'_>, errors: &mut ErrorList) {
+    let is_item = |item: &Value| matches!(item, Value::Map(_) | Value::Null);
+    if let Some(at) = items.iter().position(|item| !is_item(item)) {
+        let detail = "must be an object for an array of list-type map";
+        return errors.invalid(path.index(at), items[at].clone(), detail);
+    }
+    let keys_of = |item: &Value| {
+        let present = keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone())));
+        Item::Keys(Value::Map(Map::from_entries(present.collect())))
+    };
+    repeated(items.iter().map(keys_of), path, errors);
+}
+
+/// Tells the second of several equal items; further ones are passed over.
+fn repeated<'a>(items: impl Iterator<Item = Item<'a>>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    let mut seen: HashMap<Vec<u8>, usize> = HashMap::new();
+    for (at, item) in items.enumerate() {
+        let times = seen.entry(sorted_text(item.value())).or_default();
+        *times += 1;
+        if *times == 2 {
+            errors.duplicate(path.index(at), item.value().clone());
+        }
+    }
+}
+
+/// A value as text, its fields by name.
+fn sorted_text(value: &Value) -> Vec<u8> {
+    fn sort(value: &mut Value) {
+        match value {
+            Value::Map(map) => {
+                map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
+                map.iter_mut().for_each(|(_, value)| sort(value));
+            }
+            Value::List(items) => items.iter_mut().for_each(sort),
+            _ => {}
+        }
+    }
+    let mut sorted = value.clone();
+    sort(&mut sorted);
+    pintle_codec::json::to_vec(&sorted)
+}
+
+/// What is wrong with the type and the metadata of objects that a value holds, or is.
+pub fn validate_embedded(
+    value: &Value,
+    schema: &JsonSchema,
+    is_object: bool,
+    path: &FieldPath<'_>,
+    errors: &mut ErrorList,
+) {
+    match value {
+        Value::Map(map) => {
+            if is_object || schema.embedded_resource {
+                embedded(map, path, errors);
+            }
+            for (name, value) in map.iter() {
+                match (schema.property(name), schema.additional()) {
+                    (Some(property), _) => validate_embedded(value, property, false, &path.child(name), errors),
+                    (None, Some(additional)) => validate_embedded(value, additional, false, &path.key(name), errors),
+                    (None, None) => {}
+                }
+            }
+        }
+        Value::List(items) => {
+            if let Some(item) = schema.item() {
+                for (at, value) in items.iter().enumerate() {
+                    validate_embedded(value, item, false, &path.index(at), errors);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn embedded(map: &Map, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    for name in ["apiVersion", "kind"] {
+        let here = path.child(name);
+        match map.get(name) {
+            None => errors.required(here, ""),
+            Some(Value::String(text)) if text.is_empty() => errors.invalid(here, "", "must not be empty"),
+            Some(Value::String(text)) if name == "apiVersion" => {
+                if text.matches('/').count() > 1 {
+                    errors.invalid(here, text.clone(), format!("unexpected GroupVersion string: {text}"));
+                }
+            }
+            Some(Value::String(kind)) => {
+                let faults = names::dns1035_label(&kind.to_lowercase());
+                if !faults.is_empty() {
+                    let detail = format!("may have mixed case, but should otherwise match: {}", faults.join(","));
+                    errors.invalid(here, kind.clone(), detail);
+                }
+            }
+            Some(other) => errors.invalid(here, other.clone(), "must be a string"),
+        }
+    }
+    let Some(of) = map.get("metadata") else { return };
+    let mut of = of.clone();
+    if of.get("name").and_then(Value::as_str).unwrap_or_default().is_empty() {
+        of.make_map().set("name", "fakename");
+    }
+    let namespaced = of.get("namespace").and_then(Value::as_str).is_some_and(|namespace| !namespace.is_empty());
+    let check = |name: &str, prefix: bool| match prefix {
+        true => names::path_segment_prefix(name),
+        false => names::path_segment_name(name),
+    };
+    let mut found = ErrorList::default();
+    metadata::validate_create(&of, namespaced, &check, &mut found);
+    for error in found.0 {
+        errors.push(error.kind, format!("{path}.{}", error.field), error.value, error.detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    fn schema(schema: Value) -> JsonSchema {
+        JsonSchema::from_value(&schema)
+    }
+
+    #[test]
+    fn unknown_fields_are_pruned() {
+        let schema = schema(value!({"type": "object", "properties": {
+            "a": {"type": "object", "properties": {"b": {"type": "string"}}},
+            "free": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"c": {"type": "object"}}},
+            "map": {"type": "object", "additionalProperties": {"type": "object"}},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"d": {"type": "string"}}}},
+            "object": {"type": "object", "x-kubernetes-embedded-resource": true}}}));
+        let mut value = value!({"kind": "K", "metadata": {"x": 1}, "other": 1, "a": {"b": "1", "x": 1},
+            "free": {"x": {"y": 1}, "c": {"x": 1}}, "map": {"k": {"x": 1}}, "list": [{"d": "", "x": 1}],
+            "object": {"kind": "K", "spec": 1}});
+        prune(&mut value, &schema, true);
+        let kept = value!({"kind": "K", "metadata": {"x": 1}, "a": {"b": "1"}, "free": {"x": {"y": 1}, "c": {}},
+            "map": {"k": {}}, "list": [{"d": ""}], "object": {"kind": "K"}});
+        assert_eq!(value, kept);
+    }
+
+    #[test]
+    fn defaults_take_the_place_of_nulls() {
+        let schema = schema(value!({"type": "object", "properties": {
+            "a": {"type": "object", "default": {}, "properties": {"b": {"type": "integer", "default": 3}}},
+            "n": {"type": "string", "nullable": true, "default": "x"},
+            "m": {"type": "string"},
+            "list": {"type": "array", "items": {"type": "string", "default": "y"}}}}));
+        let mut value = value!({"a": null, "n": null, "m": null, "list": [null, "z"]});
+        drop_nulls(&mut value, Some(&schema));
+        default(&mut value, &schema);
+        assert_eq!(value, value!({"a": {"b": 3}, "n": null, "list": ["y", "z"]}));
+    }
+
+    #[test]
+    fn items_of_sets_and_maps_differ() {
+        let schema = schema(value!({"type": "object", "properties": {
+            "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+            "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"],
+                "items": {"type": "object"}}}}));
+        let value = value!({"set": ["a", "b", "a", "a"], "map": [{"k": 1}, {"k": 1, "x": 2}, {"k": 1, "l": 2}]});
+        let mut errors = ErrorList::default();
+        validate_lists(&value, &schema, &FieldPath::ROOT, &mut errors);
+        let lines: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
+        assert_eq!(lines, ["set[2]: Duplicate value: \"a\"", "map[1]: Duplicate value: {\"k\":1}"]);
+    }
+
+    #[test]
+    fn embedded_objects_have_a_type() {
+        let schema = schema(value!({"type": "object", "x-kubernetes-embedded-resource": true}));
+        let value = value!({"kind": "a b", "metadata": {"labels": {"a": "b c"}}});
+        let mut errors = ErrorList::default();
+        validate_embedded(&value, &schema, false, &FieldPath::new("t"), &mut errors);
+        let fields: Vec<&str> = errors.0.iter().map(|error| error.field.as_str()).collect();
+        assert_eq!(fields, ["t.apiVersion", "t.kind", "t.metadata.labels"]);
+    }
+}

@@ -1,0 +1,1 @@
+//! What values are told, on cases as the reference answers them.

@@ -1,0 +1,45 @@
+//! Rules of the group `apiextensions.k8s.io`. They are the engine's of custom resources; here they are put into the steps of the kind.
+
+use pintle_extensions::definition;
+use pintle_resource::Written;
+use pintle_schema::{ApiType, View};
+use pintle_types::apiextensions::v1beta1::CustomResourceDefinition;
+use pintle_validation::{Group, KindRules, Step, Untyped, ValidationContext, metadata};
+
+/// The group's kind, in the version that it is stored in.
+pub static GROUP: Group = Group { kinds: KINDS, hand: &[] };
+
+static KINDS: &[KindRules] = &[KindRules {
+    create: &[Step::Rule(metadata_of_new), Step::Rule(whole)],
+    update: &[Step::PlainMetadataUpdate, Step::Rule(whole)],
+    parts: &[("status", &[Step::PlainMetadataUpdate, Step::Rule(status)])],
+    ..KindRules::of(CustomResourceDefinition::schema)
+}];
+
+fn metadata_of_new(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
+    let object = definition.value;
+    let check = |name: &str, prefix: bool| {
+        let mut faults = (cx.request.name_check)(name, prefix);
+        faults.extend(definition::name_fault(object, name));
+        faults
+    };
+    let of = View::<CustomResourceDefinition>::new(object).field(CustomResourceDefinition::METADATA);
+    metadata::validate_create(of.value(), false, &check, &mut cx.errors);
+}
+
+fn whole(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
+    let sent = cx.request.around.empties();
+    let found = definition::validate_definition(definition.value, definition.old, sent, None);
+    cx.errors.0.extend(found.0);
+}
+
+fn status(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
+    definition::validate_status(definition.value, &mut cx.errors);
+}
+
+/// Warns of what a schema states and nothing holds it to.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    if written.subresource.is_empty() {
+        definition::warnings::warnings(written.object, written.old, warnings);
+    }
+}
