@@ -4,6 +4,7 @@
 //! do I/O; who stores definitions and serves their resources calls these functions.
 
 pub mod definition;
+pub mod engine;
 mod field_path;
 pub mod json_schema;
 pub mod object;

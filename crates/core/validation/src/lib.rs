@@ -35,4 +35,4 @@ pub use path::FieldPath;
 pub use request::{At, Operation, Refusal, Request, Right, ValidationContext, ValidationEnvironment};
 pub use run::Show;
 pub use same::{same, same_at};
-pub use validator::{ValidationResult, Validator};
+pub use validator::{ObjectRule, ValidationResult, Validator};

@@ -38,9 +38,16 @@ impl Hasher for PlaceHasher {
     }
 }
 
+/// Validates whole objects of a kind that is only known at run time. Runs after the rules for metadata.
+pub trait ObjectRule: Send + Sync {
+    /// Judges an object; with the one that it replaces, on update. A subresource is "" for the object itself.
+    fn validate(&self, object: &Value, old: Option<&Value>, subresource: &str, errors: &mut ErrorList);
+}
+
 /// The rules of all groups.
 pub struct Validator {
     hand: CustomRules,
+    object: Option<Arc<dyn ObjectRule>>,
     kinds: ByPlace<&'static KindRules>,
     /// The owner of the plans that are stored with schemas.
     id: u64,
@@ -69,7 +76,12 @@ impl Validator {
             }
             kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
         }
-        Validator { hand, kinds, id: unique_id(), show: |_, value, _| value.clone() }
+        Validator { hand, object: None, kinds, id: unique_id(), show: |_, value, _| value.clone() }
+    }
+
+    /// The rules of a kind that is only known at run time.
+    pub fn of_object(rule: Arc<dyn ObjectRule>) -> Self {
+        Validator { object: Some(rule), ..Validator::new(&[]) }
     }
 
     /// With a custom format of structs and lists in messages.
@@ -127,7 +139,10 @@ impl Validator {
         let plan = self.plan(schema);
         let steps = self.steps(schema, cx.request);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old))
+            steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old));
+            if let Some(rule) = &self.object {
+                rule.validate(object, old, cx.request.subresource, &mut cx.errors);
+            }
         }));
         let panicked = outcome.is_err();
         if panicked {

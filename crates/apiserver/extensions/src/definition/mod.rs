@@ -55,7 +55,9 @@ impl<'a> Definition<'a> {
                 .iter()
                 .enumerate()
                 .map(|(at, version)| {
-                    let sent = sent.and_then(|sent| sent.get("versions")?.as_list()?.get(at)?.get("schema"));
+                    // What all versions share of what was empty stands once, though their schemas may differ.
+                    let own = sent.and_then(|sent| sent.get("versions")?.as_list()?.get(at)?.get("schema"));
+                    let sent = own.or_else(|| sent?.get("validation"));
                     (version, schema(version.get("schema"), sent))
                 })
                 .collect(),

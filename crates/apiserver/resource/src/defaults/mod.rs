@@ -17,11 +17,13 @@ use std::sync::Arc;
 ///
 /// The value may be `Null`: a struct that Go would hold by value and that nobody set. A function leaves it so unless
 /// it has something to set, and it must not read what lies outside the value.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum DefaultFunction {
     Plain(fn(&mut Value)),
     /// One that fills in the time, which is given in seconds since 1970.
     Dated(fn(&mut Value, i64)),
+    /// One that is made at run time, with a definition.
+    Shared(Arc<dyn Fn(&mut Value) + Send + Sync>),
 }
 
 /// What has been stored was dated when it was written; a date that is missing there is not made up.
@@ -35,7 +37,7 @@ pub struct DefaultFunctions {
 }
 
 impl DefaultFunctions {
-    pub fn new(functions: impl IntoIterator<Item = (&'static Struct, DefaultFunction)>) -> Self {
+    pub fn new<'a>(functions: impl IntoIterator<Item = (&'a Struct, DefaultFunction)>) -> Self {
         let mut by_type: HashMap<u64, Vec<DefaultFunction>> = HashMap::new();
         for (schema, function) in functions {
             by_type.entry(schema.compiled.id()).or_default().push(function);
@@ -49,7 +51,7 @@ impl DefaultFunctions {
     }
 
     fn of(&self, schema: &Struct) -> impl Iterator<Item = DefaultFunction> {
-        self.by_type.get(&schema.compiled.id()).into_iter().flatten().copied()
+        self.by_type.get(&schema.compiled.id()).into_iter().flatten().cloned()
     }
 
     /// The plan of a schema, made when it is first asked for.

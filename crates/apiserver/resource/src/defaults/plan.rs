@@ -82,6 +82,7 @@ impl Plan {
             match function {
                 DefaultFunction::Plain(fill) => fill(value),
                 DefaultFunction::Dated(fill) => fill(value, now),
+                DefaultFunction::Shared(fill) => fill(value),
             }
         }
         let mut seen = 0_u64;

@@ -1,0 +1,187 @@
+//! `CustomSchema`: the engine for the objects of one version of a definition.
+//!
+//! Made once of the version's schema and shared by all requests. Guarantees that a value that was admitted has no field that the
+//! schema does not know, all defaults, and its fields in the order of their names, as the reference writes them.
+
+use crate::json_schema::JsonSchema;
+use crate::object;
+use crate::values::{Purpose, ValueSchema};
+use pintle_schema::Value;
+use pintle_validation::{ErrorList, FieldPath, ObjectRule};
+
+/// The schema of one version, ready for objects.
+pub struct CustomSchema {
+    schema: JsonSchema,
+    values: ValueSchema,
+    status: Option<ValueSchema>,
+    scale: Option<Scale>,
+}
+
+/// Where a definition says that the number of replicas is, as it says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scale {
+    pub spec_replicas: String,
+    pub status_replicas: String,
+    pub selector: Option<String>,
+}
+
+impl Scale {
+    /// The names on the way of a path.
+    pub fn steps(path: &str) -> Vec<&str> {
+        path.strip_prefix('.').unwrap_or(path).split('.').collect()
+    }
+}
+
+impl CustomSchema {
+    pub fn new(schema: JsonSchema, scale: Option<Scale>) -> Self {
+        let of = |schema: &JsonSchema| ValueSchema::new(schema, Purpose::Objects);
+        CustomSchema { values: of(&schema), status: schema.property("status").map(of), scale, schema }
+    }
+
+    /// Brings a decoded object into the form that is stored and read: without nulls that stand for absence and fields that the
+    /// schema does not know, with its defaults. Doing it again changes nothing.
+    pub fn admit(&self, object: &mut Value) {
+        object::drop_nulls(object, Some(&self.schema));
+        object::default(object, &self.schema);
+        object::prune(object, &self.schema, true);
+        let Value::Map(map) = object else { return };
+        map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));
+        // Type and metadata stand first, as the reference's order of names has it.
+        map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+
+    fn of_object(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+        errors.0.extend(self.values.validate(object, old, None).0);
+        if let Some(scale) = &self.scale {
+            replicas(object, &scale.spec_replicas, errors);
+            self.of_scaled_status(object, errors);
+        }
+        object::validate_embedded(object, &self.schema, false, &FieldPath::ROOT, errors);
+        let of_lists = |object: &Value| {
+            let mut errors = ErrorList::default();
+            object::validate_lists(object, &self.schema, &FieldPath::ROOT, &mut errors);
+            errors
+        };
+        // Lists that were wrong before may be wrong still.
+        if old.is_none_or(|old| of_lists(old).is_empty()) {
+            errors.0.extend(of_lists(object).0);
+        }
+    }
+
+    fn of_status(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+        if let (Some(schema), Some(status)) = (&self.status, object.get("status")) {
+            let old = old.and_then(|old| old.get("status"));
+            errors.0.extend(schema.validate(status, old, Some(&FieldPath::new("status"))).0);
+        }
+        self.of_scaled_status(object, errors);
+    }
+
+    fn of_scaled_status(&self, object: &Value, errors: &mut ErrorList) {
+        let Some(scale) = &self.scale else { return };
+        replicas(object, &scale.status_replicas, errors);
+        let Some(path) = &scale.selector else { return };
+        if let Some(value) = object.at(&Scale::steps(path)).filter(|value| value.as_str().is_none()) {
+            errors.invalid(path, "", wrong_type(path, value, "string"));
+        }
+    }
+}
+
+impl ObjectRule for CustomSchema {
+    fn validate(&self, object: &Value, old: Option<&Value>, subresource: &str, errors: &mut ErrorList) {
+        match subresource {
+            "status" => self.of_status(object, old, errors),
+            _ => self.of_object(object, old, errors),
+        }
+    }
+}
+
+fn replicas(object: &Value, path: &str, errors: &mut ErrorList) {
+    match object.at(&Scale::steps(path)) {
+        None => {}
+        Some(Value::Int(number)) if *number < 0 => errors.invalid(path, *number, "should be a non-negative integer"),
+        Some(Value::Int(number)) if *number > i64::from(i32::MAX) => {
+            errors.invalid(path, *number, format!("should be less than or equal to {}", i32::MAX));
+        }
+        Some(Value::Int(_)) => {}
+        Some(other) => errors.invalid(path, 0, wrong_type(path, other, "int64")),
+    }
+}
+
+/// What the reference says of a value that is of another Go type than its path promises.
+fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
+    let found = match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int64",
+        Value::Float(_) => "float64",
+        Value::String(_) => "string",
+        Value::List(_) => "[]interface {}",
+        Value::Map(_) | Value::Raw(_) => "map[string]interface {}",
+    };
+    let shown = match value {
+        Value::String(text) => text.to_string(),
+        other => pintle_codec::json::to_string(other),
+    };
+    format!("{path} accessor error: {shown} is of the type {found}, expected {wanted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    fn engine() -> CustomSchema {
+        let schema = value!({"type": "object", "properties": {
+            "spec": {"type": "object", "properties": {
+                "size": {"type": "integer", "default": 3, "minimum": 1},
+                "name": {"type": "string", "maxLength": 3},
+                "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}},
+            "status": {"type": "object", "properties": {"phase": {"type": "string", "enum": ["Up", "Down"]},
+                "replicas": {"type": "integer"}}}}});
+        let scale = Scale {
+            spec_replicas: ".spec.size".to_owned(),
+            status_replicas: ".status.replicas".to_owned(),
+            selector: None,
+        };
+        CustomSchema::new(JsonSchema::from_value(&schema), Some(scale))
+    }
+
+    fn lines(object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+        let mut errors = ErrorList::default();
+        engine().validate(object, old, subresource, &mut errors);
+        errors.0.iter().map(|error| error.line()).collect()
+    }
+
+    #[test]
+    fn objects_are_admitted() {
+        let mut object = value!({"spec": {"tags": null, "name": "a", "other": 1}, "kind": "K", "other": 1,
+            "metadata": {"name": "a", "labels": {}}, "apiVersion": "g/v"});
+        engine().admit(&mut object);
+        let admitted =
+            r#"{"apiVersion":"g/v","kind":"K","metadata":{"name":"a","labels":{}},"spec":{"name":"a","size":3}}"#;
+        assert_eq!(pintle_codec::json::to_string(&object), admitted);
+    }
+
+    #[test]
+    fn updates_may_leave_what_was_wrong() {
+        let old = value!({"spec": {"name": "long", "size": 1, "tags": ["a", "a"]}});
+        let other = value!({"spec": {"name": "long", "size": 0, "tags": ["a", "a"]}});
+        let too_small = "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1";
+        assert_eq!(lines(&old, Some(&old), ""), [""; 0]);
+        assert_eq!(lines(&other, Some(&old), ""), [too_small]);
+        let too_long = "spec.name: Too long: may not be more than 3 bytes";
+        assert_eq!(lines(&old, None, ""), [too_long, "spec.tags[1]: Duplicate value: \"a\""]);
+    }
+
+    #[test]
+    fn the_status_is_judged_by_itself() {
+        let object = value!({"spec": {"size": 0}, "status": {"phase": "Off", "replicas": (-1)}});
+        assert_eq!(
+            lines(&object, None, "status"),
+            [
+                "status.phase: Unsupported value: \"Off\": supported values: \"Up\", \"Down\"",
+                ".status.replicas: Invalid value: -1: should be a non-negative integer",
+            ]
+        );
+    }
+}
