@@ -5,6 +5,7 @@
 //! One task shows them every change from the cache; workers take what is due and make requests within the process.
 
 mod conditions;
+mod definitions;
 mod expiry;
 mod feed;
 mod garbage;
@@ -23,6 +24,7 @@ pub use stats::{Reading, Stats};
 use conditions::api_services::Available;
 use conditions::flow_schemas::Dangling;
 use conditions::{Rule, StatusController};
+use definitions::Definitions;
 use expiry::Expiry;
 use feed::Observer;
 use garbage::GarbageCollector;
@@ -112,6 +114,10 @@ impl Controllers {
         if settings.conditions {
             keep::<Dangling>(&world, &mut observers, &mut tasks);
             keep::<Available>(&world, &mut observers, &mut tasks);
+            if let Some(controller) = Definitions::new(world.clone()).map(Arc::new) {
+                observers.push(controller.clone());
+                tasks.spawn(restarted(async move || controller.work().await));
+            }
         }
         if !observers.is_empty() {
             let (batch, shown) = (settings.settle_time / BATCHES_PER_SETTLE_TIME, observers.clone());

@@ -22,7 +22,7 @@ use std::collections::HashSet;
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// A definition in its stored form, its schemas read.
-pub(super) struct Definition<'a> {
+pub(crate) struct Definition<'a> {
     pub spec: &'a Value,
     /// `validation`: the schema that all versions share, within what may hold one.
     pub shared: Option<Option<JsonSchema>>,
@@ -88,7 +88,7 @@ impl<'a> Definition<'a> {
     }
 }
 
-pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -152,7 +152,7 @@ impl<R: Rule> Observer for StatusController<R> {
 }
 
 /// Writes a condition, and whether that changed anything. Its time is that of its last turn.
-fn write(conditions: &mut Value, condition: &str, finding: &Finding, now: Time) -> bool {
+pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &Finding, now: Time) -> bool {
     if conditions.is_null() {
         *conditions = Value::List(Vec::new());
     }

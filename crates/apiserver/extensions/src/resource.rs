@@ -1,0 +1,337 @@
+//! Resources from definitions: what is installed into the table for each version that a definition serves.
+//!
+//! Each resource brings its engine along, so that it goes with the resource. Versions that only a webhook can convert to are
+//! left out: nothing calls conversion webhooks yet.
+
+use crate::definition::{Definition, text};
+use crate::engine::{CustomSchema, Scale};
+use pintle_resource::{
+    Action, Context, DefaultFunction, DefaultFunctions, FieldValue, GENERAL, NameAndAge, Part, Resource, ScalePaths,
+    Selectable, Served, Storage, Strategy, Subresource, Verbs, WITH_STATUS,
+};
+use pintle_schema::{Field, Form, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
+use pintle_validation::Validator;
+use std::sync::Arc;
+
+/// The schemas of types that every object or every scalable one has.
+#[derive(Clone)]
+pub struct CommonTypes {
+    pub object_meta: Ref<Struct>,
+    pub scale: Ref<Struct>,
+}
+
+static CUSTOM: Strategy = Strategy {
+    unconditional_update: false,
+    prepare_create: Some(|object, _| set_generation(object, 1)),
+    prepare_update: Some(count_generation),
+    ..GENERAL
+};
+
+static CUSTOM_WITH_STATUS: Strategy = Strategy {
+    unconditional_update: false,
+    prepare_create: Some(|object, _| set_generation(object, 1)),
+    prepare_update: Some(count_generation),
+    ..WITH_STATUS
+};
+
+/// All but the status stays.
+static STATUS: Part = Part {
+    keeps: &[],
+    keeps_metadata: true,
+    reset_fields: &[&["metadata"], &["spec"]],
+    prepare: Some(keep_all_but_status),
+    judged: true,
+};
+
+fn set_generation(object: &mut Value, generation: i64) {
+    object.set_at(&["metadata", "generation"], generation);
+}
+
+/// Every change counts but those of metadata; what the status is, a strategy with a status has settled before.
+fn count_generation(object: &mut Value, old: &Value, _: &mut Context<'_>) {
+    let counted = |object: &Value| {
+        let mut object = object.clone();
+        let map = object.make_map();
+        ["metadata", "apiVersion"].iter().for_each(|field| _ = map.remove(field));
+        crate::object::sort(&mut object);
+        object
+    };
+    let generation = old.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
+    let changed = counted(object) != counted(old);
+    set_generation(object, generation + i64::from(changed));
+}
+
+fn keep_all_but_status(object: &mut Value, old: &Value, _: &mut Context<'_>) {
+    let status = object.get("status").cloned();
+    let metadata = object.get("metadata").cloned();
+    let mut kept = old.clone();
+    let map = kept.make_map();
+    map.remove("status");
+    for (field, value) in [("metadata", metadata), ("status", status)] {
+        if let Some(value) = value {
+            map.set(field, value);
+        }
+    }
+    *object = kept;
+}
+
+fn field(name: &'static str, ty: Type, presence: Presence) -> Field {
+    Field {
+        name: Text::Static(name),
+        proto: 0,
+        ty,
+        presence,
+        inline: false,
+        optional: true,
+        required: false,
+        nullable: false,
+        default: None,
+        doc: Text::Static(""),
+        patch_strategy: "",
+        patch_merge_key: "",
+        atomic: None,
+        gates: &[],
+        rules: Slice::Static(&[]),
+    }
+}
+
+/// The schema that objects are decoded with: their metadata is typed, all else is the engine's to judge.
+fn decoded(kind: &str, description: &str, object_meta: &Ref<Struct>) -> Struct {
+    let fields = vec![
+        field("apiVersion", Type::String, Presence::OmitEmpty),
+        field("kind", Type::String, Presence::OmitEmpty),
+        field("metadata", Type::Struct(object_meta.clone()), Presence::OmitEmpty),
+    ];
+    Struct {
+        name: Text::Shared(kind.into()),
+        module: Text::Static(""),
+        doc: Text::Shared(description.into()),
+        by_name: Slice::Static(&[0, 1, 2]),
+        fields: Slice::Shared(fields.into()),
+        atomic: false,
+        form: Form::Plain,
+        rules: Slice::Static(&[]),
+        judged_first: &[],
+        preserve_unknown: true,
+        compiled: Default::default(),
+    }
+}
+
+/// The resources of a definition in its stored form, one for each version that is served, by the names that it was given.
+pub fn resources(definition: &Value, common: &CommonTypes) -> Vec<Arc<Resource>> {
+    let of = Definition::of(definition);
+    let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
+    let flag = |version: &Value, name: &str| version.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let Some((stored, _)) = of.versions.iter().find(|(version, _)| flag(version, "storage")) else { return Vec::new() };
+    let stored = text(stored, "name");
+    let by_webhook = of.spec.str_at(&["conversion", "strategy"]) == "Webhook";
+    let served = of.versions.iter().filter(|(version, _)| flag(version, "served"));
+    let convertible = served.filter(|(version, _)| !by_webhook || text(version, "name") == stored);
+    convertible.map(|(version, _)| Arc::new(resource(&of, version, stored, &names, common))).collect()
+}
+
+fn resource(
+    definition: &Definition<'_>,
+    version: &Value,
+    stored: &str,
+    names: &Value,
+    common: &CommonTypes,
+) -> Resource {
+    let spec = definition.spec;
+    let part = |name: &str| version.get(name).or(spec.get(name)).filter(|part| !part.is_null());
+    let texts = |name: &str| -> Vec<Str> {
+        let list = names.get(name).and_then(Value::as_list).unwrap_or(&[]);
+        list.iter().filter_map(Value::as_str).map(Str::new).collect()
+    };
+    let (group, name) = (text(spec, "group"), text(version, "name"));
+    let (plural, kind) = (text(names, "plural"), text(names, "kind"));
+    let schema = definition.schema_of(name).cloned().unwrap_or_default();
+    let subresources = part("subresources");
+    let scale = subresources.and_then(|of| of.get("scale")).filter(|scale| !scale.is_null()).map(scale_of);
+    let has_status = subresources.and_then(|of| of.get("status")).is_some_and(|status| !status.is_null());
+    let decoded: Ref<Struct> = Ref::Shared(Arc::new(decoded(kind, &schema.description, &common.object_meta)));
+    let mut all = Vec::new();
+    if has_status {
+        all.push(Subresource {
+            name: "status".into(),
+            kind: kind.into(),
+            group_version: None,
+            verbs: Verbs::PART,
+            action: Action::Part(&STATUS),
+            schema: Some(decoded.clone()),
+        });
+    }
+    if let Some(scale) = &scale {
+        all.push(Subresource {
+            name: "scale".into(),
+            kind: "Scale".into(),
+            group_version: Some(("autoscaling".into(), "v1".into())),
+            verbs: Verbs::PART,
+            action: Action::Scale(scale_paths(scale)),
+            schema: Some(common.scale.clone()),
+        });
+    }
+    let selectable = part("selectableFields").and_then(Value::as_list).unwrap_or(&[]);
+    let engine = Arc::new(CustomSchema::new(schema, scale));
+    let admitting = engine.clone();
+    let admit = DefaultFunction::Shared(Arc::new(move |object: &mut Value| admitting.admit(object)));
+    let defaults = DefaultFunctions::new([(&*decoded, admit)]);
+    let namespaced = text(spec, "scope") == "Namespaced";
+    Resource {
+        group: group.into(),
+        version: name.into(),
+        plural: plural.into(),
+        singular: text(names, "singular").into(),
+        kind: kind.into(),
+        namespaced,
+        verbs: Verbs::ALL,
+        short_names: texts("shortNames"),
+        categories: texts("categories"),
+        storage: Some(Storage {
+            prefix: format!("/registry/{group}/{plural}/").into(),
+            api_version: format!("{group}/{stored}").into(),
+            kind: kind.into(),
+            schema: decoded.clone(),
+            version_hash: Str::default(),
+            json: true,
+            convert: None,
+        }),
+        schema: decoded,
+        served: Served::ByDefault,
+        subresources: all,
+        selectable: selectable.iter().map(|field| selectable_of(text(field, "jsonPath"))).collect(),
+        selector_refusal: "field label not supported: {label}".into(),
+        unserved: Vec::new(),
+        defaults: Arc::new(defaults),
+        printer: Arc::new(NameAndAge),
+        hidden_annotations: &[],
+        rules: Arc::new(Validator::of_object(engine)),
+        warn: None,
+        strategy: if has_status { &CUSTOM_WITH_STATUS } else { &CUSTOM },
+        ttl_seconds: 0,
+        deprecation: deprecation(version, group, name, kind),
+    }
+}
+
+fn scale_of(scale: &Value) -> Scale {
+    Scale {
+        spec_replicas: text(scale, "specReplicasPath").to_owned(),
+        status_replicas: text(scale, "statusReplicasPath").to_owned(),
+        selector: Some(text(scale, "labelSelectorPath")).filter(|path| !path.is_empty()).map(str::to_owned),
+    }
+}
+
+fn scale_paths(scale: &Scale) -> ScalePaths {
+    let steps = |path: &str| -> Vec<Str> { Scale::steps(path).into_iter().map(Str::new).collect() };
+    ScalePaths {
+        spec_replicas: steps(&scale.spec_replicas),
+        status_replicas: steps(&scale.status_replicas),
+        // Metadata has no such field, so that no selector is shown where none is named.
+        selector: scale.selector.as_deref().map_or_else(|| vec!["metadata".into(), "selector".into()], steps),
+    }
+}
+
+fn selectable_of(path: &str) -> Selectable {
+    let steps = Scale::steps(path).into_iter().map(Str::new).collect();
+    let label = path.strip_prefix('.').unwrap_or(path).into();
+    Selectable { label, value: FieldValue::Path(steps), indexed: false }
+}
+
+fn deprecation(version: &Value, group: &str, name: &str, kind: &str) -> Str {
+    if !version.get("deprecated").and_then(Value::as_bool).unwrap_or_default() {
+        return Str::default();
+    }
+    match version.get("deprecationWarning").and_then(Value::as_str) {
+        Some(warning) => warning.into(),
+        None => format!("{group}/{name} {kind} is deprecated").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    /// A struct of any fields.
+    fn anything() -> Ref<Struct> {
+        static ANYTHING: Struct = Struct {
+            name: Text::Static("Anything"),
+            module: Text::Static(""),
+            doc: Text::Static(""),
+            fields: Slice::Static(&[]),
+            by_name: Slice::Static(&[]),
+            atomic: false,
+            form: Form::Plain,
+            rules: Slice::Static(&[]),
+            judged_first: &[],
+            preserve_unknown: true,
+            compiled: pintle_schema::Compiled::new(),
+        };
+        Ref::Static(|| &ANYTHING)
+    }
+
+    #[test]
+    fn each_served_version_is_a_resource() {
+        let names = value!({"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList",
+            "shortNames": ["w"], "categories": []});
+        let mut definition = value!({"spec": {"group": "g.example.com", "scope": "Namespaced", "names": (names.clone()),
+                "validation": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object",
+                    "properties": {"size": {"type": "integer", "default": 3}}}}}},
+                "versions": [
+                    {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}, "scale": {
+                        "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
+                        "selectableFields": [{"jsonPath": ".spec.color"}]},
+                    {"name": "v1beta1", "served": true, "deprecated": true},
+                    {"name": "v1alpha1"}]},
+            "status": {"acceptedNames": (names)}});
+        let common = CommonTypes { object_meta: anything(), scale: anything() };
+        let made = resources(&definition, &common);
+        let [v1, v1beta1] = made.as_slice() else { panic!("two versions are served") };
+        assert_eq!(
+            (v1.api_version().as_str(), v1beta1.api_version().as_str()),
+            ("g.example.com/v1", "g.example.com/v1beta1")
+        );
+        assert_eq!(v1beta1.deprecation, "g.example.com/v1beta1 Widget is deprecated");
+        assert_eq!(v1.subresources.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["status", "scale"]);
+        assert_eq!(v1.selectable[0].label, "spec.color");
+        let storage = v1beta1.storage.as_ref().map(|of| (of.prefix.as_str(), of.api_version.as_str()));
+        assert_eq!(storage, Some(("/registry/g.example.com/widgets/", "g.example.com/v1")));
+        let mut object = value!({"spec": {"other": 1}});
+        v1.default(&mut object, 0);
+        assert_eq!(object, value!({"spec": {"size": 3}}));
+        definition.set_at(&["spec", "conversion", "strategy"], "Webhook");
+        assert_eq!(resources(&definition, &common).len(), 1);
+    }
+
+    #[test]
+    fn generations_count_changes_outside_metadata() {
+        let old = value!({"apiVersion": "g/v1", "metadata": {"generation": 4}, "spec": {"a": 1}});
+        for (changed, generation) in [(value!({"a": 1}), 4), (value!({"a": 2}), 5)] {
+            let mut new = value!({"apiVersion": "g/v2", "metadata": {"generation": 9, "labels": {"a": "b"}}});
+            new.set_at(&["spec"], changed);
+            let counted = |object: &Value| object.at(&["metadata", "generation"]).and_then(Value::as_i64);
+            let mut warnings = Vec::new();
+            struct Outside;
+            impl pintle_resource::StrategyEnvironment for Outside {
+                fn enabled(&self, _: &str) -> bool {
+                    false
+                }
+                fn new_uid(&self) -> String {
+                    String::new()
+                }
+            }
+            let mut context = Context {
+                now_unix: 0,
+                user: "",
+                user_uid: "",
+                groups: &[],
+                extra: &[],
+                outside: &Outside,
+                sent_labels: false,
+                warnings: &mut warnings,
+            };
+            count_generation(&mut new, &old, &mut context);
+            assert_eq!(counted(&new), Some(generation));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Custom resources come and go with their definitions: a definition is given its names, its versions are installed as
+//! resources, and its conditions say so.
+//!
+//! Guarantees that a definition is called established only after its resources are served, and that names are given by one worker,
+//! so that no two definitions of a group have one name. What objects a definition had stays in the store when it goes.
+
+use crate::conditions::{Finding, write};
+use crate::feed::{Listed, Observer};
+use crate::queue::{Outcome, Queue};
+use crate::requests::{Requests, Who, retry_on_failure};
+use crate::resource_index::{KindId, ResourceIndex};
+use crate::stats::Reading;
+use pintle_cache::{Event, Object, WatchFilter};
+use pintle_extensions::naming::{Accepted, Claims, accept};
+use pintle_extensions::resource::{CommonTypes, resources};
+use pintle_schema::{ApiType, Ref, Time, Value};
+use pintle_types::autoscaling::v1::Scale;
+use pintle_types::meta::v1::ObjectMeta;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const GROUP: &str = "apiextensions.k8s.io";
+const PLURAL: &str = "customresourcedefinitions";
+
+/// The condition by which clients know that objects can be created.
+const ESTABLISHED: &str = "Established";
+
+/// What is installed of a definition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Installed {
+    /// Of the definition, so that another of the same name is told from it.
+    uid: String,
+    generation: i64,
+    group: String,
+    plural: String,
+    versions: Vec<String>,
+}
+
+/// Serves what definitions define.
+pub struct Definitions {
+    world: Arc<ResourceIndex>,
+    subject: KindId,
+    /// The names of definitions.
+    queue: Queue<String>,
+    /// The definitions that there are, and the names that they have.
+    claims: Mutex<BTreeMap<String, Claims>>,
+    installed: Mutex<HashMap<String, Installed>>,
+    common: CommonTypes,
+}
+
+impl Definitions {
+    /// `None` when definitions are not stored.
+    pub fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+        let subject = world.stored(GROUP, PLURAL)?;
+        Some(Definitions {
+            world,
+            subject,
+            queue: Queue::new("crd_naming_condition_controller"),
+            claims: Mutex::default(),
+            installed: Mutex::default(),
+            common: CommonTypes { object_meta: Ref::Static(ObjectMeta::schema), scale: Ref::Static(Scale::schema) },
+        })
+    }
+
+    /// Works on what is due, until it is dropped.
+    pub async fn work(&self) {
+        loop {
+            let name = self.queue.next().await;
+            let outcome = self.sync(&name).await;
+            self.queue.finish(name, outcome);
+        }
+    }
+
+    fn claims(&self) -> MutexGuard<'_, BTreeMap<String, Claims>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn installed(&self) -> MutexGuard<'_, HashMap<String, Installed>> {
+        self.installed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn sync(&self, name: &str) -> Outcome {
+        let Some(kind) = self.world.kind(self.subject) else { return Outcome::Done };
+        let Some(stored) = kind.target.cache.get(&kind.target.storage().key("", name)) else {
+            self.withdraw(name);
+            return Outcome::Done;
+        };
+        let Ok(definition) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        let accepted = self.accept(&definition);
+        let mut settled = definition.clone();
+        settled.set_at(&["status", "acceptedNames"], accepted.names.clone());
+        if accepted.condition.holds {
+            self.install(name, &settled);
+        }
+        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let change = |object: &mut Value| tell(object, &accepted, now);
+        if !change(&mut definition.clone()) {
+            return Outcome::Done;
+        }
+        let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
+        let written = requests.change(&kind.at(&stored), "status", |object| _ = change(object)).await;
+        if written.is_ok() {
+            // Known before the change comes back, so that the next definition is not given the same names.
+            self.claims().insert(name.to_owned(), Claims::of(&settled));
+            self.reconsider(&settled, name);
+        }
+        retry_on_failure(&written)
+    }
+
+    fn accept(&self, definition: &Value) -> Accepted {
+        let claims = self.claims();
+        let group = definition.str_at(&["spec", "group"]);
+        accept(definition, claims.values().filter(|claims| claims.group == group))
+    }
+
+    /// Has the other definitions of a group looked at again: a name that one of them waits for may be free now.
+    fn reconsider(&self, definition: &Value, name: &str) {
+        let group = definition.str_at(&["spec", "group"]);
+        self.reconsider_group(group, name);
+    }
+
+    fn reconsider_group(&self, group: &str, but: &str) {
+        let claims = self.claims();
+        let others = claims.iter().filter(|(name, claims)| claims.group == group && *name != but);
+        others.for_each(|(name, _)| self.queue.add(name.clone(), Duration::ZERO));
+    }
+
+    /// Serves the versions of a definition, and no others.
+    fn install(&self, name: &str, definition: &Value) {
+        let metadata = |field: &str| definition.at(&["metadata", field]);
+        let mut now = Installed {
+            uid: metadata("uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            generation: metadata("generation").and_then(Value::as_i64).unwrap_or_default(),
+            group: definition.str_at(&["spec", "group"]).to_owned(),
+            plural: definition.str_at(&["status", "acceptedNames", "plural"]).to_owned(),
+            versions: Vec::new(),
+        };
+        let before = self.installed().get(name).cloned();
+        if before.as_ref().is_some_and(|before| (&before.uid, before.generation) == (&now.uid, now.generation)) {
+            return;
+        }
+        for resource in resources(definition, &self.common) {
+            now.versions.push(resource.version.to_string());
+            self.world.registry.install(resource);
+        }
+        for gone in before.iter().flat_map(|before| &before.versions).filter(|version| !now.versions.contains(version))
+        {
+            self.world.registry.uninstall(&now.group, gone, &now.plural);
+        }
+        self.installed().insert(name.to_owned(), now);
+    }
+
+    /// Takes out what a definition that is gone had installed.
+    fn withdraw(&self, name: &str) {
+        if let Some(installed) = self.installed().remove(name) {
+            for version in &installed.versions {
+                self.world.registry.uninstall(&installed.group, version, &installed.plural);
+            }
+        }
+        let claims = self.claims().remove(name);
+        if let Some(claims) = claims {
+            self.reconsider_group(&claims.group, name);
+        }
+    }
+
+    /// Remembers the names that a definition has, and has it looked at.
+    fn learn(&self, claims: &mut BTreeMap<String, Claims>, object: &Object) {
+        let kind = self.world.kind(self.subject);
+        let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
+        if let Some(definition) = decoded {
+            claims.insert(object.name().to_owned(), Claims::of(&definition));
+        }
+        self.queue.add(object.name().to_owned(), Duration::ZERO);
+    }
+}
+
+/// Writes what a definition was given into its status, and whether that changed anything.
+fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
+    let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
+    let changed = !pintle_resource::same(&names, &accepted.names);
+    definition.set_at(&["status", "acceptedNames"], accepted.names.clone());
+    let of = |condition: &pintle_extensions::naming::Finding| Finding {
+        holds: condition.holds,
+        reason: condition.reason,
+        message: condition.message.clone(),
+    };
+    let was_established = pintle_extensions::definition::is_established(definition);
+    let established = match (accepted.condition.holds, was_established) {
+        (true, false) => Some(Finding {
+            holds: true,
+            reason: "InitialNamesAccepted",
+            message: "the initial names have been accepted".to_owned(),
+        }),
+        (false, false) => {
+            Some(Finding { holds: false, reason: "NotAccepted", message: "not all names are accepted".to_owned() })
+        }
+        // Once objects are served, they stay so under the names that the definition had.
+        (_, true) => None,
+    };
+    let status = definition.map_entry("status").make_map();
+    let conditions = status.entry("conditions");
+    let named = write(conditions, "NamesAccepted", &of(&accepted.condition), now);
+    let served = established.is_some_and(|finding| write(conditions, ESTABLISHED, &finding, now));
+    changed || named || served
+}
+
+impl Observer for Definitions {
+    fn queue(&self) -> Option<Reading<'_>> {
+        Some(self.queue.read())
+    }
+
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        (kind == self.subject).then_some(WatchFilter::Everything)
+    }
+
+    fn list(&self, listed: &[Listed]) {
+        let mut claims = self.claims();
+        let before = std::mem::take(&mut *claims);
+        let objects = listed.iter().filter(|one| one.id == self.subject).flat_map(|one| one.state.objects.values());
+        objects.for_each(|object| self.learn(&mut claims, object));
+        // What went meanwhile is taken out.
+        before
+            .into_keys()
+            .filter(|name| !claims.contains_key(name))
+            .for_each(|name| self.queue.add(name, Duration::ZERO));
+    }
+
+    fn observe(&self, kind: KindId, event: &Event) {
+        if kind != self.subject {
+            return;
+        }
+        match event.removed {
+            // Its names are free once its resources are taken out.
+            true => self.queue.add(event.object.name().to_owned(), Duration::ZERO),
+            false => self.learn(&mut self.claims(), &event.object),
+        }
+    }
+}
