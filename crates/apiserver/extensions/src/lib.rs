@@ -3,6 +3,7 @@
 //! Plain functions from the JSON of a definition to errors, schemas and values, in the reference's words and order. Must never
 //! do I/O; who stores definitions and serves their resources calls these functions.
 
+pub mod columns;
 pub mod definition;
 pub mod engine;
 mod field_path;

@@ -3,21 +3,34 @@
 //! Each resource brings its engine along, so that it goes with the resource. Versions that only a webhook can convert to are
 //! left out: nothing calls conversion webhooks yet.
 
+use crate::columns::Columns;
 use crate::definition::{Definition, text};
 use crate::engine::{CustomSchema, Scale};
+use pintle_meta::autoscaling;
+use pintle_meta::v1::ObjectMeta;
 use pintle_resource::{
-    Action, Context, DefaultFunction, DefaultFunctions, FieldValue, GENERAL, NameAndAge, Part, Resource, ScalePaths,
-    Selectable, Served, Storage, Strategy, Subresource, Verbs, WITH_STATUS,
+    Action, Context, Conversion, Converted, DefaultFunction, DefaultFunctions, FieldValue, GENERAL, MaybeReady, Part,
+    Resource, ScalePaths, Selectable, Served, Storage, Strategy, Subresource, Verbs, WITH_STATUS,
 };
-use pintle_schema::{Field, Form, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
+use pintle_schema::{ApiType, Field, Form, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
 use pintle_validation::Validator;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The schemas of types that every object or every scalable one has.
-#[derive(Clone)]
-pub struct CommonTypes {
-    pub object_meta: Ref<Struct>,
-    pub scale: Ref<Struct>,
+/// Converts between versions that differ in their schemas alone: an object becomes what its new version admits.
+struct Versions(HashMap<String, Arc<CustomSchema>>);
+
+impl Conversion for Versions {
+    fn convert<'a>(&'a self, mut objects: Vec<Value>, _: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
+        if let Some(schema) = self.0.get(to) {
+            objects.iter_mut().for_each(|object| schema.admit(object));
+        }
+        MaybeReady::Ready(Ok(objects))
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
 }
 
 static CUSTOM: Strategy = Strategy {
@@ -96,11 +109,11 @@ fn field(name: &'static str, ty: Type, presence: Presence) -> Field {
 }
 
 /// The schema that objects are decoded with: their metadata is typed, all else is the engine's to judge.
-fn decoded(kind: &str, description: &str, object_meta: &Ref<Struct>) -> Struct {
+fn decoded(kind: &str, description: &str) -> Struct {
     let fields = vec![
         field("apiVersion", Type::String, Presence::OmitEmpty),
         field("kind", Type::String, Presence::OmitEmpty),
-        field("metadata", Type::Struct(object_meta.clone()), Presence::OmitEmpty),
+        field("metadata", Type::Struct(Ref::Static(ObjectMeta::schema)), Presence::OmitEmpty),
     ];
     Struct {
         name: Text::Shared(kind.into()),
@@ -117,39 +130,69 @@ fn decoded(kind: &str, description: &str, object_meta: &Ref<Struct>) -> Struct {
     }
 }
 
+/// A version, ready to be served.
+struct Version<'a> {
+    of: &'a Value,
+    name: &'a str,
+    engine: Arc<CustomSchema>,
+    /// The schema that objects are decoded with.
+    decoded: Ref<Struct>,
+}
+
 /// The resources of a definition in its stored form, one for each version that is served, by the names that it was given.
-pub fn resources(definition: &Value, common: &CommonTypes) -> Vec<Arc<Resource>> {
+pub fn resources(definition: &Value) -> Vec<Arc<Resource>> {
     let of = Definition::of(definition);
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
+    let kind = text(&names, "kind");
     let flag = |version: &Value, name: &str| version.get(name).and_then(Value::as_bool).unwrap_or_default();
     let Some((stored, _)) = of.versions.iter().find(|(version, _)| flag(version, "storage")) else { return Vec::new() };
     let stored = text(stored, "name");
     let by_webhook = of.spec.str_at(&["conversion", "strategy"]) == "Webhook";
-    let served = of.versions.iter().filter(|(version, _)| flag(version, "served"));
-    let convertible = served.filter(|(version, _)| !by_webhook || text(version, "name") == stored);
-    convertible.map(|(version, _)| Arc::new(resource(&of, version, stored, &names, common))).collect()
+    let used = of
+        .versions
+        .iter()
+        .filter(|(version, _)| text(version, "name") == stored || flag(version, "served") && !by_webhook);
+    let versions: Vec<Version<'_>> = used
+        .map(|(version, _)| {
+            let name = text(version, "name");
+            let schema = of.schema_of(name).cloned().unwrap_or_default();
+            let decoded = Ref::Shared(Arc::new(decoded(kind, &schema.description)));
+            let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version)));
+            Version { of: version, name, engine, decoded }
+        })
+        .collect();
+    let group = text(of.spec, "group");
+    let engines = versions.iter().map(|version| (format!("{group}/{}", version.name), version.engine.clone()));
+    let conversion: Arc<dyn Conversion> = Arc::new(Versions(engines.collect()));
+    let Some(storage) = versions.iter().find(|version| version.name == stored) else { return Vec::new() };
+    let served = versions.iter().filter(|version| flag(version.of, "served"));
+    served.map(|version| Arc::new(resource(&of, version, storage, &conversion, &names))).collect()
+}
+
+/// What a version states of a part, or all versions together.
+fn part<'a>(definition: &Definition<'a>, version: &'a Value, name: &str) -> Option<&'a Value> {
+    version.get(name).or(definition.spec.get(name)).filter(|part| !part.is_null())
 }
 
 fn resource(
     definition: &Definition<'_>,
-    version: &Value,
-    stored: &str,
+    version: &Version<'_>,
+    stored: &Version<'_>,
+    conversion: &Arc<dyn Conversion>,
     names: &Value,
-    common: &CommonTypes,
 ) -> Resource {
     let spec = definition.spec;
-    let part = |name: &str| version.get(name).or(spec.get(name)).filter(|part| !part.is_null());
     let texts = |name: &str| -> Vec<Str> {
         let list = names.get(name).and_then(Value::as_list).unwrap_or(&[]);
         list.iter().filter_map(Value::as_str).map(Str::new).collect()
     };
-    let (group, name) = (text(spec, "group"), text(version, "name"));
+    let (group, name) = (text(spec, "group"), version.name);
     let (plural, kind) = (text(names, "plural"), text(names, "kind"));
-    let schema = definition.schema_of(name).cloned().unwrap_or_default();
-    let subresources = part("subresources");
-    let scale = subresources.and_then(|of| of.get("scale")).filter(|scale| !scale.is_null()).map(scale_of);
+    let subresources = part(definition, version.of, "subresources");
+    let scale = scale_of(definition, version.of);
     let has_status = subresources.and_then(|of| of.get("status")).is_some_and(|status| !status.is_null());
-    let decoded: Ref<Struct> = Ref::Shared(Arc::new(decoded(kind, &schema.description, &common.object_meta)));
+    let decoded = &version.decoded;
+    let columns = part(definition, version.of, "additionalPrinterColumns");
     let mut all = Vec::new();
     if has_status {
         all.push(Subresource {
@@ -168,14 +211,19 @@ fn resource(
             group_version: Some(("autoscaling".into(), "v1".into())),
             verbs: Verbs::PART,
             action: Action::Scale(scale_paths(scale)),
-            schema: Some(common.scale.clone()),
+            schema: Some(Ref::Static(autoscaling::v1::Scale::schema)),
         });
     }
-    let selectable = part("selectableFields").and_then(Value::as_list).unwrap_or(&[]);
-    let engine = Arc::new(CustomSchema::new(schema, scale));
-    let admitting = engine.clone();
-    let admit = DefaultFunction::Shared(Arc::new(move |object: &mut Value| admitting.admit(object)));
-    let defaults = DefaultFunctions::new([(&*decoded, admit)]);
+    let selectable = part(definition, version.of, "selectableFields").and_then(Value::as_list).unwrap_or(&[]);
+    let admit = |version: &Version<'_>| {
+        let engine = version.engine.clone();
+        DefaultFunction::Shared(Arc::new(move |object: &mut Value| engine.admit(object)))
+    };
+    let mut admitted = vec![(&**decoded, admit(version))];
+    if name != stored.name {
+        admitted.push((&*stored.decoded, admit(stored)));
+    }
+    let defaults = DefaultFunctions::new(admitted);
     let namespaced = text(spec, "scope") == "Namespaced";
     Resource {
         group: group.into(),
@@ -189,36 +237,38 @@ fn resource(
         categories: texts("categories"),
         storage: Some(Storage {
             prefix: format!("/registry/{group}/{plural}/").into(),
-            api_version: format!("{group}/{stored}").into(),
+            api_version: format!("{group}/{}", stored.name).into(),
             kind: kind.into(),
-            schema: decoded.clone(),
+            schema: stored.decoded.clone(),
             version_hash: Str::default(),
             json: true,
-            convert: None,
+            conversion: (name != stored.name).then(|| conversion.clone()),
+            default_after_conversion: false,
         }),
-        schema: decoded,
+        schema: decoded.clone(),
         served: Served::ByDefault,
         subresources: all,
         selectable: selectable.iter().map(|field| selectable_of(text(field, "jsonPath"))).collect(),
         selector_refusal: "field label not supported: {label}".into(),
         unserved: Vec::new(),
         defaults: Arc::new(defaults),
-        printer: Arc::new(NameAndAge),
+        printer: Arc::new(Columns::new(columns.and_then(Value::as_list).unwrap_or(&[]))),
         hidden_annotations: &[],
-        rules: Arc::new(Validator::of_object(engine)),
+        rules: Arc::new(Validator::of_object(version.engine.clone())),
         warn: None,
         strategy: if has_status { &CUSTOM_WITH_STATUS } else { &CUSTOM },
         ttl_seconds: 0,
-        deprecation: deprecation(version, group, name, kind),
+        deprecation: deprecation(version.of, group, name, kind),
     }
 }
 
-fn scale_of(scale: &Value) -> Scale {
-    Scale {
+fn scale_of(definition: &Definition<'_>, version: &Value) -> Option<Scale> {
+    let scale = part(definition, version, "subresources")?.get("scale").filter(|scale| !scale.is_null())?;
+    Some(Scale {
         spec_replicas: text(scale, "specReplicasPath").to_owned(),
         status_replicas: text(scale, "statusReplicasPath").to_owned(),
         selector: Some(text(scale, "labelSelectorPath")).filter(|path| !path.is_empty()).map(str::to_owned),
-    }
+    })
 }
 
 fn scale_paths(scale: &Scale) -> ScalePaths {
@@ -252,24 +302,6 @@ mod tests {
     use super::*;
     use pintle_schema::value;
 
-    /// A struct of any fields.
-    fn anything() -> Ref<Struct> {
-        static ANYTHING: Struct = Struct {
-            name: Text::Static("Anything"),
-            module: Text::Static(""),
-            doc: Text::Static(""),
-            fields: Slice::Static(&[]),
-            by_name: Slice::Static(&[]),
-            atomic: false,
-            form: Form::Plain,
-            rules: Slice::Static(&[]),
-            judged_first: &[],
-            preserve_unknown: true,
-            compiled: pintle_schema::Compiled::new(),
-        };
-        Ref::Static(|| &ANYTHING)
-    }
-
     #[test]
     fn each_served_version_is_a_resource() {
         let names = value!({"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList",
@@ -284,8 +316,7 @@ mod tests {
                     {"name": "v1beta1", "served": true, "deprecated": true},
                     {"name": "v1alpha1"}]},
             "status": {"acceptedNames": (names)}});
-        let common = CommonTypes { object_meta: anything(), scale: anything() };
-        let made = resources(&definition, &common);
+        let made = resources(&definition);
         let [v1, v1beta1] = made.as_slice() else { panic!("two versions are served") };
         assert_eq!(
             (v1.api_version().as_str(), v1beta1.api_version().as_str()),
@@ -300,7 +331,7 @@ mod tests {
         v1.default(&mut object, 0);
         assert_eq!(object, value!({"spec": {"size": 3}}));
         definition.set_at(&["spec", "conversion", "strategy"], "Webhook");
-        assert_eq!(resources(&definition, &common).len(), 1);
+        assert_eq!(resources(&definition).len(), 1);
     }
 
     #[test]

@@ -11,11 +11,10 @@ use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ResourceIndex};
 use crate::stats::Reading;
 use pintle_cache::{Event, Object, WatchFilter};
+use pintle_extensions::definition::{self, Approval};
 use pintle_extensions::naming::{Accepted, Claims, accept};
-use pintle_extensions::resource::{CommonTypes, resources};
-use pintle_schema::{ApiType, Ref, Time, Value};
-use pintle_types::autoscaling::v1::Scale;
-use pintle_types::meta::v1::ObjectMeta;
+use pintle_extensions::resource::resources;
+use pintle_schema::{Time, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,6 +24,9 @@ const PLURAL: &str = "customresourcedefinitions";
 
 /// The condition by which clients know that objects can be created.
 const ESTABLISHED: &str = "Established";
+
+/// The condition that says whether a definition of a protected group is approved.
+const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
 /// What is installed of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +48,6 @@ pub struct Definitions {
     /// The definitions that there are, and the names that they have.
     claims: Mutex<BTreeMap<String, Claims>>,
     installed: Mutex<HashMap<String, Installed>>,
-    common: CommonTypes,
 }
 
 impl Definitions {
@@ -59,7 +60,6 @@ impl Definitions {
             queue: Queue::new("crd_naming_condition_controller"),
             claims: Mutex::default(),
             installed: Mutex::default(),
-            common: CommonTypes { object_meta: Ref::Static(ObjectMeta::schema), scale: Ref::Static(Scale::schema) },
         })
     }
 
@@ -140,7 +140,7 @@ impl Definitions {
         if before.as_ref().is_some_and(|before| (&before.uid, before.generation) == (&now.uid, now.generation)) {
             return;
         }
-        for resource in resources(definition, &self.common) {
+        for resource in resources(definition) {
             now.versions.push(resource.version.to_string());
             self.world.registry.install(resource);
         }
@@ -185,7 +185,8 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
         reason: condition.reason,
         message: condition.message.clone(),
     };
-    let was_established = pintle_extensions::definition::is_established(definition);
+    let was_established = definition::is_established(definition);
+    let approval = approval(definition);
     let established = match (accepted.condition.holds, was_established) {
         (true, false) => Some(Finding {
             holds: true,
@@ -201,8 +202,24 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let status = definition.map_entry("status").make_map();
     let conditions = status.entry("conditions");
     let named = write(conditions, "NamesAccepted", &of(&accepted.condition), now);
+    let approved = approval.is_some_and(|finding| write(conditions, APPROVED, &finding, now));
     let served = established.is_some_and(|finding| write(conditions, ESTABLISHED, &finding, now));
-    changed || named || served
+    changed || named || approved || served
+}
+
+/// What is said of the approval of a definition in a group that is Kubernetes' own.
+fn approval(definition: &Value) -> Option<Finding> {
+    if !definition::is_protected_group(definition.str_at(&["spec", "group"])) {
+        return None;
+    }
+    let (state, message) = definition::approval_state(definition);
+    let reason = match state {
+        Approval::Approved => "ApprovedAnnotation",
+        Approval::Bypassed => "UnapprovedAnnotation",
+        Approval::Invalid => "InvalidAnnotation",
+        Approval::Missing => "MissingAnnotation",
+    };
+    Some(Finding { holds: state == Approval::Approved, reason, message })
 }
 
 impl Observer for Definitions {
