@@ -115,10 +115,18 @@ fn objects_live_under_their_definition() {
     assert_eq!((&accepted["status"], &accepted["reason"]), (&json!("False"), &json!("ShortNamesConflict")));
     assert_eq!(accepted["message"], "\"w\" is already in use");
     assert!(!is_true(&waits, "Established"));
-    client.delete(&path).expect("an answer").expect(200);
+    let ending = client.delete(&path).expect("an answer").expect(200);
+    assert_eq!(ending["metadata"]["finalizers"], json!(["customresourcecleanup.apiextensions.k8s.io"]));
+    assert!(is_true(&ending, "Terminating"));
+    until(&mut client, &path, |status, _| status == 404);
     until(&mut client, WIDGETS, |status, _| status == 404);
     until(&mut client, &other, |_, definition| is_true(definition, "Established"));
     client.get("/apis/example.com/v1/namespaces/default/gadgets").expect("an answer").expect(200);
+
+    // Its objects went with the definition: another one of the same name has none.
+    client.post(DEFINITIONS, &definition("widgets", "Widget", "wd")).expect("an answer").expect(201);
+    let objects = until(&mut client, WIDGETS, |status, _| status == 200);
+    assert_eq!(objects["items"], json!([]));
 }
 
 #[test]

@@ -2,18 +2,21 @@
 //! resources, and its conditions say so.
 //!
 //! Guarantees that a definition is called established only after its resources are served, and that names are given by one worker,
-//! so that no two definitions of a group have one name. What objects a definition had stays in the store when it goes.
+//! so that no two definitions of a group have one name. A definition that is deleted goes after its objects.
 
 use crate::conditions::{Finding, write};
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
-use crate::resource_index::{KindId, ResourceIndex};
+use crate::resource_index::{KindId, ResourceIndex, waits_for};
 use crate::stats::Reading;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_extensions::definition::{self, Approval};
 use pintle_extensions::naming::{Accepted, Claims, accept};
 use pintle_extensions::resource::resources;
+use pintle_kinds::CLEANUP_FINALIZER;
+use pintle_registry::Target;
+use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +24,9 @@ use std::time::Duration;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
+
+/// How soon objects of a definition that is being deleted are looked at again, when finalizers hold some of them.
+const RECHECK: Duration = Duration::from_secs(1);
 
 /// The condition by which clients know that objects can be created.
 const ESTABLISHED: &str = "Established";
@@ -87,6 +93,9 @@ impl Definitions {
             return Outcome::Done;
         };
         let Ok(definition) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        if waits_for(&stored, CLEANUP_FINALIZER) {
+            return self.end(&kind.at(&stored), &definition).await;
+        }
         let accepted = self.accept(&definition);
         let mut settled = definition.clone();
         settled.set_at(&["status", "acceptedNames"], accepted.names.clone());
@@ -106,6 +115,44 @@ impl Definitions {
             self.reconsider(&settled, name);
         }
         retry_on_failure(&written)
+    }
+
+    /// Deletes the objects of a definition that is being deleted, and lets it go when they are gone.
+    async fn end(&self, target: &Target, definition: &Value) -> Outcome {
+        let plural = definition.str_at(&["status", "acceptedNames", "plural"]);
+        let prefix = format!("/registry/{}/{plural}/", definition.str_at(&["spec", "group"]));
+        let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
+        let established = definition::is_established(definition);
+        if let Some(of) = self.world.registry.stored_target(&prefix, "", "").filter(|_| established) {
+            let state = of.cache.state();
+            let objects: Vec<Arc<Object>> = state.objects.values().cloned().collect();
+            let options = requests.delete_options(Propagation::Background);
+            for object in &objects {
+                let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
+                let deleted = requests.delete(&Target { namespace, name, ..of.clone() }, &options).await;
+                if deleted.is_err() {
+                    return Outcome::Retry;
+                }
+            }
+            if !of.cache.state().objects.is_empty() {
+                return Outcome::After(RECHECK);
+            }
+        }
+        let (reason, message) = match established {
+            true => ("InstanceDeletionCompleted", "removed all instances"),
+            false => ("NeverEstablished", "resource was never established"),
+        };
+        let finding = Finding { holds: false, reason, message: message.to_owned() };
+        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let change = |object: &mut Value| {
+            let finalizers = object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut);
+            if let Some(list) = finalizers {
+                list.retain(|finalizer| finalizer.as_str() != Some(CLEANUP_FINALIZER));
+            }
+            let status = object.map_entry("status").make_map();
+            write(status.entry("conditions"), "Terminating", &finding, now);
+        };
+        retry_on_failure(&requests.change(target, "status", change).await)
     }
 
     fn accept(&self, definition: &Value) -> Accepted {

@@ -62,10 +62,44 @@ static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
     unconditional_update: false,
     delete_answers_object: true,
     generation: Some(SPEC_PATHS),
+    begin_deletion: Some(begin_deletion),
     prepare_create: Some(|object, _| note_storage_version(object)),
     prepare_update: Some(|object: &mut Value, _: &Value, _: &mut Context| note_storage_version(object)),
     ..WITH_STATUS
 };
+
+/// Who deletes the objects of a definition holds it until they are gone.
+pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// What the first delete says in a definition.
+fn begin_deletion(object: &mut Value) {
+    let metadata = object.map_entry("metadata").make_map();
+    let finalizers = metadata.entry("finalizers");
+    if finalizers.is_null() {
+        *finalizers = Value::List(Vec::new());
+    }
+    if let Some(list) = finalizers.as_list_mut()
+        && !list.iter().any(|finalizer| finalizer.as_str() == Some(CLEANUP_FINALIZER))
+    {
+        list.push(CLEANUP_FINALIZER.into());
+    }
+    let deleted = object.at(&["metadata", "deletionTimestamp"]).cloned().unwrap_or_default();
+    let status = object.map_entry("status").make_map();
+    let conditions = status.entry("conditions");
+    if conditions.is_null() {
+        *conditions = Value::List(Vec::new());
+    }
+    if let Some(list) = conditions.as_list_mut() {
+        list.retain(|condition| condition.get("type").and_then(Value::as_str) != Some("Terminating"));
+        list.push(pintle_schema::value!({
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": (deleted),
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }));
+    }
+}
 
 /// Adds the storage version to those that objects may be stored in.
 fn note_storage_version(object: &mut Value) {
