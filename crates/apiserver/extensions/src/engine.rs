@@ -43,6 +43,12 @@ impl CustomSchema {
     pub fn admit(&self, object: &mut Value) {
         object::drop_nulls(object, Some(&self.schema));
         object::default(object, &self.schema);
+        self.prune(object);
+    }
+
+    /// Removes the fields that the schema does not know, and brings the others into order: what conversion does, which fills
+    /// in no defaults.
+    pub fn prune(&self, object: &mut Value) {
         object::prune(object, &self.schema, true);
         let Value::Map(map) = object else { return };
         map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));

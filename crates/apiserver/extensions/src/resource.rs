@@ -17,13 +17,13 @@ use pintle_validation::Validator;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Converts between versions that differ in their schemas alone: an object becomes what its new version admits.
+/// Converts between versions that differ in their schemas alone: an object loses what its new version does not know.
 struct Versions(HashMap<String, Arc<CustomSchema>>);
 
 impl Conversion for Versions {
     fn convert<'a>(&'a self, mut objects: Vec<Value>, _: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
         if let Some(schema) = self.0.get(to) {
-            objects.iter_mut().for_each(|object| schema.admit(object));
+            objects.iter_mut().for_each(|object| schema.prune(object));
         }
         MaybeReady::Ready(Ok(objects))
     }

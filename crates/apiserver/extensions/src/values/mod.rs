@@ -229,10 +229,8 @@ impl ValueSchema {
         let whole = matches!(value, Value::Float(number) if number::is_whole(*number)) && self.types.has("integer");
         let as_number = matches!(value, Value::Int(_)) && self.types.has("number");
         let has_text = matches!(value, Value::String(_) | Value::List(_));
-        if !has_text
-            && !self.format.is_empty()
-            && !(self.types.has(kind) || format == self.format || whole || as_number)
-        {
+        let fits = self.types.has(kind) || format == self.format || whole || as_number;
+        if !has_text && !self.format.is_empty() && !fits {
             outcome.add(Issue::wrong_type(place, &self.format, format));
             return;
         }
@@ -310,7 +308,7 @@ impl ValueSchema {
         }
         if !matches!(self.additional, Additional::Anything) {
             let mut others: Vec<_> = map.iter().filter(|(name, _)| self.property(name).is_none()).collect();
-            others.sort_by(|(a, _), (b, _)| a.cmp(b));
+            others.sort_by_key(|(name, _)| *name);
             for (name, value) in others {
                 match &self.additional {
                     Additional::Schema(schema) => {
