@@ -14,7 +14,7 @@ use pintle_cache::{Event, Object, WatchFilter};
 use pintle_extensions::definition::{self, Approval};
 use pintle_extensions::naming::{Accepted, Claims, accept};
 use pintle_extensions::resource::resources;
-use pintle_kinds::CLEANUP_FINALIZER;
+use pintle_groups::CLEANUP_FINALIZER;
 use pintle_registry::Target;
 use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};

@@ -36,11 +36,7 @@ mod storagemigration;
 #[cfg(test)]
 mod tests;
 
-<<<<<<< HEAD:crates/kubernetes/groups/src/lib.rs
-pub use core::internal;
-=======
 pub use apiextensions::CLEANUP_FINALIZER;
-
->>>>>>> 305d8c2 (controllers: delete the objects of a definition before it goes):crates/kubernetes/kinds/src/lib.rs
+pub use core::internal;
 pub use core::qos::class as qos_class;
 pub use group::{all, find, groups, resources, table};

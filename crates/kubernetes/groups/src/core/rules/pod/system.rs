@@ -105,10 +105,11 @@ pub fn stop_signals(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
         return;
     }
     let os = spec.new.field(PodSpec::OS).some().map(|os| text(os.field(PodOS::NAME)));
+    let all = Signal::TYPE;
     let signals: Vec<&str> = match os {
-        Some("linux") => match Signal::TYPE {
+        Some("linux") => match &all {
             Type::Enum(signals) => {
-                let mut signals: Vec<&str> = signals.values.iter().map(|signal| signal.value).collect();
+                let mut signals: Vec<&str> = signals.values.iter().map(|signal| signal.value.as_str()).collect();
                 signals.sort_unstable();
                 signals
             }
