@@ -27,7 +27,8 @@ impl Approval {
     async fn ask(&self, name: &str, param: &str) -> Result<(), String> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("name", name).append_pair("param", param);
-        let answer = self.client.get(url).send().await.map_err(|error| format!("the approval cannot be asked: {error}"))?;
+        let answer =
+            self.client.get(url).send().await.map_err(|error| format!("the approval cannot be asked: {error}"))?;
         match answer.status() {
             reqwest::StatusCode::OK => Ok(()),
             // A service that answers without an end must not fill the memory.

@@ -4,8 +4,8 @@ use crate::v6::{self, FrobberSpec, RestartPolicy};
 use crate::{hub, v7beta1};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_resource::{
-    Column, Context, Group, Now, Printer, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource, WITH_STATUS,
-    texts,
+    Column, Context, Group, Now, Printer, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource,
+    WITH_STATUS, texts,
 };
 use pintle_schema::{ApiValue, Str, Value, View, ViewMut};
 use pintle_validation::{At, CustomRule, Group as Rules, ValidationContext, Validator, at_field, at_type};
@@ -16,9 +16,8 @@ pub const GROUP: &str = "fun.example.com";
 
 /// The group with all versions of its resource.
 pub fn group() -> Group {
-    let storage = || {
-        Storage::of::<v6::Frobber>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/", "")
-    };
+    let storage =
+        || Storage::of::<v6::Frobber>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/", "");
     let common = |resource: Resource| Resource {
         short_names: texts(&["fr"]),
         strategy: &STRATEGY,
@@ -35,10 +34,9 @@ pub fn group() -> Group {
         ..common(Resource::namespaced::<v6::Frobber>(GROUP, "v6", "frobbers", "frobber", "Frobber"))
     };
     let v7beta1 = Resource {
-        storage: Some(storage().converting(
-            convert::<v7beta1::Frobber, v6::Frobber>,
-            convert::<v6::Frobber, v7beta1::Frobber>,
-        )),
+        storage: Some(
+            storage().converting(convert::<v7beta1::Frobber, v6::Frobber>, convert::<v6::Frobber, v7beta1::Frobber>),
+        ),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
             Subresource::status::<v7beta1::Frobber>("Frobber", &STATUS),
@@ -111,9 +109,9 @@ fn agreeing(spec: At<'_, FrobberSpec>, cx: &mut ValidationContext<'_>) {
     let path = spec.path.to(FrobberSpec::PARAM);
     match params.first() {
         None if param.is_empty() && spec.old.is_some() => {}
-        _ if param.is_empty() => cx.errors.required(&path, "must be the first of `params`"),
+        _ if param.is_empty() => cx.errors.required(path, "must be the first of `params`"),
         Some(first) if first == param => {}
-        _ => cx.errors.invalid(&path, param, "must be the first of `params`"),
+        _ => cx.errors.invalid(path, param, "must be the first of `params`"),
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Frobber {
 #[k8s(reserved(proto = 6, name = "depth"))]
 pub struct FrobberSpec {
     /// Height in inches, 1 by default.
-    #[k8s(proto = 1, always, default = 1, minimum = 1)]
+    #[k8s(proto = 1, always, published = optional, default = 1, minimum = 1)]
     pub height: i32,
     /// Width in inches (alpha, gate Frobber2D).
     #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]

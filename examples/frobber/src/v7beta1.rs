@@ -1,7 +1,7 @@
 //! Version `v7beta1` of the group: the height says its unit, and there is no singular `param` any more.
 
-use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use crate::v6::{FrobberStatus, RestartPolicy};
+use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use pintle_schema::ApiType;
 
 /// Something that frobs.
@@ -26,7 +26,7 @@ pub struct Frobber {
 #[k8s(reserved(proto = 6, name = "depth"))]
 pub struct FrobberSpec {
     /// Height, 1 by default.
-    #[k8s(proto = 1, always, default = 1, minimum = 1)]
+    #[k8s(proto = 1, always, published = optional, default = 1, minimum = 1)]
     pub height_in_inches: i32,
     /// Width in inches (alpha, gate Frobber2D).
     #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]

@@ -5,7 +5,9 @@ use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::BrowserConfig;
 use crate::service::ApiService;
 use crate::{System, sources, vital};
-use pintle_auth::{Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, UserInfo};
+use pintle_auth::{
+    Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, UserInfo,
+};
 use pintle_cache::Cache;
 use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::Flow;
@@ -129,7 +131,8 @@ impl Builder {
         for (group, resource, subresource, handler) in self.handlers.drain(..) {
             handlers.register(group, resource, subresource, handler);
         }
-        let connector = SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?;
+        let connector =
+            SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?;
         Ok(Api {
             authenticator: RequestAuthenticator {
                 authenticators: AuthenticatorUnion::new(std::mem::take(&mut self.authenticators)),

@@ -2,18 +2,27 @@
 //! Guarantees that anonymous requests see nothing but the server's health and version. Must never look at a name.
 
 use pintle_auth::authorization::{AlwaysAllow, Reason, UserRules};
-use pintle_auth::{Attributes, Authorizer, Decision, UserInfo, groups};
+use pintle_auth::{Attributes, Authorizer, Decision, NamedAuthorizer, UserInfo, groups};
 use pintle_resource::MaybeReady;
+use std::sync::Arc;
 
 /// Allows everything to users who showed a credential.
 pub struct AuthenticatedUsers;
+
+impl AuthenticatedUsers {
+    /// The authorizer under its name, as a server takes it.
+    pub fn named() -> NamedAuthorizer {
+        let authorizer: Arc<dyn Authorizer> = Arc::new(AuthenticatedUsers);
+        NamedAuthorizer::new("AuthenticatedUsers", "authenticatedusers", authorizer)
+    }
+}
 
 /// What anybody may read: what tells whether and which server this is.
 const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
 
 impl Authorizer for AuthenticatedUsers {
     fn authorize<'a>(&'a self, request: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
-        let is_open = OPEN.iter().any(|path| request.path == *path);
+        let is_open = OPEN.contains(&request.path);
         let decision = match is_open || !request.user.in_group(groups::UNAUTHENTICATED) {
             true => Decision::Allow(Reason::None),
             false => Decision::no_opinion(""),

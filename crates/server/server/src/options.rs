@@ -3,7 +3,6 @@
 
 use crate::certs::{self, AdministratorBy, ServingNames};
 use crate::{AuthenticatedUsers, Builder, Listener, StartError};
-use pintle_auth::NamedAuthorizer;
 use pintle_auth::authentication::{TokenFile, TokenFileError};
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_http::{TlsConfig, TlsMaterial};
@@ -92,7 +91,9 @@ impl Options {
             };
             let invalid = |why: String| OptionsError::Invalid { flag: flag.clone(), value: value.clone(), why };
             match flag.as_str() {
-                "--bind-address" => options.bind_address = value.parse().map_err(|_| invalid("no IP address".into()))?,
+                "--bind-address" => {
+                    options.bind_address = value.parse().map_err(|_| invalid("no IP address".into()))?
+                }
                 "--secure-port" => options.secure_port = value.parse().map_err(|_| invalid("no port".into()))?,
                 "--data-dir" => options.data_dir = Some(value.into()),
                 "--token-auth-file" => options.token_auth_file = Some(value.into()),
@@ -129,12 +130,12 @@ impl Options {
         let mut builder = Builder::new(self.store(&groups)?);
         builder.groups = groups;
         if let Some(path) = &self.token_auth_file {
-            let text = std::fs::read_to_string(path).map_err(|error| OptionsError::File { path: path.clone(), error })?;
+            let text =
+                std::fs::read_to_string(path).map_err(|error| OptionsError::File { path: path.clone(), error })?;
             builder.authenticators.push(Arc::new(TokenFile::parse(&text)?));
         }
         builder.anonymous_auth = true;
-        let authorizer: Arc<dyn pintle_auth::Authorizer> = Arc::new(AuthenticatedUsers);
-        builder.authorizers.push(NamedAuthorizer::new("AuthenticatedUsers", "authenticatedusers", authorizer));
+        builder.authorizers.push(AuthenticatedUsers::named());
         let gates = self.feature_gates.clone();
         builder.feature_gate = Arc::new(move |gate| gates.iter().any(|on| on == gate));
         let socket = TcpListener::bind((self.bind_address, self.secure_port)).await.map_err(OptionsError::Bind)?;
