@@ -241,7 +241,7 @@ fn what_a_rule_depends_on_changes() {
     let near = value!({"kind": "Near", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
     assert_eq!(validate(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
     let other = value!({"kind": "Other", "address": "A", "ports": [{"node": 1}], "low": 2, "high": 1});
-    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
+    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "low: Invalid value: 2: higher than high"]);
     // An unset value is validated no more than before.
     assert_eq!(validate(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
 }
