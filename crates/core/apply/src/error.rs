@@ -1,8 +1,6 @@
 //! `PatchError`: why a patch cannot be applied, as the response to the client.
 //! Guarantees status, reason and message, so that endpoints only wrap it. Must never name the object.
 
-use std::fmt;
-
 /// kube-apiserver's message for well-formed patches that do not match the object.
 const UNPROCESSABLE: &str = "the server rejected our request due to an error in our request";
 
@@ -10,15 +8,19 @@ const UNPROCESSABLE: &str = "the server rejected our request due to an error in 
 const PANIC: &str = "This request caused apiserver to panic. Look in the logs for details.";
 
 /// Why a patch cannot be applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// The patch is malformed: 400 with the text.
+    #[error("{0}")]
     BadRequest(String),
     /// The patch does not match the object: 422. The client gets a fixed message, this text is for the log.
+    #[error("{UNPROCESSABLE}")]
     Unprocessable(String),
     /// kube-apiserver answers 500 with the text and no reason, although the client is at fault.
+    #[error("{0}")]
     Internal(String),
     /// The patch exceeds a limit: 413 with the text.
+    #[error("Request entity too large: {0}")]
     TooLarge(String),
 }
 
@@ -56,16 +58,3 @@ impl PatchError {
         }
     }
 }
-
-/// The `message` of the Status.
-impl fmt::Display for PatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PatchError::BadRequest(text) | PatchError::Internal(text) => f.write_str(text),
-            PatchError::Unprocessable(_) => f.write_str(UNPROCESSABLE),
-            PatchError::TooLarge(text) => write!(f, "Request entity too large: {text}"),
-        }
-    }
-}
-
-impl std::error::Error for PatchError {}

@@ -8,41 +8,29 @@ use pintle_codec::json::Members;
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Str, Value};
 use std::borrow::Cow;
-use std::fmt;
 
 /// The key that makes its object a member itself.
 const SELF: &str = ".";
 
 /// Why a value is not a `FieldsV1`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsV1Error {
     /// It is not JSON.
+    #[error("{0}")]
     Json(String),
     /// A value of this kind instead of an object.
+    #[error("expected an object, found {0}")]
     NotAnObject(&'static str),
     /// A key is shorter than its prefix.
+    #[error("parsing key as path element: key must be 2 characters long: {0}")]
     TooShort(String),
     /// A key's prefix has no colon.
+    #[error("parsing key as path element: missing colon: {0}")]
     MissingColon(String),
     /// The text after a known prefix is invalid.
+    #[error("parsing key as path element: malformed {0}")]
     Malformed(String),
 }
-
-impl fmt::Display for FieldsV1Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldsV1Error::Json(why) => f.write_str(why),
-            FieldsV1Error::NotAnObject(kind) => write!(f, "expected an object, found {kind}"),
-            FieldsV1Error::TooShort(key) => {
-                write!(f, "parsing key as path element: key must be 2 characters long: {key}")
-            }
-            FieldsV1Error::MissingColon(key) => write!(f, "parsing key as path element: missing colon: {key}"),
-            FieldsV1Error::Malformed(key) => write!(f, "parsing key as path element: malformed {key}"),
-        }
-    }
-}
-
-impl std::error::Error for FieldsV1Error {}
 
 impl FieldSet {
     /// Parses the JSON of a `FieldsV1`, a tree or raw; `null` is the empty set.

@@ -22,7 +22,6 @@ use crate::PathElement;
 use crate::field_set::FieldSet;
 use crate::typed::TypedErrors;
 use pintle_schema::Value;
-use std::fmt;
 use std::sync::OnceLock;
 
 /// A write: by whom, in which version, when.
@@ -39,39 +38,25 @@ pub struct Write<'a> {
 }
 
 /// Why field ownership could not be computed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// Other managers own fields that would be changed.
+    #[error("{0}")]
     Conflicts(Conflicts),
     /// The applied configuration does not match the schema.
+    #[error("{0}")]
     Configuration(TypedErrors),
     /// An object does not match the schema.
-    Object(TypedErrors),
+    #[error("{0}")]
+    Object(#[from] TypedErrors),
+    #[error("{}", InvalidEntry)]
     InvalidEntry,
     /// The version of the request has no schema.
+    #[error("no such version")]
     NoSuchVersion,
     /// An object is not there in a version that it is needed in.
+    #[error("the object is not there in another version")]
     NotConverted,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Conflicts(conflicts) => conflicts.fmt(f),
-            Error::Configuration(error) | Error::Object(error) => error.fmt(f),
-            Error::InvalidEntry => InvalidEntry.fmt(f),
-            Error::NoSuchVersion => f.write_str("no such version"),
-            Error::NotConverted => f.write_str("the object is not there in another version"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<TypedErrors> for Error {
-    fn from(error: TypedErrors) -> Self {
-        Error::Object(error)
-    }
 }
 
 /// Whether `metadata.managedFields` of a request resets tracking.

@@ -5,7 +5,8 @@ use pintle_schema::names::quoted;
 use std::fmt;
 
 /// Why an input was rejected.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", self.text())]
 pub enum DecodeError {
     /// Not JSON, YAML or protobuf.
     Syntax(String),
@@ -22,14 +23,6 @@ impl DecodeError {
         }
     }
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 /// A problem that decoding ignores and strict decoding rejects.
 #[derive(Clone, Debug, PartialEq, Eq)]

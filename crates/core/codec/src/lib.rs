@@ -44,16 +44,9 @@ pub fn check_objects(value: &Value) -> Result<(), TooManyObjects> {
 }
 
 /// An object contains too many objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Request entity too large: the allowed maximum of objects in an object is {}", limits::OBJECTS)]
 pub struct TooManyObjects;
-
-impl std::fmt::Display for TooManyObjects {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Request entity too large: the allowed maximum of objects in an object is {}", limits::OBJECTS)
-    }
-}
-
-impl std::error::Error for TooManyObjects {}
 
 /// A decoded object, with the problems that strict decoding reports.
 #[derive(Clone, Debug, PartialEq)]

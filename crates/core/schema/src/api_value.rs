@@ -9,23 +9,15 @@ use crate::schema::{List, ListKind, MapType, Ref, Struct, Type};
 use crate::time::{MicroTime, Time};
 use crate::value::{Map, Str, Value};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::marker::PhantomData;
 
 /// A value whose shape does not match its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found {found}")]
 pub struct ShapeError {
     pub expected: &'static str,
     pub found: &'static str,
 }
-
-impl fmt::Display for ShapeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}, found {}", self.expected, self.found)
-    }
-}
-
-impl std::error::Error for ShapeError {}
 
 impl ShapeError {
     pub fn new(expected: &'static str, found: &Value) -> Self {

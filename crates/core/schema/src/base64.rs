@@ -5,16 +5,9 @@
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The offset of the first invalid byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("illegal base64 data at input byte {0}")]
 pub struct CorruptInput(pub usize);
-
-impl std::fmt::Display for CorruptInput {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "illegal base64 data at input byte {}", self.0)
-    }
-}
-
-impl std::error::Error for CorruptInput {}
 
 /// Standard base64, padded.
 pub fn encode(bytes: &[u8]) -> String {

@@ -152,29 +152,18 @@ impl std::str::FromStr for Duration {
 }
 
 /// Why a text is not a duration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// The text is malformed, or its value is too large.
+    #[error("time: invalid duration {}", quote(.0))]
     Invalid(String),
     /// A number has no unit.
+    #[error("time: missing unit in duration {}", quote(.0))]
     MissingUnit(String),
     /// An unknown unit: the unit, the text.
+    #[error("time: unknown unit {} in duration {}", quote(.0), quote(.1))]
     UnknownUnit(String, String),
 }
-
-impl fmt::Display for DurationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DurationError::Invalid(text) => write!(f, "time: invalid duration {}", quote(text)),
-            DurationError::MissingUnit(text) => write!(f, "time: missing unit in duration {}", quote(text)),
-            DurationError::UnknownUnit(unit, text) => {
-                write!(f, "time: unknown unit {} in duration {}", quote(unit), quote(text))
-            }
-        }
-    }
-}
-
-impl std::error::Error for DurationError {}
 
 /// An age as in tables, from whole seconds: at most two units, the smaller one only while it is significant.
 pub fn human_duration(seconds: i64) -> String {

@@ -104,9 +104,10 @@ impl fmt::Display for FieldSelector {
 }
 
 /// Why a text is not a field selector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
     /// A part has no operator.
+    #[error("invalid selector: '{selector}'; can't understand '{part}'")]
     NoOperator {
         /// The whole text.
         selector: String,
@@ -114,29 +115,12 @@ pub enum FieldSelectorError {
         part: String,
     },
     /// A backslash before a character that does not need it, or at the end.
+    #[error("invalid field selector: invalid escape sequence: {0}")]
     Escape(String),
-    /// A character that needs a backslash and has none.
+    /// A character that needs a backslash and has none. kube-apiserver prints its number.
+    #[error("invalid field selector: unescaped character in value: {}", u32::from(*.0))]
     Unescaped(char),
 }
-
-impl fmt::Display for FieldSelectorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldSelectorError::NoOperator { selector, part } => {
-                write!(f, "invalid selector: '{selector}'; can't understand '{part}'")
-            }
-            FieldSelectorError::Escape(sequence) => {
-                write!(f, "invalid field selector: invalid escape sequence: {sequence}")
-            }
-            // kube-apiserver prints the character's number.
-            FieldSelectorError::Unescaped(character) => {
-                write!(f, "invalid field selector: unescaped character in value: {}", u32::from(*character))
-            }
-        }
-    }
-}
-
-impl std::error::Error for FieldSelectorError {}
 
 fn split_parts(text: &str) -> Vec<&str> {
     let mut escaped = false;

@@ -238,16 +238,9 @@ impl fmt::Display for LabelSelector {
 }
 
 /// Why a text or field is not a selector, with kube-apiserver's message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct LabelSelectorError(String);
-
-impl fmt::Display for LabelSelectorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for LabelSelectorError {}
 
 fn invalid(path: &str, value: &str, detail: &str) -> String {
     format!("{path}: Invalid value: {value}: {detail}")

@@ -24,29 +24,18 @@ const NANO: i64 = -9;
 const MILLI: i64 = -3;
 
 /// Why a text is not a quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text is not a number with a suffix.
+    #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
     /// The number has no digits.
+    #[error("unable to parse numeric part of quantity")]
     Numeric,
     /// The suffix is unknown.
+    #[error("unable to parse quantity's suffix")]
     Suffix,
 }
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            QuantityError::Format => {
-                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-            }
-            QuantityError::Numeric => "unable to parse numeric part of quantity",
-            QuantityError::Suffix => "unable to parse quantity's suffix",
-        })
-    }
-}
-
-impl std::error::Error for QuantityError {}
 
 /// The suffix family of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -203,16 +203,9 @@ pub fn days_in_month(year: i64, month: u32) -> u32 {
 }
 
 /// Why a text is not a time, with kube-apiserver's message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct TimeError(String);
-
-impl fmt::Display for TimeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TimeError {}
 
 struct Reader<'a> {
     text: &'a str,

@@ -91,16 +91,9 @@ pub struct Entry {
 }
 
 /// An entry that cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an entry of metadata.managedFields is malformed")]
 pub struct InvalidEntry;
-
-impl std::fmt::Display for InvalidEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an entry of metadata.managedFields is malformed")
-    }
-}
-
-impl std::error::Error for InvalidEntry {}
 
 impl Entry {
     pub fn new(manager: Manager, api_version: &str, fields: FieldSet) -> Self {

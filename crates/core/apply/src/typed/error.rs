@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// One field that does not match.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct TypedError {
     /// The path as in conflicts, empty for the root.
     pub path: String,
@@ -12,7 +12,7 @@ pub struct TypedError {
 }
 
 /// All errors of a walk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct TypedErrors(pub Vec<TypedError>);
 
 impl TypedErrors {
@@ -46,6 +46,3 @@ impl fmt::Display for TypedErrors {
         }
     }
 }
-
-impl std::error::Error for TypedError {}
-impl std::error::Error for TypedErrors {}
