@@ -52,16 +52,9 @@ const FINALIZERS: &[u8] = b"\"finalizers\":[";
 const TIES: [&[u8]; 2] = [OWNER_REFERENCES, FINALIZERS];
 
 /// A record that cannot be decoded: damaged, or of a later format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record is damaged or of an unknown format")]
 pub struct CorruptObject;
-
-impl std::fmt::Display for CorruptObject {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the record is damaged or of an unknown format")
-    }
-}
-
-impl std::error::Error for CorruptObject {}
 
 /// Encodes a canonical object as a record. `fields` are the values of the resource's selectable fields.
 ///

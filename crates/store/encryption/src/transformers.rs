@@ -3,7 +3,6 @@
 //! Must never change once it is made: another configuration is another value.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::chain::{Chain, Link, Provider, Ring};
@@ -21,34 +20,21 @@ pub struct Rule {
 }
 
 /// Why rules cannot be followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// The resource named first could never come into the rule: the second one has it already.
+    #[error("resource {0:?} is masked by earlier rule {1:?}")]
     Masked(String, String),
     /// The key of this name has a secret of a length that its cipher does not take.
+    #[error("error while creating cipher for named key {0}: invalid key size {1}")]
     KeyLength(String, usize),
     /// A provider without keys.
+    #[error("the provider of {0:?} has no valid keys")]
     NoKeys(&'static str),
     /// The thread that talks to a key service could not be started.
+    #[error("the thread of a key service could not be started: {0}")]
     Thread(String),
 }
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RuleError::Masked(resource, earlier) => {
-                write!(f, "resource {resource:?} is masked by earlier rule {earlier:?}")
-            }
-            RuleError::KeyLength(key, length) => {
-                write!(f, "error while creating cipher for named key {key}: invalid key size {length}")
-            }
-            RuleError::NoKeys(prefix) => write!(f, "the provider of {prefix:?} has no valid keys"),
-            RuleError::Thread(error) => write!(f, "the thread of a key service could not be started: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for RuleError {}
 
 /// A configuration, ready to seal and open.
 #[derive(Default)]

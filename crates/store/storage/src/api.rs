@@ -226,9 +226,10 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// Why a transaction failed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
     /// A precondition did not hold. Nothing of the transaction was written.
+    #[error("precondition failed: {key} {}", state(*actual))]
     Conflict {
         /// The first write whose precondition failed.
         index: usize,
@@ -238,45 +239,32 @@ pub enum CommitError {
         actual: Option<Revision>,
     },
     /// The transaction violates a bound of [`crate::limits`], or a key occurs twice. The text names it.
+    #[error("invalid transaction: {0}")]
     Invalid(String),
     /// The store was not started or has been closed. The transaction was not written.
+    #[error("the store is closed")]
     Closed,
     /// The value could not be encrypted. The transaction was not written.
+    #[error("{0}")]
     Transform(TransformError),
     /// The disk failed. Nothing was published; whether the transaction will be present after a restart is unknown.
-    Storage(Arc<dyn Error + Send + Sync>),
+    #[error("the store could not be written: {0}")]
+    Storage(#[source] Arc<dyn Error + Send + Sync>),
 }
 
-impl fmt::Display for CommitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CommitError::Conflict { key, actual: Some(actual), .. } => {
-                write!(f, "precondition failed: {key} is at revision {actual}")
-            }
-            CommitError::Conflict { key, actual: None, .. } => write!(f, "precondition failed: {key} does not exist"),
-            CommitError::Invalid(what) => write!(f, "invalid transaction: {what}"),
-            CommitError::Closed => f.write_str("the store is closed"),
-            CommitError::Transform(error) => error.fmt(f),
-            CommitError::Storage(error) => write!(f, "the store could not be written: {error}"),
-        }
-    }
-}
-
-impl Error for CommitError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            CommitError::Storage(error) => Some(error.as_ref()),
-            _ => None,
-        }
-    }
+/// What a key is, where a precondition asked for something else.
+fn state(actual: Option<Revision>) -> String {
+    actual.map_or_else(|| "does not exist".to_owned(), |revision| format!("is at revision {revision}"))
 }
 
 /// Why a store could not be opened or started.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process (or another store of this process) has locked the data directory.
+    #[error("data directory {} is in use by another process", .0.display())]
     Locked(PathBuf),
     /// The directory contains a format that this program does not read.
+    #[error("data directory {} has format version {found}, this program reads version {expected}", path.display())]
     Format {
         /// The data directory.
         path: PathBuf,
@@ -286,6 +274,7 @@ pub enum StoreError {
         expected: u32,
     },
     /// The directory contains files that this store did not write, or that are damaged.
+    #[error("data directory {} is damaged: {detail}", path.display())]
     Corrupt {
         /// The data directory.
         path: PathBuf,
@@ -293,6 +282,11 @@ pub enum StoreError {
         detail: String,
     },
     /// A file differs from what was written to it: acknowledged writes may be missing or changed.
+    #[error(
+        "store file {} is damaged at offset {offset}: {detail}; nothing was changed, and writes that were acknowledged may be \
+         lost there: put the data directory back from a copy, or make a copy of it and ask for help",
+        file.display()
+    )]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -302,43 +296,20 @@ pub enum StoreError {
         detail: String,
     },
     /// The operating system returned an error.
+    #[error("{}: {error}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
         /// The error.
+        #[source]
         error: std::io::Error,
     },
     /// `start` was called a second time, or after `close`.
+    #[error("the store was already started")]
     AlreadyStarted,
     /// A remote store could not be reached or returned an error.
+    #[error("{0}")]
     Remote(String),
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::Locked(path) => {
-                write!(f, "data directory {} is in use by another process", path.display())
-            }
-            StoreError::Format { path, found, expected } => write!(
-                f,
-                "data directory {} has format version {found}, this program reads version {expected}",
-                path.display()
-            ),
-            StoreError::Corrupt { path, detail } => {
-                write!(f, "data directory {} is damaged: {detail}", path.display())
-            }
-            StoreError::Damaged { file, offset, detail } => write!(
-                f,
-                "store file {} is damaged at offset {offset}: {detail}; nothing was changed, and writes that were \
-                 acknowledged may be lost there: put the data directory back from a copy, or make a copy of it and ask for help",
-                file.display()
-            ),
-            StoreError::Io { path, error } => write!(f, "{}: {error}", path.display()),
-            StoreError::AlreadyStarted => f.write_str("the store was already started"),
-            StoreError::Remote(why) => f.write_str(why),
-        }
-    }
 }
 
 impl StoreError {
@@ -352,15 +323,6 @@ impl StoreError {
             StoreError::Damaged { file, offset, detail } => StoreError::Damaged { file: place(file), offset, detail },
             StoreError::Io { path, error } => StoreError::Io { path: place(path), error },
             other => other,
-        }
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            StoreError::Io { error, .. } => Some(error),
-            _ => None,
         }
     }
 }

@@ -2,7 +2,6 @@
 //! Guarantees nothing by itself; it defines the contract, so that every store encrypts in the same way.
 //! Must never depend on a cipher or a configuration.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,7 +29,8 @@ pub struct Opened {
 }
 
 /// Why a value could not be encrypted or decrypted. The text is shown to clients and contains no secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct TransformError(Arc<str>);
 
 impl TransformError {
@@ -39,14 +39,6 @@ impl TransformError {
         TransformError(text.into())
     }
 }
-
-impl fmt::Display for TransformError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for TransformError {}
 
 /// Decrypts values that could not be decrypted before. Returns the keys of values that could be decrypted once and
 /// cannot be any more: they are readable only while they are in memory.

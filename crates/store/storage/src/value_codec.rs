@@ -10,29 +10,19 @@ use crate::transform::{Unreadable, UnreadableReason};
 use bytes::Bytes;
 use std::any::Any;
 use std::collections::HashMap;
-use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why a value cannot be transcoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueCodecError {
     /// No known resource is stored under the key.
+    #[error("no resource is stored there")]
     NoResource,
     /// The value cannot be decoded or encoded as an object of its resource.
+    #[error("{0}")]
     Invalid(String),
 }
-
-impl fmt::Display for ValueCodecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ValueCodecError::NoResource => f.write_str("no resource is stored there"),
-            ValueCodecError::Invalid(reason) => f.write_str(reason),
-        }
-    }
-}
-
-impl Error for ValueCodecError {}
 
 /// Converts between written and stored values. A writer that has both may [pass the stored one](Write::stored).
 pub trait ValueCodec: Any + Send + Sync + 'static {
