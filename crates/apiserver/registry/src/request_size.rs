@@ -6,7 +6,6 @@
 use pintle_resource::Storage;
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect};
-use std::fmt;
 use std::sync::Arc;
 
 /// What etcd takes of a request, as it hands it to its members, unless its `--max-request-bytes` says otherwise.
@@ -25,29 +24,18 @@ const UNMEASURED: usize = REQUEST_BYTES_MAX / 4;
 const LEASE: usize = 10;
 
 /// An object that etcd would not take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TooLarge {
     /// Its request is beyond the server's bound.
+    #[error("{REQUEST}")]
     Request,
     /// Its message, of so many bytes, is beyond the client's.
+    #[error("rpc error: code = ResourceExhausted desc = {MESSAGE} ({0} vs. {MESSAGE_BYTES_MAX})")]
     Message(usize),
 }
 
 const REQUEST: &str = "etcdserver: request is too large";
 const MESSAGE: &str = "trying to send message larger than max";
-
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TooLarge::Request => f.write_str(REQUEST),
-            TooLarge::Message(bytes) => {
-                write!(f, "rpc error: code = ResourceExhausted desc = {MESSAGE} ({bytes} vs. {MESSAGE_BYTES_MAX})")
-            }
-        }
-    }
-}
-
-impl std::error::Error for TooLarge {}
 
 impl From<TooLarge> for CommitError {
     fn from(error: TooLarge) -> Self {
