@@ -45,7 +45,6 @@ use pintle_schema::Time;
 use pintle_services::Allocators;
 use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -55,30 +54,15 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// Why a server did not start.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    Store(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A first object could not be written.
+    #[error("the first objects could not be written: {0}")]
     Bootstrap(String),
-    Io(std::io::Error),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Store(error) => error.fmt(f),
-            StartError::Bootstrap(text) => write!(f, "the first objects could not be written: {text}"),
-            StartError::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<std::io::Error> for StartError {
-    fn from(error: std::io::Error) -> Self {
-        StartError::Io(error)
-    }
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 /// The parts of a server.

@@ -15,7 +15,6 @@ mod surface;
 mod table;
 mod values;
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
@@ -37,15 +36,19 @@ pub enum Command {
 }
 
 /// Why a command line is refused.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     /// Nobody knows the flag.
+    #[error("unknown flag: {0}")]
     Unknown(String),
     /// kube-apiserver knows the flag, this program does not act on it.
+    #[error("flag {0} is not supported")]
     NotSupported(String),
     /// The flag needs a value.
+    #[error("flag needs an argument: {0}")]
     NoValue(String),
     /// The value cannot be used; with the reason.
+    #[error("invalid argument \"{value}\" for \"--{flag}\" flag: {reason}")]
     Invalid {
         /// The flag, without dashes.
         flag: &'static str,
@@ -55,32 +58,15 @@ pub enum FlagError {
         reason: String,
     },
     /// Flags do not go together; a whole sentence that names them.
+    #[error("{0}")]
     Combination(String),
     /// There is no such command.
+    #[error("unknown command \"{0}\"; \"serve\" is what there is")]
     UnknownCommand(String),
     /// A word that belongs to no flag.
+    #[error("unexpected argument: {0}")]
     Stray(String),
 }
-
-impl fmt::Display for FlagError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FlagError::Unknown(flag) => write!(f, "unknown flag: {flag}"),
-            FlagError::NotSupported(flag) => write!(f, "flag {flag} is not supported"),
-            FlagError::NoValue(flag) => write!(f, "flag needs an argument: {flag}"),
-            FlagError::Invalid { flag, value, reason } => {
-                write!(f, "invalid argument \"{value}\" for \"--{flag}\" flag: {reason}")
-            }
-            FlagError::Combination(sentence) => f.write_str(sentence),
-            FlagError::UnknownCommand(word) => {
-                write!(f, "unknown command \"{word}\"; \"serve\" is what there is")
-            }
-            FlagError::Stray(word) => write!(f, "unexpected argument: {word}"),
-        }
-    }
-}
-
-impl std::error::Error for FlagError {}
 
 /// Reads a command line: the program's name first, then its arguments.
 ///

@@ -31,35 +31,20 @@ const CLOCK_SKEW: Duration = Duration::from_secs(3600);
 const CA_NAME: &str = "pintle-ca";
 
 /// Why the certificates could not be made ready.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CertsError {
     /// A file could not be read or written.
-    File(PathBuf, io::Error),
+    #[error("{}: {error}", .0.display(), error = .1)]
+    File(PathBuf, #[source] io::Error),
     /// A certificate and its key are not both there, or do not fit each other.
+    #[error("{} and {}: {problem}", .0.display(), .1.display(), problem = .2)]
     Pair(PathBuf, PathBuf, &'static str),
     /// A certificate could not be made.
-    Make(rcgen::Error),
+    #[error("making a certificate: {0}")]
+    Make(#[from] rcgen::Error),
     /// The system has no random numbers.
+    #[error("making a token: {0}")]
     Random(String),
-}
-
-impl fmt::Display for CertsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CertsError::File(path, error) => write!(f, "{}: {error}", path.display()),
-            CertsError::Pair(cert, key, problem) => write!(f, "{} and {}: {problem}", cert.display(), key.display()),
-            CertsError::Make(error) => write!(f, "making a certificate: {error}"),
-            CertsError::Random(error) => write!(f, "making a token: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for CertsError {}
-
-impl From<rcgen::Error> for CertsError {
-    fn from(error: rcgen::Error) -> Self {
-        CertsError::Make(error)
-    }
 }
 
 /// The names under which a server is reached.
