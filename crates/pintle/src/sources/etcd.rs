@@ -31,8 +31,7 @@ pub fn render(figures: &Stats, out: &mut Exposition) {
     for (key, it) in &calls {
         let [method, service, kind] = labels(*key);
         for (code, count) in it.ended.sorted() {
-            let code = code.map_or_else(|| "OK".to_owned(), |code| format!("{code:?}"));
-            out.sample(HANDLED.name, &[("grpc_code", &*code), method, service, kind], count.get());
+            out.sample(HANDLED.name, &[("grpc_code", code), method, service, kind], count.get());
         }
     }
     out.family(&LEASE_KEYS);

@@ -9,10 +9,8 @@ use crate::tasks::Tasks;
 use crate::tls::Tls;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue};
-use pintle_grpc::{Call, Code, Status, framed};
+use pintle_grpc::{Call, Code, Status};
 use prost::Message;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -36,18 +34,6 @@ pub struct Client {
     current: AtomicUsize,
     /// What is read where it does not matter what: it is under the prefix, as the server may have no right to more.
     probe: Bytes,
-}
-
-fn encoded(message: &impl Message) -> Bytes {
-    let length = message.encoded_len();
-    framed(length, |buffer| {
-        buffer.reserve(length);
-        message.encode_raw(buffer);
-    })
-}
-
-fn decoded<A: Message + Default>(message: Bytes) -> Result<A, Status> {
-    A::decode(message).map_err(|_| Status::malformed())
 }
 
 impl Client {
@@ -90,29 +76,33 @@ impl Client {
     ///
     /// # Errors
     /// Whatever went wrong; whether the call had an effect is unknown.
-    pub async fn attempt<A: Message + Default>(
+    pub async fn attempt<A: Message + Default + 'static>(
         &self,
         turn: usize,
         time: Duration,
         method: &'static str,
-        request: &impl Message,
+        request: &(impl Message + Clone + 'static),
     ) -> Result<A, Status> {
         let calls = self.figures.calls.get(&(method, false), Calls::default);
         calls.started.increment();
-        let message = encoded(request);
+        let message = request.clone();
         let call = async { self.endpoint(turn)?.connection().await?.unary(method, message).await };
         calls.sent.increment();
         let answer = timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
         calls.received.add(u64::from(answer.is_ok()));
         Stats::ended(&calls, &answer);
-        answer.and_then(decoded)
+        answer
     }
 
     /// A call that may happen twice: tried on one endpoint after the other for as long as calls may take.
     ///
     /// # Errors
     /// The cluster refuses it, or cannot be reached.
-    pub async fn call<A: Message + Default>(&self, method: &'static str, request: &impl Message) -> Result<A, Status> {
+    pub async fn call<A: Message + Default + 'static>(
+        &self,
+        method: &'static str,
+        request: &(impl Message + Clone + 'static),
+    ) -> Result<A, Status> {
         self.call_within(limits::CALL, method, request).await
     }
 
@@ -120,11 +110,11 @@ impl Client {
     ///
     /// # Errors
     /// The cluster refuses it, or cannot be reached.
-    pub async fn call_within<A: Message + Default>(
+    pub async fn call_within<A: Message + Default + 'static>(
         &self,
         time: Duration,
         method: &'static str,
-        request: &impl Message,
+        request: &(impl Message + Clone + 'static),
     ) -> Result<A, Status> {
         let mut patience = Patience::new(time);
         loop {
@@ -183,16 +173,15 @@ impl Client {
     ///
     /// # Errors
     /// It cannot be reached.
-    pub async fn stream<Q: Message, A: Message + Default>(
+    pub async fn stream<Q: Message + 'static, A: Message + Default + 'static>(
         &self,
         turn: usize,
         method: &'static str,
-        request: &Q,
+        request: Q,
     ) -> Result<Stream<Q, A>, Status> {
         // A member that is cut off from the others ends the stream instead of staying silent.
-        let header = (HeaderName::from_static("hasleader"), HeaderValue::from_static("true"));
-        let message = encoded(request);
-        let opening = async { self.endpoint(turn)?.connection().await?.streaming(method, message, header).await };
+        let header = ("hasleader", "true");
+        let opening = async { self.endpoint(turn)?.connection().await?.streaming(method, request, header).await };
         let calls = self.figures.calls.get(&(method, true), Calls::default);
         calls.started.increment();
         let call = timeout(limits::ATTEMPT, opening).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
@@ -200,25 +189,24 @@ impl Client {
             Stats::ended(&calls, &call);
         }
         calls.sent.increment();
-        Ok(Stream { call: call?, calls, types: PhantomData })
+        Ok(Stream { call: call?, calls })
     }
 }
 
 /// Requests one way and answers the other, as they come.
 pub struct Stream<Q, A> {
-    call: Call,
+    call: Call<Q, A>,
     calls: Arc<Calls>,
-    types: PhantomData<fn(&Q) -> A>,
 }
 
-impl<Q: Message, A: Message + Default> Stream<Q, A> {
+impl<Q, A> Stream<Q, A> {
     /// Sends another request.
     ///
     /// # Errors
     /// The stream has ended.
-    pub fn send(&mut self, request: &Q) -> Result<(), Status> {
+    pub fn send(&mut self, request: Q) -> Result<(), Status> {
         self.calls.sent.increment();
-        self.call.send(encoded(request))
+        self.call.send(request)
     }
 
     /// The next answer; `None` at the end. Nothing is lost when this is dropped half way.
@@ -231,13 +219,13 @@ impl<Q: Message, A: Message + Default> Stream<Q, A> {
             Ok(Some(_)) => self.calls.received.increment(),
             ended => Stats::ended(&self.calls, ended),
         }
-        message?.map(decoded).transpose()
+        message
     }
 }
 
 /// Whether another endpoint, or the same one later, may do better.
 pub fn is_passing(status: &Status) -> bool {
-    matches!(status.code, Code::Unavailable | Code::DeadlineExceeded | Code::Canceled | Code::Unknown | Code::Internal)
+    matches!(status.code, Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown | Code::Internal)
 }
 
 /// How long something is tried, with growing pauses.

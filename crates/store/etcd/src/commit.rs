@@ -13,29 +13,22 @@ use crate::wire::{
 use pintle_grpc::{Code, Status};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
 use prost::Message;
-use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 use tokio::time::timeout;
 
 pub(crate) fn failed(status: Status) -> CommitError {
-    CommitError::Storage(Arc::new(Failure(status)))
+    let is_etcds = status.message.starts_with("etcdserver: ");
+    CommitError::Storage(Arc::new(if is_etcds { Failure::Refused(status) } else { Failure::Unasked(status) }))
 }
 
 /// Why etcd did not do what it was asked for: in its own words, or as clients in Go say that it could not be asked.
-#[derive(Debug)]
-struct Failure(Status);
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.message.starts_with("etcdserver: ") {
-            true => f.write_str(&self.0.message),
-            false => self.0.fmt(f),
-        }
-    }
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{}", .0.message)]
+    Refused(Status),
+    #[error("{0}")]
+    Unasked(Status),
 }
-
-impl Error for Failure {}
 
 /// What clients in Go say of a message that they do not send: servers take no longer ones, and say nothing of why.
 fn too_long(length: usize) -> Status {
@@ -214,7 +207,7 @@ impl Shared {
             ..WatchCreateRequest::default()
         };
         let request = WatchRequest { action: Some(WatchAction::Create(create)) };
-        let mut stream = self.client.stream::<_, WatchResponse>(turn, method::WATCH, &request).await?;
+        let mut stream = self.client.stream::<_, WatchResponse>(turn, method::WATCH, request).await?;
         while let Some(response) = stream.message().await? {
             if response.compact_revision > 0 {
                 return Err(Status::new(

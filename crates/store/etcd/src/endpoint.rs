@@ -7,8 +7,7 @@ use crate::limits;
 use crate::tasks::Tasks;
 use crate::tls::{self, Tls};
 use http::Uri;
-use http::uri::Scheme;
-use pintle_grpc::{Connection, Settings, Status};
+use pintle_grpc::{Connection, Executor, Settings, Status};
 use rustls::pki_types::ServerName;
 use std::fmt::Display;
 use std::io;
@@ -27,8 +26,8 @@ pub struct Endpoint {
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     settings: Settings,
-    /// Run the connections.
-    tasks: Arc<Tasks>,
+    /// Runs the connections.
+    executor: Executor,
     link: Mutex<Link>,
 }
 
@@ -69,15 +68,17 @@ impl Endpoint {
             }
             _ => return Err(wrong(&"neither http nor https")),
         };
+        let origin = Uri::builder().scheme(scheme.clone()).authority(authority.clone()).path_and_query("/").build();
+        let origin = origin.map_err(|error| wrong(&error))?;
         let settings = Settings {
-            scheme: if tls.is_some() { Scheme::HTTPS } else { Scheme::HTTP },
-            authority: authority.clone(),
+            origin,
             window: limits::WINDOW,
             message_max: usize::MAX,
             keep_alive: Some((limits::KEEP_ALIVE, limits::KEEP_ALIVE_TIMEOUT)),
         };
-        let (tasks, link) = (tasks.clone(), Mutex::new(Link::Closed));
-        Ok(Arc::new(Endpoint { host, port, tls, settings, tasks, link }))
+        let tasks = tasks.clone();
+        let (executor, link) = (Executor::new(move |task| tasks.spawn(task)), Mutex::new(Link::Closed));
+        Ok(Arc::new(Endpoint { host, port, tls, settings, executor, link }))
     }
 
     fn link(&self) -> MutexGuard<'_, Link> {
@@ -136,9 +137,7 @@ impl Endpoint {
     }
 
     async fn begin(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Connection> {
-        let (connection, driver) = Connection::with_driver(stream, &self.settings).await.map_err(io::Error::other)?;
-        self.tasks.spawn(driver);
-        Ok(connection)
+        Connection::open(stream, &self.settings, self.executor.clone()).await.map_err(io::Error::other)
     }
 }
 

@@ -2,7 +2,7 @@
 //! Guarantees that a call costs two look-ups and two additions.
 //! Must never be asked for a decision.
 
-use pintle_grpc::{Code, Status};
+use pintle_grpc::{Code, Status, code_name};
 use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,8 +14,8 @@ pub struct Calls {
     pub started: Counter,
     pub sent: Counter,
     pub received: Counter,
-    /// By how they ended; `None`: well.
-    pub ended: Keyed<Option<Code>, Counter>,
+    /// By the name of the code that they ended with.
+    pub ended: Keyed<&'static str, Counter>,
 }
 
 /// The counters of a store.
@@ -35,7 +35,8 @@ impl Stats {
     }
 
     pub(crate) fn ended<T>(calls: &Calls, outcome: &Result<T, Status>) {
-        calls.ended.get(&outcome.as_ref().err().map(|status| status.code), Counter::new).increment();
+        let code = outcome.as_ref().err().map_or(Code::Ok, |status| status.code);
+        calls.ended.get(&code_name(code), Counter::new).increment();
     }
 
     pub(crate) fn set_size(&self, endpoint: usize, bytes: i64) {

@@ -148,7 +148,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
     let start_revision = i64::try_from(next).unwrap_or(i64::MAX);
     let create = WatchAction::Create(WatchCreateRequest { key, range_end, start_revision });
     let request = WatchRequest { action: Some(create) };
-    let stream = shared.client.stream::<_, WatchResponse>(turn, method::WATCH, &request).await;
+    let stream = shared.client.stream::<_, WatchResponse>(turn, method::WATCH, request).await;
     let Ok(mut stream) = stream else { return End::Broken(turn) };
     let mut heard = Instant::now();
     // When to see whether somebody waits for what has not come; and whether that is sooner than usual.
@@ -202,7 +202,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
                 }
                 look = Some(Instant::now() + limits::PROGRESS_PERIOD);
                 let ask = WatchRequest { action: Some(WatchAction::Progress(WatchProgressRequest {})) };
-                if trusted && stream.send(&ask).is_err() {
+                if trusted && stream.send(ask).is_err() {
                     return End::Broken(turn);
                 }
             }

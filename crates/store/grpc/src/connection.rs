@@ -1,207 +1,179 @@
-//! `Connection` and `Call`: streams of messages on an HTTP/2 connection.
-//! Guarantees that what went wrong with the connection is told as `Unavailable`, as nobody knows what became of the call.
+//! `Connection` and `Call`: calls with one message each way, and with many.
+//! Guarantees that a dropped call is cancelled at the service, and that messages have a bound.
 //! Must never try anything twice.
 
-use crate::frames::Arrived;
-use crate::status::{Code, Status};
-use bytes::Bytes;
-use h2::client::SendRequest;
-use h2::{Ping, PingPong, RecvStream, SendStream};
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TE};
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{Request, StatusCode, Uri};
-use std::future::pending;
-use std::task::{Context, Poll, Waker};
+use crate::service::Requests;
+use crate::status::{Status, broken};
+use futures_util::stream::{self, Stream};
+use http::Uri;
+use http::uri::PathAndQuery;
+use hyper::client::conn::http2::Builder;
+use hyper::rt::Executor as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prost::Message;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{sleep, timeout};
+use tokio::sync::mpsc;
+use tonic::client::Grpc;
+use tonic::metadata::MetadataValue;
+use tonic::{Request, Streaming};
+use tonic_prost::ProstCodec;
+
+/// Messages of a call that were sent and wait for the connection.
+const UNSENT: usize = 16;
 
 /// How a connection is used.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub scheme: Scheme,
-    /// Whom the requests are for.
-    pub authority: Authority,
+    /// Scheme and authority of the requests.
+    pub origin: Uri,
     /// Bytes that may be under way to this side.
     pub window: u32,
     /// Bytes of a message that is taken at most.
     pub message_max: usize,
-    /// How often the other side is asked whether it is there, and how long it may take to say.
+    /// How often the other side is sent a ping, and how long its answer may take.
     pub keep_alive: Option<(Duration, Duration)>,
+}
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Runs the tasks of connections.
+#[derive(Clone)]
+pub struct Executor(Arc<dyn Fn(Task) + Send + Sync>);
+
+impl Executor {
+    /// An executor that hands each task to a function.
+    pub fn new(spawn: impl Fn(Task) + Send + Sync + 'static) -> Executor {
+        Executor(Arc::new(spawn))
+    }
+
+    /// Tasks of the runtime in which they are begun, which end with it.
+    pub fn runtime() -> Executor {
+        Executor::new(|task| drop(tokio::spawn(task)))
+    }
+}
+
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executor {
+    fn execute(&self, task: F) {
+        (self.0)(Box::pin(task));
+    }
 }
 
 /// An open connection. Clones share it; it ends with the last of them and their calls.
 #[derive(Clone)]
 pub struct Connection {
-    requests: SendRequest<Bytes>,
-    scheme: Scheme,
-    authority: Authority,
+    requests: Requests,
+    origin: Uri,
     message_max: usize,
 }
 
 impl Connection {
-    /// Begins to speak HTTP/2 on a stream. What keeps it going runs on the runtime that this is called in.
+    /// Begins to speak HTTP/2 on a stream. The connection and its calls are tasks that are given to `executor`: when it ends
+    /// them, all calls fail.
     ///
     /// # Errors
     /// The stream fails.
-    pub async fn open<T>(stream: T, settings: &Settings) -> Result<Connection, Status>
+    pub async fn open<T>(stream: T, settings: &Settings, executor: Executor) -> Result<Connection, Status>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (connection, driver) = Connection::with_driver(stream, settings).await?;
-        tokio::spawn(driver);
-        Ok(connection)
-    }
-
-    /// The same with what keeps it going, to be run beside those who call: then nobody else is woken for a call.
-    ///
-    /// # Errors
-    /// The stream fails.
-    pub async fn with_driver<T>(
-        stream: T,
-        settings: &Settings,
-    ) -> Result<(Connection, impl Future<Output = ()> + Send + use<T>), Status>
-    where
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let handshake = h2::client::Builder::new()
-            .initial_window_size(settings.window)
-            .initial_connection_window_size(settings.window)
-            .enable_push(false)
-            .handshake(stream);
-        let (requests, mut driver) = handshake.await.map_err(Status::unavailable)?;
-        let keep_alive = driver.ping_pong().zip(settings.keep_alive);
-        let driver = async move {
-            // Whoever has a call on it learns of its end, either way.
-            tokio::select! {
-                biased;
-                _ = driver => {}
-                () = until_silent(keep_alive) => {}
-            }
-        };
-        let (scheme, authority) = (settings.scheme.clone(), settings.authority.clone());
-        Ok((Connection { requests, scheme, authority, message_max: settings.message_max }, driver))
+        let mut builder = Builder::new(executor.clone());
+        builder
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(settings.window)
+            .initial_connection_window_size(settings.window);
+        if let Some((interval, timeout)) = settings.keep_alive {
+            builder.keep_alive_interval(interval).keep_alive_timeout(timeout).keep_alive_while_idle(true);
+        }
+        let (requests, driver) = builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+        // Its calls are told how it ended.
+        executor.execute(async move { drop(driver.await) });
+        let (origin, message_max) = (settings.origin.clone(), settings.message_max);
+        Ok(Connection { requests: Requests(requests), origin, message_max })
     }
 
     /// Whether another call can be begun on it.
     pub fn is_usable(&self) -> bool {
-        // A handle that has begun no call waits for none.
-        let ready = self.requests.clone().poll_ready(&mut Context::from_waker(Waker::noop()));
-        matches!(ready, Poll::Ready(Ok(())))
+        self.requests.0.is_ready()
+    }
+
+    async fn client(&self) -> Result<Grpc<Requests>, Status> {
+        let mut client = Grpc::with_origin(self.requests.clone(), self.origin.clone());
+        client.ready().await?;
+        Ok(client.max_decoding_message_size(self.message_max))
     }
 
     /// A call with one message each way.
     ///
     /// # Errors
     /// The service refuses it, or the connection fails.
-    pub async fn unary(&self, path: &'static str, message: Bytes) -> Result<Bytes, Status> {
-        let mut call = self.begin(path, message, None, true).await?;
-        let answer = call.message().await?.ok_or_else(Status::malformed)?;
-        match call.message().await? {
-            None => Ok(answer),
-            Some(_) => Err(Status::malformed()),
-        }
+    pub async fn unary<Q, A>(&self, path: &'static str, message: Q) -> Result<A, Status>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let (path, codec) = (PathAndQuery::from_static(path), ProstCodec::default());
+        let mut client = self.client().await?;
+        // It is large, and callers keep it among what they wait with.
+        let answer = Box::pin(client.unary(Request::new(message), path, codec)).await?;
+        Ok(answer.into_inner())
     }
 
     /// A call with many messages each way, of which this is the first, and a header of its own.
     ///
     /// # Errors
     /// The service refuses it, or the connection fails.
-    pub async fn streaming(
+    pub async fn streaming<Q, A>(
         &self,
         path: &'static str,
-        message: Bytes,
-        header: (HeaderName, HeaderValue),
-    ) -> Result<Call, Status> {
-        self.begin(path, message, Some(header), false).await
-    }
-
-    async fn begin(
-        &self,
-        path: &'static str,
-        message: Bytes,
-        header: Option<(HeaderName, HeaderValue)>,
-        is_last: bool,
-    ) -> Result<Call, Status> {
-        let mut uri = http::uri::Parts::default();
-        uri.scheme = Some(self.scheme.clone());
-        uri.authority = Some(self.authority.clone());
-        uri.path_and_query = Some(PathAndQuery::from_static(path));
-        let mut request = Request::new(());
-        *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = Uri::from_parts(uri).map_err(Status::unavailable)?;
-        let headers = request.headers_mut();
-        headers.insert(TE, HeaderValue::from_static("trailers"));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-        if let Some((name, value)) = header {
-            headers.insert(name, value);
-        }
-        let mut requests = self.requests.clone();
-        let (response, mut sending) = requests.send_request(request, false).map_err(Status::unavailable)?;
-        sending.send_data(message, is_last).map_err(Status::unavailable)?;
-        let (head, arriving) = response.await.map_err(Status::unavailable)?.into_parts();
-        let outcome = match head.status {
-            StatusCode::OK => Status::told(&head.headers).transpose()?,
-            status => return Err(Status::of_http(status)),
-        };
-        Ok(Call { sending, arriving, arrived: Arrived::new(self.message_max), is_well: outcome.is_some() })
+        message: Q,
+        (name, value): (&'static str, &'static str),
+    ) -> Result<Call<Q, A>, Status>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let (requests, waiting) = mpsc::channel(UNSENT);
+        let mut request = Request::new(sent(message, waiting));
+        request.metadata_mut().insert(name, MetadataValue::from_static(value));
+        let (path, codec) = (PathAndQuery::from_static(path), ProstCodec::default());
+        let answers = self.client().await?.streaming(request, path, codec).await?.into_inner();
+        Ok(Call { requests, answers })
     }
 }
 
-/// Returns when the other side does not answer any more, or the connection has ended.
-async fn until_silent(keep_alive: Option<(PingPong, (Duration, Duration))>) {
-    let Some((mut pings, (every, patience))) = keep_alive else { return pending().await };
-    loop {
-        sleep(every).await;
-        if !matches!(timeout(patience, pings.ping(Ping::opaque())).await, Ok(Ok(_))) {
-            return;
-        }
-    }
+/// The messages of a call, until its caller has gone.
+fn sent<Q: Send + 'static>(first: Q, mut waiting: mpsc::Receiver<Q>) -> impl Stream<Item = Q> + Send + 'static {
+    let mut first = Some(first);
+    stream::poll_fn(move |context| match first.take() {
+        Some(message) => Poll::Ready(Some(message)),
+        None => waiting.poll_recv(context),
+    })
 }
 
 /// A call that is under way.
-pub struct Call {
-    sending: SendStream<Bytes>,
-    arriving: RecvStream,
-    arrived: Arrived,
-    /// The answer said so before anything came of it.
-    is_well: bool,
+pub struct Call<Q, A> {
+    requests: mpsc::Sender<Q>,
+    answers: Streaming<A>,
 }
 
-impl Call {
+impl<Q, A> Call<Q, A> {
     /// Sends another message.
     ///
     /// # Errors
-    /// The call is over.
-    pub fn send(&mut self, message: Bytes) -> Result<(), Status> {
-        self.sending.send_data(message, false).map_err(Status::unavailable)
+    /// The call is over, or the connection does not take what was sent before.
+    pub fn send(&mut self, message: Q) -> Result<(), Status> {
+        self.requests.try_send(message).map_err(Status::unavailable)
     }
 
     /// The next message; `None` at the end. Nothing is lost when this is dropped half way.
     ///
     /// # Errors
     /// The service ended the call with an error, or the connection failed.
-    pub async fn message(&mut self) -> Result<Option<Bytes>, Status> {
-        loop {
-            if let Some(message) = self.arrived.take()? {
-                return Ok(Some(message));
-            }
-            match self.arriving.data().await {
-                Some(piece) => {
-                    let piece = piece.map_err(Status::unavailable)?;
-                    // It fails when the call is over, and then nobody waits for room.
-                    let _ = self.arriving.flow_control().release_capacity(piece.len());
-                    self.arrived.push(piece);
-                }
-                None => break,
-            }
-        }
-        let trailers = self.arriving.trailers().await.map_err(Status::unavailable)?;
-        match trailers.as_ref().and_then(Status::told).or(self.is_well.then_some(Ok(()))) {
-            Some(Err(refusal)) => Err(refusal),
-            Some(Ok(())) if self.arrived.is_empty() => Ok(None),
-            Some(Ok(())) => Err(Status::malformed()),
-            None => Err(Status::new(Code::Internal, "the call ended without a status")),
-        }
+    pub async fn message(&mut self) -> Result<Option<A>, Status> {
+        Ok(self.answers.message().await?)
     }
 }

@@ -1,11 +1,10 @@
-//! gRPC's calls over one HTTP/2 connection: nothing between the caller and `h2`.
-//! Guarantees that a connection which does not answer is given up, and with it every call on it.
-//! Must never know a service, encode a message, or open a socket.
+//! gRPC calls over one HTTP/2 connection: `tonic`'s client on `hyper`'s connection, over a stream that the caller opens.
+//! Guarantees that a connection whose other side stops answering is closed, and with it every call on it.
+//! Must never know a service, open a socket, connect again by itself, or try a call twice.
 
 mod connection;
-mod frames;
+mod service;
 mod status;
 
-pub use connection::{Call, Connection, Settings};
-pub use frames::framed;
-pub use status::{Code, Status};
+pub use connection::{Call, Connection, Executor, Settings};
+pub use status::{Code, Status, code_name};

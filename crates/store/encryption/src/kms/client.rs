@@ -6,11 +6,14 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use http::uri::{Authority, Scheme};
-use pintle_grpc::{Code, Settings, Status, framed};
+use http::Uri;
+use pintle_grpc::{Code, Executor, Settings, Status};
+use prost::Message;
 use tokio::net::UnixStream;
 
-use super::messages::{self, EncryptedSeed, StatusResponse};
+use super::messages::{
+    DecryptRequest, DecryptResponse, EncryptRequest, EncryptResponse, EncryptedSeed, StatusRequest, StatusResponse,
+};
 use crate::limits;
 
 /// A decryption that somebody waits for.
@@ -50,22 +53,25 @@ impl Connection {
     }
 
     pub async fn status(&mut self) -> Result<StatusResponse, Status> {
-        let answer = self.call(method::STATUS, Vec::new()).await?;
-        messages::decode_status(&answer).ok_or_else(Status::malformed)
+        self.call(method::STATUS, StatusRequest {}).await
     }
 
     pub async fn encrypt(&mut self, plain: &[u8], uid: &str) -> Result<EncryptedSeed, Status> {
-        let answer = self.call(method::ENCRYPT, messages::encode_encrypt_request(plain, uid)).await?;
-        messages::decode_encrypt_response(&answer).ok_or_else(Status::malformed)
+        let request = EncryptRequest { plaintext: plain.to_vec(), uid: uid.to_owned() };
+        self.call::<EncryptResponse>(method::ENCRYPT, request).await.map(Into::into)
     }
 
-    pub async fn decrypt(&mut self, seed: &EncryptedSeed, uid: &str) -> Result<Vec<u8>, Status> {
-        let answer = self.call(method::DECRYPT, messages::encode_decrypt_request(seed, uid)).await?;
-        messages::decode_decrypt_response(&answer).ok_or_else(Status::malformed)
+    pub async fn decrypt(&mut self, seed: EncryptedSeed, uid: String) -> Result<Vec<u8>, Status> {
+        let request = DecryptRequest::new(seed, uid);
+        Ok(self.call::<DecryptResponse>(method::DECRYPT, request).await?.plaintext)
     }
 
-    async fn call(&mut self, method: &'static str, message: Vec<u8>) -> Result<bytes::Bytes, Status> {
-        let answer = tokio::time::timeout(self.timeout, self.call_again(method, &message)).await;
+    async fn call<A: Message + Default + 'static>(
+        &mut self,
+        method: &'static str,
+        request: impl Message + Clone + 'static,
+    ) -> Result<A, Status> {
+        let answer = tokio::time::timeout(self.timeout, self.call_again(method, request)).await;
         answer.unwrap_or_else(|_| {
             self.open = None;
             Err(Status::deadline_exceeded())
@@ -73,24 +79,27 @@ impl Connection {
     }
 
     /// A connection that was left from the last call may have been closed since: then another one is tried.
-    async fn call_again(&mut self, method: &'static str, message: &[u8]) -> Result<bytes::Bytes, Status> {
-        let message = framed(message.len(), |buffer| buffer.extend_from_slice(message));
+    async fn call_again<A: Message + Default + 'static>(
+        &mut self,
+        method: &'static str,
+        request: impl Message + Clone + 'static,
+    ) -> Result<A, Status> {
         if let Some(open) = &self.open {
-            match open.unary(method, message.clone()).await {
+            match open.unary(method, request.clone()).await {
                 Err(status) if status.code == Code::Unavailable => self.open = None,
                 answer => return answer,
             }
         }
         let stream = connect(&self.socket).await.map_err(Status::unavailable)?;
         let settings = Settings {
-            scheme: Scheme::HTTP,
-            authority: Authority::from_static("localhost"),
+            origin: Uri::from_static("http://localhost/"),
             window: limits::ANSWER_BYTES as u32,
             message_max: limits::ANSWER_BYTES,
             keep_alive: None,
         };
-        let open = self.open.insert(pintle_grpc::Connection::open(stream, &settings).await?);
-        open.unary(method, message).await
+        // The runtime is that of the thread, so the connection ends with it.
+        let open = pintle_grpc::Connection::open(stream, &settings, Executor::runtime()).await?;
+        self.open.insert(open).unary(method, request).await
     }
 }
 

@@ -29,7 +29,8 @@ use crate::seed::Seed;
 use crate::transformers::RuleError;
 use client::Client;
 use messages::{EncryptedObject, EncryptedSeed, SeedKind};
-use pintle_grpc::Status;
+use pintle_grpc::{Status, code_name};
+use prost::Message;
 
 /// Called when the service has given what it did not give before.
 pub(crate) type Changed = Arc<dyn Fn() + Send + Sync>;
@@ -149,14 +150,15 @@ impl Kms {
         let data = current.seed.seal(key, plain)?;
         let mut out = Vec::with_capacity(self.prefix.len() + data.len() + 256);
         out.extend_from_slice(self.prefix.as_bytes());
-        messages::encode_object(&data, &current.encrypted, &mut out);
+        // The buffer grows as it must.
+        let _ = EncryptedObject::new(data, current.encrypted.clone()).encode(&mut out);
         current.uses.used();
         Ok(Bytes::from(out))
     }
 
-    pub fn open(&self, key: &str, kept: &[u8]) -> Result<Opened, LinkError> {
-        let object = kept.get(self.prefix.len()..).unwrap_or_default();
-        let EncryptedObject { data, seed } = messages::decode_object(object).map_err(TransformError::new)?;
+    pub fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, LinkError> {
+        let object = kept.slice(self.prefix.len().min(kept.len())..);
+        let (data, seed) = EncryptedObject::read(object).map_err(TransformError::new)?;
         validate(&seed).map_err(TransformError::new)?;
         if data.is_empty() {
             return Err(TransformError::new("encrypted data is empty").into());
@@ -164,8 +166,8 @@ impl Kms {
         let seal = self.shared.seal_of(&seed);
         let (opener, uses) = self.opener(seed)?;
         let plain = match opener {
-            Opener::Seed(seed) => seed.open(key, data)?,
-            Opener::Key(gcm) => gcm.open(key, data)?,
+            Opener::Seed(seed) => seed.open(key, &data)?,
+            Opener::Key(gcm) => gcm.open(key, &data)?,
         };
         uses.used();
         Ok(Opened { plain: plain.into(), seal })
@@ -184,7 +186,7 @@ impl Kms {
         let secret = silence.map_or_else(|| self.client.decrypt(&encrypted), Err);
         let secret = secret.map_err(|failed| LinkError {
             error: TransformError::new(format!("failed to decrypt DEK, error: {failed}")),
-            code: failed.code.name(),
+            code: code_name(failed.code),
         })?;
         let opener = match encrypted.kind {
             SeedKind::Seed => Opener::Seed(Arc::new(Seed::new(&secret)?)),

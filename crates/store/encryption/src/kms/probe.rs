@@ -5,7 +5,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
-use pintle_grpc::Status;
+use pintle_grpc::{Status, code_name};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
@@ -76,7 +76,7 @@ impl Service {
             while let Ok(call) = timeout_at(next, waiting.recv()).await {
                 let Some(call) = call else { return };
                 let since = Instant::now();
-                let plain = self.connection.decrypt(&call.seed, &uid()).await;
+                let plain = self.connection.decrypt(call.seed, uid()).await;
                 self.called(method::DECRYPT, since, &plain);
                 let silence = plain.as_ref().err().filter(|error| error.is_silence()).cloned();
                 let is_silent = silence.is_some();
@@ -96,7 +96,7 @@ impl Service {
     }
 
     fn called<T>(&self, method: &'static str, since: Instant, outcome: &Result<T, Status>) {
-        let code = outcome.as_ref().map_or_else(|error| error.code.name(), |_| figures::OK);
+        let code = outcome.as_ref().map_or_else(|error| code_name(error.code), |_| figures::OK);
         self.shared.figures.called(&self.shared.name, method, since.elapsed(), code);
     }
 
@@ -205,9 +205,5 @@ impl Service {
 
 /// A random UUID, by which a service's own log can be matched.
 fn uid() -> String {
-    let Ok(mut bytes) = random::<16>() else { return String::new() };
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    random().map(|bytes| uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()).unwrap_or_default()
 }
