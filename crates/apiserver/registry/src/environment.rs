@@ -42,18 +42,7 @@ impl StrategyEnvironment for Box<dyn Environment> {
 pub fn new_uid(environment: &dyn Environment) -> String {
     let mut bytes = [0u8; 16];
     environment.random(&mut bytes);
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
-        }
-    }
-    text
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 /// The letters and digits of generated names: no vowels, so no words.

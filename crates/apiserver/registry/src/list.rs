@@ -5,6 +5,7 @@
 
 use crate::status::{Result, Status};
 use crate::{Items, Page, Registry, Selection, Target};
+use data_encoding::BASE64URL_NOPAD;
 use pintle_cache::objects::{Entry, end_of};
 use pintle_cache::{Object, State};
 use pintle_codec::{Strictness, json};
@@ -296,7 +297,7 @@ fn token(revision: i64, start: &str, following: Option<&Following>, began: Optio
     }
     let mut text = Vec::new();
     json::encode(&token, &mut text);
-    base64::encode(&text).trim_end_matches('=').replace('+', "-").replace('/', "_")
+    BASE64URL_NOPAD.encode(&text)
 }
 
 /// What a token says.

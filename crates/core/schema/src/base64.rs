@@ -2,7 +2,15 @@
 //! Guarantees that decoding skips line breaks, as Go's decoder does, and rejects all other characters outside the
 //! alphabet.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use data_encoding::{BASE64, Encoding, Specification};
+use std::sync::LazyLock;
+
+/// Go does not look at the bits that padding leaves over.
+static DECODER: LazyLock<Encoding> = LazyLock::new(|| {
+    let mut specification: Specification = BASE64.specification();
+    specification.check_trailing_bits = false;
+    specification.encoding().unwrap_or(BASE64)
+});
 
 /// The offset of the first invalid byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -11,19 +19,7 @@ pub struct CorruptInput(pub usize);
 
 /// Standard base64, padded.
 pub fn encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            if place <= chunk.len() {
-                let index = (group >> (18 - 6 * place)) & 63;
-                text.push(char::from(ALPHABET[index as usize]));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
+    BASE64.encode(bytes)
 }
 
 /// Decodes padded base64.
@@ -31,80 +27,44 @@ pub fn encode(bytes: &[u8]) -> String {
 /// # Errors
 /// The offset of the first invalid byte.
 pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let whole = decode_whole_groups(text.as_bytes(), &mut bytes);
-    let mut group = 0u32;
+    let decoded = match text.contains(['\n', '\r']) {
+        false => decode_line(text),
+        true => decode_line(&text.replace(['\n', '\r'], "")),
+    };
+    decoded.ok_or_else(|| CorruptInput(end_of_valid(text)))
+}
+
+fn decode_line(text: &str) -> Option<Vec<u8>> {
+    // The decoder would go on behind padding.
+    let ends_with_padding = text.find('=').is_none_or(|at| at + 2 >= text.len());
+    ends_with_padding.then(|| DECODER.decode(text.as_bytes()).ok()).flatten()
+}
+
+/// Where Go says that a text which is not base64 stops being it.
+fn end_of_valid(text: &str) -> usize {
     let mut digits = 0;
-    let mut input = text.bytes().enumerate().skip(whole).filter(|(_, byte)| !matches!(byte, b'\n' | b'\r'));
+    let mut input = text.bytes().enumerate().filter(|(_, byte)| !matches!(byte, b'\n' | b'\r'));
     while let Some((at, byte)) = input.next() {
-        if byte == b'=' {
-            return finish(bytes, group, digits, at, input, text.len());
-        }
-        let digit = digit(byte).ok_or(CorruptInput(at))?;
-        group = group << 6 | digit;
-        digits += 1;
-        if digits == 4 {
-            bytes.extend_from_slice(&group.to_be_bytes()[1..]);
-            (group, digits) = (0, 0);
+        match byte {
+            b'=' => return end_of_padding(digits, at, input, text.len()),
+            b'+' | b'/' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => digits = (digits + 1) % 4,
+            _ => return at,
         }
     }
     // Go counts back from the end by the digits of the group, ignoring line breaks among them.
-    if digits == 0 { Ok(bytes) } else { Err(CorruptInput(text.len() - digits)) }
+    text.len() - digits
 }
 
-/// Decodes the groups before the first one without four digits; returns their length in the text.
-fn decode_whole_groups(text: &[u8], bytes: &mut Vec<u8>) -> usize {
-    let before = bytes.len();
-    for four in text.as_chunks::<4>().0 {
-        let digits = four.map(|byte| DIGITS[usize::from(byte)]);
-        if digits.iter().any(|digit| *digit > 63) {
-            break;
-        }
-        let group = digits.iter().fold(0u32, |group, digit| group << 6 | u32::from(*digit));
-        bytes.extend_from_slice(&group.to_be_bytes()[1..]);
+/// The same from the first padding on, which stands at a place behind some digits of a group.
+fn end_of_padding(digits: usize, at: usize, mut rest: impl Iterator<Item = (usize, u8)>, end: usize) -> usize {
+    match (digits, rest.next()) {
+        (2, None) => end,
+        (2, Some((_, b'='))) => rest.next().map_or(end, |(at, _)| at),
+        // Go names the byte before the one that should be padding.
+        (2, Some((at, _))) => at - 1,
+        (3, next) => next.map_or(end, |(at, _)| at),
+        _ => at,
     }
-    (bytes.len() - before) / 3 * 4
-}
-
-fn finish(
-    mut bytes: Vec<u8>,
-    group: u32,
-    digits: usize,
-    at: usize,
-    mut rest: impl Iterator<Item = (usize, u8)>,
-    end: usize,
-) -> Result<Vec<u8>, CorruptInput> {
-    match digits {
-        2 => match rest.next() {
-            Some((_, b'=')) => bytes.push((group >> 4) as u8),
-            // Go reports the byte before the one that should be padding.
-            Some((at, _)) => return Err(CorruptInput(at - 1)),
-            None => return Err(CorruptInput(end)),
-        },
-        3 => bytes.extend_from_slice(&((group >> 2) as u16).to_be_bytes()),
-        _ => return Err(CorruptInput(at)),
-    }
-    match rest.next() {
-        Some((at, _)) => Err(CorruptInput(at)),
-        None => Ok(bytes),
-    }
-}
-
-const NO_DIGIT: u8 = 0xff;
-
-/// The value of each byte as a digit.
-static DIGITS: [u8; 256] = {
-    let mut digits = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < ALPHABET.len() {
-        digits[ALPHABET[value] as usize] = value as u8;
-        value += 1;
-    }
-    digits
-};
-
-fn digit(byte: u8) -> Option<u32> {
-    Some(DIGITS[usize::from(byte)]).filter(|digit| *digit != NO_DIGIT).map(u32::from)
 }
 
 #[cfg(test)]
