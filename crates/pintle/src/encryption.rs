@@ -15,6 +15,7 @@ use ring::digest::{SHA256, digest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::warn;
 
 const API_VERSION: &str = "apiserver.config.k8s.io/v1";
 const KIND: &str = "EncryptionConfiguration";
@@ -86,9 +87,9 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
     let orphans = encryption.replace(prepared);
     if !orphans.is_empty() {
         let told: Vec<_> = orphans.iter().map(|(name, count)| format!("{count} of {name}")).collect();
-        eprintln!(
-            "warning: no key of the new encryption configuration opens what is kept, so these will be unreadable after \
-             the next start: {}",
+        warn!(
+            "no key of the new encryption configuration opens what is kept, so these will be unreadable after the next \
+             start: {}",
             told.join(", ")
         );
     }

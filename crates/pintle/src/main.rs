@@ -2,6 +2,7 @@
 
 mod authorities;
 mod flags;
+mod logs;
 mod tools;
 
 use authorities::Authorities;
@@ -37,6 +38,7 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tracing::warn;
 
 /// Where in the data directory the embedded store is.
 const STORE: &str = "store";
@@ -57,8 +59,11 @@ fn main() -> ExitCode {
         }
         Err(error) => return fail(&error),
     };
-    config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
+    logs::install(config.log_format, config.verbosity);
+    config.warnings.iter().for_each(|warning| warn!("{warning}"));
+    if !config.watch_cache {
+        warn!("--watch-cache=false has no effect: all reads are made from memory");
+    }
     raise_open_files();
     let runtime = runtime(config.worker_threads);
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
@@ -66,13 +71,6 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(error.as_ref()),
     }
-}
-
-/// What is asked for and not done yet: said, never passed over in silence.
-fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
-    let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
-    let cache = (!config.watch_cache).then_some("--watch-cache=false has no effect: all reads are made from memory");
-    log.into_iter().chain(cache)
 }
 
 /// What is open to more than one may think: by the flags, and by files and directories that others than their owner may use, as
@@ -132,7 +130,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     };
     let url = kubeconfig::server_url(config.bind_address, port);
     kubeconfig::write(&config.kubeconfig(), &url, &certs)?;
-    exposed.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    exposed.iter().for_each(|warning| warn!("{warning}"));
     announce(&config, &url);
     warn_of_unreadable(&server);
     let ended = match select(pin!(told()), server.ended()).await {
@@ -157,7 +155,8 @@ fn warn_of_unreadable(server: &Server) {
     let mut unreadable = states.iter().flat_map(|state| state.unreadable.values());
     if let Some(first) = unreadable.next() {
         let others = unreadable.count();
-        eprintln!("warning: {} cannot be read, nor can {others} others: {}", first.key, first.reason);
+        let err = first.reason.to_string();
+        warn!(err, "{} cannot be read, nor can {others} others", first.key);
     }
 }
 

@@ -17,6 +17,7 @@ use pintle_types::core::v1::{Secret, ServiceAccount};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::warn;
 
 /// The issuer of a server that is told none.
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
@@ -95,9 +96,8 @@ impl BoundObjects for Cached {
             let outcome = tokio::time::timeout(RECORD_TIMEOUT, self.write_use(&used)).await;
             if let Err(status) = outcome.unwrap_or_else(|_| Err(Status::timed_out())) {
                 let UsedSecret { namespace, name, .. } = used;
-                let what =
-                    format!("failed to label legacy service account token {namespace}/{name} with last-used date");
-                self.0.environment.log(&format!("{what}: {}", status.message));
+                let err = &*status.message;
+                warn!(err, "failed to label legacy service account token {namespace}/{name} with last-used date");
             }
         })
     }

@@ -21,11 +21,6 @@ pub trait Environment: Send + Sync + 'static {
         let _ = duration;
         Box::pin(ready(()))
     }
-
-    /// Takes note of something that an operator should know of. Never called for what clients do wrong.
-    fn log(&self, line: &str) {
-        let _ = line;
-    }
 }
 
 impl StrategyEnvironment for Box<dyn Environment> {

@@ -12,6 +12,7 @@ use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
 use pintle_validation::{
     Comparison, ErrorList, OUTCOMES, Operation, Request, Subject, ValidationEnvironment, metadata as rules,
 };
+use tracing::warn;
 
 impl Registry {
     /// A request's object, decoded and of the target's version, as a full object of the storage version.
@@ -135,7 +136,7 @@ fn validate(
     };
     let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
     let subject = Subject { resource: &target.resource.plural, namespace, name, user };
-    OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
+    OUTCOMES.note(&verdict, subject, &|line| warn!("{line}"));
     if !verdict.errors.is_empty()
         && let Some(sent) = around.empties()
     {
@@ -189,7 +190,7 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
     };
     let verdict = resource.rules.validate(&resource.schema, object, None, &request);
     let subject = Subject { resource: &resource.plural, namespace: "", name: "", user: "" };
-    OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
+    OUTCOMES.note(&verdict, subject, &|line| warn!("{line}"));
     if verdict.errors.is_empty() {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use super::setting::{InputFile, NamedPair, Repeated};
 use super::table::{self, Flag};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
+use crate::logs::LogFormat;
 use pintle::EndpointReconciler;
 use pintle::browsers::BrowserConfig;
 use pintle::certs::AdministratorBy;
@@ -132,6 +133,7 @@ with_defaults! {
         pub kubelet: Kubelet,
         /// As many as there are processors if not given.
         pub worker_threads: Option<u32>,
+        pub log_format: LogFormat,
         pub verbosity: u32,
         /// What labels of metrics may show, by metric and label.
         pub metric_labels: AllowedLabels,

@@ -3,6 +3,7 @@
 //! Must never know a flag; and of files only whether they can be opened.
 
 use super::values::{self, ServiceRanges};
+use crate::logs::LogFormat;
 use pintle_http::TlsVersion;
 use pintle_kubernetes_auth::Mode;
 use std::net::IpAddr;
@@ -203,6 +204,7 @@ words! {
     RangeInclusive<u16>, "FIRST-LAST", values::ports, |ports| format!("{}-{}", ports.start(), ports.end());
     ServiceRanges, "CIDR[,CIDR]", ServiceRanges::parse, ServiceRanges::to_string;
     Mode, "MODE", mode, |mode| mode_name(*mode).to_owned();
+    LogFormat, "FORMAT", log_format, |format| if *format == LogFormat::Text { "text" } else { "json" }.to_owned();
     TlsVersion, "VERSION", tls_version, |version| format!("VersionTLS1{}", if *version == TlsVersion::Tls12 { 2 } else { 3 });
 }
 
@@ -213,6 +215,14 @@ fn mode(text: &str) -> Result<Mode, String> {
 
 fn mode_name(mode: Mode) -> &'static str {
     Mode::NAMES.iter().find(|(_, named)| *named == mode).map_or("", |(name, _)| name)
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" | "" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json".to_owned()),
+    }
 }
 
 fn tls_version(text: &str) -> Result<TlsVersion, String> {

@@ -468,7 +468,11 @@ static OWN_FLAGS: &[Flag] = &[
         "false",
         "Whether aggregated API servers are called at the addresses of their pods.",
     ),
-    Flag::only("logging-format", "text", "How log lines are written."),
+    Flag::new(
+        "logging-format",
+        |c| &mut c.log_format,
+        "Format of log lines: text, or json with the members of kube-apiserver's.",
+    ),
     Flag::only("enable-garbage-collector", "true", "Whether deletions may be left to the garbage collector."),
     Flag::only("enable-logs-handler", "false", "Whether /logs serves the log files of the node."),
     Flag::only("permit-port-sharing", "false", "Whether several servers may listen on the same port."),
@@ -480,5 +484,9 @@ static OWN_FLAGS: &[Flag] = &[
         "Number of threads that serve requests, at most 1024. Default: the number of processors.",
     )
     .checked(|c| must(c.worker_threads.is_none_or(|n| (1..=1024).contains(&n)), "must be between 1 and 1024")),
-    Flag::new("v", |c| &mut c.verbosity, "How much is logged; nothing is logged yet, at any level."),
+    Flag::new(
+        "v",
+        |c| &mut c.verbosity,
+        "How much is logged: debug messages from 4, traces from 6, those of libraries from 8 and 10.",
+    ),
 ];

@@ -3,6 +3,7 @@
 //! Must never write to the working directory.
 
 use super::*;
+use crate::logs::LogFormat;
 use pintle_controllers::Controller;
 use pintle_http::TlsVersion;
 use pintle_kubernetes_auth::Mode;
@@ -88,7 +89,10 @@ fn command_lines_of_installers() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 19] = [
+    let rows: [(&str, Check); 20] = [
+        ("pintle --logging-format=json --logging-format=text --logging-format json", |c| {
+            c.log_format == LogFormat::Json
+        }),
         ("pintle --allow_privileged --profiling=0 --storage-backend etcd3 --v 3", |c| c.verbosity == 3),
         ("pintle --storage-backend= --client-ca-file= --advertise-address=", |c| {
             c.client_ca_file.is_none() && c.advertise_address.is_none()

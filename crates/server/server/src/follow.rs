@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::warn;
 
 /// How often files are looked at; the reference looks once a minute where the system tells it of no change.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ pub fn follow<T: Send + Sync + 'static>(
             if fault == last && fault != told {
                 told.clone_from(&fault);
                 if !told.is_empty() {
-                    eprintln!("warning: the {what} was not taken over: {told}");
+                    warn!(err = told, "the {what} was not taken over");
                 }
             }
             last = fault;

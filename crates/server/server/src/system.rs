@@ -31,8 +31,4 @@ impl Environment for System {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(duration))
     }
-
-    fn log(&self, line: &str) {
-        eprintln!("{line}");
-    }
 }

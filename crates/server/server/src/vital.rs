@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::task::JoinHandle;
+use tracing::warn;
 
 /// Starts a task that the server cannot go on without.
 pub fn spawn<T: Send + 'static>(
@@ -31,8 +32,8 @@ pub fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), ap
         let within = |timeout: Duration| answer.as_ref().is_ok_and(|took| *took <= timeout);
         health.health.set_store(within(alive), within(ready));
         match (was_well.swap(answer.is_ok(), Ordering::Relaxed), answer) {
-            (true, Err(why)) => eprintln!("warning: the store does not answer: {why}"),
-            (false, Ok(_)) => eprintln!("warning: the store answers again"),
+            (true, Err(why)) => warn!(err = why, "the store does not answer"),
+            (false, Ok(_)) => warn!("the store answers again"),
             _ => {}
         }
     }));

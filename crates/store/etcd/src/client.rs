@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
+use tracing::debug;
 
 /// What is called, with the path of the call.
 pub mod method {
@@ -91,6 +92,9 @@ impl Client {
         let answer = timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
         calls.received.add(u64::from(answer.is_ok()));
         Stats::ended(&calls, &answer);
+        if let Err(status) = &answer {
+            debug!(err = %status, method, turn, "a call to etcd failed");
+        }
         answer
     }
 

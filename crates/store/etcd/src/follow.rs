@@ -17,6 +17,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 use tokio::time::{Instant, sleep_until};
+use tracing::{debug, info};
 
 /// Why a watch ended.
 enum End {
@@ -109,10 +110,14 @@ pub(crate) async fn run(shared: &Shared, mut observer: Box<dyn Observer>) {
         } else {
             match watch(shared, observer.as_mut()).await {
                 End::Broken(turn) => {
+                    debug!(turn, revision = before, "the watch of etcd broke");
                     shared.client.failed(turn);
                     failures = if shared.progress.published() > before { 0 } else { failures + 1 };
                 }
-                End::Gone => is_gone = true,
+                End::Gone => {
+                    info!(revision = before, "etcd does not tell what came next: everything is read anew");
+                    is_gone = true;
+                }
                 // Unless everything has been read anew since.
                 End::Behind => {
                     let answer = shared.revision(limits::CALL).await;

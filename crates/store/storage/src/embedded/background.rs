@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
+use tracing::warn;
+
 use super::rewrite::{Pace, Plan, RewriteError, Rewritten, rewrite};
 use crate::files::Storage;
 
@@ -58,7 +60,7 @@ impl Background {
             for path in paths {
                 match storage.remove(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        eprintln!("warning: {}: {error}", path.display());
+                        warn!(path = %path.display(), err = %error, "a file of the store cannot be removed");
                     }
                     _ => {}
                 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tracing::warn;
+
 use super::active::{Active, HeadFile};
 use super::background::{Background, Job};
 use super::format::{self, HEAD, LOG, MANIFEST, Manifest, Point, SegmentInfo, StoreId};
@@ -317,7 +319,7 @@ impl Log {
     fn fail(&mut self, error: io::Error) -> BackendError {
         let text = error.to_string();
         if self.fault.as_ref() != Some(&text) {
-            eprintln!("warning: the store cannot be written: {text}");
+            warn!(err = %text, "the store cannot be written");
             self.fault = Some(text);
         }
         let error: BackendError = Arc::new(error);
@@ -402,9 +404,9 @@ impl Log {
         }
         match error {
             RewriteError::Stopped => {}
-            RewriteError::Source(error) => eprintln!("warning: space cannot be given back: {error}"),
+            RewriteError::Source(error) => warn!(err = %error, "space cannot be given back"),
             RewriteError::Io(error) => {
-                eprintln!("warning: space cannot be given back for now: {error}");
+                warn!(err = %error, "space cannot be given back for now");
                 self.rewrite_after = Instant::now().checked_add(self.options.retry_after * 10);
             }
         }
@@ -423,7 +425,7 @@ impl Backend for Log {
             self.add_dead(&removal.entries);
         }
         if self.fault.take_if(|_| !step.records.is_empty()).is_some() {
-            eprintln!("warning: the store can be written again");
+            warn!("the store can be written again");
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tracing::{debug, warn};
 
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::{Clock, SystemClock};
@@ -174,6 +175,7 @@ impl Store for EmbeddedStore {
         let retention_seconds = self.options.retention.map(|retention| retention.as_secs());
         let committer = Committer::new(log, observer, self.options.clock.clone(), retention_seconds, replayed);
         let started = committer.started();
+        debug!(compacted = started.compacted.0, current = started.current.0, "the store was replayed");
         let (queue, guard) = (self.queue.clone(), self.ending.guard("the store's writer"));
         let run = move || {
             let _guard = guard;
@@ -299,9 +301,7 @@ fn warn_if_readable_by_others(directories: [&Path; 2], storage: &dyn Storage) {
     for directory in directories {
         if let Some(mode) = storage.has_access_for_others(directory) {
             let path = directory.display();
-            eprintln!(
-                "warning: {path} has mode {mode:04o}: others than its owner can get at what the store keeps; 0700 is right"
-            );
+            warn!("{path} has mode {mode:04o}: others than its owner can get at what the store keeps; 0700 is right");
             return;
         }
     }
