@@ -190,7 +190,7 @@ fn yaml() -> Vec<Row> {
             format!("# \t\n{{\"metadata\": {{name: hostile}}, nothing: [{}]}}", fill(2 * MIB, ",", |_| "1".to_owned()))
         })
         .answers(&[201], "")
-        .times(250),
+        .times(265),
         post("a million brackets", "[".repeat(MIB)).answers(&[400], ""),
         post("a million braces", "{a: ".repeat(MIB / 4)).answers(&[400], ""),
         post("a million dashes", format!("{head}data:\n{}", "- ".repeat(MIB))).answers(&[400], ""),
