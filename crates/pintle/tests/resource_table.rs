@@ -10,12 +10,13 @@ use common::wait_for;
 use pintle_registry::{EtcdCodec, Registry};
 use pintle_resource::{FieldValue, Resource, STATUS, Selectable, Storage, Subresource};
 use pintle_schema::{Field, List, ListKind, Presence, Ref, Str, Type, value};
-use pintle_storage::{MemoryStore, Store, TranscodingStore};
+use pintle_storage::{Expect, MemoryStore, Store, Transaction, TranscodingStore, Write};
 use pintle_types::core::v1::ConfigMap;
 use pintle_types::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 const PATH: &str = "/apis/fun.example.com/v6/namespaces/default/frobbers";
@@ -214,6 +215,31 @@ fn namespaces_and_owners_of_such_objects_are_respected() {
         ok(client.delete(&format!("{PATH}/owner"))).expect(200);
         let path = "/api/v1/namespaces/default/configmaps/owned";
         wait_for("the owned to go", || (ok(fixture.client().get(path)).status == 404).then_some(()));
+    });
+}
+
+#[test]
+fn an_owner_that_goes_while_its_kind_is_away_is_missed_when_the_kind_returns() {
+    each_store(|fixture| {
+        fixture.registry.install(frobbers(1));
+        let mut client = fixture.client();
+        let owner = ok(client.post(PATH, &frobber("owner"))).expect(201);
+        let reference = json!({"apiVersion": "fun.example.com/v6", "kind": "Frobber", "name": "owner",
+            "uid": owner["metadata"]["uid"]});
+        let owned = json!({"metadata": {"name": "owned", "ownerReferences": [reference]}});
+        let path = "/api/v1/namespaces/default/configmaps";
+        ok(client.post(path, &owned)).expect(201);
+        fixture.registry.uninstall("fun.example.com", "v6", "frobbers");
+        // Another server removes it, which has the kind.
+        let key = "/registry/fun.example.com/frobbers/default/owner";
+        let removed = Transaction { writes: vec![Write::delete(key.into(), Expect::Any)] };
+        fixture.runtime.block_on(fixture.registry.store.commit(removed)).expect("it is removed");
+        // The collector looks at what has owners now, and can decide nothing.
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(ok(client.get(&format!("{path}/owned"))).status, 200);
+        fixture.registry.install(frobbers(1));
+        let gone = || (ok(fixture.client().get(&format!("{path}/owned"))).status == 404).then_some(());
+        wait_for("the owned to go", gone);
     });
 }
 

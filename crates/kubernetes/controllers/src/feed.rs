@@ -37,6 +37,9 @@ pub trait Observer: Send + Sync {
     /// A change that followed.
     fn observe(&self, kind: KindId, event: &Event);
 
+    /// A kind is served that was not before; its objects have been shown.
+    fn added(&self, _kind: KindId) {}
+
     /// The queue that it works on, if it has one.
     fn queue(&self) -> Option<Reading<'_>> {
         None
@@ -94,6 +97,7 @@ fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, 
         let event = Event { revision: object.revision, object: object.clone(), previous: None, removed: false };
         observers.iter().for_each(|observer| observer.observe(new.id, &event));
     }
+    observers.iter().for_each(|observer| observer.added(new.id));
     follow(&new, observers, cursors);
 }
 

@@ -125,6 +125,11 @@ impl ResourceIndex {
         now.iter().filter(|(id, kind)| !is_known(*id, kind)).map(|(id, kind)| (id, kind.clone())).collect()
     }
 
+    /// The generation of the table whose kinds are known.
+    pub fn generation(&self) -> u64 {
+        self.kinds.load().generation
+    }
+
     pub fn kind(&self, id: KindId) -> Option<Arc<Kind>> {
         self.kinds.load().kinds.get(id as usize)?.clone()
     }

@@ -20,7 +20,7 @@ use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, Result, Target};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ const NOT_SEEN_YET: Duration = Duration::from_millis(10);
 pub struct GarbageCollector {
     world: Arc<ResourceIndex>,
     graph: Mutex<Graph>,
+    /// Objects whose owners are of kinds that are not served: nothing is decided about them until a kind is added.
+    undecided: Mutex<HashSet<ObjectKey>>,
     queue: Queue<ObjectKey>,
     settle: Duration,
 }
@@ -42,6 +44,7 @@ impl GarbageCollector {
         GarbageCollector {
             world,
             graph: Mutex::default(),
+            undecided: Mutex::default(),
             queue: Queue::new("garbage_collector_attempt_to_delete"),
             settle,
         }
@@ -59,6 +62,10 @@ impl GarbageCollector {
     fn graph(&self) -> MutexGuard<'_, Graph> {
         // Nothing that holds the lock can leave the graph half changed.
         self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn undecided(&self) -> MutexGuard<'_, HashSet<ObjectKey>> {
+        self.undecided.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn requests(&self) -> Requests<'_> {
@@ -93,23 +100,27 @@ impl GarbageCollector {
         if references.is_empty() {
             return Outcome::Done;
         }
-        self.judge(&target, &object, &metadata, references).await
+        self.judge(place, &target, &object, &metadata, references).await
     }
 
     /// An object that may have lost its owners.
     async fn judge(
         &self,
+        place: &ObjectKey,
         target: &Target,
         object: &Object,
         metadata: &Value,
         references: Vec<OwnerReference>,
     ) -> Outcome {
+        let generation = self.world.generation();
         let owners = references::judge(&self.world, &self.graph, object, references);
         for owner in &owners.misplaced {
             report::misplaced(&self.requests(), target, object, owner).await;
         }
         if owners.undecided {
-            return Outcome::Done;
+            self.undecided().insert(place.clone());
+            // A kind that was added meanwhile may have been the owner's, and its addition has asked for this object too early.
+            return if self.world.generation() == generation { Outcome::Done } else { Outcome::After(Duration::ZERO) };
         }
         let uid = object.encoded.uid();
         if owners.solid > 0 {
@@ -271,6 +282,11 @@ impl Observer for GarbageCollector {
         // An owner whose uid is not found may be one that cannot be read, or of a kind that is announced later: each is
         // looked up where it would have to be.
         *self.graph() = graph;
+    }
+
+    fn added(&self, _: KindId) {
+        let undecided = std::mem::take(&mut *self.undecided());
+        undecided.into_iter().for_each(|place| self.soon(place));
     }
 
     fn observe(&self, kind: KindId, event: &Event) {
