@@ -94,7 +94,7 @@ pub fn accept<'a>(definition: &Value, taken: impl Iterator<Item = &'a Claims>) -
     let list = |name: &str| Value::List(texts(asked, name).map(Value::from).collect());
     match of_short_names {
         None => _ = names.make_map().set("shortNames", list("shortNames")),
-        // A conflict of kinds is told before one of short names.
+        // A conflict of kinds is reported before one of short names.
         Some(message) if condition.holds || matches!(condition.reason, "PluralConflict" | "SingularConflict") => {
             condition = Finding { holds: false, reason: "ShortNamesConflict", message };
         }

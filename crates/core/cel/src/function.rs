@@ -20,7 +20,7 @@ pub type Estimate = fn(overload: &str, target: Option<&Node<'_>>, args: &[Node<'
 /// The cost of a call that was made, by overload id; the target is the first argument. `None` leaves it to the engine.
 pub type Track = fn(overload: &str, args: &[Value<'_>], result: &Value<'_>) -> Option<u64>;
 
-/// Judges a call that type-checked, as format strings are: reports errors at ids.
+/// Checks a call that type-checked, as format strings are: reports errors at ids.
 pub type Validate = fn(call: &Expr, context: &Checked<'_>, report: &mut dyn FnMut(ExprId, String));
 
 /// What a `Validate` can look at.
@@ -92,7 +92,7 @@ impl Function {
         self
     }
 
-    /// Sets what is judged once a call type-checked.
+    /// Sets what is checked once a call has type-checked.
     pub fn validated(mut self, validate: Validate) -> Function {
         self.validate = Some(validate);
         self

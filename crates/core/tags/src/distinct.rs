@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "distinct(name)",
-    doc: "Items differ in a field, where they have it; the error is told of the field.",
+    doc: "Items differ in a field, where they have it; the error is reported at the field.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "distinct_items(name)",
-    doc: "Items differ in a field; the error is told of the item.",
+    doc: "Items differ in a field; the error is reported at the item.",
 };

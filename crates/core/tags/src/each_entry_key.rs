@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "each_entry_key(format = \"config-map-key\")",
-    doc: "What follows holds for each key of the map, and is told of the entry that has the key.",
+    doc: "What follows holds for each key of the map, and errors are reported at the entry that has the key.",
 };

@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "error_path(\"../name\")(required)",
-    doc: "What follows is judged here and told of another place, to which the way goes up from here, and down by names.",
+    doc: "What follows is validated here, and its errors are reported at another path, to which the way goes up from here, and down by names.",
 };

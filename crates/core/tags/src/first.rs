@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "first(required)",
-    doc: "What follows is judged before all else, and when it fails, nothing else is.",
+    doc: "What follows is validated first, and when it fails, nothing else is validated.",
 };

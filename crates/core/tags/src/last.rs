@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "last(unique)",
-    doc: "What follows is judged after what is inside the value.",
+    doc: "What follows is validated after what is inside the value.",
 };

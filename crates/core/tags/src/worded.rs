@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "worded(invalid = \"must be odd\")(required)",
-    doc: "What follows is told in these words when it fails, and as this kind of error: `required`, `invalid`, `forbidden`, `unshown` (invalid, as if it were empty), `valueless` (invalid, without a value), or with `detail` as the kind that it is; `shown` is what stands in the value's stead.",
+    doc: "When what follows fails, the error has this text and this kind: `required`, `invalid`, `forbidden`, `unshown` (invalid, as if it were empty), `valueless` (invalid, without a value), or with `detail` as the kind that it is; `shown` is what stands in the value's stead.",
 };

@@ -36,7 +36,7 @@ pub struct Settings {
     pub advertise_address: Option<IpAddr>,
     /// The port behind that address.
     pub secure_port: u16,
-    /// What extension servers are told of the authorities of clients and of the front proxy, by the keys of their config map;
+    /// The authorities of clients and of the front proxy, for extension servers, by the keys of their config map;
     /// certificates as PEM, lists as JSON.
     pub authorities: BTreeMap<String, String>,
     /// The group-versions that this server serves itself and has an APIService for.

@@ -37,7 +37,7 @@ const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 /// What is installed of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Installed {
-    /// Of the definition, so that another of the same name is told from it.
+    /// Of the definition; distinguishes it from another of the same name.
     uid: String,
     generation: i64,
     group: String,

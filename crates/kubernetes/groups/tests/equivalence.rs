@@ -153,7 +153,7 @@ fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
             for (new, old) in rows(resource, schema, seed).into_iter().filter_map(|row| Some((row.new, row.old?))) {
                 let same = validate(&tags, schema, resource, (&old, Some(&old)), "", &|_| true);
                 assert_eq!(lines(&same), [""; 0], "{} seed {seed}: nothing changed", name(resource));
-                assert_eq!(same.steps, 0, "{} seed {seed}: nothing is judged", name(resource));
+                assert_eq!(same.steps, 0, "{} seed {seed}: nothing is validated", name(resource));
                 let created = validate(&tags, schema, resource, (&new, None), "", &|_| true);
                 let updated = validate(&tags, schema, resource, (&new, Some(&old)), "", &|_| true);
                 // Some rules are for updates alone: those, too, are found when everything is new.

@@ -20,7 +20,7 @@ use pintle_schema::{Time, Value, View, ViewMut, names};
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_validation::ErrorList;
 
-/// A binding writes spec and status at once, which neither the pod itself nor its status may. The binding alone is judged.
+/// A binding writes spec and status at once, which neither the pod itself nor its status may. Only the binding is validated.
 const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
 
 /// Answers a POST of a binding to a pod.

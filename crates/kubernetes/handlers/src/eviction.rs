@@ -30,7 +30,7 @@ const BUDGETS: [&str; 3] = ["policy", "v1", "poddisruptionbudgets"];
 /// How often a pod that changes meanwhile is looked at again.
 const ATTEMPTS: usize = 20;
 
-/// So many evictions may be waiting for whoever keeps the budget to notice them.
+/// So many evictions may be waiting for the disruption controller to notice them.
 const DISRUPTED_PODS: usize = 2000;
 
 /// When a client may ask again while a budget's status is behind.

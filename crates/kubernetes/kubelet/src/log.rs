@@ -14,7 +14,7 @@ use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;
 use pintle_validation::ErrorList;
 
-/// How much of a kubelet's refusal is told to the client.
+/// How much of a kubelet's refusal is passed on to the client.
 const MAX_REFUSAL_BYTES: usize = 50_000;
 const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
 

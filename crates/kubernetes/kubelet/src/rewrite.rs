@@ -57,7 +57,7 @@ pub struct Rewriter {
 }
 
 impl Rewriter {
-    /// The path that the client asked for, as backends are told it.
+    /// The path that the client asked for, as backends receive it.
     pub fn forwarded(&self, path: &str) -> String {
         join(&self.prefix, path)
     }

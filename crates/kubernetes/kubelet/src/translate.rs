@@ -75,7 +75,7 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 /// Takes a client's WebSocket and connects it to the streams of a kubelet.
 ///
 /// # Errors
-/// The handshake is none. What is wrong later is told on the error channel.
+/// The handshake is none. Later errors are sent on the error channel.
 pub fn serve(
     context: &Context,
     streams: Arc<StreamMetrics>,

@@ -1,4 +1,4 @@
-//! `Configuration`: what plugins are told when a server starts.
+//! `Configuration`: the settings of plugins, read when a server starts.
 //! Guarantees that a setting means what the reference's configuration of that plugin means.
 //! Must never read files: it is given what they say.
 

@@ -1,4 +1,4 @@
-//! DefaultTolerationSeconds: pods stay a while on a node that fails, five minutes unless another time is told.
+//! DefaultTolerationSeconds: pods stay a while on a node that fails, five minutes unless another time is configured.
 //! Guarantees that a toleration the pod already has is not touched.
 //! Must never look at other objects.
 

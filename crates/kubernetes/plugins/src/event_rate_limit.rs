@@ -1,6 +1,6 @@
 //! EventRateLimit: events that come too fast are refused.
 //! Guarantees that every limit is asked, and counts, whatever the others say.
-//! Must never remember more senders than it is told to.
+//! Must never remember more senders than configured.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

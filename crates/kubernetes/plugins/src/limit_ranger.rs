@@ -1,5 +1,5 @@
 //! LimitRanger: what containers get that ask for nothing, and the bounds of what they may ask for.
-//! Guarantees that a value the object gives itself is never replaced, and that every breach of a range is told at once.
+//! Guarantees that a value the object gives itself is never replaced, and that all breaches of ranges are reported together.
 //! Must never judge an object that is being deleted.
 
 use crate::limits::{Breaches, Usage, of_pod};

@@ -88,7 +88,7 @@ impl Breaches {
         }
     }
 
-    /// Judges usage by all bounds of an item.
+    /// Checks usage against all bounds of an item.
     pub fn judge(&mut self, item: &LimitRangeItem, usage: &Usage) {
         let what = item.r#type.as_str();
         for (name, min) in &item.min {
@@ -110,7 +110,7 @@ impl Breaches {
         }
     }
 
-    /// Judges requests where there are no limits.
+    /// Checks requests where there are no limits.
     pub fn judge_requests(&mut self, item: &LimitRangeItem, requests: &ResourceList) {
         let what = item.r#type.as_str();
         for (name, min) in &item.min {

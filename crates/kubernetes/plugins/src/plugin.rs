@@ -19,9 +19,9 @@ pub struct Plugin {
     pub requests: &'static [Requests],
     /// Changes the object before it is validated.
     pub mutate: Option<Mutate>,
-    /// Judges the object after all changes.
+    /// Validates the object after all changes.
     pub validate: Option<Validate>,
-    /// Judges the deletion of a stored object.
+    /// Validates the deletion of a stored object.
     pub delete: Option<Delete>,
     /// Checks rights that the write needs besides its own, after the function of the same phase. It may wait.
     pub authorize: Option<(Phase, Authorize)>,
@@ -86,12 +86,12 @@ impl Plugin {
         Plugin { mutate: Some(mutate), ..self }
     }
 
-    /// The same, judging them.
+    /// The same, validating objects.
     pub const fn validating(self, validate: Validate) -> Self {
         Plugin { validate: Some(validate), ..self }
     }
 
-    /// The same, judging their deletion.
+    /// The same, validating their deletion.
     pub const fn validating_deletion(self, delete: Delete) -> Self {
         Plugin { delete: Some(delete), ..self }
     }

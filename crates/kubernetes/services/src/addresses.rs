@@ -35,7 +35,7 @@ pub struct Repair {
 
 /// Something that is not as it should be.
 pub struct Finding {
-    /// The object that it is told of.
+    /// The object that is reported with it.
     pub regarding: Value,
     pub reason: &'static str,
     pub action: &'static str,

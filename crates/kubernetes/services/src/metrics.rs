@@ -1,5 +1,5 @@
 //! Metrics of the addresses and node ports that services are given.
-//! Guarantees that what is left is told as it is now, also after other servers gave or took.
+//! Guarantees that what is left is reported as it is now, also after other servers gave or took.
 //! Must never allocate: it reads what the allocators count.
 
 use super::Allocation;

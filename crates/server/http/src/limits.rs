@@ -102,5 +102,5 @@ pub const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// their last bytes.
 pub const SPREAD_OF_GRACE: f64 = 0.8;
 
-/// Time that requests in work have to finish once the server is told to stop.
+/// Time that requests in work have to finish once the server begins to stop.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(60);

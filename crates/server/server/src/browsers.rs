@@ -1,6 +1,6 @@
-//! What browsers are told beside an answer: whose pages may read it, and that the server is asked by TLS alone.
-//! Guarantees that nothing is told unless flags say so.
-//! Must never let a request in: who asks is judged as without it.
+//! Headers for browsers: which origins may read an answer (CORS), and that the server is to be asked over TLS only (HSTS).
+//! Guarantees that no such header is sent unless flags ask for it.
+//! Must never let a request in: requests are authorized as without it.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,

@@ -1,5 +1,5 @@
 //! Files that change while the server runs, as certificates do that expire.
-//! Guarantees that a change is seen within seconds, and that what is wrong with it is told once.
+//! Guarantees that a change is seen within seconds, and that a fault in it is reported once.
 //! Must never outlive what was made of the files.
 
 use std::io;

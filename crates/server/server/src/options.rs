@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::net::TcpListener;
 
-/// What a server is told when it is started.
+/// The flags of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub bind_address: IpAddr,
@@ -173,7 +173,7 @@ impl Options {
         TlsConfig::new(&material).map(Arc::new).map_err(|error| OptionsError::Tls(error.to_string()))
     }
 
-    /// Starts the server, calls `ready` once it answers, and stops it when the process is told to end.
+    /// Starts the server, calls `ready` once it answers, and stops it when the process receives SIGTERM or an interrupt.
     ///
     /// # Errors
     /// The server cannot be started, or one of its parts has failed.

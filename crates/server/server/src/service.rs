@@ -1,5 +1,5 @@
 //! Between a connection and `serve()`: a request as it came becomes one that knows no socket.
-//! Guarantees that browsers are told their rules with every answer. Must never look into a request any further than that.
+//! Guarantees that every answer carries the headers for browsers. Must never look into a request any further than that.
 
 use crate::browsers::{BrowserConfig, preflight};
 use bytes::Bytes;

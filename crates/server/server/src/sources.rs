@@ -158,7 +158,7 @@ fn network_count(text: &str, name: &str) -> Option<u64> {
 
 /// Ticks per second in which Linux tells processor time to programs, whatever the kernel's own.
 const TICKS: f64 = 100.0;
-/// Bytes of a page. Where pages are larger, memory is told too small; nothing decides by it.
+/// Bytes of a page. Where pages are larger, the reported memory is too small; nothing decides by it.
 const PAGE_BYTES: u64 = 4096;
 
 struct Stat {

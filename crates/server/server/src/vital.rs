@@ -1,5 +1,5 @@
 //! The parts that a server cannot go on without: its store, its listener, and tasks that keep it informed.
-//! Guarantees that the end of one of them makes the server unhealthy and is told. Must never restart one of them.
+//! Guarantees that the end of one of them makes the server unhealthy and is reported. Must never restart one of them.
 
 use futures_util::future::select_all;
 use pintle_endpoints::Api;

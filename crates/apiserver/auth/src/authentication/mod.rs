@@ -41,7 +41,7 @@ pub trait Authenticator: Send + Sync {
     ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>>;
 
     /// Whether a header (in lower case) carries an identity for this authenticator. Such headers are removed from the request
-    /// once it is authenticated, whoever sent them, so that no backend trusts them.
+    /// once it is authenticated, whichever client sent them, so that no backend trusts them.
     fn consumes_header(&self, _name: &str) -> bool {
         false
     }

@@ -131,7 +131,7 @@ pub(super) fn cardinality_inside(schema: &JsonSchema, outside: Option<u64>) -> O
     Some(outside?.saturating_mul(factor))
 }
 
-/// What a rule is judged with besides its schema.
+/// What a rule is checked with besides its schema.
 pub(super) struct Budget<'a> {
     pub cardinality: Option<u64>,
     /// Within which schema old and new values cannot be told to belong together.

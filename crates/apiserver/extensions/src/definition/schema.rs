@@ -7,7 +7,7 @@ use crate::{field_path, object, shown, structural};
 use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorList, FieldPath};
 
-/// The types that a schema may state, in the order in which they are told.
+/// The types that a schema may state, in the order in which messages list them.
 pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// Keywords that a schema may state at its root while the status is a subresource.
@@ -91,7 +91,7 @@ pub(super) fn validate(
     walk.total.report(path, errors);
 }
 
-/// The root of a schema whose status is judged by itself may state only what loses nothing then.
+/// The root of a schema whose status is validated by itself may state only what loses nothing then.
 fn at_root(schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let shown = shown::schema(schema);
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != Value::from("");
@@ -364,7 +364,7 @@ fn associative(schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList
     }
 }
 
-/// Items that are told apart are never null, and their keys always there.
+/// Items that are distinguished by keys are never null, and their keys are always there.
 pub(super) fn items_of_sets_and_maps(schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let (Some(item), Some(list_type @ ("set" | "map"))) = (schema.item(), schema.list_type.as_deref()) else { return };
     let items = path.child("items");

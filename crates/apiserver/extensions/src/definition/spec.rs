@@ -343,7 +343,7 @@ fn subresources(of: Option<&Value>, path: &FieldPath<'_>, errors: &mut ErrorList
     }
 }
 
-/// Whether a path is wrong, which is told.
+/// Whether a path is wrong, which is reported.
 fn simple_path(value: &str, path: &FieldPath<'_>, errors: &mut ErrorList) -> bool {
     let wrong = !value.starts_with('.');
     if wrong {

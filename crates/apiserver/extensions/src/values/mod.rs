@@ -158,7 +158,7 @@ impl ValueSchema {
         Some(&self.properties[at].1)
     }
 
-    /// Judges a value that may be the same as before.
+    /// Validates a value that may be the same as before.
     fn child(&self, value: &Value, place: &Place<'_>, old: Option<Correlated<'_>>) -> Outcome {
         let mut outcome = self.run(value, place, old);
         if !outcome.is_valid() && old.is_some_and(|old| old.is_equal(value)) {
@@ -331,7 +331,7 @@ impl ValueSchema {
         outcome
     }
 
-    /// `allOf`, `anyOf`, `oneOf` and `not`. Of alternatives that all fail, the errors of the one are told that met most.
+    /// `allOf`, `anyOf`, `oneOf` and `not`. When all alternatives fail, the errors of the one that met most are reported.
     fn logical(&self, value: &Value, place: &Place<'_>, old: Option<Correlated<'_>>) -> Outcome {
         let mut outcome = Outcome::default();
         if !self.any_of.is_empty() {

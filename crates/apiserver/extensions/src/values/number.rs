@@ -81,7 +81,7 @@ pub(super) fn validate(schema: &ValueSchema, value: &Value, place: &Place<'_>) -
         _ => return outcome,
     };
     misfit(value, native, "Checked", place).into_iter().for_each(|issue| outcome.add(issue));
-    // A bound that does not fit the type is told, and compared as a float.
+    // A bound that does not fit the type is reported, and compared as a float.
     let integer = |bound: f64, what: &str, outcome: &mut Outcome| {
         let unfit = misfit(&Value::Float(bound), native, what, place);
         let fits = unfit.is_none();

@@ -15,7 +15,7 @@ const MOST_ISSUES: usize = 2000;
 pub(super) struct Outcome {
     pub issues: Vec<Issue>,
     pub matches: usize,
-    /// The texts of the issues, once there are many: each is told once.
+    /// The texts of the issues, once there are many: each is reported once.
     texts: HashSet<String>,
 }
 
@@ -126,12 +126,12 @@ impl Issue {
         })
     }
 
-    /// An error that is told of the whole object and names the value.
+    /// An error about the whole object that names the value.
     pub fn plain(place: &Place<'_>, detail: &str) -> Issue {
         Issue::new(place, Cause::Plain, |name| format!("{} {detail}", quoted(name)))
     }
 
-    /// An error that is told of the whole object, in its own words.
+    /// An error about the whole object, in its own words.
     pub fn other(place: &Place<'_>, text: String) -> Issue {
         Issue::new(place, Cause::Plain, |_| text)
     }

@@ -1,4 +1,4 @@
-//! `format`: the verbs of format strings, their values, and what is judged before evaluation.
+//! `format`: the verbs of format strings, their values, and what is checked before evaluation.
 //!
 //! Both the judgement and the evaluation read a format string by one parser, so that they agree on it. Results longer
 //! than the bound are refused.
@@ -346,7 +346,7 @@ fn print_within(value: &Value<'_>) -> Result<String, String> {
     })
 }
 
-/// Judges a call whose format and list are both written out: reports what cannot be formatted.
+/// Checks a call whose format and list are both written out: reports what cannot be formatted.
 pub(super) fn validate(call: &Expr, context: &Checked<'_>, report: &mut dyn FnMut(ExprId, String)) {
     let Kind::Call { target: Some(target), args, .. } = &call.kind else { return };
     let (Kind::Literal(Literal::String(format)), [Expr { kind: Kind::List { elements, .. }, .. }]) =

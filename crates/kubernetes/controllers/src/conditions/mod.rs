@@ -1,5 +1,5 @@
 //! Conditions that the server itself keeps on objects that depend on others: one rule each, one controller for all.
-//! Guarantees that a condition is judged anew when the object changes, or one that it names comes, changes or goes.
+//! Guarantees that a condition is computed anew when the object changes, or one that it names comes, changes or goes.
 //! Must never write what already stands: every server of a cluster runs these, and their own writes come back to them.
 
 pub mod api_services;

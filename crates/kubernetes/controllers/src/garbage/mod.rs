@@ -100,11 +100,11 @@ impl GarbageCollector {
         if references.is_empty() {
             return Outcome::Done;
         }
-        self.judge(place, &target, &object, &metadata, references).await
+        self.check_owners(place, &target, &object, &metadata, references).await
     }
 
     /// An object that may have lost its owners.
-    async fn judge(
+    async fn check_owners(
         &self,
         place: &ObjectKey,
         target: &Target,
@@ -113,7 +113,7 @@ impl GarbageCollector {
         references: Vec<OwnerReference>,
     ) -> Outcome {
         let generation = self.world.generation();
-        let owners = references::judge(&self.world, &self.graph, object, references);
+        let owners = references::resolve(&self.world, &self.graph, object, references);
         for owner in &owners.misplaced {
             report::misplaced(&self.requests(), target, object, owner).await;
         }

@@ -1,4 +1,4 @@
-//! Owner references judged: which owners are there, which are gone, which wait for their dependents.
+//! Owner references resolved: which owners are there, which are gone, which wait for their dependents.
 //! Guarantees that an owner counts as gone only when no object of its kind, name and uid is where it would have to be.
 //! Must never write.
 
@@ -21,7 +21,7 @@ pub struct Owners {
     pub waiting: Vec<String>,
     /// References into another namespace, where the uid is found.
     pub misplaced: Vec<OwnerReference>,
-    /// A reference cannot be judged: its kind is unknown, or cannot own this object. Nothing may be concluded.
+    /// A reference cannot be resolved: its kind is unknown, or cannot own this object. Nothing may be concluded.
     pub undecided: bool,
 }
 
@@ -40,7 +40,12 @@ pub fn block(metadata: &Value) -> bool {
 }
 
 /// Looks every owner up.
-pub fn judge(world: &ResourceIndex, graph: &Mutex<Graph>, object: &Object, references: Vec<OwnerReference>) -> Owners {
+pub fn resolve(
+    world: &ResourceIndex,
+    graph: &Mutex<Graph>,
+    object: &Object,
+    references: Vec<OwnerReference>,
+) -> Owners {
     let graph = || graph.lock().unwrap_or_else(PoisonError::into_inner);
     let mut owners = Owners::default();
     for reference in references {

@@ -68,7 +68,7 @@ pub fn plural<'a>(count: usize, one: &'a str, several: &'a str) -> &'a str {
 pub struct Setters<'a> {
     pub pod: bool,
     pub containers: Vec<&'a str>,
-    /// What they set, where it is told.
+    /// What they set, where the message says it.
     pub values: BTreeSet<String>,
 }
 

@@ -109,7 +109,7 @@ impl Policies {
     /// Reads the labels of a namespace; what they do not say is as by default.
     pub fn from_labels(label: &dyn Fn(&str) -> Option<String>, defaults: &Policies) -> (Policies, Errors) {
         let mut errors = Errors::default();
-        // Who may not be let in by mistake is judged strictly; who is only told of is not.
+        // Enforced pods are checked strictly, so that none gets in by mistake; audited and warned ones are not.
         let enforce = read(
             label,
             ["pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"],

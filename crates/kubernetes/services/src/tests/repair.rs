@@ -17,7 +17,7 @@ impl Server {
         self.0.store.commit(transaction).wait().unwrap();
     }
 
-    /// Carries repairs out; what is told of them.
+    /// Carries repairs out; what is reported of them.
     fn repair(&self, in_line: Option<InLine>) -> (Vec<String>, Option<InLine>) {
         let (repairs, in_line) = self.allocation().address_repairs(in_line).unwrap();
         let mut told = Vec::new();
