@@ -73,38 +73,75 @@ pub fn drop_nulls(value: &mut Value, schema: Option<&JsonSchema>) {
     }
 }
 
-/// Fills in the defaults of a schema.
+/// The bytes of defaults that one object is given at most: an object of so many is never stored, as it is larger than
+/// etcd takes. A short list can have a default for each of its items, which would otherwise fill the memory.
+const DEFAULTS_BYTES: usize = 16 << 20;
+
+/// Fills in the defaults of a schema, as many as an object may have.
 pub fn default(value: &mut Value, schema: &JsonSchema) {
-    match value {
-        Value::Map(map) => {
-            for (name, property) in &schema.properties {
-                let Some(default) = &property.default else { continue };
-                if map.get(name).is_none_or(|value| is_absent(value, property)) {
-                    map.set(name.clone(), default.clone());
+    Defaulting { left: DEFAULTS_BYTES }.fill(value, schema);
+}
+
+struct Defaulting {
+    /// How many bytes of defaults may still be filled in.
+    left: usize,
+}
+
+impl Defaulting {
+    fn fill(&mut self, value: &mut Value, schema: &JsonSchema) {
+        match value {
+            Value::Map(map) => {
+                for (name, property) in &schema.properties {
+                    let Some(default) = &property.default else { continue };
+                    if map.get(name).is_none_or(|value| is_absent(value, property)) {
+                        if !self.takes(name.len() + size(default)) {
+                            return;
+                        }
+                        map.set(name.clone(), default.clone());
+                    }
+                }
+                for (name, value) in map.iter_mut() {
+                    match (schema.property(name), schema.additional()) {
+                        (Some(property), _) => self.fill(value, property),
+                        (None, Some(additional)) => self.fill_in_place(value, additional),
+                        (None, None) => {}
+                    }
                 }
             }
-            for (name, value) in map.iter_mut() {
-                match (schema.property(name), schema.additional()) {
-                    (Some(property), _) => self::default(value, property),
-                    (None, Some(additional)) => default_in_place(value, additional),
-                    (None, None) => {}
+            Value::List(items) => {
+                if let Some(item) = schema.item() {
+                    items.iter_mut().for_each(|value| self.fill_in_place(value, item));
                 }
             }
+            _ => {}
         }
-        Value::List(items) => {
-            if let Some(item) = schema.item() {
-                items.iter_mut().for_each(|value| default_in_place(value, item));
+    }
+
+    fn fill_in_place(&mut self, value: &mut Value, schema: &JsonSchema) {
+        if is_absent(value, schema) {
+            let default = schema.default.clone().unwrap_or_default();
+            if !self.takes(size(&default)) {
+                return;
             }
+            *value = default;
         }
-        _ => {}
+        self.fill(value, schema);
+    }
+
+    fn takes(&mut self, bytes: usize) -> bool {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
-fn default_in_place(value: &mut Value, schema: &JsonSchema) {
-    if is_absent(value, schema) {
-        *value = schema.default.clone().unwrap_or_default();
+/// About how many bytes a value takes in JSON.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Map(map) => 2 + map.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>(),
+        Value::List(items) => 2 + items.iter().map(|item| 1 + size(item)).sum::<usize>(),
+        other => 8 + other.as_str().map_or(0, str::len),
     }
-    default(value, schema);
 }
 
 /// Whether the items of sets differ, and those of associative lists in their keys.
@@ -293,6 +330,17 @@ mod tests {
         let kept = value!({"kind": "K", "metadata": {"x": 1}, "a": {"b": "1"}, "free": {"x": {"y": 1}, "c": {}},
             "map": {"k": {}}, "list": [{"d": ""}], "object": {"kind": "K"}});
         assert_eq!(value, kept);
+    }
+
+    #[test]
+    fn no_object_is_given_more_defaults_than_can_be_stored() {
+        let schema =
+            schema(value!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "object",
+            "properties": {"a": {"type": "string", "default": ("x".repeat(1 << 20))}}}}}}));
+        let mut value = value!({"l": (Value::List(vec![value!({}); 1000]))});
+        default(&mut value, &schema);
+        let bytes = pintle_codec::json::to_vec(&value).len();
+        assert!((15 << 20..17 << 20).contains(&bytes), "{bytes}");
     }
 
     #[test]

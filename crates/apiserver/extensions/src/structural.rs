@@ -215,7 +215,7 @@ fn values(
         nested_values(not, false, &path.child("not"), errors);
     }
     if !schema.pattern.is_empty()
-        && let Err(error) = pattern::compile(&schema.pattern)
+        && let Err(error) = pattern::check(&schema.pattern)
     {
         let detail = format!("must be a valid regular expression, but isn't: {error}");
         errors.invalid(path.child("pattern"), schema.pattern.clone(), detail);

@@ -19,7 +19,6 @@ use formats::Format;
 use outcome::{Issue, Outcome};
 use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorList, FieldPath};
-use regex::Regex;
 use std::fmt;
 
 /// For what a schema is compiled.
@@ -46,7 +45,7 @@ pub struct ValueSchema {
     multiple_of: Option<f64>,
     max_length: Option<i64>,
     min_length: Option<i64>,
-    pattern: Option<(Str, Result<Regex, String>)>,
+    pattern: Option<Str>,
     max_items: Option<i64>,
     min_items: Option<i64>,
     unique_items: bool,
@@ -114,9 +113,7 @@ impl ValueSchema {
             multiple_of: schema.multiple_of,
             max_length: schema.max_length,
             min_length: schema.min_length,
-            pattern: Some(&schema.pattern)
-                .filter(|pattern| !pattern.is_empty())
-                .map(|pattern| (pattern.clone(), pattern::compile(pattern))),
+            pattern: Some(&schema.pattern).filter(|pattern| !pattern.is_empty()).cloned(),
             max_items: schema.max_items,
             min_items: schema.min_items,
             unique_items: schema.unique_items,
@@ -255,15 +252,14 @@ impl ValueSchema {
                 format!("should be at least {least} chars long"),
             ));
         }
-        match &self.pattern {
-            Some((pattern, Ok(regex))) if !regex.is_match(text) => {
-                outcome.add(Issue::invalid(place, Value::from(text), format!("should match '{pattern}'")));
-            }
-            Some((pattern, Err(error))) => {
+        let Some(pattern) = &self.pattern else { return };
+        match pattern::matches(pattern, text) {
+            Ok(true) => {}
+            Ok(false) => outcome.add(Issue::invalid(place, Value::from(text), format!("should match '{pattern}'"))),
+            Err(error) => {
                 let detail = format!("should match '{pattern}, but pattern is invalid: {error}'");
                 outcome.add(Issue::invalid(place, Value::from(text), detail));
             }
-            _ => {}
         }
     }
 

@@ -37,6 +37,11 @@ impl Pattern {
         Ok(compiled)
     }
 
+    /// How many instructions it was compiled to: a match takes at most so many steps for each byte of the text.
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether it matches anywhere.
     pub fn is_match(&self, text: &str) -> bool {
         self.search().first(text, 0, true).is_some()
