@@ -16,7 +16,7 @@ use pintle_resource::MaybeReady;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Knows the token of one user, and refuses one token for a reason.
+/// Knows the token of one user, refuses one token for a reason, and never answers about another.
 struct Directory;
 
 impl Authenticator for Directory {
@@ -31,6 +31,7 @@ impl Authenticator for Directory {
                     let user = UserInfo { name: "alice".into(), ..UserInfo::default() };
                     Ok(Some(Identity::of(Arc::new(user.authenticated()))))
                 }
+                Some(b"silent-token") => std::future::pending().await,
                 Some(b"old-token") => Err(AuthenticationError::refused("the token is revoked")),
                 _ => Ok(None),
             }
@@ -38,7 +39,7 @@ impl Authenticator for Directory {
     }
 }
 
-/// Denies secrets, fails on nodes and the root of groups, and allows everything else but to create config maps and to bind.
+/// Never answers about events, denies secrets, fails on nodes and the root of groups, and allows everything else but to create config maps and to bind.
 struct Policy;
 
 impl Authorizer for Policy {
@@ -46,6 +47,7 @@ impl Authorizer for Policy {
         MaybeReady::wait(async move {
             tokio::task::yield_now().await;
             match (attributes.verb, attributes.resource, attributes.path) {
+                (_, "events", _) | (_, _, "/silent") => std::future::pending().await,
                 (_, "secrets", _) => Decision::Deny(Refusal { reason: "no secrets".to_owned(), error: None }),
                 (_, "nodes", _) | (_, _, "/apis") => Decision::NoOpinion(Refusal {
                     reason: String::new(),
@@ -111,6 +113,23 @@ fn requests_wait_for_their_user_and_their_decision() {
         "authorization_attempts_total{result=\"error\"} 2",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");
+    }
+}
+
+#[test]
+fn one_who_never_answers_holds_a_request_no_longer_than_its_time() {
+    let world = server();
+    let config_maps = "/api/v1/namespaces/default/configmaps";
+    let events = "/api/v1/namespaces/default/events";
+    for (token, path) in [
+        ("silent-token", config_maps),
+        ("alice-token", events),
+        ("alice-token", "/silent"),
+        ("silent-token", "/version"),
+    ] {
+        let answer = client(&world, token).get(&format!("{path}?timeout=1s")).expect("an answer");
+        assert_eq!(answer.expect(504)["reason"], "Timeout", "{token} {path}");
+        assert_eq!(client(&world, "alice-token").get(config_maps).expect("an answer").status, 200, "others are served");
     }
 }
 

@@ -135,13 +135,14 @@ async fn steps(
     if !long_running {
         check_timeout(&query)?;
     }
-    let identity = access::identify(&api, &mut request, path, verb, &query, known).await;
+    let identity = in_time(known, access::identify(&api, &mut request, path, verb, &query, known)).await?;
     tally.is_suspect = request.over_http2 && request.is_unauthenticated;
     known.identify(identity?);
     let user = known.user();
     let Some(path) = path else {
         let (started, verb) = (Instant::now(), request.method.as_str().to_ascii_lowercase());
-        let allowed = access::decide(&api, &Attributes::non_resource(user, &verb, &request.path)).await;
+        let attributes = Attributes::non_resource(user, &verb, &request.path);
+        let allowed = in_time(known, access::decide(&api, &attributes)).await?;
         known.spent(Step::Authorization, started);
         return match allowed {
             Ok(()) => outside_resources(&api, user, &query, &request, tally),
@@ -154,7 +155,7 @@ async fn steps(
         return Ok(turn_away());
     }
     let started = Instant::now();
-    let allowed = access::authorize(&api, user, verb, path, &query).await;
+    let allowed = in_time(known, access::authorize(&api, user, verb, path, &query)).await?;
     known.spent(Step::Authorization, started);
     if let Err(why) = allowed {
         return not_allowed(&request, why);
@@ -220,6 +221,14 @@ fn context_of(api: &Api, request: &Request, verb: Verb, path: Option<&ResourcePa
         context.deadline = Some(context.started + time_limit(api, query));
     }
     context
+}
+
+/// A step that may wait for another server, ended when the answer is due: also for requests that have no end of their own.
+///
+/// # Errors
+/// 504 when it has taken too long.
+async fn in_time<T>(context: &RequestContext, step: impl Future<Output = T>) -> Result<T, Status> {
+    tokio::time::timeout_at(due(context), step).await.map_err(|_| Status::timed_out())
 }
 
 /// When the answer is due.
