@@ -13,7 +13,6 @@ use pintle_auth::{
     RequestAuthenticator, UserInfo,
 };
 use pintle_bootstrap::ServiceRange;
-use pintle_cache::Cache;
 use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
 use pintle_endpoints::backend::Connector;
@@ -21,7 +20,7 @@ use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
 use pintle_endpoints::flow::Flow;
 use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::{Health, Probe};
-use pintle_endpoints::metrics::{MeasuredStore, Metrics, Source};
+use pintle_endpoints::metrics::{Metrics, Source};
 use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_endpoints::scheme::Scheme;
 use pintle_endpoints::{Api, Settings};
@@ -36,7 +35,7 @@ use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
 use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 use pintle_server::service::ApiService;
-use pintle_server::{System, vital};
+use pintle_server::{System, open_registry, vital};
 
 use pintle_handlers::{ApiServices, KubernetesKinds};
 use pintle_kubelet::Connections;
@@ -376,18 +375,13 @@ impl Builder {
         roles: &Arc<Rbac>,
         metrics: &Metrics,
     ) -> Result<Registry, StartError> {
-        let table = self.resources.snapshot();
-        let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
-        let cache = Cache::indexed(stored);
-        let (store, writer) = (self.store.clone(), cache.writer());
-        // Reading what there is takes its time.
-        let started = tokio::task::spawn_blocking(move || store.start(Box::new(writer))).await;
-        started.map_err(io::Error::other)?.map_err(StartError::Store)?;
-        let store =
-            Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone(), self.resources.clone()));
-        let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
         let admission = self.admission(authorizer, roles, metrics);
-        let mut registry = Registry::new(cache, store, environment, admission, self.resources.clone());
+        let environment = System { feature_gate: self.feature_gate.clone() };
+        let opened = open_registry(&self.store, &self.resources, environment, admission, metrics).await;
+        let mut registry = opened.map_err(|error| match error {
+            pintle_server::StartError::Store(error) => StartError::Store(error),
+            pintle_server::StartError::Io(error) => StartError::Io(error),
+        })?;
         registry.compaction_interval = self.compaction_interval;
         Ok(registry)
     }

@@ -126,7 +126,15 @@ impl Builder {
         let metrics = Metrics::default();
         metrics.add_source(sources::process);
         metrics.add_source(sources::rules);
-        let registry = Arc::new(self.registry(&metrics).await?);
+        let admission = AdmissionChain {
+            plugins: std::mem::take(&mut self.admission_plugins),
+            observer: Some(metrics.admission.clone()),
+            ..AdmissionChain::default()
+        };
+        let environment = System { feature_gate: self.feature_gate.clone() };
+        let mut registry = open_registry(&self.store, &self.resources, environment, admission, &metrics).await?;
+        registry.compaction_interval = self.compaction_interval;
+        let registry = Arc::new(registry);
         let handlers = Handlers::default();
         for (group, resource, subresource, handler) in self.handlers.drain(..) {
             handlers.register(group, resource, subresource, handler);
@@ -154,27 +162,28 @@ impl Builder {
             aggregated: Box::new(()),
         })
     }
+}
 
-    /// Starts the store and reads what it holds.
-    async fn registry(&mut self, metrics: &Metrics) -> Result<Registry, StartError> {
-        let table = self.resources.snapshot();
-        let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
-        let cache = Cache::indexed(stored);
-        let (store, writer) = (self.store.clone(), cache.writer());
-        // Reading what there is takes its time.
-        let started = tokio::task::spawn_blocking(move || store.start(Box::new(writer))).await;
-        started.map_err(io::Error::other)?.map_err(StartError::Store)?;
-        let store = MeasuredStore::new(self.store.clone(), metrics.transactions.clone(), self.resources.clone());
-        let admission = AdmissionChain {
-            plugins: std::mem::take(&mut self.admission_plugins),
-            observer: Some(metrics.admission.clone()),
-            ..AdmissionChain::default()
-        };
-        let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
-        let mut registry = Registry::new(cache, Arc::new(store), environment, admission, self.resources.clone());
-        registry.compaction_interval = self.compaction_interval;
-        Ok(registry)
-    }
+/// Starts a store, reads what it holds of the resources, and puts admission before every write.
+///
+/// # Errors
+/// The store cannot be read.
+pub async fn open_registry(
+    store: &Arc<dyn Store>,
+    resources: &Arc<Resources>,
+    environment: System,
+    admission: AdmissionChain,
+    metrics: &Metrics,
+) -> Result<Registry, StartError> {
+    let table = resources.snapshot();
+    let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
+    let cache = Cache::indexed(stored);
+    let (started, writer) = (store.clone(), cache.writer());
+    // Reading what there is takes its time.
+    let started = tokio::task::spawn_blocking(move || started.start(Box::new(writer))).await;
+    started.map_err(io::Error::other)?.map_err(StartError::Store)?;
+    let measured = MeasuredStore::new(store.clone(), metrics.transactions.clone(), resources.clone());
+    Ok(Registry::new(cache, Arc::new(measured), Box::new(environment), admission, resources.clone()))
 }
 
 /// A running server.
