@@ -1,6 +1,6 @@
 //! Built-in admission: plugins that change or refuse objects between the request and the store.
 //! Guarantees the reference's order and texts; a plugin sees only the resources and operations that its row names.
-//! Must never wait: other objects are read from memory, and what is not there does not exist.
+//! Must never wait for anything but the authorizer: other objects are read from memory, and what is not there does not exist.
 
 mod always_deny;
 mod always_pull_images;
