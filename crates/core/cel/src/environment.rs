@@ -168,6 +168,13 @@ impl Environment {
         self
     }
 
+    /// Adds a field to a type that was declared with its fields.
+    fn add_field(&mut self, name: &str, field: &str, ty: Type) {
+        if let Some(Struct::Fields(fields)) = self.structs.get_mut(name) {
+            fields.insert(Str::new(field), ty);
+        }
+    }
+
     /// Parses and checks an expression.
     ///
     /// # Errors

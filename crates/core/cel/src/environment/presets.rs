@@ -84,6 +84,11 @@ impl Environment {
         self.with_struct(VARIABLES, variables).with_variable("variables", object(VARIABLES))
     }
 
+    /// Declares one more of a policy's variables.
+    pub fn add_policy_variable(&mut self, name: &str, ty: &Type) {
+        self.add_field(VARIABLES, name, simplified(ty));
+    }
+
     fn with_request_types(self) -> Environment {
         let (kind, resource) = (object("kubernetes.GroupVersionKind"), object("kubernetes.GroupVersionResource"));
         let text = || Type::String;
