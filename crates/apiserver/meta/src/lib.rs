@@ -5,6 +5,7 @@
 //! - [`meta`] holds what all objects share; its versions are at the root too, as [`v1`] and [`v1beta1`].
 //! - [`apidiscovery`] and [`version`] describe the API and the program that serves it.
 //! - [`autoscaling`] holds the scale subresource, which any resource can have.
+//! - [`config_kubeconfig`] holds the file with which a server reaches other servers.
 //! - [`config_zpages`] holds the documents of `/statusz` and `/flagz`.
 
 // A struct may have lost more than one field: each is a `reserved` of its own.
@@ -12,6 +13,7 @@
 
 pub mod apidiscovery;
 pub mod autoscaling;
+pub mod config_kubeconfig;
 pub mod config_zpages;
 pub mod meta;
 pub mod version;

@@ -43,7 +43,6 @@ pub mod certificates;
 pub mod config_abac;
 pub mod config_apiserver;
 pub mod config_eventratelimit;
-pub mod config_kubeconfig;
 pub mod config_podsecurity;
 pub mod config_podtolerationrestriction;
 pub mod config_policyconfig;
@@ -66,4 +65,4 @@ pub mod scheduling;
 pub mod storage;
 pub mod storagemigration;
 
-pub use pintle_meta::{apidiscovery, config_zpages, meta, version};
+pub use pintle_meta::{apidiscovery, config_kubeconfig, config_zpages, meta, version};

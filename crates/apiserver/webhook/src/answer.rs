@@ -1,0 +1,194 @@
+//! The answer of a webhook, as client-go's REST client takes it: a body, or an error made of the status code.
+//! Guarantees the texts of `errors.NewGenericServerResponse` and the precedence of a `Status` in the body.
+//! Must never read more of a body than the call allows.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use pintle_codec::{Strictness, json};
+use pintle_meta::v1::Status;
+use pintle_schema::ApiType;
+
+use crate::error::CallError;
+
+/// How much of a text that explains an error is taken.
+const MAX_TEXT: usize = 2048;
+
+/// A good answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// A code from 200 to 206.
+    pub code: u16,
+    /// The content type without its parameters; that of JSON if none is given.
+    pub content_type: String,
+    /// All of the body, never empty.
+    pub body: Bytes,
+}
+
+/// An answer that is an error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct StatusError {
+    /// The status code.
+    pub code: u16,
+    /// The reason in one word.
+    pub reason: String,
+    /// What it says.
+    pub message: String,
+    /// When to try again, if the answer says so.
+    pub retry_after_seconds: Option<u32>,
+}
+
+impl StatusError {
+    /// The error of a status code alone; `text` is what the server wrote.
+    pub fn of_code(code: u16, method: &str, text: &str, retry_after_seconds: Option<u32>) -> StatusError {
+        let (reason, message) = match code {
+            400 => ("BadRequest", "the server rejected our request for an unknown reason".to_owned()),
+            401 => ("Unauthorized", "the server has asked for the client to provide credentials".to_owned()),
+            403 => ("Forbidden", text.to_owned()),
+            404 => ("NotFound", "the server could not find the requested resource".to_owned()),
+            405 => ("MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned()),
+            406 => ("NotAcceptable", text.to_owned()),
+            409 => {
+                let reason = if method == "POST" { "AlreadyExists" } else { "Conflict" };
+                (reason, "the server reported a conflict".to_owned())
+            }
+            415 => ("UnsupportedMediaType", text.to_owned()),
+            422 => ("Invalid", "the server rejected our request due to an error in our request".to_owned()),
+            429 => (
+                "TooManyRequests",
+                "the server has received too many requests and has asked us to try again later".to_owned(),
+            ),
+            503 => ("ServiceUnavailable", "the server is currently unable to handle the request".to_owned()),
+            504 => (
+                "Timeout",
+                "the server was unable to return a response in the time allotted, but may still be processing the request"
+                    .to_owned(),
+            ),
+            500.. => (
+                "InternalError",
+                format!(
+                    "an error on the server ({}) has prevented the request from succeeding",
+                    pintle_schema::names::quoted(text)
+                ),
+            ),
+            _ => ("", format!("the server responded with the status code {code} but did not return more information")),
+        };
+        StatusError { code, reason: reason.to_owned(), message, retry_after_seconds }
+    }
+
+    /// The error that a `Status` in a body tells of; none if it tells of success.
+    fn of_body(body: &[u8]) -> Option<StatusError> {
+        let head = json::type_meta(body).ok()?;
+        if (head.api_version.as_str(), head.kind.as_str()) != ("v1", "Status") {
+            return None;
+        }
+        let decoded = json::decode(Status::schema(), body, Strictness::Ignore).ok()?;
+        let status = <Status as pintle_schema::ApiValue>::from_value(&decoded.value).ok()?;
+        if status.status == "Success" {
+            return None;
+        }
+        let retry_after_seconds =
+            status.details.and_then(|details| u32::try_from(details.retry_after_seconds).ok()).filter(|s| *s > 0);
+        Some(StatusError {
+            code: u16::try_from(status.code).unwrap_or(0),
+            reason: status.reason.as_str().to_owned(),
+            message: status.message,
+            retry_after_seconds,
+        })
+    }
+}
+
+/// Seconds to wait that an answer names, if it is one that asks to wait.
+pub(crate) fn asks_to_wait(code: u16, headers: &HeaderMap) -> Option<u32> {
+    if code != 429 && code / 100 != 5 {
+        return None;
+    }
+    retry_after(headers)
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<u32> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
+}
+
+/// Makes an answer or an error of what came back.
+pub(crate) fn understand(code: u16, headers: &HeaderMap, method: &str, body: Bytes) -> Result<Answer, CallError> {
+    let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let content_type = given.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    let is_error = !(200..=206).contains(&code);
+    if is_error {
+        let text = match content_type.is_empty() || content_type.starts_with("text/") {
+            true => String::from_utf8_lossy(body.get(..MAX_TEXT).unwrap_or(&body)).trim().to_owned(),
+            false => "unknown".to_owned(),
+        };
+        let by_code = || StatusError::of_code(code, method, &text, retry_after(headers));
+        return Err(StatusError::of_body(&body).unwrap_or_else(by_code).into());
+    }
+    let content_type = if content_type.is_empty() { "application/json".to_owned() } else { content_type };
+    if body.is_empty() {
+        let why = format!("0-length response with status code: {code} and content type: {}", shown(given));
+        return Err(CallError::Unusable(why));
+    }
+    Ok(Answer { code, content_type, body })
+}
+
+fn shown(content_type: &str) -> &str {
+    if content_type.is_empty() { "application/json" } else { content_type }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: u16, content_type: &str, body: &str) -> String {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, content_type.parse().expect("a header"));
+        understand(code, &headers, "POST", Bytes::copy_from_slice(body.as_bytes())).expect_err("an error").to_string()
+    }
+
+    #[test]
+    fn errors_of_codes() {
+        let rows = [
+            (
+                500,
+                "application/json",
+                "{}",
+                r#"an error on the server ("unknown") has prevented the request from succeeding"#,
+            ),
+            (
+                500,
+                "text/plain",
+                "oops\n",
+                r#"an error on the server ("oops") has prevented the request from succeeding"#,
+            ),
+            (404, "text/plain", "x", "the server could not find the requested resource"),
+            (403, "text/html; charset=utf-8", "no", "no"),
+            (
+                302,
+                "text/plain",
+                "",
+                "the server responded with the status code 302 but did not return more information",
+            ),
+            (
+                500,
+                "application/json",
+                r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"told"}"#,
+                "told",
+            ),
+            (200, "application/json", "", "0-length response with status code: 200 and content type: application/json"),
+        ];
+        for (code, content_type, body, expected) in rows {
+            assert_eq!(error(code, content_type, body), expected);
+        }
+    }
+
+    #[test]
+    fn seconds_to_wait() {
+        let mut headers = HeaderMap::new();
+        headers.insert(RETRY_AFTER, "3".parse().expect("a header"));
+        assert_eq!(asks_to_wait(429, &headers), Some(3));
+        assert_eq!(asks_to_wait(200, &headers), None);
+        headers.insert(RETRY_AFTER, "soon".parse().expect("a header"));
+        assert_eq!(asks_to_wait(503, &headers), None);
+    }
+}

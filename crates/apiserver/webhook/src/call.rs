@@ -1,0 +1,205 @@
+//! One call: a POST, its redirects, its waits where the webhook asks to wait, and the body of the answer.
+//! Guarantees that it ends when its time is over, whatever the webhook does, and that no more than the limit is held.
+//! Must never show credentials to a host to which a redirect leads.
+
+use std::io::Read;
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION, USER_AGENT,
+};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::answer::{Answer, asks_to_wait, understand};
+use crate::client::{Client, Target};
+use crate::error::{CallError, TransportError};
+
+/// As many redirects as Go's client follows.
+const MAX_REDIRECTS: usize = 10;
+/// As often as client-go calls again when an answer asks to wait.
+const MAX_WAITS: usize = 10;
+
+/// What is sent, and the bounds of the call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// A JSON document.
+    pub body: Bytes,
+    /// How long the whole call may take; the webhook sees it as the query parameter `timeout`.
+    pub timeout: Duration,
+    /// How many bytes the answer may have.
+    pub max_answer_bytes: usize,
+}
+
+/// The head and the body of an answer.
+type Received = (http::response::Parts, Bytes);
+
+impl Client {
+    /// Posts a JSON document and returns a good answer.
+    ///
+    /// # Errors
+    /// There is no answer in time, or it is an error.
+    pub async fn post(&self, call: Call) -> Result<Answer, CallError> {
+        let deadline = Instant::now() + call.timeout;
+        let nanos = i64::try_from(call.timeout.as_nanos()).unwrap_or(i64::MAX);
+        let url = format!("{}?timeout={}", self.inner.uri, pintle_schema::duration::Duration { nanos });
+        let mut waits = 0;
+        loop {
+            let (parts, body) = self.follow(&url, &call, deadline).await?;
+            let code = parts.status.as_u16();
+            if waits < MAX_WAITS
+                && let Some(seconds) = asks_to_wait(code, &parts.headers)
+            {
+                let until = Instant::now() + Duration::from_secs(u64::from(seconds));
+                if until < deadline {
+                    waits += 1;
+                    sleep_until(until).await;
+                    continue;
+                }
+            }
+            return understand(code, &parts.headers, "POST", body);
+        }
+    }
+
+    /// Sends the request and follows redirects.
+    async fn follow(&self, url: &str, call: &Call, deadline: Instant) -> Result<Received, CallError> {
+        let mut uri = url.parse::<Uri>().map_err(|error| CallError::Unusable(error.to_string()))?;
+        let mut method = Method::POST;
+        for _ in 0..=MAX_REDIRECTS {
+            let failed = |reason| CallError::Unanswered { method: method.clone(), url: uri.to_string(), reason };
+            let body = if method == Method::POST { call.body.clone() } else { Bytes::new() };
+            let request = self.request(&method, &uri, body);
+            let (parts, body) = match &self.inner.target {
+                Target::Network(transport) => {
+                    let response = timeout_at(deadline, transport.http.request(request.map(Full::new))).await;
+                    let response = response.map_err(|_| failed(TransportError::DeadlineExceeded))?;
+                    let response = response.map_err(|error| failed(error.into()))?;
+                    receive(response, call.max_answer_bytes, deadline).await.map_err(CallError::Body)?
+                }
+                Target::InProcess(webhook) => {
+                    let response = timeout_at(deadline, webhook.call(request)).await;
+                    response.map_err(|_| failed(TransportError::DeadlineExceeded))?.into_parts()
+                }
+            };
+            let Some(next) = redirect(&parts.headers, &uri).filter(|_| parts.status.is_redirection()) else {
+                return Ok((parts, body));
+            };
+            match parts.status.as_u16() {
+                301..=303 => method = Method::GET,
+                307 | 308 => {}
+                _ => return Ok((parts, body)),
+            }
+            uri = next;
+        }
+        Err(CallError::Unanswered { method, url: uri.to_string(), reason: TransportError::TooManyRedirects })
+    }
+
+    fn request(&self, method: &Method, uri: &Uri, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri.clone();
+        let headers = request.headers_mut();
+        if let Some(host) = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok()) {
+            headers.insert(HOST, host);
+        }
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(USER_AGENT, self.inner.user_agent.clone());
+        if method == Method::POST {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let own = &self.inner.uri;
+        if (uri.scheme(), uri.authority()) == (own.scheme(), own.authority())
+            && let Some(value) = self.inner.authorization.header()
+        {
+            headers.insert(AUTHORIZATION, value);
+        }
+        request
+    }
+}
+
+/// Reads the body of an answer.
+async fn receive(
+    response: Response<hyper::body::Incoming>,
+    limit: usize,
+    deadline: Instant,
+) -> Result<Received, TransportError> {
+    let (parts, body) = response.into_parts();
+    let collected = timeout_at(deadline, Limited::new(body, limit).collect()).await;
+    let collected = collected.map_err(|_| TransportError::DeadlineExceeded)?;
+    let body = collected.map_err(|error| of_body(error.as_ref(), limit))?.to_bytes();
+    let is_gzip = parts.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding == "gzip");
+    let body = if is_gzip { unpack(&body, limit)? } else { body };
+    Ok((parts, body))
+}
+
+fn of_body(error: &(dyn std::error::Error + Send + Sync + 'static), limit: usize) -> TransportError {
+    if error.is::<http_body_util::LengthLimitError>() {
+        return TransportError::TooLarge(limit);
+    }
+    match TransportError::of(error, "") {
+        TransportError::Eof => TransportError::UnexpectedEof,
+        other => other,
+    }
+}
+
+fn unpack(packed: &[u8], limit: usize) -> Result<Bytes, TransportError> {
+    let mut unpacked = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let read = MultiGzDecoder::new(packed).take(most).read_to_end(&mut unpacked);
+    read.map_err(|error| TransportError::Protocol(format!("gzip: {error}")))?;
+    if unpacked.len() > limit { Err(TransportError::TooLarge(limit)) } else { Ok(unpacked.into()) }
+}
+
+/// Where an answer leads.
+fn redirect(headers: &HeaderMap, from: &Uri) -> Option<Uri> {
+    let location = headers.get(LOCATION)?.to_str().ok()?;
+    let location = location.split('#').next().unwrap_or(location);
+    let (scheme, authority) = (from.scheme_str()?, from.authority()?);
+    let absolute = if location.starts_with("https://") || location.starts_with("http://") {
+        location.to_owned()
+    } else if location.starts_with("//") {
+        format!("{scheme}:{location}")
+    } else if location.starts_with('/') {
+        format!("{scheme}://{authority}{location}")
+    } else {
+        let (folder, _) = from.path().rsplit_once('/').unwrap_or_default();
+        format!("{scheme}://{authority}{folder}/{location}")
+    };
+    absolute.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects() {
+        let from = Uri::from_static("https://a:1/b/c?timeout=1s");
+        let rows = [
+            ("https://b/x", "https://b/x"),
+            ("//b/x", "https://b/x"),
+            ("/x?y=z", "https://a:1/x?y=z"),
+            ("x#y", "https://a:1/b/x"),
+        ];
+        for (location, expected) in rows {
+            let mut headers = HeaderMap::new();
+            headers.insert(LOCATION, location.parse().expect("a header"));
+            assert_eq!(redirect(&headers, &from).expect("a URL").to_string(), expected);
+        }
+        assert_eq!(redirect(&HeaderMap::new(), &from), None);
+    }
+
+    #[test]
+    fn unpacking_is_bounded() {
+        use std::io::Write;
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(&vec![0; 1 << 20]).expect("packed");
+        let packed = packer.finish().expect("packed");
+        assert!(matches!(unpack(&packed, 1000), Err(TransportError::TooLarge(1000))));
+        assert_eq!(unpack(&packed, 1 << 20).expect("unpacked").len(), 1 << 20);
+    }
+}

@@ -1,0 +1,244 @@
+//! `Clients`, which makes the client of each webhook, and shares connections between those of one server.
+//! Guarantees that two clients share a connection only if address, authorities and credentials are equal.
+//! Must never keep connections of servers that no client refers to.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use data_encoding::BASE64;
+use http::{HeaderValue, Uri};
+use http_body_util::Full;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::connect::{Address, Connector, ResolveError, ServiceReference, ServiceResolver, port_of, service_host};
+use crate::error::SetupError;
+use crate::in_process::{self, InProcess};
+use crate::kubeconfig::Credentials;
+use crate::path;
+use crate::tls::TlsSettings;
+
+/// How long a connection is kept without a call, as in Go's default transport.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// How many connections to a server are kept without a call, as in client-go.
+const MAX_IDLE: usize = 25;
+/// When a peer on HTTP/2 that is silent is asked whether it lives, and how long it may take, as in client-go.
+const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+/// How long a token file's content is used.
+const TOKEN_FILE_PERIOD: Duration = Duration::from_secs(60);
+
+/// What a client of a webhook is made of.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the webhook is.
+    pub address: Address,
+    /// How TLS is spoken with it.
+    pub tls: TlsSettings,
+    /// Who the server is.
+    pub credentials: Credentials,
+    /// What the server calls itself.
+    pub user_agent: String,
+}
+
+/// The source of clients. One for the whole process, so that connections are shared.
+pub struct Clients {
+    services: Arc<dyn ServiceResolver>,
+    transports: Mutex<HashMap<TransportKey, Weak<Transport>>>,
+    in_process: RwLock<HashMap<String, InProcess>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct TransportKey {
+    scheme: String,
+    host: String,
+    port: u16,
+    service: Option<(String, String)>,
+    tls: TlsSettings,
+}
+
+/// The kept connections to one server.
+pub(crate) struct Transport {
+    pub(crate) http: legacy::Client<Connector, Full<Bytes>>,
+}
+
+/// A resolver that knows no service.
+struct NoServices;
+
+impl ServiceResolver for NoServices {
+    fn resolve(&self, _namespace: &str, name: &str, _port: u16) -> Result<(String, u16), ResolveError> {
+        Err(ResolveError(format!("service {name:?} not found")))
+    }
+}
+
+impl Default for Clients {
+    fn default() -> Self {
+        Clients::new(Arc::new(NoServices))
+    }
+}
+
+impl Clients {
+    /// Clients whose references to services are resolved by `services`.
+    pub fn new(services: Arc<dyn ServiceResolver>) -> Clients {
+        Clients { services, transports: Mutex::default(), in_process: RwLock::default() }
+    }
+
+    /// Registers a closure; returns the URL by which a configuration refers to it. A name is the letters, digits and
+    /// dashes of a host name. A closure that is registered again takes the place of the one before.
+    pub fn register(&self, name: &str, webhook: InProcess) -> String {
+        let mut registered = self.in_process.write().unwrap_or_else(PoisonError::into_inner);
+        registered.insert(name.to_owned(), webhook);
+        format!("https://{name}{}/", in_process::DOMAIN)
+    }
+
+    /// The client of a webhook.
+    ///
+    /// # Errors
+    /// Part of the settings cannot be used.
+    pub fn client(&self, settings: Settings) -> Result<Client, SetupError> {
+        let Settings { address, mut tls, credentials, user_agent } = settings;
+        if let Some(identity) = &credentials.identity {
+            tls.identity.get_or_insert_with(|| identity.clone());
+        }
+        let (origin, path, service) = match address {
+            Address::Service(service) => {
+                let host = service_host(&service);
+                tls.server_name.get_or_insert_with(|| host.clone());
+                (format!("https://{host}:{}", service.port), service.path.clone(), Some(service))
+            }
+            Address::Url(url) => {
+                let uri: Uri = url.parse().map_err(|error| SetupError::Url(format!("parse {url:?}: {error}")))?;
+                let (Some(scheme @ ("https" | "http")), Some(authority)) =
+                    (uri.scheme_str(), uri.authority().filter(|authority| !authority.as_str().contains('@')))
+                else {
+                    return Err(SetupError::Url(format!("parse {url:?}: it must be an absolute URL of a host")));
+                };
+                (format!("{scheme}://{authority}"), path::unescape(uri.path()), None)
+            }
+        };
+        let path = path::escape(&path::clean(&path));
+        let uri: Uri =
+            format!("{origin}{path}").parse().map_err(|error| SetupError::Url(format!("parse {origin:?}: {error}")))?;
+        let user_agent = HeaderValue::from_str(&user_agent).map_err(|_| SetupError::Credentials("user agent"))?;
+        let target = match uri.host().and_then(|host| host.strip_suffix(in_process::DOMAIN)) {
+            Some(name) => {
+                let registered = self.in_process.read().unwrap_or_else(PoisonError::into_inner);
+                let webhook = registered.get(name).ok_or_else(|| SetupError::NotRegistered(name.to_owned()))?;
+                Target::InProcess(webhook.clone())
+            }
+            None => Target::Network(self.transport(&uri, service, tls)?),
+        };
+        let authorization = Authorization::new(&credentials)?;
+        Ok(Client { inner: Arc::new(Inner { target, uri, user_agent, authorization }) })
+    }
+
+    /// The connections to a server, kept ones if another client has them.
+    fn transport(
+        &self,
+        uri: &Uri,
+        service: Option<ServiceReference>,
+        tls: TlsSettings,
+    ) -> Result<Arc<Transport>, SetupError> {
+        let key = TransportKey {
+            scheme: uri.scheme_str().unwrap_or_default().to_owned(),
+            host: uri.host().unwrap_or_default().to_owned(),
+            port: port_of(uri),
+            service: service.as_ref().map(|service| (service.namespace.clone(), service.name.clone())),
+            tls,
+        };
+        let mut transports = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(transport) = transports.get(&key).and_then(Weak::upgrade) {
+            return Ok(transport);
+        }
+        let connector = Connector {
+            tls: Arc::new(key.tls.config()?),
+            server_name: key.tls.server_name.clone(),
+            service: service.map(|service| (Arc::new(service), Arc::clone(&self.services))),
+        };
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE)
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .http2_keep_alive_interval(HTTP2_PING.0)
+            .http2_keep_alive_timeout(HTTP2_PING.1)
+            .build(connector);
+        let transport = Arc::new(Transport { http });
+        transports.retain(|_, transport| transport.strong_count() > 0);
+        transports.insert(key, Arc::downgrade(&transport));
+        Ok(transport)
+    }
+}
+
+/// The client of one webhook. Cheap to clone.
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(&self.inner.uri).finish()
+    }
+}
+
+pub(crate) struct Inner {
+    pub(crate) target: Target,
+    pub(crate) uri: Uri,
+    pub(crate) user_agent: HeaderValue,
+    pub(crate) authorization: Authorization,
+}
+
+pub(crate) enum Target {
+    Network(Arc<Transport>),
+    InProcess(InProcess),
+}
+
+/// The header that says who the server is.
+pub(crate) enum Authorization {
+    None,
+    Fixed(HeaderValue),
+    TokenFile { path: PathBuf, known: Mutex<Option<(Instant, HeaderValue)>> },
+}
+
+impl Authorization {
+    fn new(credentials: &Credentials) -> Result<Authorization, SetupError> {
+        if let Some(path) = &credentials.token_file {
+            return Ok(Authorization::TokenFile { path: path.clone(), known: Mutex::default() });
+        }
+        let text = match (&credentials.token, &credentials.basic) {
+            (Some(token), _) => format!("Bearer {token}"),
+            (None, Some((name, password))) => {
+                format!("Basic {}", BASE64.encode(format!("{name}:{password}").as_bytes()))
+            }
+            (None, None) => return Ok(Authorization::None),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::Credentials("token"))?;
+        value.set_sensitive(true);
+        Ok(Authorization::Fixed(value))
+    }
+
+    /// The header, if there is one. A file that cannot be read any more leaves the token that was read last.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        match self {
+            Authorization::None => None,
+            Authorization::Fixed(value) => Some(value.clone()),
+            Authorization::TokenFile { path, known } => {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_fresh = |(since, _): &(Instant, HeaderValue)| since.elapsed() < TOKEN_FILE_PERIOD;
+                if !known.as_ref().is_some_and(is_fresh) {
+                    let token = std::fs::read_to_string(path).ok();
+                    let value = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok());
+                    if let Some(mut value) = value {
+                        value.set_sensitive(true);
+                        *known = Some((Instant::now(), value));
+                    }
+                }
+                known.as_ref().map(|(_, value)| value.clone())
+            }
+        }
+    }
+}

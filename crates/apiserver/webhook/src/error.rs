@@ -1,0 +1,217 @@
+//! Why a webhook could not be set up or did not answer.
+//! Guarantees the texts of Go's client, with the method and the URL in front.
+//! Must never hold a credential.
+
+use std::fmt;
+use std::io;
+
+use crate::answer::StatusError;
+use crate::connect::ConnectError;
+
+/// Part of a webhook's settings cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// The URL cannot be parsed.
+    #[error("Unparsable URL: {0}")]
+    Url(String),
+    /// The bundle of authorities holds no certificate.
+    #[error("unable to load root certificates: unable to parse bytes as PEM block")]
+    NoCertificate,
+    /// An authority cannot be used.
+    #[error("unable to load root certificates: {0}")]
+    Authority(String),
+    /// The client certificate or its key cannot be used.
+    #[error("tls: {0}")]
+    Identity(String),
+    /// A header cannot be made of the credentials.
+    #[error("invalid {0}")]
+    Credentials(&'static str),
+    /// No closure is registered under this name.
+    #[error("no webhook {0:?} is registered in this process")]
+    NotRegistered(String),
+}
+
+/// Why a call has no answer that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The settings cannot be used.
+    #[error("could not get REST client: {0}")]
+    Setup(#[from] SetupError),
+    /// Nobody answered.
+    #[error("{} \"{url}\": {reason}", go_method(method))]
+    Unanswered {
+        /// The method of the request that failed.
+        method: http::Method,
+        /// Its URL.
+        url: String,
+        /// What went wrong.
+        reason: TransportError,
+    },
+    /// The answer was cut off.
+    #[error("unexpected error when reading response body. Please retry. Original error: {0}")]
+    Body(TransportError),
+    /// The answer is an error, or says that there is one.
+    #[error(transparent)]
+    Status(#[from] StatusError),
+    /// The answer is empty, or its content type is unusable.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl CallError {
+    /// Whether the same call may succeed soon: `webhook.DefaultShouldRetry`.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            CallError::Unanswered { reason, .. } | CallError::Body(reason) => {
+                matches!(reason, TransportError::Reset(_))
+            }
+            CallError::Status(status) => {
+                matches!(status.reason.as_str(), "InternalError" | "Timeout" | "ServerTimeout" | "TooManyRequests")
+                    || status.code == 429
+                    || status.retry_after_seconds.is_some()
+            }
+            CallError::Setup(_) | CallError::Unusable(_) => false,
+        }
+    }
+
+    /// Whether nobody answered in time.
+    pub fn is_timeout(&self) -> bool {
+        matches!(
+            self,
+            CallError::Unanswered { reason: TransportError::DeadlineExceeded, .. }
+                | CallError::Body(TransportError::DeadlineExceeded)
+        )
+    }
+
+    /// The status code of an answer that is an error.
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            CallError::Status(status) => Some(status.code),
+            _ => None,
+        }
+    }
+}
+
+/// Go writes the method of a failed request in title case.
+fn go_method(method: &http::Method) -> String {
+    let text = method.as_str();
+    let (first, rest) = text.split_at_checked(1).unwrap_or((text, ""));
+    format!("{first}{}", rest.to_ascii_lowercase())
+}
+
+/// What went wrong between the two programs.
+#[derive(Debug)]
+pub enum TransportError {
+    /// No connection.
+    Connect(ConnectError),
+    /// The peer closed the connection before it answered.
+    Eof,
+    /// The peer closed the connection within its answer.
+    UnexpectedEof,
+    /// The peer reset the connection; the text names both ends where they are known.
+    Reset(String),
+    /// The time of the call is over.
+    DeadlineExceeded,
+    /// The answer leads from place to place.
+    TooManyRedirects,
+    /// The answer has more bytes than the caller takes.
+    TooLarge(usize),
+    /// The peer does not speak HTTP, or not well.
+    Protocol(String),
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransportError::Connect(error) => error.fmt(f),
+            TransportError::Eof => f.write_str("EOF"),
+            TransportError::UnexpectedEof => f.write_str("unexpected EOF"),
+            TransportError::Reset(text) | TransportError::Protocol(text) => f.write_str(text),
+            TransportError::DeadlineExceeded => f.write_str("context deadline exceeded"),
+            TransportError::TooManyRedirects => f.write_str("stopped after 10 redirects"),
+            TransportError::TooLarge(limit) => write!(f, "the response is larger than {limit} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for TransportError {}
+
+impl From<hyper_util::client::legacy::Error> for TransportError {
+    fn from(error: hyper_util::client::legacy::Error) -> Self {
+        let ends = error.connect_info().map(|info| {
+            let mut extensions = http::Extensions::new();
+            info.get_extras(&mut extensions);
+            extensions
+        });
+        let ends = ends.as_ref().and_then(|extensions| extensions.get::<crate::connect::Ends>());
+        let ends = ends.map(ToString::to_string).unwrap_or_default();
+        let is_connect = error.is_connect();
+        let Some(source) = into_source(error) else { return TransportError::Eof };
+        if is_connect {
+            return match source.downcast::<ConnectError>() {
+                Ok(error) => TransportError::Connect(*error),
+                Err(other) => TransportError::of(other.as_ref(), &ends),
+            };
+        }
+        TransportError::of(source.as_ref(), &ends)
+    }
+}
+
+/// The cause of a client's error, which the client shows by reference only.
+fn into_source(error: hyper_util::client::legacy::Error) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+    let source = std::error::Error::source(&error)?;
+    if let Some(connect) = source.downcast_ref::<ConnectError>() {
+        return Some(Box::new(connect.clone()));
+    }
+    Some(Box::new(Shown::of(source)))
+}
+
+/// What matters of an error that cannot be moved.
+#[derive(Debug)]
+struct Shown {
+    text: String,
+    kind: Option<io::ErrorKind>,
+    closed: bool,
+}
+
+impl Shown {
+    fn of(error: &(dyn std::error::Error + 'static)) -> Shown {
+        let mut shown = Shown { text: error.to_string(), kind: None, closed: false };
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(error) = error.downcast_ref::<hyper::Error>() {
+                shown.closed |= error.is_incomplete_message() || error.is_closed() || error.is_canceled();
+            }
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                shown.kind = Some(error.kind());
+            }
+            next = error.source();
+        }
+        shown
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Shown {}
+
+impl TransportError {
+    /// What a failed exchange is called; `ends` names the connection's ends, if they are known.
+    pub(crate) fn of(error: &(dyn std::error::Error + 'static), ends: &str) -> TransportError {
+        let found = Shown::of(error);
+        let shown = error.downcast_ref::<Shown>().unwrap_or(&found);
+        match shown.kind {
+            Some(io::ErrorKind::ConnectionReset) => {
+                TransportError::Reset(format!("{ends}read: connection reset by peer"))
+            }
+            Some(io::ErrorKind::BrokenPipe) => TransportError::Reset(format!("{ends}write: broken pipe")),
+            Some(io::ErrorKind::UnexpectedEof) => TransportError::Eof,
+            _ if shown.closed => TransportError::Eof,
+            _ => TransportError::Protocol(format!("net/http: HTTP/1.x transport connection broken: {}", shown.text)),
+        }
+    }
+}

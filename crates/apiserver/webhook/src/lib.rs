@@ -1,0 +1,30 @@
+//! Calls of HTTPS webhooks: of admission, conversion, tokens, authorization, audit and images.
+//! Guarantees that every call has a bound in bytes and in time, that connections are kept and shared by all callers of one
+//! server, and that errors have the texts of Go's client, because clients and logs show them.
+//! Must never know the meaning of a webhook, nor a built-in kind: services are resolved behind [`ServiceResolver`].
+//!
+//! A [`Clients`] is made once per process. [`Clients::client`] gives the [`Client`] of one webhook; two clients of the same
+//! server with the same credentials share their connections. [`Kubeconfig`] reads the file that names a webhook and its
+//! credentials. [`Backoff`] repeats calls as `webhook.WithExponentialBackoff` does.
+
+mod answer;
+mod backoff;
+mod call;
+mod client;
+mod connect;
+mod error;
+mod in_process;
+mod kubeconfig;
+mod path;
+mod tls;
+mod verify;
+
+pub use answer::{Answer, StatusError};
+pub use backoff::{Backoff, Retry};
+pub use call::Call;
+pub use client::{Client, Clients, Settings};
+pub use connect::{Address, ResolveError, ServiceReference, ServiceResolver};
+pub use error::{CallError, SetupError};
+pub use in_process::InProcess;
+pub use kubeconfig::{Credentials, Kubeconfig, KubeconfigError};
+pub use tls::{Identity, TlsSettings};

@@ -1,0 +1,93 @@
+//! TLS of outgoing calls: the authorities that are trusted, and the certificate that is shown.
+//! Guarantees that certificates go unverified only where the settings say so.
+//! Must never send a client certificate that was not given for the purpose.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::SetupError;
+use crate::verify::Verifier;
+
+/// How TLS is spoken with a webhook.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TlsSettings {
+    /// The authorities that the webhook's certificate must come from, in PEM; those of the system if empty.
+    pub ca_pem: Vec<u8>,
+    /// The certificate to show.
+    pub identity: Option<Identity>,
+    /// The name expected in the webhook's certificate, if it is not the host of the URL.
+    pub server_name: Option<String>,
+    /// Takes any certificate.
+    pub insecure: bool,
+    /// Whether HTTP/2 is offered. kube-apiserver calls admission and conversion webhooks by HTTP/1.1 only, so that
+    /// concurrent calls are spread over the endpoints of a service.
+    pub http2: bool,
+}
+
+/// A client certificate with its intermediates and its key, in PEM.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// The certificate and its intermediates.
+    pub cert_pem: Vec<u8>,
+    /// Its private key.
+    pub key_pem: Vec<u8>,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").finish_non_exhaustive()
+    }
+}
+
+impl TlsSettings {
+    /// Builds the configuration of the connections.
+    pub(crate) fn config(&self) -> Result<ClientConfig, SetupError> {
+        let provider = Arc::new(ring::default_provider());
+        let authorities = match self.ca_pem.is_empty() {
+            true => system_authorities().to_vec(),
+            false => certificates(&self.ca_pem)?,
+        };
+        let mut roots = RootCertStore::empty();
+        // An authority that cannot be read trusts nobody, as in Go's pools.
+        roots.add_parsable_certificates(authorities.iter().cloned());
+        let verifier = Verifier::new(roots, authorities, Arc::clone(&provider), self.insecure);
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| SetupError::Identity(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let mut config = match &self.identity {
+            Some(Identity { cert_pem, key_pem }) => {
+                let wrong = |error: &dyn fmt::Display| SetupError::Identity(error.to_string());
+                let chain = CertificateDer::pem_slice_iter(cert_pem).collect::<Result<Vec<_>, _>>();
+                let chain = chain.map_err(|error| wrong(&error))?;
+                let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|error| wrong(&error))?;
+                builder.with_client_auth_cert(chain, key).map_err(|error| wrong(&error))?
+            }
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = match self.http2 {
+            true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            false => vec![b"http/1.1".to_vec()],
+        };
+        Ok(config)
+    }
+}
+
+/// Certificates of a bundle. Blocks of other types are skipped.
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, SetupError> {
+    let certs = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let certs = certs.map_err(|error| SetupError::Authority(error.to_string()))?;
+    if certs.is_empty() { Err(SetupError::NoCertificate) } else { Ok(certs) }
+}
+
+/// The system's authorities, read once.
+fn system_authorities() -> &'static [CertificateDer<'static>] {
+    static AUTHORITIES: OnceLock<Vec<CertificateDer<'static>>> = OnceLock::new();
+    AUTHORITIES.get_or_init(|| rustls_native_certs::load_native_certs().certs)
+}

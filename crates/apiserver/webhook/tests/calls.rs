@@ -1,0 +1,245 @@
+//! Calls of webhooks that a test serves over TLS, and what their failures are called.
+//! Guarantees that a webhook that hangs, closes, or sends without end is left in time and within the limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use pintle_webhook::{
+    Address, Call, CallError, Clients, Credentials, InProcess, ResolveError, ServiceReference, ServiceResolver,
+    Settings, TlsSettings,
+};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// What a server does after it has read a request.
+#[derive(Clone)]
+enum Behaviour {
+    Answer(String),
+    Hang,
+    Close,
+    Endless,
+    Truncated,
+}
+
+struct Backend {
+    port: u16,
+    ca_pem: Vec<u8>,
+    connections: Arc<AtomicUsize>,
+}
+
+fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
+    let key = KeyPair::generate().expect("a key");
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut params = CertificateParams::new(names).expect("names");
+    if is_ca {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    }
+    let cert = params.self_signed(&key).expect("a certificate");
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())))
+        .expect("a configuration");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            let (acceptor, behaviour) = (acceptor.clone(), behaviour.clone());
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(tcp).await else { return };
+                let mut buffer = vec![0; 65536];
+                loop {
+                    let mut read = Vec::new();
+                    while !read.ends_with(b"}") && !read.starts_with(b"GET") {
+                        match stream.read(&mut buffer).await {
+                            Ok(0) | Err(_) => return,
+                            Ok(count) => read.extend_from_slice(&buffer[..count]),
+                        }
+                    }
+                    match &behaviour {
+                        Behaviour::Answer(text) => stream.write_all(text.as_bytes()).await.expect("written"),
+                        Behaviour::Hang => std::future::pending().await,
+                        Behaviour::Close => {
+                            let _ = stream.shutdown().await;
+                            return;
+                        }
+                        Behaviour::Truncated => {
+                            let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{";
+                            stream.write_all(head).await.expect("written");
+                            let _ = stream.shutdown().await;
+                            return;
+                        }
+                        Behaviour::Endless => {
+                            let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+                            stream.write_all(head).await.expect("written");
+                            let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
+                            while stream.write_all(chunk.as_bytes()).await.is_ok() {}
+                            return;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    Backend { port, ca_pem: cert.pem().into_bytes(), connections }
+}
+
+fn settings(url: String, ca_pem: &[u8]) -> Settings {
+    Settings {
+        address: Address::Url(url),
+        tls: TlsSettings { ca_pem: ca_pem.to_vec(), ..TlsSettings::default() },
+        credentials: Credentials::default(),
+        user_agent: "test".to_owned(),
+    }
+}
+
+fn call(timeout: Duration) -> Call {
+    Call { body: Bytes::from_static(b"{}"), timeout, max_answer_bytes: 1 << 20 }
+}
+
+const TIME: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn connections_are_kept_and_shared() {
+    // A self-signed certificate that may sign others is its own authority, too.
+    for is_ca in [false, true] {
+        let backend = serve(&["127.0.0.1"], is_ca, Behaviour::Answer(ok("{\"a\":1}"))).await;
+        let clients = Clients::default();
+        for path in ["a", "b", "c"] {
+            let url = format!("https://127.0.0.1:{}/{path}", backend.port);
+            let client = clients.client(settings(url, &backend.ca_pem)).expect("a client");
+            let _kept = client.clone();
+            assert_eq!(client.post(call(TIME)).await.expect("an answer").body, "{\"a\":1}");
+            std::mem::forget(client);
+        }
+        assert_eq!(backend.connections.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn failures() {
+    let rows = [
+        (Behaviour::Close, TIME, "Post \"https://127.0.0.1:PORT/x?timeout=20s\": EOF"),
+        (
+            Behaviour::Hang,
+            Duration::from_millis(100),
+            "Post \"https://127.0.0.1:PORT/x?timeout=100ms\": context deadline exceeded",
+        ),
+        (
+            Behaviour::Endless,
+            TIME,
+            "unexpected error when reading response body. Please retry. Original error: the response is larger than \
+             1048576 bytes",
+        ),
+        (
+            Behaviour::Truncated,
+            TIME,
+            "unexpected error when reading response body. Please retry. Original error: unexpected EOF",
+        ),
+        (
+            Behaviour::Answer("HTTP/1.1 500 x\r\nContent-Length: 4\r\n\r\noops".to_owned()),
+            TIME,
+            "an error on the server (\"oops\") has prevented the request from succeeding",
+        ),
+        (
+            Behaviour::Answer("HTTP/1.1 307 x\r\nContent-Length: 0\r\nLocation: /y\r\n\r\n".to_owned()),
+            TIME,
+            "Post \"https://127.0.0.1:PORT/y\": stopped after 10 redirects",
+        ),
+    ];
+    for (behaviour, timeout, expected) in rows {
+        let backend = serve(&["127.0.0.1"], false, behaviour).await;
+        let url = format!("https://127.0.0.1:{}/x", backend.port);
+        let client = Clients::default().client(settings(url, &backend.ca_pem)).expect("a client");
+        let error = client.post(call(timeout)).await.expect_err("a failure");
+        assert_eq!(error.to_string(), expected.replace("PORT", &backend.port.to_string()));
+    }
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let client = Clients::default().client(settings("https://127.0.0.1:1".to_owned(), b"")).expect("a client");
+    let error = client.post(call(TIME)).await.expect_err("a failure").to_string();
+    assert_eq!(error, "Post \"https://127.0.0.1:1/?timeout=20s\": dial tcp 127.0.0.1:1: connect: connection refused");
+}
+
+#[tokio::test]
+async fn certificates() {
+    let good = serve(&["127.0.0.1"], false, Behaviour::Answer(ok("{}"))).await;
+    let named = serve(&["a.example", "*.b.example"], false, Behaviour::Answer(ok("{}"))).await;
+    let rows = [
+        (good.port, &named.ca_pem, "certificate signed by unknown authority"),
+        (named.port, &named.ca_pem, "cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs"),
+    ];
+    for (port, ca_pem, why) in rows {
+        let client =
+            Clients::default().client(settings(format!("https://127.0.0.1:{port}"), ca_pem)).expect("a client");
+        let error = client.post(call(TIME)).await.expect_err("a failure").to_string();
+        let expected =
+            format!("Post \"https://127.0.0.1:{port}/?timeout=20s\": tls: failed to verify certificate: x509: {why}");
+        assert_eq!(error, expected);
+    }
+    let mut insecure = settings(format!("https://127.0.0.1:{}", named.port), &good.ca_pem);
+    insecure.tls.insecure = true;
+    let client = Clients::default().client(insecure).expect("a client");
+    assert!(client.post(call(TIME)).await.is_ok());
+    let error = Clients::default().client(settings("https://h".to_owned(), b"nothing")).expect_err("refused");
+    assert_eq!(error.to_string(), "unable to load root certificates: unable to parse bytes as PEM block");
+}
+
+struct OneService(u16);
+
+impl ServiceResolver for OneService {
+    fn resolve(&self, namespace: &str, name: &str, port: u16) -> Result<(String, u16), ResolveError> {
+        match (namespace, name, port) {
+            ("ns", "s", 8443) => Ok(("127.0.0.1".to_owned(), self.0)),
+            _ => Err(ResolveError(format!("service {name:?} not found"))),
+        }
+    }
+}
+
+#[tokio::test]
+async fn services() {
+    let backend = serve(&["s.ns.svc"], false, Behaviour::Answer(ok("{}"))).await;
+    let clients = Clients::new(Arc::new(OneService(backend.port)));
+    for (name, expected) in
+        [("s", Ok(())), ("t", Err("Post \"https://t.ns.svc:8443/a?timeout=20s\": service \"t\" not found".to_owned()))]
+    {
+        let service =
+            ServiceReference { namespace: "ns".to_owned(), name: name.to_owned(), port: 8443, path: "a/".to_owned() };
+        let settings = Settings { address: Address::Service(service), ..settings(String::new(), &backend.ca_pem) };
+        let outcome = clients.client(settings).expect("a client").post(call(TIME)).await;
+        assert_eq!(outcome.map(|_| ()).map_err(|error| error.to_string()), expected);
+    }
+}
+
+#[tokio::test]
+async fn closures_of_the_process() {
+    let clients = Clients::default();
+    let url =
+        clients.register("my-hook", InProcess::new(|request| async move { http::Response::new(request.into_body()) }));
+    let client = clients.client(settings(format!("{url}x"), b"")).expect("a client");
+    assert_eq!(client.post(call(TIME)).await.expect("an answer").body, "{}");
+    let error = clients.client(settings(url.replace("my", "your"), b"")).expect_err("refused");
+    assert_eq!(error.to_string(), "no webhook \"your-hook\" is registered in this process");
+    clients.register("my-hook", InProcess::new(|_| std::future::pending()));
+    let client = clients.client(settings(url, b"")).expect("a client");
+    let error = client.post(call(Duration::from_millis(10))).await.expect_err("a failure");
+    assert!(error.is_timeout() && matches!(error, CallError::Unanswered { .. }), "{error}");
+}
