@@ -2,9 +2,15 @@
 //!
 //! `AdmissionPlugin` is one plugin, `AdmissionChain` all of a server's in their order. Nothing here knows a plugin by name.
 
+mod attributes;
 mod chain;
+mod matching;
+#[cfg(test)]
+mod matching_tests;
 
+pub use attributes::{has_generated_name, kind_of};
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
+pub use matching::{RequestRules, RequestSelectors, read_selector};
 
 use crate::status::Result;
 use crate::{Registry, Target, WriteOptions};

@@ -1,0 +1,130 @@
+//! Which requests rules and selectors are about.
+
+use super::{AdmissionRequest, Operation, RequestRules, RequestSelectors};
+use crate::{RequestContext, WriteOptions, testing};
+use pintle_schema::{Value, value};
+use std::sync::Arc;
+
+struct Asked {
+    resource: [&'static str; 3],
+    subresource: &'static str,
+    operation: Operation,
+    namespace: &'static str,
+    name: &'static str,
+}
+
+const CONFIG_MAP: Asked = Asked {
+    resource: ["", "v1", "configmaps"],
+    subresource: "",
+    operation: Operation::Create,
+    namespace: "n",
+    name: "",
+};
+
+fn with_request<T>(asked: &Asked, ask: impl FnOnce(&AdmissionRequest<'_>) -> T) -> T {
+    let registry = testing::registry();
+    let target = registry.target_of(asked.resource, asked.namespace, asked.name).expect("a known resource");
+    let context = Arc::new(RequestContext::new("create", String::new()));
+    let options = WriteOptions { context, ..WriteOptions::default() };
+    ask(&AdmissionRequest {
+        registry: &registry,
+        target: &target,
+        subresource: asked.subresource,
+        operation: asked.operation,
+        old: None,
+        options: &options,
+        environment: &(),
+    })
+}
+
+fn found(asked: &Asked, rule: Value, is_exact: bool, object: &Value) -> Option<String> {
+    let rules = RequestRules::read(Some(&value!([(rule)])), is_exact);
+    with_request(asked, |request| rules.find(request, Some(object)).map(|resource| resource.api_version()))
+}
+
+#[test]
+fn rules_name_operations_resources_scopes_and_objects() {
+    let rule = |field: &str, value: Value| {
+        let mut rule = value!({
+            "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]
+        });
+        rule.set_at(&[field], value);
+        rule
+    };
+    let status = Asked { subresource: "status", resource: ["", "v1", "pods"], ..CONFIG_MAP };
+    let node = Asked { resource: ["", "v1", "nodes"], namespace: "", ..CONFIG_MAP };
+    for (asked, rule, matches) in [
+        (&CONFIG_MAP, rule("scope", value!("*")), true),
+        (&CONFIG_MAP, rule("scope", value!("Namespaced")), true),
+        (&CONFIG_MAP, rule("scope", value!("Cluster")), false),
+        (&CONFIG_MAP, rule("operations", value!(["UPDATE", "*"])), true),
+        (&CONFIG_MAP, rule("operations", value!(["UPDATE", "DELETE"])), false),
+        (&CONFIG_MAP, rule("apiGroups", value!(["apps"])), false),
+        (&CONFIG_MAP, rule("apiVersions", value!(["*"])), true),
+        (&CONFIG_MAP, rule("resources", value!(["*"])), true),
+        (&CONFIG_MAP, rule("resources", value!(["*/*"])), true),
+        (&CONFIG_MAP, rule("resources", value!(["configmaps/status"])), false),
+        (&CONFIG_MAP, rule("resourceNames", value!(["c"])), true),
+        (&CONFIG_MAP, rule("resourceNames", value!(["d"])), false),
+        (&status, rule("resources", value!(["pods"])), false),
+        (&status, rule("resources", value!(["pods/*"])), true),
+        (&status, rule("resources", value!(["*/status"])), true),
+        (&node, rule("resources", value!(["nodes"])), true),
+    ] {
+        let object = value!({"metadata": {"name": "c"}});
+        assert_eq!(found(asked, rule.clone(), false, &object).is_some(), matches, "{rule:?}");
+    }
+}
+
+#[test]
+fn a_generated_name_is_none() {
+    let rule = value!({
+        "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "resourceNames": ["c-abcde"]
+    });
+    let object = |prefix: &str| value!({"metadata": {"name": "c-abcde", "generateName": (prefix)}});
+    assert!(found(&CONFIG_MAP, rule.clone(), false, &object("")).is_some());
+    assert!(found(&CONFIG_MAP, rule, false, &object("c-")).is_none());
+}
+
+#[test]
+fn another_version_of_the_resource_is_found() {
+    let asked = Asked { resource: ["autoscaling", "v1", "horizontalpodautoscalers"], ..CONFIG_MAP };
+    let rule = |version: &str| {
+        value!({
+            "operations": ["*"], "apiGroups": ["autoscaling"], "apiVersions": [(version)],
+            "resources": ["horizontalpodautoscalers"]
+        })
+    };
+    let object = value!({"metadata": {"name": "c"}});
+    assert_eq!(found(&asked, rule("v1"), false, &object).as_deref(), Some("autoscaling/v1"));
+    assert_eq!(found(&asked, rule("v2"), false, &object).as_deref(), Some("autoscaling/v2"));
+    assert_eq!(found(&asked, rule("v2"), true, &object), None);
+    assert_eq!(found(&asked, rule("v3"), false, &object), None);
+}
+
+#[test]
+fn selectors_look_at_the_object_and_at_namespaces() {
+    let read = |value: Value| RequestSelectors::read(&value).expect("selectors");
+    let labelled = value!({"metadata": {"name": "c", "labels": {"a": "1"}}});
+    let object = read(value!({"objectSelector": {"matchLabels": {"a": "1"}}}));
+    let namespace = read(value!({"namespaceSelector": {"matchExpressions": [
+        {"key": "a", "operator": "In", "values": ["1", "2"]}
+    ]}}));
+    with_request(&CONFIG_MAP, |request| {
+        assert_eq!(object.select(request, Some(&labelled)).ok(), Some(true));
+        assert_eq!(object.select(request, Some(&value!({}))).ok(), Some(false));
+        let missing = namespace.select(request, Some(&labelled)).expect_err("no such namespace");
+        assert_eq!(missing.message, "namespaces \"n\" not found");
+    });
+    let new = Asked { resource: ["", "v1", "namespaces"], namespace: "", ..CONFIG_MAP };
+    with_request(&new, |request| {
+        assert_eq!(namespace.select(request, Some(&labelled)).ok(), Some(true));
+        assert_eq!(namespace.select(request, Some(&value!({}))).ok(), Some(false));
+    });
+    let node = Asked { resource: ["", "v1", "nodes"], namespace: "", ..CONFIG_MAP };
+    with_request(&node, |request| assert_eq!(namespace.select(request, Some(&value!({}))).ok(), Some(true)));
+    assert!(
+        RequestSelectors::read(&value!({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "x"}]}}))
+            .is_err()
+    );
+}
