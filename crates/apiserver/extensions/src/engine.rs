@@ -5,9 +5,11 @@
 
 use crate::json_schema::JsonSchema;
 use crate::object;
+use crate::rules::{Budget, Findings, Replaced, RuleTree, field_of};
 use crate::values::{Purpose, ValueSchema};
 use pintle_schema::Value;
-use pintle_validation::{ErrorList, FieldPath, ObjectRule};
+use pintle_validation::{ErrorKind, ErrorList, FieldPath, ObjectRule};
+use std::sync::OnceLock;
 
 /// The schema of one version, ready for objects.
 pub struct CustomSchema {
@@ -15,6 +17,8 @@ pub struct CustomSchema {
     values: ValueSchema,
     status: Option<ValueSchema>,
     scale: Option<Scale>,
+    /// Made when the first object is validated: most definitions have no objects for long. `None` without rules.
+    rules: OnceLock<Option<RuleTree>>,
 }
 
 /// Where a definition says that the number of replicas is, as it says it.
@@ -32,10 +36,15 @@ impl Scale {
     }
 }
 
+/// Errors after which rules are not evaluated: they may rely on what a schema promises.
+const BLOCKING: [ErrorKind; 5] =
+    [ErrorKind::NotSupported, ErrorKind::Required, ErrorKind::TooLong, ErrorKind::TooMany, ErrorKind::TypeInvalid];
+
 impl CustomSchema {
     pub fn new(schema: JsonSchema, scale: Option<Scale>) -> Self {
         let of = |schema: &JsonSchema| ValueSchema::new(schema, Purpose::Objects);
-        CustomSchema { values: of(&schema), status: schema.property("status").map(of), scale, schema }
+        let status = schema.property("status").map(of);
+        CustomSchema { values: of(&schema), status, scale, schema, rules: OnceLock::new() }
     }
 
     /// Brings a decoded object into the form that is stored and read: without nulls that stand for absence and fields that the
@@ -63,15 +72,37 @@ impl CustomSchema {
             self.of_scaled_status(object, errors);
         }
         object::validate_embedded(object, &self.schema, false, &FieldPath::ROOT, errors);
-        let of_lists = |object: &Value| {
+        self.of_lists(object, old, errors);
+    }
+
+    fn of_lists(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+        let found = |object: &Value| {
             let mut errors = ErrorList::default();
             object::validate_lists(object, &self.schema, &FieldPath::ROOT, &mut errors);
             errors
         };
         // Lists that were wrong before may be wrong still.
-        if old.is_none_or(|old| of_lists(old).is_empty()) {
-            errors.0.extend(of_lists(object).0);
+        let found_now = found(object);
+        if !found_now.is_empty() && old.is_none_or(|old| found(old).is_empty()) {
+            errors.0.extend(found_now.0);
         }
+    }
+
+    /// The CEL rules, of the whole object whichever part was written.
+    fn of_rules(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList, warnings: &mut Vec<String>) {
+        let tree = self.rules.get_or_init(|| {
+            let tree = RuleTree::new(&self.schema, true).ok();
+            tree.filter(|tree| tree.root().is_some())
+        });
+        let Some(rules) = tree.as_ref().and_then(RuleTree::root) else { return };
+        if errors.0.iter().any(|error| BLOCKING.contains(&error.kind)) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            return errors.invalid(field_of(&FieldPath::ROOT), Value::Null, detail);
+        }
+        let replaced = old.map(|old| Replaced { old, schema: &self.values, ratchets: true });
+        let mut budget = Budget::OF_OBJECT;
+        rules.evaluate(object, replaced, &FieldPath::ROOT, &mut budget, &mut Findings { errors, warnings });
     }
 
     fn of_status(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
@@ -80,6 +111,7 @@ impl CustomSchema {
             errors.0.extend(schema.validate(status, old, Some(&FieldPath::new("status"))).0);
         }
         self.of_scaled_status(object, errors);
+        self.of_lists(object, old, errors);
     }
 
     fn of_scaled_status(&self, object: &Value, errors: &mut ErrorList) {
@@ -93,11 +125,19 @@ impl CustomSchema {
 }
 
 impl ObjectRule for CustomSchema {
-    fn validate(&self, object: &Value, old: Option<&Value>, subresource: &str, errors: &mut ErrorList) {
+    fn validate(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        subresource: &str,
+        errors: &mut ErrorList,
+        warnings: &mut Vec<String>,
+    ) {
         match subresource {
             "status" => self.of_status(object, old, errors),
             _ => self.of_object(object, old, errors),
         }
+        self.of_rules(object, old, errors, warnings);
     }
 }
 
@@ -154,7 +194,7 @@ mod tests {
 
     fn lines(object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
         let mut errors = ErrorList::default();
-        engine().validate(object, old, subresource, &mut errors);
+        engine().validate(object, old, subresource, &mut errors, &mut Vec::new());
         errors.0.iter().map(|error| error.line()).collect()
     }
 

@@ -2,17 +2,22 @@
 
 use crate::json_schema::JsonSchema;
 
-/// Finds the schema of the field that a path names, and the names on the way.
+/// The field that a path names.
+pub struct Found<'a> {
+    /// The names on the way.
+    pub names: Vec<String>,
+    /// The path as errors show it: `spec.map[key].field`.
+    pub shown: String,
+    pub schema: Option<&'a JsonSchema>,
+}
+
+/// Finds the field that a path names.
 ///
 /// # Errors
 /// The path is malformed or names no field; the text is the reference's.
-pub fn find<'a>(
-    path: &str,
-    root: &'a JsonSchema,
-    allow_brackets: bool,
-) -> Result<(Vec<String>, Option<&'a JsonSchema>), String> {
+pub fn find<'a>(path: &str, root: &'a JsonSchema, allow_brackets: bool) -> Result<Found<'a>, String> {
     let mut tokens = Tokens(path);
-    let mut names = Vec::new();
+    let (mut names, mut shown) = (Vec::new(), String::new());
     let mut schema = Some(root);
     const END: &str = "unexpected end of JSON path";
     while let Some(token) = tokens.next() {
@@ -27,6 +32,11 @@ pub fn find<'a>(
             }
             other => return Err(format!("expected [ or . but got: {other}")),
         };
+        match schema.is_some_and(|schema| schema.properties.is_empty()) {
+            true => shown.extend(["[", &name, "]"]),
+            false if shown.is_empty() => shown.push_str(&name),
+            false => shown.extend([".", &name]),
+        }
         schema = child(schema, &name)?;
         names.push(name);
         if token == "[" {
@@ -37,7 +47,7 @@ pub fn find<'a>(
             }
         }
     }
-    Ok((names, schema))
+    Ok(Found { names, shown, schema })
 }
 
 fn child<'a>(schema: Option<&'a JsonSchema>, name: &str) -> Result<Option<&'a JsonSchema>, String> {
@@ -104,14 +114,13 @@ mod tests {
         let schema = JsonSchema::from_value(&value!({"type": "object", "properties": {
             "a": {"type": "object", "properties": {"b.c": {"type": "string"}}},
             "m": {"type": "object", "additionalProperties": {"type": "integer"}}}}));
-        let of =
-            |path: &str| find(path, &schema, true).map(|(names, found)| (names, found.map(|of| of.kind.to_string())));
-        let found = |names: &[&str], kind: &str| {
-            Ok((names.iter().map(|name| (*name).to_owned()).collect(), Some(kind.to_owned())))
+        let of = |path: &str| {
+            find(path, &schema, true).map(|found| (found.shown, found.schema.map(|of| of.kind.to_string())))
         };
-        assert_eq!(of(".a"), found(&["a"], "object"));
-        assert_eq!(of(".a['b.c']"), found(&["a", "b.c"], "string"));
-        assert_eq!(of(".m.x"), found(&["m", "x"], "integer"));
+        let found = |shown: &str, kind: &str| Ok((shown.to_owned(), Some(kind.to_owned())));
+        assert_eq!(of(".a"), found("a", "object"));
+        assert_eq!(of(".a['b.c']"), found("a.b.c", "string"));
+        assert_eq!(of(".m.x"), found("m[x]", "integer"));
         assert_eq!(of(".x"), Err("does not refer to a valid field".to_owned()));
         assert_eq!(of("a"), Err("expected [ or . but got: a".to_owned()));
         assert_eq!(of("."), Err("unexpected end of JSON path".to_owned()));

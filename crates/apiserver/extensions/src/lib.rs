@@ -12,6 +12,7 @@ pub mod naming;
 pub mod object;
 pub mod pattern;
 pub mod resource;
+mod rules;
 mod shown;
 pub mod structural;
 pub mod values;

@@ -214,12 +214,15 @@ impl<'a> Creation<'a> {
         }
         registry.finish(target, object);
         let started = Instant::now();
+        let warned = warnings.len();
         loop {
             let user = &options.context.user().name;
-            let outcome = validate_create(target, object, &environment, user, registry.environment.as_ref());
+            let outside = registry.environment.as_ref();
+            let outcome = validate_create(target, object, &environment, user, outside, warnings);
             if !environment.ask_missing().await {
                 break outcome?;
             }
+            warnings.truncate(warned);
         }
         options.context.spent(Step::Validation, started);
         warn(target, object, None, "", warnings);

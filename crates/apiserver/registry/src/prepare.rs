@@ -74,9 +74,10 @@ pub(crate) fn validate_create(
     around: &dyn ValidationEnvironment,
     user: &str,
     environment: &dyn Environment,
+    warnings: &mut Vec<String>,
 ) -> Result<()> {
     let candidate = Candidate { object, beside: None, around, subresource: "" };
-    validate(target, &candidate, user, environment, ErrorList::default())?;
+    validate(target, &candidate, user, environment, ErrorList::default(), warnings)?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
@@ -92,13 +93,14 @@ pub(crate) fn validate_update(
     subresource: &str,
     user: &str,
     environment: &dyn Environment,
+    warnings: &mut Vec<String>,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
     // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
     let candidate = Candidate { object: comparison.new_object(), beside: Some(comparison), around, subresource };
-    validate(target, &candidate, user, environment, errors)
+    validate(target, &candidate, user, environment, errors, warnings)
 }
 
 /// What is judged.
@@ -116,6 +118,7 @@ fn validate(
     user: &str,
     environment: &dyn Environment,
     mut errors: ErrorList,
+    warnings: &mut Vec<String>,
 ) -> Result<()> {
     let Candidate { object, beside, around, subresource } = *candidate;
     let rule = &target.resource.strategy.name;
@@ -149,6 +152,7 @@ fn validate(
             verdict.errors = told;
         }
     }
+    warnings.append(&mut verdict.warnings);
     errors.0.extend(verdict.errors.0);
     invalid(target, object, errors)
 }

@@ -272,12 +272,14 @@ impl Attempt<'_> {
         if update.part.as_ref().is_none_or(|part| part.rules.judged) {
             let started = Instant::now();
             let user = &options.context.user().name;
+            let warned = warnings.len();
             loop {
                 let outside = registry.environment.as_ref();
-                let outcome = validate_update(target, &compared, environment, subresource, user, outside);
+                let outcome = validate_update(target, &compared, environment, subresource, user, outside, warnings);
                 if !environment.ask_missing().await {
                     break outcome?;
                 }
+                warnings.truncate(warned);
             }
             options.context.spent(Step::Validation, started);
         }

@@ -55,6 +55,8 @@ pub struct Environment {
     syntax: Syntax,
     variables: HashMap<Str, Type>,
     structs: HashMap<Str, Struct>,
+    /// The schema whose objects are known by their places, and the beginning of their names.
+    schema: Option<(Str, Arc<Decl>)>,
     /// What bounds the sizes of data.
     sizes: Option<Sizing>,
     /// Whether types are known to the checker by the names that schemas give them.
@@ -71,6 +73,7 @@ impl Environment {
             syntax: Syntax { optionals: minor >= 28, two_variables: minor >= 32, sort_by: minor >= 34, bind: false },
             variables: HashMap::new(),
             structs: HashMap::new(),
+            schema: None,
             sizes: None,
             has_schema_types: false,
             has_mutations: false,
@@ -114,22 +117,25 @@ impl Environment {
     }
 
     /// Declares a variable whose value a schema describes; `None` of its type means `dyn`.
-    pub fn with_declared(self, name: &str, decl: &Arc<Decl>) -> Environment {
+    pub fn with_declared(mut self, name: &str, decl: &Arc<Decl>) -> Environment {
         let ty = decl.ty.clone().unwrap_or(Type::Dyn);
-        self.with_declared_as(name, ty, decl)
-    }
-
-    /// Declares a variable that may be absent, whose value a schema describes.
-    pub fn with_optional_declared(self, name: &str, decl: &Arc<Decl>) -> Environment {
-        let ty = Type::optional(decl.ty.clone().unwrap_or(Type::Dyn));
-        self.with_declared_as(name, ty, decl)
-    }
-
-    fn with_declared_as(mut self, name: &str, ty: Type, decl: &Arc<Decl>) -> Environment {
         self.variables.insert(Str::new(name), ty);
         self.sizes = Some(Sizing { decl: decl.clone(), variable: None });
         self.has_schema_types = true;
         self.declare(decl);
+        self
+    }
+
+    /// The environment of the rules of one schema, whose types are named after `name`: `self`, and `oldSelf` of the same
+    /// type, or an optional of it. Nothing is copied from the declaration, however large it is.
+    pub fn with_rule_variables(mut self, decl: &Arc<Decl>, name: &str, is_old_optional: bool) -> Environment {
+        let ty = decl.ty.clone().unwrap_or(Type::Dyn);
+        let old = if is_old_optional { Type::optional(ty.clone()) } else { ty.clone() };
+        self.variables.insert(Str::new_static("self"), ty);
+        self.variables.insert(Str::new_static("oldSelf"), old);
+        self.sizes = Some(Sizing { decl: decl.clone(), variable: None });
+        self.has_schema_types = true;
+        self.schema = Some((Str::new(name), decl.clone()));
         self
     }
 
@@ -210,7 +216,9 @@ impl Environment {
         if let Some(ty) = self.type_without_value(name) {
             return Some(Type::type_of(ty));
         }
-        let is_made = self.structs.contains_key(name) || (self.has_mutations && messages::is_mutation(name));
+        let is_made = self.structs.contains_key(name)
+            || self.object_of_schema(name).is_some()
+            || (self.has_mutations && messages::is_mutation(name));
         is_made.then(|| Type::type_of(Type::Struct(Str::new(name))))
     }
 
@@ -228,15 +236,24 @@ impl Environment {
         self.variables.contains_key(name)
     }
 
+    fn object_of_schema(&self, name: &str) -> Option<&Decl> {
+        let (prefix, decl) = self.schema.as_ref()?;
+        decl.object_named(prefix, name)
+    }
+
     /// Whether a name is that of an object with fields.
     pub(crate) fn has_struct(&self, name: &str) -> bool {
         self.structs.contains_key(name)
+            || self.object_of_schema(name).is_some()
             || messages::fields(name).is_some()
             || (self.has_mutations && messages::is_mutation(name))
     }
 
     /// The type of a field of an object.
     pub(crate) fn field_type(&self, name: &str, field: &str) -> Option<Type> {
+        if let Some(decl) = self.object_of_schema(name) {
+            return decl.fields()?.by_escaped(field)?.decl.ty.clone();
+        }
         match self.structs.get(name) {
             Some(Struct::Declared(decl)) => decl.fields()?.by_escaped(field)?.decl.ty.clone(),
             Some(Struct::Fields(fields)) => fields.get(field).cloned(),

@@ -23,6 +23,6 @@ pub use environment::{CompileError, Environment};
 pub use error::EvalError;
 pub use function::{Function, Overload, Style};
 pub use program::{Checked, Evaluated, Program, Variables};
-pub use schema::Decl;
+pub use schema::{Decl, OpenApi};
 pub use types::Type;
 pub use value::Value;

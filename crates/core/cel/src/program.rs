@@ -88,6 +88,12 @@ impl<'e> Checked<'e> {
         self.checks.types.get(&self.ast.root.id).cloned().unwrap_or(Type::Dyn)
     }
 
+    /// Whether it refers to a variable.
+    pub fn refers_to(&self, variable: &str) -> bool {
+        let is_meant = |reference: &Reference| matches!(reference, Reference::Ident(name) if name == variable);
+        self.checks.references.values().any(is_meant)
+    }
+
     /// Plans it and estimates its cost.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ pub mod formats;
 mod openapi;
 
 pub use escape::{escape, is_reserved, unescape};
+pub use openapi::OpenApi;
 
 use crate::types::Type;
 use pintle_schema::Str;
@@ -68,7 +69,8 @@ impl Items {
         Items { decl, kind }
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Decl> {
+    /// The declaration of the elements, shared.
+    pub fn shared(&self) -> &Arc<Decl> {
         &self.decl
     }
 
@@ -171,9 +173,9 @@ impl Decl {
         Decl { shape: Shape::Object { fields }, nullable: false, ty, max_elements: None, min_bytes: 2 }
     }
 
-    /// The declaration of an OpenAPI v3 schema in JSON. `is_root`: of a whole resource, whose name and kind are
-    /// always readable. Expressions see its objects under `name`.
-    pub fn of_openapi(schema: &pintle_schema::Value, is_root: bool, name: &str) -> Decl {
+    /// The declaration of an OpenAPI v3 schema. `is_root`: of a whole resource, whose name and kind are always readable.
+    /// Expressions see its objects under `name`.
+    pub fn of_openapi<S: OpenApi>(schema: &S, is_root: bool, name: &str) -> Decl {
         openapi::declare(schema, is_root, name)
     }
 
@@ -183,6 +185,24 @@ impl Decl {
             Shape::Object { fields } => Some(fields),
             _ => None,
         }
+    }
+
+    /// The object that a type's name means, where the types below this declaration are named after `prefix`.
+    pub(crate) fn object_named(&self, prefix: &str, name: &str) -> Option<&Decl> {
+        let steps = match name.strip_prefix(prefix)? {
+            "" => None,
+            rest => Some(rest.strip_prefix('.')?),
+        };
+        let mut decl = self;
+        for step in steps.into_iter().flat_map(|steps| steps.split('.')) {
+            decl = match (step, &decl.shape) {
+                (openapi::ITEMS, Shape::List(items)) => items.decl(),
+                (openapi::VALUES, Shape::Map { values }) => values,
+                (name, Shape::Object { fields }) => &fields.escaped(name)?.decl,
+                _ => return None,
+            };
+        }
+        matches!(decl.shape, Shape::Object { .. }).then_some(decl)
     }
 
     /// The most elements of what stands at a path below: names of fields, `@items`, `@values`, `@keys`. `None` when

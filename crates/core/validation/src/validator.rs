@@ -40,8 +40,15 @@ impl Hasher for PlaceHasher {
 
 /// Validates whole objects of a kind that is only known at run time. Runs after the rules for metadata.
 pub trait ObjectRule: Send + Sync {
-    /// Judges an object; with the one that it replaces, on update. A subresource is "" for the object itself.
-    fn validate(&self, object: &Value, old: Option<&Value>, subresource: &str, errors: &mut ErrorList);
+    /// Validates an object; with the one that it replaces, on update. A subresource is "" for the object itself.
+    fn validate(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        subresource: &str,
+        errors: &mut ErrorList,
+        warnings: &mut Vec<String>,
+    );
 }
 
 /// The rules of all groups.
@@ -58,6 +65,8 @@ pub struct Validator {
 #[derive(Debug, Default)]
 pub struct ValidationResult {
     pub errors: ErrorList,
+    /// What an update left wrong, as the client is warned of it.
+    pub warnings: Vec<String>,
     /// Differences between tags and handwritten rules that should find the same.
     pub mismatches: Vec<FieldError>,
     /// A rule panicked.
@@ -138,10 +147,11 @@ impl Validator {
     ) -> ValidationResult {
         let plan = self.plan(schema);
         let steps = self.steps(schema, cx.request);
+        let mut warnings = Vec::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old));
             if let Some(rule) = &self.object {
-                rule.validate(object, old, cx.request.subresource, &mut cx.errors);
+                rule.validate(object, old, cx.request.subresource, &mut cx.errors, &mut warnings);
             }
         }));
         let panicked = outcome.is_err();
@@ -150,7 +160,7 @@ impl Validator {
         }
         let (steps, panicked) = (cx.steps, panicked || cx.panicked);
         let (errors, mismatches) = cx.settle();
-        ValidationResult { errors, mismatches, panicked, steps }
+        ValidationResult { errors, warnings, mismatches, panicked, steps }
     }
 
     /// Validates some fields of a struct that is a field of the object, before the whole can be validated.

@@ -1,36 +1,44 @@
 //! Defaults in definitions: each must be what its own schema accepts, without unknown fields.
 
-use super::rules::RuleCompiler;
 use crate::json_schema::JsonSchema;
 use crate::object;
+use crate::rules::{Budget, Findings, Node, Replaced, RuleTree};
 use crate::values::{Purpose, ValueSchema};
+use pintle_schema::Value;
 use pintle_validation::{ErrorList, FieldPath};
 
-/// What is wrong with the defaults of a structural schema of an object.
+/// What is wrong with the defaults of a structural schema of an object that has these rules.
 pub(super) fn validate(
     schema: &JsonSchema,
+    rules: Option<&Node>,
     require_pruned: bool,
-    compiler: Option<&dyn RuleCompiler>,
     path: &FieldPath<'_>,
 ) -> ErrorList {
-    let mut walk = Walk { require_pruned, compiler, errors: ErrorList::default() };
-    walk.schema(schema, true, false, path);
+    let mut walk = Walk { require_pruned, budget: Budget::OF_OBJECT, errors: ErrorList::default() };
+    walk.schema(schema, rules, true, false, path);
     walk.errors
 }
 
-struct Walk<'a> {
+struct Walk {
     require_pruned: bool,
-    compiler: Option<&'a dyn RuleCompiler>,
+    /// What is left for the rules of all defaults.
+    budget: Budget,
     errors: ErrorList,
 }
 
-impl Walk<'_> {
-    fn schema(&mut self, schema: &JsonSchema, is_root: bool, inside_meta: bool, path: &FieldPath<'_>) {
+impl Walk {
+    fn schema(
+        &mut self,
+        schema: &JsonSchema,
+        rules: Option<&Node>,
+        is_root: bool,
+        inside_meta: bool,
+        path: &FieldPath<'_>,
+    ) {
         let is_object = is_root || schema.embedded_resource;
         let inside_meta = inside_meta && !is_object;
         if let Some(default) = &schema.default {
             let at = path.child("default");
-            let before = self.errors.0.len();
             if self.require_pruned && !inside_meta {
                 let mut pruned = default.clone();
                 object::prune(&mut pruned, schema, is_object);
@@ -42,21 +50,66 @@ impl Walk<'_> {
             if !inside_meta {
                 object::validate_embedded(default, schema, is_object, &at, &mut found);
             }
+            let values = ValueSchema::new(schema, Purpose::Defaults);
             if found.is_empty() {
-                found = ValueSchema::new(schema, Purpose::Defaults).validate(default, None, Some(&at));
+                found = values.validate(default, None, Some(&at));
+            }
+            if found.is_empty() {
+                found = self.of_rules(schema, &values, default, rules, is_object, &at);
             }
             self.errors.0.extend(found.0);
-            if let Some(compiler) = self.compiler.filter(|_| self.errors.0.len() == before) {
-                compiler.validate_default(schema, is_object, &at, &mut self.errors);
-            }
+        }
+        if self.budget.is_exceeded() {
+            return;
         }
         if let Some(item) = schema.item() {
-            self.schema(item, false, inside_meta, &path.child("items"));
+            self.schema(item, rules.and_then(Node::items), false, inside_meta, &path.child("items"));
         }
         for (name, property) in &schema.properties {
+            if self.budget.is_exceeded() {
+                return;
+            }
             let of_meta = inside_meta || is_object && object::META_FIELDS.contains(&name.as_str());
-            self.schema(property, false, of_meta, &path.child("properties").key(name));
+            let rules = rules.and_then(|rules| rules.property(name));
+            self.schema(property, rules, false, of_meta, &path.child("properties").key(name));
         }
+    }
+
+    /// What rules find in a default: in place of itself, and in place of nothing.
+    fn of_rules(
+        &mut self,
+        schema: &JsonSchema,
+        values: &ValueSchema,
+        default: &Value,
+        rules: Option<&Node>,
+        is_object: bool,
+        path: &FieldPath<'_>,
+    ) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let own;
+        let rules = match rules {
+            Some(rules) => rules,
+            // Rules below a schema without a type in CEL have types of their own.
+            None => {
+                own = RuleTree::new(schema, is_object);
+                match own.as_ref().map(RuleTree::root) {
+                    Ok(Some(rules)) => rules,
+                    _ => return errors,
+                }
+            }
+        };
+        let mut left = self.budget;
+        for replaced in [Some(Replaced { old: default, schema: values, ratchets: false }), None] {
+            if errors.is_empty() {
+                let mut budget = self.budget;
+                let mut warnings = Vec::new();
+                let mut findings = Findings { errors: &mut errors, warnings: &mut warnings };
+                rules.evaluate(default, replaced, path, &mut budget, &mut findings);
+                left = left.min(budget);
+            }
+        }
+        self.budget = left;
+        errors
     }
 }
 

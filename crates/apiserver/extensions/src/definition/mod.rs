@@ -15,7 +15,7 @@ use crate::json_schema::JsonSchema;
 use crate::structural;
 use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorList, FieldPath, webhook_client::Url};
-use rules::{RuleCompiler, StoredExpressions};
+use rules::StoredExpressions;
 use std::collections::HashSet;
 
 /// The annotation that says who approved a definition of a protected group.
@@ -93,8 +93,7 @@ pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// What a definition is held to; of an update only what the stored one meets.
-pub(super) struct Options<'a> {
-    pub compiler: Option<&'a dyn RuleCompiler>,
+pub(super) struct Options {
     pub require_recognized_review: bool,
     pub require_schema: bool,
     pub require_valid_types: bool,
@@ -111,10 +110,9 @@ pub(super) struct Options<'a> {
     pub many_selectable: HashSet<String>,
 }
 
-impl<'a> Options<'a> {
-    fn new(compiler: Option<&'a dyn RuleCompiler>) -> Self {
+impl Options {
+    fn new() -> Self {
         Options {
-            compiler,
             require_recognized_review: true,
             require_schema: true,
             require_valid_types: true,
@@ -129,7 +127,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    fn of_update(new: &Definition<'_>, old: &Definition<'_>, compiler: Option<&'a dyn RuleCompiler>) -> Self {
+    fn of_update(new: &Definition<'_>, old: &Definition<'_>) -> Self {
         let mut stored_expressions = StoredExpressions::default();
         old.schemas().for_each(|schema| stored_expressions.add(schema));
         let reviews = spec::review_versions(old.spec);
@@ -174,7 +172,7 @@ impl<'a> Options<'a> {
                 .map(Str::new)
                 .collect(),
             many_selectable: spec::with_many_selectable(new.spec, old.spec),
-            ..Options::new(compiler)
+            ..Options::new()
         }
     }
 }
@@ -182,24 +180,18 @@ impl<'a> Options<'a> {
 /// What is wrong with a definition, besides its metadata; with the one it replaces, on update.
 ///
 /// Both are in their stored form; `sent` is the tree of the empty lists and maps that were sent, which that form does not hold.
-/// Without a compiler CEL rules are judged in all but their expressions.
-pub fn validate_definition(
-    new: &Value,
-    old: Option<&Value>,
-    sent: Option<&Value>,
-    compiler: Option<&dyn RuleCompiler>,
-) -> ErrorList {
+pub fn validate_definition(new: &Value, old: Option<&Value>, sent: Option<&Value>) -> ErrorList {
     let mut errors = ErrorList::default();
     let definition = Definition::of_sent(new, sent);
     let path = FieldPath::new("spec");
     match old {
         None => {
-            let mut options = Options::new(compiler);
+            let mut options = Options::new();
             spec::validate(&definition, &mut options, &path, &mut errors);
         }
         Some(old) => {
             let stored = Definition::of(old);
-            let mut options = Options::of_update(&definition, &stored, compiler);
+            let mut options = Options::of_update(&definition, &stored);
             spec::validate(&definition, &mut options, &path, &mut errors);
             spec::validate_update(&definition, &stored, is_established(old), &path, &mut errors);
         }

@@ -1,10 +1,11 @@
-//! CEL rules of definitions: what is asked of who compiles them, and what their costs come to.
+//! CEL rules of definitions: what is wrong with them, and what their costs come to.
 //!
-//! The compiler is behind a trait. Guarantees that costs of rules are multiplied and added as the reference does, without overflow.
+//! Guarantees that costs of rules are multiplied and added as the reference does, without overflow.
 
 use crate::json_schema::{JsonSchema, ValidationRule};
+use crate::rules::{Compiled, Node, Vintage};
 use crate::shown;
-use pintle_validation::{ErrorKind, ErrorList, FieldPath};
+use pintle_validation::{ErrorList, FieldPath};
 use std::collections::HashSet;
 
 /// The highest estimated cost of one expression.
@@ -13,26 +14,8 @@ pub const MOST_OF_EXPRESSION: u64 = 10_000_000;
 /// The highest estimated cost of all rules of one schema.
 pub const MOST_OF_SCHEMA: u64 = 100_000_000;
 
-/// Compiles the CEL rules of schemas.
-pub trait RuleCompiler {
-    /// Compiles the rules of one schema, in their order.
-    ///
-    /// # Errors
-    /// The schema has no CEL type; the text says why.
-    fn compile(&self, rules: &SchemaRules<'_>) -> Result<Vec<CompiledRule>, String>;
-
-    /// Whether a default meets the rules of its schema; the errors stand at a path.
-    fn validate_default(&self, schema: &JsonSchema, is_root: bool, path: &FieldPath<'_>, errors: &mut ErrorList);
-}
-
-/// The rules of a schema, and what surrounds it.
-pub struct SchemaRules<'a> {
-    pub schema: &'a JsonSchema,
-    /// Whether it is the schema of a whole object.
-    pub is_root: bool,
-    /// Rules and message expressions that the stored definition has: they may use what new ones may not.
-    pub stored: &'a StoredExpressions,
-}
+/// The longest request: nothing is in an object more often than it has bytes.
+const LONGEST_REQUEST_BYTES: u64 = 3 << 20;
 
 /// The expressions of a stored definition.
 #[derive(Debug, Default)]
@@ -55,20 +38,14 @@ impl StoredExpressions {
     }
 }
 
-/// What compiling a rule found.
-#[derive(Clone, Debug, Default)]
-pub struct CompiledRule {
-    /// Why the rule does not compile, and whether it is missing rather than wrong.
-    pub error: Option<(ErrorKind, String)>,
-    /// Why its message expression does not compile.
-    pub message_error: Option<String>,
-    /// The highest cost of the rule on one value.
-    pub cost: u64,
-    /// On how many values of an object it runs at most, where bounds do not tell.
-    pub cardinality: u64,
-    /// The highest cost of the message expression, where there is one.
-    pub message_cost: Option<u64>,
-    pub uses_old_self: bool,
+impl Vintage for StoredExpressions {
+    fn has_rule(&self, rule: &str) -> bool {
+        self.rules.contains(rule)
+    }
+
+    fn has_message(&self, message: &str) -> bool {
+        self.messages.contains(message)
+    }
 }
 
 /// What rules of a schema cost together.
@@ -140,55 +117,61 @@ pub(super) struct Budget<'a> {
     pub is_stored: bool,
 }
 
-/// Tells what is wrong with compiled rules of a schema.
+/// Tells what is wrong with the rules at one place of a schema.
 pub(super) fn report(
-    compiled: Result<Vec<CompiledRule>, String>,
+    node: &Node,
     rules: &[ValidationRule],
+    stored: &StoredExpressions,
     budget: &Budget<'_>,
     total: &mut TotalCost,
     path: &FieldPath<'_>,
     errors: &mut ErrorList,
 ) {
     let path = path.child("x-kubernetes-validations");
-    let compiled = match compiled {
-        Ok(compiled) => compiled,
-        Err(reason) => {
-            let detail = format!(
-                "internal error: failed to construct type information for x-kubernetes-validations rules: {reason}"
-            );
-            return errors.push(ErrorKind::Internal, path, None, detail);
-        }
-    };
-    for (at, (compiled, rule)) in compiled.iter().zip(rules).enumerate() {
+    // Where bounds do not tell how many values there are, no more than fit into a request.
+    let times = budget.cardinality.unwrap_or(LONGEST_REQUEST_BYTES / (node.min_bytes() + 1));
+    for (at, (compiled, rule)) in node.compile(stored).iter().zip(rules).enumerate() {
         let here = path.index(at);
-        let (of_rule, of_message) = (here.child("rule"), here.child("messageExpression"));
-        let cost = compiled.cost.saturating_mul(budget.cardinality.unwrap_or(compiled.cardinality));
-        if !budget.is_stored && cost > MOST_OF_EXPRESSION {
-            errors.forbidden(of_rule, too_expensive("estimated rule cost", cost, MOST_OF_EXPRESSION));
-        }
-        total.add(&of_rule, cost);
-        match &compiled.error {
-            Some((ErrorKind::Required, detail)) => errors.required(of_rule, detail.clone()),
-            Some((_, detail)) => errors.invalid(of_rule, shown::rule(rule), detail.clone()),
-            None => {}
-        }
-        if let Some(detail) = &compiled.message_error {
-            errors.invalid(of_message, shown::rule(rule), detail.clone());
-        } else if let Some(cost) = compiled.message_cost {
-            if !budget.is_stored && cost > MOST_OF_EXPRESSION {
-                let what = "estimated messageExpression cost";
-                errors.forbidden(of_message, too_expensive(what, cost, MOST_OF_EXPRESSION));
-            }
-            total.add(&of_message, cost);
-        }
+        expressions(compiled, rule, times, budget, total, &here, errors);
         if compiled.uses_old_self {
             if let Some(within) = budget.uncorrelatable {
                 let detail =
                     format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
-                errors.invalid(of_rule, rule.rule.clone(), detail);
+                errors.invalid(here.child("rule"), rule.rule.clone(), detail);
             }
         } else if let Some(optional) = rule.optional_old_self {
             errors.invalid(here.child("optionalOldSelf"), optional, "may not be set if oldSelf is not used in rule");
         }
+    }
+}
+
+/// Tells what is wrong with the expressions of a rule, and adds up what they cost.
+fn expressions(
+    compiled: &Compiled,
+    rule: &ValidationRule,
+    times: u64,
+    budget: &Budget<'_>,
+    total: &mut TotalCost,
+    path: &FieldPath<'_>,
+    errors: &mut ErrorList,
+) {
+    let (of_rule, of_message) = (path.child("rule"), path.child("messageExpression"));
+    let is_too_high = |cost: u64| !budget.is_stored && cost > MOST_OF_EXPRESSION;
+    let cost = compiled.program.as_ref().map_or(0, |program| program.estimated_cost().max).saturating_mul(times);
+    if is_too_high(cost) {
+        errors.forbidden(of_rule, too_expensive("estimated rule cost", cost, MOST_OF_EXPRESSION));
+    }
+    total.add(&of_rule, cost);
+    if let Some(detail) = &compiled.error {
+        errors.invalid(of_rule, shown::rule(rule), detail.clone());
+    }
+    if let Some(detail) = &compiled.message_error {
+        errors.invalid(of_message, shown::rule(rule), detail.clone());
+    } else if let Some(message) = &compiled.message {
+        let cost = message.estimated_cost().max;
+        if is_too_high(cost) {
+            errors.forbidden(of_message, too_expensive("estimated messageExpression cost", cost, MOST_OF_EXPRESSION));
+        }
+        total.add(&of_message, cost);
     }
 }

@@ -1,11 +1,12 @@
 //! The schema of one version of a definition: which keywords it may state, and how they go together.
 
-use super::rules::{Budget, RuleCompiler, SchemaRules, TotalCost, cardinality_inside, report};
+use super::rules::{Budget, TotalCost, cardinality_inside, report};
 use super::{Options, defaults};
 use crate::json_schema::{Dependency, Items, JsonSchema, SchemaOrBool, ValidationRule};
+use crate::rules::{Node, RuleTree, Undeclared};
 use crate::{field_path, object, shown, structural};
 use pintle_schema::{Str, Value};
-use pintle_validation::{ErrorList, FieldPath};
+use pintle_validation::{ErrorKind, ErrorList, FieldPath};
 
 /// The types that a schema may state, in the order in which messages list them.
 pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -40,7 +41,7 @@ const ROOT_KEYWORDS: [&str; 22] = [
 pub(super) fn validate(
     schema: Option<&JsonSchema>,
     has_status: bool,
-    options: &Options<'_>,
+    options: &Options,
     path: &FieldPath<'_>,
     errors: &mut ErrorList,
 ) {
@@ -54,28 +55,33 @@ pub(super) fn validate(
         errors.forbidden(path.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root");
     }
     let mut no_form = None;
-    let mut compiler = None;
+    let mut rules = None;
     if options.require_structural {
         match structural::convertible(schema) {
             Err(reason) => no_form = Some(reason),
             Ok(()) => {
                 let mut found = structural::validate(schema, &root);
                 if found.is_empty() {
-                    found = defaults::validate(schema, options.require_pruned_defaults, options.compiler, &root);
-                }
-                if found.is_empty() {
-                    compiler = options.compiler;
+                    let tree = RuleTree::new(schema, true);
+                    let of_root = tree.as_ref().ok().and_then(RuleTree::root);
+                    found = defaults::validate(schema, of_root, options.require_pruned_defaults, &root);
+                    rules = Some(tree).filter(|_| found.is_empty());
                 }
                 errors.0.extend(found.0);
             }
         }
     }
-    let mut walk = Walk { options, compiler, total: TotalCost::default(), of_rules: ErrorList::default() };
+    let mut walk = Walk { options, total: TotalCost::default(), of_rules: ErrorList::default() };
+    let scope = match &rules {
+        None => Scope::Unruled,
+        Some(rules) => Scope::of(rules),
+    };
     let context = Context {
         allow_defaults: Ok(()),
         inside_meta: false,
         uncorrelatable: None,
-        compiles: true,
+        scope,
+        is_below_rules: false,
         cardinality: Some(1),
         is_root: true,
     };
@@ -112,42 +118,84 @@ fn at_root(schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList) {
     }
 }
 
+/// Where rules of a schema are found.
+#[derive(Clone, Copy)]
+enum Scope<'a> {
+    /// No rules are compiled here: below logical schemas, and where the whole schema is wrong.
+    Unruled,
+    /// No rules were found so far, for want of a type in CEL: those below may have one.
+    Outside,
+    Inside(&'a Node),
+    /// A schema that has rules, or one above that, has no type in CEL: nor have those below.
+    Undeclared,
+}
+
+impl<'a> Scope<'a> {
+    fn of(rules: &'a Result<RuleTree, Undeclared>) -> Scope<'a> {
+        match rules {
+            Ok(rules) => rules.root().map_or(Scope::Outside, Scope::Inside),
+            Err(Undeclared) => Scope::Undeclared,
+        }
+    }
+}
+
 /// What the schemas above say of one.
 #[derive(Clone)]
-struct Context {
+struct Context<'a> {
     /// Why a default may not be set here.
     allow_defaults: Result<(), String>,
     inside_meta: bool,
     /// The outermost schema whose old and new values cannot be told to belong together.
     uncorrelatable: Option<String>,
-    /// Whether CEL rules are compiled here: not below logical schemas.
-    compiles: bool,
+    scope: Scope<'a>,
+    /// Whether a schema above has rules.
+    is_below_rules: bool,
     cardinality: Option<u64>,
     is_root: bool,
 }
 
-impl Context {
-    fn without_rules(&self) -> Context {
-        Context { compiles: false, is_root: false, ..self.clone() }
+impl<'a> Context<'a> {
+    fn without_rules(&self) -> Context<'a> {
+        Context { scope: Scope::Unruled, is_root: false, ..self.clone() }
     }
 
-    fn uncorrelated(mut self, path: &FieldPath<'_>) -> Context {
+    /// With the rules of a part of the schema.
+    fn inside(self, find: impl FnOnce(&'a Node) -> Option<&'a Node>) -> Context<'a> {
+        let scope = match self.scope {
+            Scope::Inside(node) => find(node).map_or(Scope::Outside, Scope::Inside),
+            other => other,
+        };
+        Context { scope, ..self }
+    }
+
+    fn uncorrelated(mut self, path: &FieldPath<'_>) -> Context<'a> {
         self.uncorrelatable.get_or_insert_with(|| path.to_string());
         self
     }
 }
 
 struct Walk<'a> {
-    options: &'a Options<'a>,
-    compiler: Option<&'a dyn RuleCompiler>,
+    options: &'a Options,
     total: TotalCost,
     /// Told after all that is wrong with the schemas themselves.
     of_rules: ErrorList,
 }
 
 impl Walk<'_> {
-    fn schema(&mut self, schema: &JsonSchema, context: &Context, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    fn schema(&mut self, schema: &JsonSchema, context: &Context<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let start = errors.0.len();
+        // Rules below a schema without a type in CEL have types of their own.
+        let own;
+        let mut context = context;
+        let with_own;
+        if matches!(context.scope, Scope::Outside) && !schema.validations.is_empty() {
+            own = match context.is_below_rules {
+                true => Err(Undeclared),
+                false => RuleTree::new(schema, schema.embedded_resource),
+            };
+            with_own = Context { scope: Scope::of(&own), ..context.clone() };
+            context = &with_own;
+        }
         self.keywords(schema, context, path, errors);
         if schema.unique_items {
             let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
@@ -158,21 +206,32 @@ impl Walk<'_> {
         for (at, rule) in schema.validations.iter().enumerate() {
             of_rule(schema, rule, &path.child("x-kubernetes-validations").index(at), errors);
         }
-        let compiler = self.compiler.filter(|_| context.compiles && !schema.validations.is_empty());
-        if let Some(compiler) = compiler.filter(|_| errors.0.len() == start) {
-            let is_root = context.is_root || schema.embedded_resource;
-            let rules = SchemaRules { schema, is_root, stored: &self.options.stored_expressions };
-            let budget = Budget {
-                cardinality: context.cardinality,
-                uncorrelatable: context.uncorrelatable.as_deref(),
-                is_stored: self.options.is_stored_schema,
-            };
-            let compiled = compiler.compile(&rules);
-            report(compiled, &schema.validations, &budget, &mut self.total, path, &mut self.of_rules);
+        if errors.0.len() == start && !schema.validations.is_empty() {
+            self.rules(schema, context, path);
         }
     }
 
-    fn keywords(&self, schema: &JsonSchema, context: &Context, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    fn rules(&mut self, schema: &JsonSchema, context: &Context<'_>, path: &FieldPath<'_>) {
+        let node = match context.scope {
+            Scope::Unruled | Scope::Outside => return,
+            Scope::Inside(node) => node,
+            Scope::Undeclared => {
+                let detail = format!(
+                    "internal error: failed to construct type information for x-kubernetes-validations rules: {Undeclared}"
+                );
+                return self.of_rules.push(ErrorKind::Internal, path.child("x-kubernetes-validations"), None, detail);
+            }
+        };
+        let budget = Budget {
+            cardinality: context.cardinality,
+            uncorrelatable: context.uncorrelatable.as_deref(),
+            is_stored: self.options.is_stored_schema,
+        };
+        let stored = &self.options.stored_expressions;
+        report(node, &schema.validations, stored, &budget, &mut self.total, path, &mut self.of_rules);
+    }
+
+    fn keywords(&self, schema: &JsonSchema, context: &Context<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let kind = path.child("type");
         if self.options.require_valid_types && !schema.kind.is_empty() && !TYPES.contains(&schema.kind.as_str()) {
             errors.not_supported(kind, schema.kind.clone(), &TYPES);
@@ -205,16 +264,20 @@ impl Walk<'_> {
     }
 
     /// The schemas inside of one.
-    fn inside(&mut self, schema: &JsonSchema, context: &Context, path: &FieldPath<'_>, errors: &mut ErrorList) {
-        let below =
-            Context { cardinality: cardinality_inside(schema, context.cardinality), is_root: false, ..context.clone() };
+    fn inside(&mut self, schema: &JsonSchema, context: &Context<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+        let below = Context {
+            cardinality: cardinality_inside(schema, context.cardinality),
+            is_root: false,
+            is_below_rules: context.is_below_rules || !schema.validations.is_empty(),
+            ..context.clone()
+        };
         if let Some(additional) = &schema.additional_properties {
             let path = path.child("additionalProperties");
             if !schema.properties.is_empty() && *additional != SchemaOrBool::Bool(true) {
                 errors.forbidden(path, "additionalProperties and properties are mutual exclusive");
             }
             if let SchemaOrBool::Schema(additional) = additional {
-                let mut context = below.clone();
+                let mut context = below.clone().inside(Node::additional);
                 if context.inside_meta {
                     context.allow_defaults = Err("inside additionalProperties applying to object metadata".to_owned());
                 }
@@ -222,7 +285,7 @@ impl Walk<'_> {
             }
         }
         for (name, property) in &schema.properties {
-            let mut of = below.clone();
+            let mut of = below.clone().inside(|node| node.property(name));
             if !matches!(schema.map_type.as_deref(), None | Some("granular")) {
                 of = of.uncorrelated(path);
             }
@@ -247,7 +310,7 @@ impl Walk<'_> {
             self.schema(of, &plain, &path.child("definitions").key(name), errors);
         }
         if let Some(items) = &schema.items {
-            let mut of = below.clone();
+            let mut of = below.clone().inside(Node::items);
             if schema.list_type.as_deref() != Some("map") {
                 of = of.uncorrelated(path);
             }
@@ -268,7 +331,7 @@ impl Walk<'_> {
 }
 
 /// The keywords that begin with `x-kubernetes-`, but for rules.
-fn extensions(schema: &JsonSchema, options: &Options<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+fn extensions(schema: &JsonSchema, options: &Options, path: &FieldPath<'_>, errors: &mut ErrorList) {
     if schema.preserve_unknown == Some(false) {
         let path = path.child("x-kubernetes-preserve-unknown-fields");
         errors.invalid(path, false, "must be true or undefined");

@@ -30,7 +30,7 @@ fn has_status(subresources: Option<&Value>) -> bool {
 
 pub(super) fn validate(
     definition: &Definition<'_>,
-    options: &mut Options<'_>,
+    options: &mut Options,
     path: &FieldPath<'_>,
     errors: &mut ErrorList,
 ) {
@@ -127,7 +127,7 @@ fn one_of(value: &str, allowed: &[&str], path: &FieldPath<'_>, errors: &mut Erro
 
 fn schemas_are_there(
     definition: &Definition<'_>,
-    options: &Options<'_>,
+    options: &Options,
     prunes: bool,
     path: &FieldPath<'_>,
     errors: &mut ErrorList,
@@ -150,7 +150,7 @@ fn schemas_are_there(
     }
 }
 
-fn versions(definition: &Definition<'_>, options: &mut Options<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+fn versions(definition: &Definition<'_>, options: &mut Options, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let spec = definition.spec;
     let all = path.child("versions");
     let mut known = HashSet::new();
@@ -229,7 +229,7 @@ fn version(
     version: &Value,
     schema: Option<&Option<JsonSchema>>,
     has_status: bool,
-    options: &mut Options<'_>,
+    options: &mut Options,
     path: &FieldPath<'_>,
     errors: &mut ErrorList,
 ) {
@@ -384,7 +384,7 @@ fn selectable(
     of: &Value,
     schema: Option<&JsonSchema>,
     version: &str,
-    options: &Options<'_>,
+    options: &Options,
     path: &FieldPath<'_>,
     schema_path: &FieldPath<'_>,
     errors: &mut ErrorList,
@@ -403,7 +403,7 @@ fn selectable(
             errors.required(path, "");
             continue;
         }
-        let (names, found) = match field_path::find(json_path, schema, false) {
+        let field_path::Found { names, schema: found, .. } = match field_path::find(json_path, schema, false) {
             Ok(found) => found,
             Err(reason) => {
                 errors.invalid(path, json_path, format!("is an invalid path: {reason}"));
@@ -452,7 +452,7 @@ pub(super) fn is_known_review(version: &str) -> bool {
     matches!(version, "v1" | "v1beta1")
 }
 
-fn conversion(of: &Value, options: &Options<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+fn conversion(of: &Value, options: &Options, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let strategy = text(of, "strategy");
     one_of(strategy, &["None", "Webhook"], &path.child("strategy"), errors);
     let (client, reviews) = (path.child("webhookClientConfig"), path.child("conversionReviewVersions"));
@@ -488,7 +488,7 @@ fn conversion(of: &Value, options: &Options<'_>, path: &FieldPath<'_>, errors: &
     conversion_reviews(of, options, &reviews, errors);
 }
 
-fn conversion_reviews(of: &Value, options: &Options<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+fn conversion_reviews(of: &Value, options: &Options, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let all = list(of, "conversionReviewVersions");
     if all.is_empty() {
         return errors.required(path, "");

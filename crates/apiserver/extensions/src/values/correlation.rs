@@ -9,13 +9,13 @@ use std::collections::HashMap;
 
 /// The value that another replaces, and the schema that says how its parts are found.
 #[derive(Clone, Copy)]
-pub(super) struct Correlated<'a> {
+pub(crate) struct Correlated<'a> {
     pub schema: &'a ValueSchema,
     pub old: &'a Value,
 }
 
 /// The items of an associative list by the text of their keys. Of items with the same keys the first one counts.
-pub(super) struct Index<'a> {
+pub(crate) struct Index<'a> {
     schema: &'a ValueSchema,
     keys: &'a [pintle_schema::Str],
     items: HashMap<Vec<u8>, &'a Value>,
@@ -23,14 +23,15 @@ pub(super) struct Index<'a> {
 
 impl<'a> Correlated<'a> {
     /// The field of an object. Type and version of the whole object are converted, so they are new each time.
-    pub fn key(self, name: &str, place: &Place<'_>) -> Option<Correlated<'a>> {
+    pub(super) fn key(self, name: &str, place: &Place<'_>) -> Option<Correlated<'a>> {
         if place.is_root() && matches!(name, "kind" | "apiVersion") {
             return None;
         }
         self.field(name)
     }
 
-    fn field(self, name: &str) -> Option<Correlated<'a>> {
+    /// The field of an object.
+    pub fn field(self, name: &str) -> Option<Correlated<'a>> {
         let schema = self.schema.property(name).or(match &self.schema.additional {
             Additional::Schema(schema) => Some(schema),
             _ => None,

@@ -14,7 +14,7 @@ pub use formats::is_known_format;
 
 use crate::json_schema::{Items, JsonSchema, SchemaOrBool};
 use crate::pattern;
-use correlation::Correlated;
+pub(crate) use correlation::Correlated;
 use formats::Format;
 use outcome::{Issue, Outcome};
 use pintle_schema::{Str, Value};

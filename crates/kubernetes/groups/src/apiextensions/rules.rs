@@ -29,7 +29,7 @@ fn metadata_of_new(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
 
 fn whole(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
     let sent = cx.request.around.empties();
-    let found = definition::validate_definition(definition.value, definition.old, sent, None);
+    let found = definition::validate_definition(definition.value, definition.old, sent);
     cx.errors.0.extend(found.0);
 }
 
