@@ -3,8 +3,8 @@
 //! Follows the reference in what counts against the budget and in what order. An object that does not use up its budget
 //! costs no more than the budget allows, however many rules fail: errors beyond what an answer holds end the walk.
 
-use super::compile::{Compiled, Rule};
 use super::Node;
+use super::compile::{Compiled, Rule};
 use crate::values::{Correlated, ValueSchema};
 use pintle_cel::{Decl, EvalError, Evaluated, Value as CelValue, Variables};
 use pintle_schema::Value;
@@ -23,7 +23,7 @@ const MOST_OF_OBJECT: u64 = 10_000_000;
 const LONGEST_MESSAGE_BYTES: usize = 5 * 1024;
 
 /// More failures of one object than these are not looked for: an answer has no room for them.
-const MOST_FAILURES: usize = 2000;
+pub(super) const MOST_FAILURES: usize = 2000;
 
 /// The warnings of one object that are kept.
 const MOST_WARNINGS: usize = 100;
@@ -212,8 +212,7 @@ impl Walk<'_, '_> {
     /// The rules of one place.
     fn rules(&mut self, node: &Node, value: &Value, beside: Beside<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
         if self.budget.0 == Some(0) {
-            let detail =
-                "validation failed due to running out of cost budget, no further validation rules will be run";
+            let detail = "validation failed due to running out of cost budget, no further validation rules will be run";
             self.end(node, path, detail)?;
         }
         let compiled = node.compiled();
@@ -250,8 +249,7 @@ impl Walk<'_, '_> {
         let of_rule = SelfAndOld { is_old_optional: rule.is_old_optional, ..*variables };
         let Evaluated { value, cost } = program.evaluate(&of_rule, MOST_OF_CALL);
         if !self.budget.takes(cost) {
-            let detail =
-                "validation failed due to running out of cost budget, no further validation rules will be run";
+            let detail = "validation failed due to running out of cost budget, no further validation rules will be run";
             return self.end(node, path, detail);
         }
         match value {
@@ -381,10 +379,10 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A path in an error; the reference has no path for the object itself.
+/// A path in an error. For rules of a whole object the reference has none, and prints that.
 pub(crate) fn field_of(path: &FieldPath<'_>) -> String {
     match path.to_string() {
-        field if field.is_empty() => "<nil>".to_owned(),
+        field if field == "[]" => "<nil>".to_owned(),
         field => field,
     }
 }

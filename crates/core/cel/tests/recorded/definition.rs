@@ -47,7 +47,8 @@ struct Judged {
 
 /// The environments of a rule: with `oldSelf` as it is, and as an optional.
 pub fn environments(decl: &Arc<Decl>) -> [Environment; 2] {
-    [false, true].map(|is_optional| Environment::for_new_expressions().with_rule_variables(decl, "selfType0", is_optional))
+    [false, true]
+        .map(|is_optional| Environment::for_new_expressions().with_rule_variables(decl, "selfType0", is_optional))
 }
 
 /// Compiles a rule; the message tells what is wrong with it.
