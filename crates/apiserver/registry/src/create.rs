@@ -8,7 +8,7 @@ use crate::status::{Cause, Result, Status};
 use crate::update::ManagedFieldsUpdate;
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    AdmissionRequest, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
+    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
 };
 use pintle_resource::{Context, NameRule};
 use pintle_schema::{Value, empties};
@@ -67,16 +67,19 @@ impl Registry {
         }
         let attempts = self.attempts(ATTEMPTS);
         let (since, mut has_learned, mut has_waited) = (self.revision(), false, false);
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let (mut candidate, mut warnings) = (object.clone(), warnings.clone());
             if generated {
                 metadata::set(&mut candidate, "name", generate_name(&prefix, self.environment.as_ref()));
             }
             match creation.once(candidate, &mut warnings).await {
-                Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => continue,
-                Ok(None) if attempt < attempts => continue,
-                Ok(None) => break,
-                Ok(Some(payload)) => return Ok(Written { payload, created: true, warnings }),
+                Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => attempt += 1,
+                Ok(Attempted::AllocationTaken) if attempt < attempts => attempt += 1,
+                Ok(Attempted::AllocationTaken) => break,
+                // Another write was charged, so that the writes together make progress.
+                Ok(Attempted::ChargeChanged) => self.catch_up().await?,
+                Ok(Attempted::Created(payload)) => return Ok(Written { payload, created: true, warnings }),
                 Err(refusal) if !has_waited && self.appears(refusal.awaits.as_deref()).await => has_waited = true,
                 Err(refusal) if !has_learned && self.may_accept_now(&refusal, since).await => has_learned = true,
                 // Nobody waits twice for the same object.
@@ -103,7 +106,7 @@ impl Registry {
             metadata::fill_new(&mut object, self.environment.as_ref());
             self.track_new(&target, &mut object, creation.sent.as_ref(), &options).await?;
             let status = object.get("status").cloned();
-            creation.prepare(&mut object, None, &mut Vec::new()).await?;
+            creation.prepare(&mut object, None, &Charges::default(), &mut Vec::new()).await?;
             if let Some(status) = status {
                 // Who makes them knows how they are, and nobody else would tell it.
                 object.make_map().set("status", status);
@@ -159,6 +162,15 @@ impl Registry {
     }
 }
 
+/// What an attempt to create an object came to.
+enum Attempted {
+    Created(Payload),
+    /// What was allocated was taken meanwhile.
+    AllocationTaken,
+    /// What the write was charged to has changed meanwhile.
+    ChargeChanged,
+}
+
 /// What is asked for, whatever name and addresses it gets.
 struct Creation<'a> {
     registry: &'a Registry,
@@ -188,6 +200,7 @@ impl<'a> Creation<'a> {
         &self,
         object: &mut Value,
         reserved: Option<&mut Reserved>,
+        charges: &Charges,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
         let Creation { registry, target, options, .. } = *self;
@@ -195,8 +208,9 @@ impl<'a> Creation<'a> {
         let empties = || self.sent.clone();
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
         let (operation, old) = (Operation::Create, None);
+        let environment = &environment;
         let request =
-            AdmissionRequest { registry, target, subresource: "", operation, old, options, environment: &environment };
+            AdmissionRequest { registry, target, subresource: "", operation, old, options, environment, charges };
         registry.admission.mutate(&request, object, warnings).await?;
         metadata::dedup_owners(object, true, warnings);
         // Kinds that count no generations keep what they are given.
@@ -218,7 +232,7 @@ impl<'a> Creation<'a> {
         loop {
             let user = &options.context.user().name;
             let outside = registry.environment.as_ref();
-            let outcome = validate_create(target, object, &environment, user, outside, warnings);
+            let outcome = validate_create(target, object, environment, user, outside, warnings);
             if !environment.ask_missing().await {
                 break outcome?;
             }
@@ -229,30 +243,33 @@ impl<'a> Creation<'a> {
         registry.admission.validate(&request, object, warnings).await
     }
 
-    /// `None`: what was allocated was taken meanwhile.
-    async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<Option<Payload>> {
+    async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<Attempted> {
         let Creation { registry, target, .. } = *self;
-        let mut reserved = Reserved::default();
+        let (mut reserved, charges) = (Reserved::default(), Charges::default());
         registry.check_namespace(target, metadata::text(&object, "name"))?;
-        self.prepare(&mut object, Some(&mut reserved), warnings).await?;
+        self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
         let mut place = target.clone();
         place.name = metadata::text(&object, "name").to_owned();
         if let Some(existing) = target.cache.get(&place.key()) {
             return Err(exists(&place, &object, existing.encoded.terminating));
         }
         if self.options.dry_run {
-            return Ok(Some(registry.as_read(target, object)));
+            return Ok(Attempted::Created(registry.as_read(target, object)));
         }
-        let others = registry.allocation_writes(target, Some(&object), None)?;
+        let mut others = registry.allocation_writes(target, Some(&object), None)?;
+        let allocated = others.len();
+        let mut charges = charges.take();
+        others.extend(registry.charge_writes(&mut charges).await?);
         reserved.committing();
         let started = Instant::now();
         let outcome = registry.commit_object(&place, Expect::Absent, &mut object, self.owners, others).await;
         self.options.context.spent(Step::Commit, started);
         reserved.settled();
         match outcome {
-            Ok(stored) => Ok(Some(Payload::Stored(stored))),
+            Ok(stored) => Ok(Attempted::Created(Payload::Stored(stored))),
             Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
-            Err(CommitError::Conflict { .. }) => Ok(None),
+            Err(CommitError::Conflict { index, .. }) if index > allocated => Ok(Attempted::ChargeChanged),
+            Err(CommitError::Conflict { .. }) => Ok(Attempted::AllocationTaken),
             Err(error) => Err(commit_failed(&error)),
         }
     }

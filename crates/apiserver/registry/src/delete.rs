@@ -3,7 +3,7 @@
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::{Details, Result, Status, named};
 use crate::update::precondition_failed;
-use crate::{AdmissionRequest, Operation, Payload, Registry, Target, WriteOptions, commit_failed, metadata};
+use crate::{AdmissionRequest, Charges, Operation, Payload, Registry, Target, WriteOptions, commit_failed, metadata};
 use pintle_cache::Object;
 use pintle_resource::GarbageCollection;
 use pintle_schema::{Value, time};
@@ -147,6 +147,7 @@ impl Registry {
             old: Some(old),
             options: &options,
             environment: &(),
+            charges: &Charges::default(),
         };
         self.admission.delete(&request, old).await
     }

@@ -33,8 +33,8 @@ pub mod update;
 mod write_environment;
 
 pub use admission::{
-    AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase,
-    Rights,
+    AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, NamespaceCheck,
+    Operation, Phase, Rights,
 };
 pub use allocation::{Allocator, Reservation};
 pub use apply::Applying;

@@ -9,7 +9,7 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    AdmissionRequest, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
+    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
 };
 use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
@@ -126,10 +126,10 @@ impl Registry {
                 }
             };
             let old = self.decode(target, &stored)?;
-            let mut reserved = Reserved::default();
+            let (mut reserved, charges) = (Reserved::default(), Charges::default());
             let mut warnings = Vec::new();
             let Prepared { object, is_stored, named_version } =
-                match attempt.prepare(&old, &mut reserved, &mut warnings).await {
+                match attempt.prepare(&old, &mut reserved, &charges, &mut warnings).await {
                     Ok(prepared) => prepared,
                     Err(status) => return Err(status.warned_before(warnings)),
                 };
@@ -148,8 +148,11 @@ impl Registry {
                 self.finish(target, &mut object);
                 return Ok(Written { payload: self.as_read(target, object), created: false, warnings });
             }
-            let others =
+            let mut others =
                 self.allocation_writes(target, Some(&object).filter(|_| !is_finished(target, &object)), Some(&old))?;
+            let allocated = others.len();
+            let mut charges = charges.take();
+            others.extend(self.charge_writes(&mut charges).await?);
             reserved.committing();
             let started = Instant::now();
             let outcome = attempt.replace(&stored, object, others).await;
@@ -158,6 +161,8 @@ impl Registry {
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
                 Err(CommitError::Conflict { index: 0, .. }) if !named_version => {}
+                // Another write was charged, so that the writes together make progress.
+                Err(CommitError::Conflict { index, .. }) if index > allocated => self.catch_up().await?,
                 // A later write is of what was allocated, and not what the client named.
                 Err(CommitError::Conflict { index, .. }) if index > 0 && clashes < self.attempts(ATTEMPTS) => {
                     clashes += 1
@@ -167,6 +172,28 @@ impl Registry {
                 Err(error) => return Err(commit_failed(&error)),
             }
         }
+    }
+}
+
+impl Registry {
+    /// The write of the part of an object that a subresource writes, to be committed together with another object's. It
+    /// holds if the object is still as it was stored. Neither admission nor validation is asked about it.
+    ///
+    /// # Errors
+    /// The object cannot be converted to a version that a manager of its fields wrote.
+    pub async fn part_write(
+        &self,
+        target: &Target,
+        (stored, old): (&Object, &Value),
+        mut object: Value,
+        subresource: &str,
+        options: &WriteOptions,
+    ) -> Result<Write> {
+        let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
+        self.finish(target, &mut object);
+        let sent = Sent { managed: managed.as_ref(), empties: None };
+        self.track(target, subresource, Some(old), sent, &mut object, options).await?;
+        Ok(self.encode(target, &mut object).put(target.key().into(), Expect::At(stored.revision)))
     }
 }
 
@@ -219,7 +246,13 @@ impl Attempt<'_> {
     }
 
     /// The new state, in canonical form and without a version.
-    async fn prepare(&self, old: &Value, reserved: &mut Reserved, warnings: &mut Vec<String>) -> Result<Prepared> {
+    async fn prepare(
+        &self,
+        old: &Value,
+        reserved: &mut Reserved,
+        charges: &Charges,
+        warnings: &mut Vec<String>,
+    ) -> Result<Prepared> {
         let Attempt { registry, target, update, options } = *self;
         let strategy = target.resource.strategy;
         let mut served = Cow::Borrowed(old);
@@ -251,7 +284,7 @@ impl Attempt<'_> {
         let operation = Operation::Update;
         let environment = &environment;
         let request =
-            AdmissionRequest { registry, target, subresource, operation, old: Some(old), options, environment };
+            AdmissionRequest { registry, target, subresource, operation, old: Some(old), options, environment, charges };
         registry.admission.mutate(&request, &mut object, warnings).await?;
         metadata::dedup_owners(&mut object, true, warnings);
         self.follow_strategy(&mut object, old, reserved, warnings).await?;

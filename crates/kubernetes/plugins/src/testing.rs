@@ -8,7 +8,7 @@ use pintle_cache::Cache;
 use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
 use pintle_registry::status::Result;
 use pintle_registry::{
-    AdmissionChain, AdmissionRequest, Environment, Operation, Registry, RequestContext, Target, WriteOptions,
+    AdmissionChain, AdmissionRequest, Charges, Environment, Operation, Registry, RequestContext, Target, WriteOptions,
 };
 use pintle_schema::{Value, canonicalize, value};
 use pintle_storage::{MemoryStore, Store};
@@ -46,6 +46,7 @@ pub fn rbac(snapshot: RbacSnapshot) -> (AuthorizerUnion, Arc<Rbac>) {
 pub struct Cluster {
     registry: Registry,
     chain: AdmissionChain,
+    charges: Charges,
 }
 
 impl Cluster {
@@ -69,7 +70,7 @@ impl Cluster {
             Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_groups::resources());
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
         let (authorizer, roles) = rbac(RbacSnapshot::default());
-        Cluster { registry, chain: crate::chain(&authorizer, roles, &enabled, &[], configuration) }
+        Cluster { registry, chain: crate::chain(&authorizer, roles, &enabled, &[], configuration), charges: Charges::default() }
     }
 
     /// The same with a service account whose token pods do not mount.
@@ -172,7 +173,8 @@ impl Cluster {
         old: Option<&'a Value>,
         options: &'a WriteOptions,
     ) -> AdmissionRequest<'a> {
-        AdmissionRequest { registry: &self.registry, target, subresource, operation, old, options, environment: &() }
+        let (registry, charges) = (&self.registry, &self.charges);
+        AdmissionRequest { registry, target, subresource, operation, old, options, environment: &(), charges }
     }
 }
 

@@ -4,12 +4,14 @@
 
 mod attributes;
 mod chain;
+mod charges;
 mod matching;
 #[cfg(test)]
 mod matching_tests;
 
 pub use attributes::{has_generated_name, kind_of};
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
+pub use charges::{Charge, Charges};
 pub use matching::{RequestRules, RequestSelectors, read_selector};
 
 use crate::status::Result;
@@ -68,6 +70,8 @@ pub struct AdmissionRequest<'a> {
     pub old: Option<&'a Value>,
     pub options: &'a WriteOptions,
     pub environment: &'a dyn ValidationEnvironment,
+    /// What the write is charged with when it is committed. Deletions and actions are not charged.
+    pub charges: &'a Charges,
 }
 
 /// What admission answers, at once or after waiting.
@@ -145,8 +149,16 @@ impl Registry {
         warnings: &mut Vec<String>,
     ) -> Result<()> {
         let operation = Operation::Create;
-        let request =
-            AdmissionRequest { registry: self, target, subresource, operation, old: None, options, environment: &() };
+        let request = AdmissionRequest {
+            registry: self,
+            target,
+            subresource,
+            operation,
+            old: None,
+            options,
+            environment: &(),
+            charges: &Charges::default(),
+        };
         self.admission.mutate(&request, object, warnings).await?;
         self.admission.validate(&request, object, warnings).await
     }

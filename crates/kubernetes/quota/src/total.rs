@@ -1,0 +1,45 @@
+//! What all objects of a namespace count for under a quota.
+//! Guarantees that a name that a resource counts for is in the result, if only as zero. Must never trust earlier results.
+
+use crate::amounts::merge;
+use crate::countable::Countable;
+use crate::profile::Profile;
+use crate::scopes;
+use pintle_registry::{Registry, Result};
+use pintle_schema::Quantity;
+use pintle_types::core::v1::{ResourceList, ResourceQuotaSpec};
+
+/// What the objects of a namespace count for under the names that a quota limits; names that no resource counts for are
+/// absent.
+///
+/// # Errors
+/// A stored object cannot be decoded.
+pub fn used(registry: &Registry, namespace: &str, spec: &ResourceQuotaSpec) -> Result<ResourceList> {
+    let scopes = scopes::requirements(spec);
+    let table = registry.resources.snapshot();
+    let mut used = ResourceList::new();
+    for stored in table.all_stored() {
+        let Some(countable) = Countable::of(&stored.hub) else { continue };
+        let names: Vec<&String> = spec.hard.keys().filter(|name| countable.counts_for(name, registry)).collect();
+        let Some(target) = registry.target(&stored.hub, namespace, "").filter(|_| !names.is_empty()) else { continue };
+        let mut sum: ResourceList = names.iter().map(|name| ((*name).clone(), Quantity::default())).collect();
+        let state = target.cache.state();
+        let objects = state.objects.under(&target.key()).map(|entry| &entry.object);
+        if matches!(countable, Countable::Objects { .. }) {
+            // Objects that are only counted are in no scope.
+            let count = if scopes.is_empty() { objects.count() } else { 0 };
+            let count = Quantity::from_i64(i64::try_from(count).unwrap_or(i64::MAX));
+            sum.values_mut().for_each(|amount| *amount = count.clone());
+        } else {
+            for object in objects {
+                let mut profile = Profile::of(&countable, &registry.decode(&target, object)?, registry);
+                if scopes.iter().all(|scope| profile.scopes.are_in(scope)) {
+                    profile.usage.retain(|name, _| sum.contains_key(name));
+                    merge(&mut sum, &profile.usage);
+                }
+            }
+        }
+        merge(&mut used, &sum);
+    }
+    Ok(used)
+}
