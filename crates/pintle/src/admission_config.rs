@@ -7,7 +7,8 @@ use pintle_groups::config::apply_defaults;
 use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
-use pintle_types::{config_eventratelimit, config_podtolerationrestriction};
+use pintle_types::config_resourcequota::v1::LimitedResource;
+use pintle_types::{config_eventratelimit, config_podtolerationrestriction, config_resourcequota};
 use std::path::Path;
 
 const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
@@ -56,12 +57,32 @@ fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &P
             let versions = versions.each_ref().map(String::as_str);
             to.pod_security = PodSecurity::new(decode(&said, &versions, "PodSecurityConfiguration")?)?;
         }
+        "ResourceQuota" if !said.is_empty() => to.limited_resources = limited_resources(&said)?,
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
         name if pintle_plugins::standing(name).is_none() => return Err("it is unknown".to_owned()),
         _ if said.is_empty() => {}
         _ => return Err("it takes no settings".to_owned()),
     }
     Ok(())
+}
+
+/// What must not be consumed without a quota.
+fn limited_resources(said: &[u8]) -> Result<Vec<LimitedResource>, String> {
+    let current = decode::<config_resourcequota::v1::Configuration>(said, &VERSIONS[..1], "ResourceQuotaConfiguration");
+    let former = ["v1beta1", "v1alpha1"].map(|version| format!("resourcequota.admission.k8s.io/{version}"));
+    let former = former.each_ref().map(String::as_str);
+    // The versions differ in their names only.
+    let configuration = match current {
+        Err(why) if why.starts_with("no kind") => decode(said, &former, "Configuration")
+            .map_err(|error| if error.starts_with("no kind") { why } else { error }),
+        outcome => outcome,
+    }?;
+    for (at, limited) in configuration.limited_resources.iter().enumerate() {
+        if limited.resource.is_empty() {
+            return Err(format!("limitedResources[{at}].resource: Required value"));
+        }
+    }
+    Ok(configuration.limited_resources)
 }
 
 /// The one configuration that has no kind: selectors by namespace.
@@ -115,11 +136,13 @@ mod tests {
             "{HEAD}- name: PodNodeSelector\n  configuration: {{podNodeSelectorPluginConfig: {{clusterDefaultNodeSelector: \
              \"a=b\", ns: }}}}\n- name: PodTolerationRestriction\n  configuration:\n    apiVersion: \
              podtolerationrestriction.admission.k8s.io/v1alpha1\n    kind: Configuration\n    default: [{{key: a}}]\n- name: \
-             NodeRestriction\n"
+             NodeRestriction\n- name: ResourceQuota\n  configuration: {{apiVersion: resourcequota.admission.k8s.io/v1beta1, kind: \
+             Configuration, limitedResources: [{{resource: pods, matchContains: [cpu]}}]}}\n"
         );
         let read = read_text(&text).expect("settings");
         assert_eq!(read.node_selectors.get("clusterDefaultNodeSelector").map(String::as_str), Some("a=b"));
         assert_eq!(read.node_selectors.get("ns").map(String::as_str), Some(""));
+        assert_eq!(read.limited_resources[0].match_contains, ["cpu"]);
         assert_eq!(read.tolerations.default[0].key, "a");
     }
 
@@ -132,6 +155,13 @@ mod tests {
             ("kind: Pod\napiVersion: v1\n".to_owned(), "no kind \"Pod\""),
             (format!("{HEAD}- name: Nothing\n"), "it is unknown"),
             (format!("{HEAD}- name: NodeRestriction\n  configuration: {{a: b}}\n"), "it takes no settings"),
+            (
+                format!(
+                    "{HEAD}- name: ResourceQuota\n  configuration: {{apiVersion: apiserver.config.k8s.io/v1, kind: \
+                     ResourceQuotaConfiguration, limitedResources: [{{matchContains: [a]}}]}}\n"
+                ),
+                "limitedResources[0].resource: Required value",
+            ),
             (format!("{HEAD}- name: EventRateLimit\n"), "no kind \"\""),
             (
                 format!("{HEAD}- name: PodNodeSelector\n  configuration: {{podNodeSelectorPluginConfig: {{ns: a}}}}\n"),

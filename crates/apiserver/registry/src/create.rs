@@ -8,7 +8,8 @@ use crate::status::{Cause, Result, Status};
 use crate::update::ManagedFieldsUpdate;
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
+    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed,
+    metadata,
 };
 use pintle_resource::{Context, NameRule};
 use pintle_schema::{Value, empties};

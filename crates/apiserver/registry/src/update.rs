@@ -9,7 +9,8 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
+    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed,
+    metadata,
 };
 use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
@@ -283,8 +284,16 @@ impl Attempt<'_> {
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
         let operation = Operation::Update;
         let environment = &environment;
-        let request =
-            AdmissionRequest { registry, target, subresource, operation, old: Some(old), options, environment, charges };
+        let request = AdmissionRequest {
+            registry,
+            target,
+            subresource,
+            operation,
+            old: Some(old),
+            options,
+            environment,
+            charges,
+        };
         registry.admission.mutate(&request, &mut object, warnings).await?;
         metadata::dedup_owners(&mut object, true, warnings);
         self.follow_strategy(&mut object, old, reserved, warnings).await?;

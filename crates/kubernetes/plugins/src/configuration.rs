@@ -7,6 +7,7 @@ pub use crate::event_rate_limit::EventLimits;
 pub use crate::pod_node_selector::check as check_node_selector;
 pub use crate::pod_security::{Counted, PodSecurity, PodSecurityCounts};
 use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
+use pintle_types::config_resourcequota::v1::LimitedResource;
 use std::collections::BTreeMap;
 
 /// Settings of plugins; by default what the reference does without any.
@@ -20,6 +21,8 @@ pub struct Configuration {
     pub node_selectors: BTreeMap<String, String>,
     /// `PodSecurity`: what is asked of pods where their namespace does not say, and of whom nothing is asked.
     pub pod_security: PodSecurity,
+    /// `ResourceQuota`: what must not be consumed without a quota.
+    pub limited_resources: Vec<LimitedResource>,
     /// `PodTolerationRestriction`: what pods tolerate where their namespace does not say.
     pub tolerations: tolerations::Configuration,
 }

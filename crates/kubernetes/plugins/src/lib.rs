@@ -21,6 +21,7 @@ mod namespace_lifecycle;
 mod node_restriction;
 mod owner_references;
 mod plugin;
+mod pod_groups;
 mod pod_node_selector;
 pub mod pod_references;
 mod pod_resize;
@@ -28,6 +29,7 @@ mod pod_security;
 mod pod_topology_labels;
 mod priority;
 mod request;
+mod resource_quota;
 mod rights;
 mod runtime_class;
 mod service_account;
@@ -49,6 +51,7 @@ use pintle_registry::{AdmissionChain, AdmissionPlugin, AdmissionRequest, Admitte
 use pintle_schema::Value;
 use plugin::Plugin;
 use request::Request;
+use resource_quota::Quotas;
 use rights::AuthorizerRights;
 use std::sync::Arc;
 
@@ -58,7 +61,7 @@ const ON: bool = true;
 const OFF: bool = false;
 
 /// The plugins by their names, in the order in which they act.
-const PLUGINS: [(&str, &Plugin, bool); 28] = [
+const PLUGINS: [(&str, &Plugin, bool); 30] = [
     ("LimitPodHardAntiAffinityTopology", &anti_affinity::PLUGIN, OFF),
     ("LimitRanger", &limit_ranger::PLUGIN, ON),
     ("ServiceAccount", &service_account::PLUGIN, ON),
@@ -74,6 +77,7 @@ const PLUGINS: [(&str, &Plugin, bool); 28] = [
     ("ExtendedResourceToleration", &extended_resources::PLUGIN, OFF),
     ("DefaultStorageClass", &default_class::DEFAULT_STORAGE_CLASS, ON),
     ("StorageObjectInUseProtection", &storage_protection::PLUGIN, ON),
+    ("PodGroupProtection", &pod_groups::PROTECTION, ON),
     ("OwnerReferencesPermissionEnforcement", &owner_references::PLUGIN, OFF),
     ("PersistentVolumeClaimResize", &volume_resize::PLUGIN, ON),
     ("RuntimeClass", &runtime_class::PLUGIN, ON),
@@ -84,10 +88,14 @@ const PLUGINS: [(&str, &Plugin, bool); 28] = [
     ("DefaultIngressClass", &default_class::DEFAULT_INGRESS_CLASS, ON),
     ("DenyServiceExternalIPs", &external_ips::PLUGIN, OFF),
     ("PodTopologyLabels", &pod_topology_labels::PLUGIN, ON),
+    ("PodGroupWorkloadExists", &pod_groups::WORKLOAD_EXISTS, ON),
     ("NodeDeclaredFeatureValidator", &declared_features::PLUGIN, ON),
+    ("JobValidation", &pod_groups::JOB_VALIDATION, ON),
     ("PodResizeValidator", &pod_resize::PLUGIN, ON),
-    ("AlwaysDeny", &always_deny::PLUGIN, OFF),
 ];
+
+/// Refuses everything, after all others.
+const ALWAYS_DENY: &str = "AlwaysDeny";
 
 /// Makes namespaces that are missing, which is the registry's work.
 const NAMESPACE_AUTO_PROVISION: &str = "NamespaceAutoProvision";
@@ -99,7 +107,7 @@ const NAMESPACE_LIFECYCLE: &str = "NamespaceLifecycle";
 const NAMESPACE_EXISTS: &str = "NamespaceExists";
 
 /// Plugins that are no entries of the table above.
-const IMPLIED: [&str; 2] = ["AlwaysAdmit", NAMESPACE_EXISTS];
+const IMPLIED: [&str; 4] = ["AlwaysAdmit", NAMESPACE_EXISTS, resource_quota::NAME, ALWAYS_DENY];
 
 /// What there is of a plugin that the reference has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,14 +129,10 @@ pub fn standing(name: &str) -> Option<Standing> {
 }
 
 /// Plugins of the reference that are not here.
-const ELSEWHERE: [&str; 9] = [
+const ELSEWHERE: [&str; 5] = [
     "ImagePolicyWebhook",
-    "JobValidation",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
-    "PodGroupProtection",
-    "PodGroupWorkloadExists",
-    "ResourceQuota",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
 ];
@@ -140,7 +144,7 @@ pub fn chain(
     roles: Arc<dyn RbacSource>,
     enabled: &[String],
     disabled: &[String],
-    configuration: Configuration,
+    mut configuration: Configuration,
 ) -> AdmissionChain {
     let is_among = |names: &[String], name: &str| names.iter().any(|named| named == name);
     let is_on = |(name, _, on): &&(&str, _, bool)| (*on || is_among(enabled, name)) && !is_among(disabled, name);
@@ -150,6 +154,7 @@ pub fn chain(
         true => NamespaceCheck::Exists,
         false => NamespaceCheck::None,
     };
+    let limited = std::mem::take(&mut configuration.limited_resources);
     let surroundings = Arc::new(Surroundings { authorizer: authorizer.clone(), roles, configuration });
     let built_in = |name, plugin| -> Arc<dyn AdmissionPlugin> {
         Arc::new(BuiltIn { name, plugin, surroundings: surroundings.clone() })
@@ -159,6 +164,12 @@ pub fn chain(
         plugins.push(built_in(NAMESPACE_LIFECYCLE, &namespace_lifecycle::PLUGIN));
     }
     plugins.extend(PLUGINS.iter().filter(is_on).map(|(name, plugin, _)| built_in(name, plugin)));
+    if !is_disabled(resource_quota::NAME) {
+        plugins.push(Arc::new(Quotas::new(limited)));
+    }
+    if is_among(enabled, ALWAYS_DENY) && !is_disabled(ALWAYS_DENY) {
+        plugins.push(built_in(ALWAYS_DENY, &always_deny::PLUGIN));
+    }
     plugins.push(built_in("", &escalation::PLUGIN));
     AdmissionChain {
         plugins,

@@ -14,16 +14,22 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A kind whose objects plugins read; they are stored as version `v1`.
+/// A kind whose objects plugins read, in the version that they are stored in.
 pub struct Kind<T> {
     group: &'static str,
+    version: &'static str,
     plural: &'static str,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T> Kind<T> {
     pub const fn new(group: &'static str, plural: &'static str) -> Self {
-        Kind { group, plural, of: PhantomData }
+        Kind::of_version(group, "v1", plural)
+    }
+
+    /// The same for one that is stored as another version than `v1`.
+    pub const fn of_version(group: &'static str, version: &'static str, plural: &'static str) -> Self {
+        Kind { group, version, plural, of: PhantomData }
     }
 }
 
@@ -106,7 +112,7 @@ impl<'a> Request<'a> {
     /// The stored object cannot be read.
     pub fn find<T: ApiValue>(&self, kind: &Kind<T>, namespace: &str, name: &str) -> Result<Option<T>> {
         let registry = self.write.registry;
-        let resource = pintle_groups::find(kind.group, "v1", kind.plural);
+        let resource = pintle_groups::find(kind.group, kind.version, kind.plural);
         let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, name)) else {
             return Ok(None);
         };
@@ -163,7 +169,7 @@ impl<'a> Request<'a> {
 
     fn values_that<T>(&self, kind: &Kind<T>, namespace: &str, is_asked: impl Fn(&[u8]) -> bool) -> Result<Vec<Value>> {
         let registry = self.write.registry;
-        let resource = pintle_groups::find(kind.group, "v1", kind.plural);
+        let resource = pintle_groups::find(kind.group, kind.version, kind.plural);
         let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, "")) else {
             return Ok(Vec::new());
         };

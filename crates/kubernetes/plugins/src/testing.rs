@@ -70,7 +70,11 @@ impl Cluster {
             Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_groups::resources());
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
         let (authorizer, roles) = rbac(RbacSnapshot::default());
-        Cluster { registry, chain: crate::chain(&authorizer, roles, &enabled, &[], configuration), charges: Charges::default() }
+        Cluster {
+            registry,
+            chain: crate::chain(&authorizer, roles, &enabled, &[], configuration),
+            charges: Charges::default(),
+        }
     }
 
     /// The same with a service account whose token pods do not mount.
@@ -81,7 +85,7 @@ impl Cluster {
     }
 
     fn target(&self, group: &str, plural: &str, object: &Value) -> Target {
-        let versions = ["v1", "v1beta1"];
+        let versions = ["v1", "v1beta1", "v1alpha2"];
         let resource = versions.iter().find_map(|version| pintle_groups::find(group, version, plural));
         let resource = resource.expect("a known resource");
         let namespace = if resource.namespaced { "ns" } else { "" };

@@ -5,9 +5,10 @@ use crate::amounts::{merge, same_amounts, shown, without};
 use crate::pods;
 use crate::profile::Profile;
 use crate::scopes;
-use pintle_schema::Quantity;
+use pintle_schema::{Quantity, View};
 use pintle_types::config_resourcequota::v1::LimitedResource;
-use pintle_types::core::v1::{ResourceList, ResourceQuota, ScopedResourceSelectorRequirement};
+use pintle_types::core::v1::{ResourceList, ResourceQuota, ResourceQuotaStatus, ScopedResourceSelectorRequirement};
+use pintle_types::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
 /// A quota as it limits writes.
@@ -20,10 +21,16 @@ pub struct Limit {
     pub(crate) scopes: Vec<ScopedResourceSelectorRequirement>,
 }
 
-impl From<ResourceQuota> for Limit {
-    fn from(quota: ResourceQuota) -> Self {
-        let scopes = scopes::requirements(&quota.spec);
-        Limit { name: quota.metadata.name, hard: quota.status.hard, used: quota.status.used, scopes }
+impl Limit {
+    /// A stored quota as it limits writes.
+    pub fn of(quota: View<'_, ResourceQuota>) -> Self {
+        let status = quota.field(ResourceQuota::STATUS);
+        Limit {
+            name: quota.field(ResourceQuota::METADATA).field(ObjectMeta::NAME).get(),
+            hard: status.field(ResourceQuotaStatus::HARD).get(),
+            used: status.field(ResourceQuotaStatus::USED).get(),
+            scopes: scopes::requirements(&quota.field(ResourceQuota::SPEC).get()),
+        }
     }
 }
 
@@ -56,14 +63,19 @@ pub enum Refusal {
 ///
 /// # Errors
 /// The write does not fit.
-pub fn check(request: &Request<'_>, limits: &[Limit]) -> Result<Vec<(usize, ResourceList)>, Refusal> {
+pub fn check<'a>(
+    request: &Request<'_>,
+    limits: impl IntoIterator<Item = &'a Limit>,
+) -> Result<Vec<(usize, ResourceList)>, Refusal> {
+    let limits: Vec<&Limit> = limits.into_iter().collect();
     let Request { object, old, .. } = *request;
     let must_cover = must_cover(request);
     let limited_scopes = object.scopes.met(request.limited.iter().flat_map(|limited| &limited.match_scopes));
     let (mut concerned, mut covered, mut scopes) = (Vec::new(), BTreeSet::new(), Vec::new());
     for (at, limit) in limits.iter().enumerate() {
         scopes.extend(object.scopes.met(&limit.scopes));
-        let names: Vec<&str> = limit.hard.keys().map(String::as_str).filter(|name| (request.counts_for)(name)).collect();
+        let names: Vec<&str> =
+            limit.hard.keys().map(String::as_str).filter(|name| (request.counts_for)(name)).collect();
         if names.is_empty() || !is_in(object, limit) {
             continue;
         }
@@ -146,7 +158,10 @@ fn is_in(object: &Profile, limit: &Limit) -> bool {
 /// The names that the object consumes and that the configuration allows under a quota only.
 fn must_cover<'a>(request: &Request<'a>) -> BTreeSet<&'a str> {
     let (group, plural) = request.resource;
-    let limited = request.limited.iter().filter(|limited| (limited.api_group.as_str(), limited.resource.as_str()) == (group, plural));
+    let limited = request
+        .limited
+        .iter()
+        .filter(|limited| (limited.api_group.as_str(), limited.resource.as_str()) == (group, plural));
     let parts: Vec<&String> = limited.flat_map(|limited| &limited.match_contains).collect();
     let usage: &'a ResourceList = &request.object.usage;
     let consumed = names_that(usage, |amount| amount.signum() > 0);

@@ -1,9 +1,11 @@
 //! `Countable`: what is counted of the objects of a resource, and under which names quotas limit it.
 //! Guarantees that every stored resource in namespaces can be counted but for events. Must never look at an object.
 
+use crate::pods;
 use crate::resource_claims::DeviceClasses;
 use pintle_registry::{Operation, Registry};
 use pintle_resource::Resource;
+use pintle_schema::{Value, View};
 
 /// What is counted of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +70,17 @@ impl Countable {
             Countable::VolumeClaims => operation != Operation::Delete && matches!(subresource, "" | "status"),
             Countable::ResourceClaims => operation != Operation::Delete && subresource.is_empty(),
             Countable::Objects { .. } => operation == Operation::Create && subresource.is_empty(),
+        }
+    }
+
+    /// Whether an update can change what an object counts for. A pod's resources change by a resize only.
+    pub fn may_change(&self, subresource: &str, object: &Value, old: Option<&Value>) -> bool {
+        match (self, old) {
+            (Countable::Pods, Some(old)) if subresource.is_empty() => {
+                let [new, old] = [object, old].map(|pod| pods::is_terminating(View::new(pod)));
+                new != old
+            }
+            _ => true,
         }
     }
 

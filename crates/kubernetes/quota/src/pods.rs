@@ -59,7 +59,7 @@ pub(crate) fn profile(pod: View<'_, Pod>, environment: &dyn Environment) -> Prof
     let has_level = environment.feature_enabled(POD_LEVEL_GATE);
     let containers = if has_level && is_limited_as_one(spec) { Vec::new() } else { containers(spec) };
     let scopes = Scopes::Pod {
-        terminating: spec.field(PodSpec::ACTIVE_DEADLINE_SECONDS).get().is_some_and(|seconds| seconds >= 0),
+        terminating: is_terminating(pod),
         best_effort: pintle_groups::qos_class(pod) == PodQOSClass::BEST_EFFORT,
         priority_class: spec.field(PodSpec::PRIORITY_CLASS_NAME).get(),
         cross_namespace_affinity: has_cross_namespace_affinity(spec),
@@ -110,6 +110,12 @@ pub fn is_over(pod: View<'_, Pod>, now_unix: i64) -> bool {
     let end = metadata.field(ObjectMeta::DELETION_TIMESTAMP).get();
     let grace = metadata.field(ObjectMeta::DELETION_GRACE_PERIOD_SECONDS).get();
     end.zip(grace).is_some_and(|(end, grace)| now_unix > end.seconds.saturating_add(grace))
+}
+
+/// Whether a pod runs for a limited time only.
+pub(crate) fn is_terminating(pod: View<'_, Pod>) -> bool {
+    let deadline = pod.field(Pod::SPEC).field(PodSpec::ACTIVE_DEADLINE_SECONDS).get();
+    deadline.is_some_and(|seconds| seconds >= 0)
 }
 
 /// Whether a resource is one that nodes or device classes add to the system's own.
@@ -361,7 +367,8 @@ mod tests {
         for pod in &over {
             assert_eq!(shown_usage(pod), "count/pods=1");
         }
-        let ends = value!({"metadata": {"deletionTimestamp": "1970-01-01T00:16:30Z", "deletionGracePeriodSeconds": 30}});
+        let ends =
+            value!({"metadata": {"deletionTimestamp": "1970-01-01T00:16:30Z", "deletionGracePeriodSeconds": 30}});
         assert_eq!(shown_usage(&ends), "count/pods=1,pods=1");
     }
 
@@ -380,9 +387,11 @@ mod tests {
 
     #[test]
     fn affinity_across_namespaces() {
-        let term = |term: Value| value!({"spec": {"affinity": {"podAntiAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]
-        }}}});
+        let term = |term: Value| {
+            value!({"spec": {"affinity": {"podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]
+            }}}})
+        };
         let rows = [
             (term(value!({"topologyKey": "a"})), false),
             (term(value!({"topologyKey": "a", "namespaces": ["b"]})), true),

@@ -7,9 +7,7 @@ use crate::profile::{Profile, one};
 use pintle_registry::{Registry, Target};
 use pintle_schema::{ApiValue, Quantity, Value, View};
 use pintle_types::core::v1::{Pod, ResourceList};
-use pintle_types::resource::v1::{
-    DeviceAllocationMode, DeviceClass, DeviceClassSpec, DeviceRequest, ResourceClaim,
-};
+use pintle_types::resource::v1::{DeviceAllocationMode, DeviceClass, DeviceClassSpec, DeviceRequest, ResourceClaim};
 use std::collections::BTreeMap;
 
 /// Before the name of a class in the extended resource that every device class stands for.
@@ -85,10 +83,8 @@ fn devices(requests: &[DeviceRequest]) -> BTreeMap<String, i64> {
     let mut sums = BTreeMap::new();
     for request in requests {
         let mut most: BTreeMap<&str, i64> = BTreeMap::new();
-        let alternatives = request
-            .first_available
-            .iter()
-            .map(|one| (&one.device_class_name, &one.allocation_mode, one.count));
+        let alternatives =
+            request.first_available.iter().map(|one| (&one.device_class_name, &one.allocation_mode, one.count));
         let exactly = request.exactly.iter().map(|one| (&one.device_class_name, &one.allocation_mode, one.count));
         for (class, mode, count) in alternatives.chain(exactly.filter(|_| request.first_available.is_empty())) {
             let count = match mode {
@@ -134,9 +130,11 @@ fn is_first(claim: &ResourceClaim, pod_uid: &str, registry: &Registry) -> bool {
     let metadata = &claim.metadata;
     let Some(all) = target(registry, "resource.k8s.io", "resourceclaims", &metadata.namespace, "") else { return true };
     let state = all.cache.state();
-    let mut owned = state.objects.under(&all.key()).map(|entry| &entry.object).filter(|stored| {
-        stored.name() != metadata.name && stored.encoded.owners().any(|owner| owner == pod_uid)
-    });
+    let mut owned = state
+        .objects
+        .under(&all.key())
+        .map(|entry| &entry.object)
+        .filter(|stored| stored.name() != metadata.name && stored.encoded.owners().any(|owner| owner == pod_uid));
     !owned.any(|stored| {
         let other = registry.decode(&all, stored).ok().and_then(|value| ResourceClaim::from_value(&value).ok());
         other.is_some_and(|other| {

@@ -16,7 +16,9 @@ pub enum Scopes {
         cross_namespace_affinity: bool,
     },
     /// The volume attributes classes that a claim has, had or will have.
-    VolumeClaim { attributes_classes: Vec<String> },
+    VolumeClaim {
+        attributes_classes: Vec<String>,
+    },
 }
 
 impl Scopes {
@@ -94,8 +96,9 @@ mod tests {
             priority_class: class.to_owned(),
             cross_namespace_affinity: false,
         };
-        let claim =
-            |classes: &[&str]| Scopes::VolumeClaim { attributes_classes: classes.iter().map(|c| (*c).into()).collect() };
+        let claim = |classes: &[&str]| Scopes::VolumeClaim {
+            attributes_classes: classes.iter().map(|c| (*c).into()).collect(),
+        };
         let rows = [
             (pod(""), "Terminating", "Exists", &[][..], true),
             (pod(""), "NotTerminating", "Exists", &[], false),

@@ -48,8 +48,9 @@ mod tests {
         ];
         for (service, balancers, node_ports) in rows {
             let usage = profile(View::new(&service)).usage;
-            let expected =
-                format!("count/services=1,services=1,services.loadbalancers={balancers},services.nodeports={node_ports}");
+            let expected = format!(
+                "count/services=1,services=1,services.loadbalancers={balancers},services.nodeports={node_ports}"
+            );
             assert_eq!(shown(&usage), expected);
         }
     }

@@ -70,7 +70,7 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
     Flag::new(
         "admission-control-config-file",
         |c| &mut c.admission_plugins.config_file,
-        "File with the configuration of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, \
+        "File with the configuration of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, ResourceQuota, \
          PodTolerationRestriction.",
     ),
     Flag::new(

@@ -1,0 +1,273 @@
+//! ResourceQuota: what is created in a namespace fits its quotas, which are charged with it.
+//! Guarantees that a quota and the objects charged to it change in one transaction, so that usage is exact whoever writes
+//! at the same time; and that a namespace without quotas costs a look at an index.
+//! Must never hold a namespace's turn across anything but the commit of the write that has it.
+
+use pintle_cache::{Object, State};
+use pintle_quota::{Countable, Limit, Profile, Refusal, Request, check};
+use pintle_registry::status::{Result, Status};
+use pintle_registry::{
+    AdmissionPlugin, AdmissionRequest, Admitted, Charge, Operation, Phase, Registry, Target, WriteOptions, metadata,
+};
+use pintle_resource::{MaybeReady, Resource};
+use pintle_schema::{Value, View, ViewMut};
+use pintle_storage::Write;
+use pintle_types::config_resourcequota::v1::LimitedResource;
+use pintle_types::core::v1::{ResourceList, ResourceQuota, ResourceQuotaStatus};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::OwnedMutexGuard;
+
+/// The plugin's name.
+pub const NAME: &str = "ResourceQuota";
+
+const PREFIX: &str = "/registry/resourcequotas/";
+const QUOTAS: [&str; 3] = ["", "v1", "resourcequotas"];
+/// Who owns the usage that is written here.
+const MANAGER: &str = "kube-apiserver";
+
+/// The plugin.
+pub struct Quotas {
+    limited: Arc<[LimitedResource]>,
+    turns: Arc<Turns>,
+}
+
+impl Quotas {
+    /// `limited`: what must not be consumed without a quota.
+    pub fn new(limited: Vec<LimitedResource>) -> Self {
+        Quotas { limited: limited.into(), turns: Arc::default() }
+    }
+
+    /// Checks a write against the quotas as they are now, and charges it unless it is a dry run.
+    fn check(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<()> {
+        let AdmissionRequest { registry, target, operation, subresource, old, .. } = *request;
+        let countable = Countable::of(&target.resource).filter(|one| one.is_charged(operation, subresource));
+        let Some(countable) = countable.filter(|one| one.may_change(subresource, object, old)) else { return Ok(()) };
+        let Some(quotas) = Quotas::of(registry, &target.namespace)? else { return Ok(()) };
+        let name = match subresource {
+            "" => metadata::text(object, "name"),
+            _ => &target.name,
+        };
+        let demand = Demand {
+            object: Profile::of(&countable, object, registry),
+            old: old.map(|old| Profile::of(&countable, old, registry)),
+            countable,
+            is_status: subresource == "status",
+            resource: target.resource.clone(),
+            name: name.to_owned(),
+            limited: self.limited.clone(),
+        };
+        let changes = demand.changes(registry, &quotas)?;
+        if changes.is_empty() || request.options.dry_run {
+            return Ok(());
+        }
+        let turns = self.turns.clone();
+        request.charges.add(Box::new(QuotaCharge { demand, namespace: target.namespace.clone(), turns, turn: None }));
+        Ok(())
+    }
+
+    /// The quotas of a namespace; `None` where quotas are not stored.
+    fn of(registry: &Registry, namespace: &str) -> Result<Option<Vec<Quota>>> {
+        let Some(target) = registry.target_of(QUOTAS, namespace, "") else { return Ok(None) };
+        let state = target.cache.state();
+        let quotas = state.objects.under(&target.key()).map(|entry| Quota::new(registry, &target, &entry.object));
+        quotas.collect::<Result<_>>().map(Some)
+    }
+}
+
+impl AdmissionPlugin for Quotas {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+        phase == Phase::Validate
+            && request.operation != Operation::Delete
+            && request.target.resource.namespaced
+            && (!self.limited.is_empty() || has_quota(request.registry, &request.target.namespace))
+    }
+
+    fn validate<'a>(
+        &'a self,
+        request: &'a AdmissionRequest<'a>,
+        object: &'a Value,
+        _: &'a mut Vec<String>,
+    ) -> Admitted<'a> {
+        self.check(request, object).into()
+    }
+}
+
+/// Whether a namespace has a quota.
+fn has_quota(registry: &Registry, namespace: &str) -> bool {
+    let Some(cache) = registry.cache.resource(PREFIX) else { return false };
+    let state: Arc<State> = cache.state();
+    !state.objects.is_empty() && state.objects.under(&format!("{PREFIX}{namespace}/")).next().is_some()
+}
+
+/// A quota as it is stored.
+struct Quota {
+    stored: Arc<Object>,
+    value: Value,
+    limit: Limit,
+}
+
+impl Quota {
+    fn new(registry: &Registry, target: &Target, stored: &Arc<Object>) -> Result<Self> {
+        let value = registry.decode(target, stored)?;
+        let limit = Limit::of(View::new(&value));
+        Ok(Quota { stored: stored.clone(), value, limit })
+    }
+
+    /// The write of a new usage, which holds if the quota has not changed.
+    async fn write(&self, registry: &Registry, namespace: &str, used: ResourceList) -> Result<Write> {
+        let target = registry.target_of(QUOTAS, namespace, self.stored.name());
+        let target = target.ok_or_else(|| Status::internal("resource quotas are not stored"))?;
+        let mut changed = self.value.clone();
+        let status = ViewMut::<ResourceQuota>::new(&mut changed).field(ResourceQuota::STATUS);
+        status.field(ResourceQuotaStatus::USED).set(used);
+        let options = WriteOptions::of_server(MANAGER);
+        registry.part_write(&target, (&self.stored, &self.value), changed, "status", &options).await
+    }
+}
+
+/// A write, as far as quotas are concerned.
+struct Demand {
+    object: Profile,
+    old: Option<Profile>,
+    countable: Countable,
+    is_status: bool,
+    resource: Arc<Resource>,
+    name: String,
+    limited: Arc<[LimitedResource]>,
+}
+
+impl Demand {
+    /// What quotas have in use after the write, by their positions.
+    fn changes(&self, registry: &Registry, quotas: &[Quota]) -> Result<Vec<(usize, ResourceList)>> {
+        let request = Request {
+            object: &self.object,
+            old: self.old.as_ref(),
+            is_status: self.is_status,
+            limited: &self.limited,
+            resource: (&self.resource.group, &self.resource.plural),
+            counts_for: &|name| self.countable.counts_for(name, registry),
+        };
+        let refused = |refusal| match refusal {
+            Refusal::Forbidden(why) => Status::forbidden(&self.resource, &self.name, &why),
+            Refusal::Unexplained(why) => Status::unexplained(why),
+        };
+        check(&request, quotas.iter().map(|quota| &quota.limit)).map_err(refused)
+    }
+}
+
+/// What a write charges to quotas when it is committed.
+struct QuotaCharge {
+    demand: Demand,
+    namespace: String,
+    turns: Arc<Turns>,
+    /// Held until the outcome of the commit is known.
+    turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl Charge for QuotaCharge {
+    fn writes<'a>(&'a mut self, registry: &'a Registry) -> MaybeReady<'a, Result<Vec<Write>>> {
+        MaybeReady::wait(async move {
+            self.turn = Some(self.turns.next(&self.namespace).await);
+            let quotas = Quotas::of(registry, &self.namespace)?.unwrap_or_default();
+            let changes = self.demand.changes(registry, &quotas)?;
+            let mut writes = Vec::with_capacity(changes.len());
+            for (at, used) in changes {
+                let Some(quota) = quotas.get(at) else { continue };
+                writes.push(quota.write(registry, &self.namespace, used).await?);
+            }
+            Ok(writes)
+        })
+    }
+}
+
+/// Lets the charged writes of a namespace be committed one after the other, in the order in which they come. Without it
+/// they would be as exact, but all but one would be tried again.
+#[derive(Default)]
+struct Turns(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
+
+impl Turns {
+    /// Waits until nobody else has the namespace's turn.
+    async fn next(&self, namespace: &str) -> OwnedMutexGuard<()> {
+        let turn = self.of(namespace);
+        turn.lock_owned().await
+    }
+
+    fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turn) = turns.get(namespace).and_then(Weak::upgrade) {
+            return turn;
+        }
+        if turns.len() == turns.capacity() {
+            turns.retain(|_, turn| turn.strong_count() > 0);
+        }
+        let turn = Arc::new(tokio::sync::Mutex::default());
+        turns.insert(namespace.to_owned(), Arc::downgrade(&turn));
+        turn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::Configuration;
+    use crate::testing::Cluster;
+    use pintle_schema::value;
+
+    fn quota(hard: Value, used: Value) -> Value {
+        let status = value!({"hard": (hard.clone()), "used": used});
+        value!({"metadata": {"name": "q", "namespace": "ns"}, "spec": {"hard": hard}, "status": status})
+    }
+
+    #[tokio::test]
+    async fn objects_of_any_resource_are_counted() {
+        let cluster = Cluster::new();
+        let hard = value!({"configmaps": "1", "count/leases.coordination.k8s.io": "0", "count/secrets": "5"});
+        let used = value!({"configmaps": "0", "count/leases.coordination.k8s.io": "0", "count/secrets": "0"});
+        cluster.store("", "resourcequotas", quota(hard, used)).await;
+        let object = || value!({"metadata": {"name": "o", "namespace": "ns"}});
+        assert!(cluster.create("", "configmaps", object()).await.is_ok());
+        assert!(cluster.create("", "services", object()).await.is_ok(), "nothing limits it");
+        let refused = cluster.create("coordination.k8s.io", "leases", object()).await.expect_err("limited");
+        let why = "exceeded quota: q, requested: count/leases.coordination.k8s.io=1, used: \
+                   count/leases.coordination.k8s.io=0, limited: count/leases.coordination.k8s.io=0";
+        assert_eq!(refused.message, format!("leases.coordination.k8s.io \"o\" is forbidden: {why}"));
+    }
+
+    #[tokio::test]
+    async fn limited_resources_need_a_quota() {
+        let limited = LimitedResource {
+            resource: "secrets".to_owned(),
+            match_contains: vec!["secrets".to_owned()],
+            ..LimitedResource::default()
+        };
+        let configuration = Configuration { limited_resources: vec![limited], ..Configuration::default() };
+        let cluster = Cluster::configured(&[], configuration);
+        let object = || value!({"metadata": {"name": "o", "namespace": "ns"}});
+        assert!(cluster.create("", "configmaps", object()).await.is_ok());
+        let refused = cluster.create("", "secrets", object()).await.expect_err("limited");
+        let why = "secrets \"o\" is forbidden: insufficient quota to consume: count/secrets,secrets";
+        assert_eq!((refused.code, refused.message.as_str()), (403, why));
+        let (hard, used) = (value!({"secrets": "1"}), value!({"secrets": "0"}));
+        cluster.store("", "resourcequotas", quota(hard, used)).await;
+        let why = "secrets \"o\" is forbidden: insufficient quota to consume: count/secrets";
+        assert_eq!(cluster.create("", "secrets", object()).await.expect_err("limited").message, why);
+    }
+
+    #[tokio::test]
+    async fn turns_are_forgotten() {
+        let turns = Turns::default();
+        let held = turns.next("held").await;
+        for namespace in 0..1000 {
+            drop(turns.next(&namespace.to_string()).await);
+        }
+        let known = turns.0.lock().expect("no panic").len();
+        assert!(known < 100, "{known} namespaces are known");
+        assert!(turns.of("held").try_lock().is_err());
+        drop(held);
+    }
+}

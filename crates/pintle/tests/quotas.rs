@@ -1,0 +1,151 @@
+//! Resource quotas on a whole server: many writers at a limit, and what is charged for which write.
+//! Guarantees that usage is what is stored, whatever order writers come in.
+//! Must never depend on who is faster: only totals are compared.
+
+mod common;
+
+use common::http::{Answer, Client};
+use common::in_process::InProcess;
+use serde_json::{Value, json};
+
+const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+/// Makes a quota that is in effect, with nothing in use.
+fn quota(client: &mut Client, name: &str, hard: &Value) {
+    let quota = json!({"metadata": {"name": name}, "spec": {"hard": hard}});
+    client.post(QUOTAS, &quota).expect("an answer").expect(201);
+    let used: Value = hard.as_object().expect("amounts").keys().map(|name| (name.clone(), json!("0"))).collect();
+    let status = json!({"status": {"hard": hard, "used": used}}).to_string();
+    let path = format!("{QUOTAS}/{name}/status");
+    client.send("PATCH", &path, "application/merge-patch+json", status.as_bytes()).expect("an answer").expect(200);
+}
+
+fn used(client: &mut Client, name: &str) -> Value {
+    client.get(&format!("{QUOTAS}/{name}")).expect("an answer").expect(200)["status"]["used"].clone()
+}
+
+fn config_map(client: &mut Client, name: &str, query: &str) -> Answer {
+    loop {
+        let object = json!({"metadata": {"name": name}});
+        let answer = client.post(&format!("{CONFIG_MAPS}{query}"), &object).expect("an answer");
+        // One user may not have this many requests in flight.
+        if answer.status != 429 {
+            return answer;
+        }
+    }
+}
+
+#[test]
+fn many_writers_at_a_limit() {
+    const WRITERS: usize = 64;
+    const EACH: usize = 4;
+    const LIMIT: usize = 100;
+    let server = InProcess::start();
+    let mut client = server.client();
+    quota(&mut client, "exact", &json!({"configmaps": LIMIT.to_string(), "count/configmaps": "1000"}));
+    let created: usize = std::thread::scope(|scope| {
+        let server = &server;
+        let write = |writer: usize| {
+            let mut client = server.client();
+            let mut created = 0;
+            for turn in 0..EACH {
+                let answer = config_map(&mut client, &format!("c-{writer}-{turn}"), "");
+                match answer.status {
+                    201 => created += 1,
+                    403 => {
+                        let message = answer.json()["message"].to_string();
+                        assert!(message.contains("exceeded quota: exact, requested: configmaps=1"), "{message}");
+                    }
+                    _ => panic!("{}", answer.text()),
+                }
+            }
+            created
+        };
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
+        writers.into_iter().map(|writer| writer.join().expect("no panic")).sum()
+    });
+    let stored = client.get(CONFIG_MAPS).expect("an answer").expect(200)["items"].as_array().map_or(0, Vec::len);
+    assert_eq!((created, stored), (LIMIT, LIMIT));
+    assert_eq!(used(&mut client, "exact"), json!({"configmaps": "100", "count/configmaps": "100"}));
+}
+
+#[test]
+fn what_is_not_stored_is_not_charged() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    quota(&mut client, "q", &json!({"configmaps": "2"}));
+    config_map(&mut client, "a", "").expect(201);
+    config_map(&mut client, "a", "").expect(409);
+    config_map(&mut client, "b", "?dryRun=All").expect(201);
+    config_map(&mut client, "Not a name", "").expect(422);
+    assert_eq!(used(&mut client, "q"), json!({"configmaps": "1"}));
+    config_map(&mut client, "b", "").expect(201);
+    for query in ["", "?dryRun=All"] {
+        let refused = config_map(&mut client, "c", query).expect(403);
+        let why = "configmaps \"c\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: \
+                   configmaps=2";
+        assert_eq!(refused["message"], why);
+    }
+    let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
+    let managers = quota["metadata"]["managedFields"].as_array().expect("managers");
+    let server = managers.iter().find(|entry| entry["manager"] == "kube-apiserver").expect("the server's fields");
+    assert_eq!(server["subresource"], "status");
+    assert_eq!(server["fieldsV1"], json!({"f:status": {"f:used": {"f:configmaps": {}}}}));
+}
+
+#[test]
+fn updates_are_charged_with_what_they_add() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    quota(&mut client, "q", &json!({"services": "2", "services.nodeports": "2"}));
+    let service = |kind: &str, ports: &[u16]| {
+        let ports: Vec<Value> = ports.iter().map(|port| json!({"name": format!("p{port}"), "port": port})).collect();
+        json!({"metadata": {"name": "s"}, "spec": {"type": kind, "ports": ports}})
+    };
+    client.post(SERVICES, &service("ClusterIP", &[1, 2])).expect("an answer").expect(201);
+    assert_eq!(used(&mut client, "q"), json!({"services": "1", "services.nodeports": "0"}));
+    let path = format!("{SERVICES}/s");
+    client.put(&path, &service("NodePort", &[1, 2])).expect("an answer").expect(200);
+    assert_eq!(used(&mut client, "q"), json!({"services": "1", "services.nodeports": "2"}));
+    let refused = client.put(&path, &service("NodePort", &[1, 2, 3])).expect("an answer").expect(403);
+    let why = "services \"s\" is forbidden: exceeded quota: q, requested: services.nodeports=1, used: \
+               services.nodeports=2, limited: services.nodeports=2";
+    assert_eq!(refused["message"], why);
+}
+
+#[test]
+fn custom_resources_are_counted() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({
+        "metadata": {"name": "foos.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "foos", "kind": "Foo"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]
+        }
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    client.post(definitions, &definition).expect("an answer").expect(201);
+    quota(&mut client, "q", &json!({"count/foos.example.com": "1"}));
+    let mut create = |name: &str| {
+        let foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
+        let path = "/apis/example.com/v1/namespaces/default/foos";
+        // The resource is installed a moment after its definition.
+        let deadline = std::time::Instant::now() + common::DEADLINE;
+        loop {
+            let answer = client.post(path, &foo).expect("an answer");
+            if answer.status != 404 || std::time::Instant::now() > deadline {
+                return answer;
+            }
+        }
+    };
+    create("a").expect(201);
+    let refused = create("b").expect(403);
+    let why = "foos.example.com \"b\" is forbidden: exceeded quota: q, requested: count/foos.example.com=1, used: \
+               count/foos.example.com=1, limited: count/foos.example.com=1";
+    assert_eq!(refused["message"], why);
+}
