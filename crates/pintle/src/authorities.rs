@@ -85,11 +85,11 @@ impl Authorities {
     pub fn install(&self, builder: &mut Builder) {
         if let Some(source) = &self.proxy {
             let FrontProxyFlags { allowed_names, headers, .. } = self.proxy_flags.clone();
-            builder.authenticators.push(Arc::new(FrontProxy { ca: source.ca.clone(), allowed_names, headers }));
+            builder.generic.authenticators.push(Arc::new(FrontProxy { ca: source.ca.clone(), allowed_names, headers }));
         }
-        builder.authenticators.push(self.clients.ca.clone());
+        builder.generic.authenticators.push(self.clients.ca.clone());
         let counted = self.clients.ca.clone();
-        builder.metrics.push(Box::new(move |out| client_certificates(&counted, out)));
+        builder.generic.metrics.add_source(move |out| client_certificates(&counted, out));
         builder.authorities = self.told.clone();
     }
 

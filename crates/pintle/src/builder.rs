@@ -1,30 +1,22 @@
-//! `Builder` and `Server`: from parts to a running server, and back to nothing.
+//! `Builder` and `Server`: the generic server with the built-in groups, and what only a Kubernetes cluster's server has.
 //!
 //! Everything is checked before a port is bound: a server that started has its store open and its first objects
 //! written.
 
-use crate::browsers::BrowserConfig;
 use crate::presence::{EndpointReconciler, IdentityLease};
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use pintle_auth::authorization::abac::Policies;
 use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
-use pintle_auth::{
-    Authenticator, AuthenticatorUnion, Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer,
-    RequestAuthenticator, UserInfo,
-};
+use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
-use pintle_endpoints::backend::Connector;
-use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
-use pintle_endpoints::flow::Flow;
-use pintle_endpoints::handler::Handlers;
-use pintle_endpoints::health::{Health, Probe};
-use pintle_endpoints::metrics::{Metrics, Source};
+use pintle_endpoints::Api;
+use pintle_endpoints::documents::PublishedDocument;
 use pintle_endpoints::runtime_config::RuntimeConfig;
-use pintle_endpoints::scheme::Scheme;
-use pintle_endpoints::{Api, Settings};
-use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
+use pintle_handlers::{ApiServices, KubernetesKinds};
+use pintle_http::TlsConfig;
+use pintle_kubelet::Connections;
 use pintle_kubernetes_auth::Mode;
 use pintle_kubernetes_auth::bootstrap_token::BootstrapTokens;
 use pintle_kubernetes_auth::node::NodeAuthorizer;
@@ -32,23 +24,17 @@ use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
 use pintle_kubernetes_auth::service_account::{JWKS_PATH, ServiceAccountTokens, TokenConfig};
 use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
-use pintle_resource::{Resource, Resources};
-use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
-use pintle_server::service::ApiService;
-use pintle_server::{System, open_registry, vital};
-
-use pintle_handlers::{ApiServices, KubernetesKinds};
-use pintle_kubelet::Connections;
-use pintle_registry::{AdmissionChain, AdmissionPlugin, EtcdCodec, Registry};
+use pintle_registry::AdmissionChain;
 use pintle_schema::Time;
+use pintle_server::{Listener, OpenedServer};
 use pintle_services::Allocators;
-use pintle_storage::{Ended, Ending, Store, StoreError};
+use pintle_storage::{Ended, Store, StoreError};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -64,15 +50,21 @@ pub enum StartError {
     Io(#[from] std::io::Error),
 }
 
-/// The parts of a server.
+impl From<pintle_server::StartError> for StartError {
+    fn from(error: pintle_server::StartError) -> Self {
+        match error {
+            pintle_server::StartError::Store(error) => StartError::Store(error),
+            pintle_server::StartError::Io(error) => StartError::Io(error),
+        }
+    }
+}
+
+/// The parts of a server with the built-in groups.
 pub struct Builder {
-    pub store: Arc<dyn Store>,
-    /// All resources of the server; the store's form knows them, too.
-    resources: Arc<Resources>,
-    /// Authenticators, asked in this order and before those of service account and bootstrap tokens.
-    pub authenticators: Vec<Arc<dyn Authenticator>>,
-    /// Whether requests without a credential are answered as those of an anonymous user.
-    pub anonymous_auth: bool,
+    /// What any server has: groups, authenticators, authorizers, admission plugins, handlers, settings. Its lists hold what acts
+    /// beside the built-in parts: authenticators are asked before those of service account and bootstrap tokens, authorizers
+    /// after those of `modes`, admission plugins after the built-in ones.
+    pub generic: pintle_server::Builder,
     /// The keys, issuers and audiences of service account tokens; by default a key that is lost when the server stops.
     pub service_account_tokens: Option<TokenConfig>,
     /// Whether bootstrap tokens, which are kept in secrets, authenticate nodes.
@@ -81,98 +73,71 @@ pub struct Builder {
     pub modes: Vec<Mode>,
     /// The policies of the mode ABAC.
     pub policies: Policies,
-    /// Further authorizers, asked after the built-in ones.
-    pub authorizers: Vec<NamedAuthorizer>,
     pub runtime_config: RuntimeConfig,
-    pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Admission plugins that act beside those that do anyway, by their names.
-    pub enabled_admission_plugins: Vec<String>,
-    /// Admission plugins that do not act, by their names.
-    pub disabled_admission_plugins: Vec<String>,
-    /// Admission plugins of the embedder's own. They act after the built-in ones, in this order.
-    pub admission_plugins: Vec<Arc<dyn AdmissionPlugin>>,
-    /// What admission plugins are told.
-    pub admission_configuration: Configuration,
-    /// What browsers are told.
-    pub browsers: BrowserConfig,
-    pub settings: Settings,
-    /// Addresses of services, one range per IP family, the primary family first.
-    pub service_ranges: Vec<ServiceRange>,
-    /// Node ports of services.
-    pub service_node_ports: RangeInclusive<u16>,
-    /// Where members of the cluster reach the server; the listener's address when it is not told.
+    pub admission: AdmissionOptions,
+    pub services: ServiceNetwork,
+    /// Where members of the cluster reach the server; the listener's address by default.
     pub advertise_address: Option<IpAddr>,
     /// How the addresses of servers come to the endpoints of the `kubernetes` service.
     pub endpoint_reconciler: EndpointReconciler,
-    /// What the cluster's members are told of the authorities of clients and of the front proxy; it may change while the server
-    /// runs.
+    /// The authorities of clients and of the front proxy as the cluster's members read them; they may change while the server runs.
     pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
     pub tls: Option<Arc<TlsConfig>>,
-    pub connections: ServerConfig,
-    /// How kubelets, pods and services are reached; with no certificate of its own when it is not told.
-    pub connector: Option<Box<dyn Connector>>,
     /// Types of nodes' addresses at which kubelets are reached, the preferred first.
     pub kubelet_address_types: Vec<String>,
-    /// How long requests are still taken, while the server says that it is not ready, after it is told to stop.
-    pub shutdown_delay: Duration,
-    /// Whether requests that come after that are turned away, and told when to come again, until those in work are done.
-    pub shutdown_send_retry_after: bool,
-    /// How long a store elsewhere may take to answer to be called alive, and to be called ready.
-    pub store_timeouts: (Duration, Duration),
-    /// Checks of the server's health beside its own.
-    pub checks: Vec<(&'static str, Probe)>,
-    /// Health checks of what was begun before the server answers, and not every server does: [`ENCRYPTION_RELOAD`] and
-    /// [`PROXY_CERTIFICATE_RELOAD`].
+    /// Health checks of steps that were begun before the server answers, and that not every server takes: [`ENCRYPTION_RELOAD`]
+    /// and [`PROXY_CERTIFICATE_RELOAD`].
     pub begun: Vec<&'static str>,
     /// When the serving certificate ends that the server made for itself, if it has one.
     pub own_certificate_ends: Option<SystemTime>,
-    /// How often the store is compacted, which decides how long continue tokens last; `None`: they last as long as history does.
-    pub compaction_interval: Option<Duration>,
-    /// Metrics beside those of requests and objects.
-    pub metrics: Vec<Source>,
     /// The controllers that run beside the API: all, acting at once, when nothing else is said.
     pub controllers: pintle_controllers::Settings,
 }
 
+/// Which built-in admission plugins act, and their configuration.
+#[derive(Default)]
+pub struct AdmissionOptions {
+    /// Plugins that act beside those that do by default, by their names.
+    pub enabled: Vec<String>,
+    /// Plugins that do not act, by their names.
+    pub disabled: Vec<String>,
+    pub configuration: Configuration,
+}
+
+/// The addresses and ports that services are given.
+pub struct ServiceNetwork {
+    /// One range per IP family, the primary family first.
+    pub ranges: Vec<ServiceRange>,
+    pub node_ports: RangeInclusive<u16>,
+}
+
+impl Default for ServiceNetwork {
+    fn default() -> Self {
+        ServiceNetwork { ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(), node_ports: 30_000..=32_767 }
+    }
+}
+
 impl Builder {
-    /// A server over a store, without TLS, that lets everybody do everything: tests and embedders start from it.
+    /// A server over a store, without TLS, that allows everybody everything: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let form = EtcdCodec::of(&*store).map(|form| form.resources.clone());
+        let mut generic = pintle_server::Builder::new(store);
+        generic.anonymous_auth = true;
         Builder {
-            resources: form.unwrap_or_else(pintle_groups::resources),
-            store,
-            authenticators: Vec::new(),
-            anonymous_auth: true,
+            generic,
             service_account_tokens: None,
+            bootstrap_tokens: false,
             modes: vec![Mode::AlwaysAllow],
             policies: Policies::default(),
-            authorizers: Vec::new(),
             runtime_config: RuntimeConfig::default(),
-            feature_gate: Arc::new(|_| false),
-            enabled_admission_plugins: Vec::new(),
-            disabled_admission_plugins: Vec::new(),
-            admission_plugins: Vec::new(),
-            admission_configuration: Configuration::default(),
-            browsers: BrowserConfig::default(),
-            settings: Settings::default(),
-            service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
-            service_node_ports: 30_000..=32_767,
+            admission: AdmissionOptions::default(),
+            services: ServiceNetwork::default(),
             advertise_address: None,
             endpoint_reconciler: EndpointReconciler::default(),
             authorities: Arc::default(),
-            bootstrap_tokens: false,
             tls: None,
-            connections: ServerConfig::default(),
-            connector: None,
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
-            shutdown_delay: Duration::ZERO,
-            shutdown_send_retry_after: false,
-            store_timeouts: (Duration::MAX, Duration::MAX),
-            checks: Vec::new(),
             begun: Vec::new(),
             own_certificate_ends: None,
-            compaction_interval: None,
-            metrics: Vec::new(),
             controllers: pintle_controllers::Settings::default(),
         }
     }
@@ -183,137 +148,111 @@ impl Builder {
     /// The store cannot be opened or written.
     pub async fn start(mut self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.settings.started_unix = pintle_server::sources::process_start().unwrap_or(since.as_secs_f64()) as i64;
-        let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
-        self.connections.answer_timeout = self.settings.request_timeout;
-        let (api, presence) = self.assemble(address, &roles).await?;
-        let ending = Ending::default();
+        self.generic.listeners.insert(0, Listener { socket: listener, tls: self.tls.take() });
+        let mut controllers = self.controllers.clone();
+        controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.generic.store.expires());
+        let (opened, roles, presence) = self.open(address).await?;
         let kept = presence.clone();
-        let keeping = vital::spawn(&ending, "what keeps the server's leases", async move { kept.keep().await });
-        let follower = vital::spawn(&ending, "what follows roles and bindings", rbac::follow(api.clone(), roles));
-        let shutdown = Shutdown::new();
-        let service = ApiService { api: api.clone(), browsers: Arc::new(self.browsers) };
-        let serving = pintle_http::serve(listener, self.tls, service, self.connections, shutdown.clone());
-        let listener_ending = ending.clone();
-        let serving = vital::spawn(&ending, "what serves connections", async move {
-            serving.await.inspect_err(|error| listener_ending.tell(format!("the listener has failed: {error}")))
-        });
-        vital::follow_health(self.store.as_ref(), self.store_timeouts, &api);
-        let mut controllers = self.controllers;
-        controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
+        let keeping = opened.spawn("the renewal of the server's leases", async move { kept.keep().await });
+        let roles = opened.spawn("the watch of roles and bindings", rbac::follow(opened.registry.clone(), roles));
+        let generic = opened.serve()?;
+        let api = generic.api();
         let controllers = Controllers::start(api.registry.clone(), &controllers);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        let (store, others, weak) = (self.store.ended(), ending.ended(), Arc::downgrade(&api));
-        let ends = tokio::spawn(vital::end_with(store, others, weak, ending.clone()));
-        Ok(Server {
-            address,
-            api,
-            shutdown,
-            serving,
-            follower,
-            ends,
-            ending,
-            controllers,
-            presence: (presence, keeping),
-            store: self.store,
-            shutdown_delay: self.shutdown_delay,
-            shutdown_send_retry_after: self.shutdown_send_retry_after,
-        })
+        Ok(Server { address, generic, roles, controllers, presence: (presence, keeping) })
     }
 
-    /// All that answers requests, once the first objects are written and the other servers know of this one.
-    async fn assemble(
-        &mut self,
-        address: SocketAddr,
-        roles: &Arc<Rbac>,
-    ) -> Result<(Arc<Api>, Arc<IdentityLease>), StartError> {
-        let connector = match self.connector.take() {
-            Some(connector) => connector,
-            None => Box::new(
-                SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?,
-            ),
-        };
-        let gate = self.feature_gate.clone();
-        let serves = |resource: &Resource| self.runtime_config.serves(resource, &|name| gate(name));
-        for group in pintle_groups::groups() {
-            self.resources.update(|table| table.install_group(group, serves));
-        }
+    /// Opens the generic server with the built-in parts, once the first objects are written and the other servers know of
+    /// this one.
+    async fn open(mut self, address: SocketAddr) -> Result<(OpenedServer, Arc<Rbac>, Arc<IdentityLease>), StartError> {
+        let allocators = self.install();
+        let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let node_objects = Arc::new(node_objects::Objects::default());
-        let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
-        let nodes = NodeAuthorizer::new(node_rules, node_objects.clone());
-        self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
-        let authorizer = self.authorizer(roles, nodes);
-        let metrics = self.metrics();
-        let mut registry = self.registry(&authorizer, roles, &metrics).await?;
-        let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
-        let allocators = Arc::new(Allocators::new(ranges, self.service_node_ports.clone()));
-        registry.allocators = vec![allocators.clone()];
+        let authorizer = self.authorizer(&roles, node_objects.clone());
+        let admission = self.admission(&authorizer, &roles);
+        let mut opened = self.generic.open(admission, authorizer).await?;
+        let registry = opened.registry.clone();
         let advertised = advertised::address(self.advertise_address, address.ip());
         // The reference, too, does without endpoints then.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
-        let now = Time::from_seconds(registry.environment.now_unix());
-        let first_objects = self.first_objects(advertised, address.port(), now);
+        let table = opened.builder.resources().snapshot();
+        let is_served = |group: &str, version: &str| {
+            table.served().any(|resource| resource.group == group && resource.version == version)
+        };
+        let first_objects = pintle_bootstrap::Settings {
+            service_ranges: self.services.ranges,
+            // Of several servers each has a lease, and the endpoints are made of all of them.
+            advertise_address: advertised
+                .filter(|_| !registry.is_shared() && self.endpoint_reconciler == EndpointReconciler::Lease),
+            secure_port: address.port(),
+            authorities: self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            api_services: bootstrap::api_services(is_served),
+            now: Time::from_seconds(registry.environment.now_unix()),
+        };
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
-        let registry = Arc::new(registry);
         node_objects.follow(&registry);
-        let host = certs::host_name().unwrap_or_default();
-        let authorities = self.authorities.clone();
-        let (allocated, of) = (allocators.clone(), registry.clone());
-        metrics.add_source(move |out| allocated.render(&of, out));
         let presence = Arc::new(IdentityLease::new(
             registry.clone(),
-            allocators,
+            allocators.clone(),
             first_objects,
-            authorities,
+            self.authorities,
             advertised,
-            host,
+            certs::host_name().unwrap_or_default(),
             self.endpoint_reconciler,
         ));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
-        metrics.add_source(presence.figures());
-        let tokens = service_accounts::tokens(self.service_account_tokens.take(), registry.clone());
+        let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
         let tokens = Arc::new(tokens.map_err(io::Error::other)?);
-        let counted = tokens.clone();
-        metrics.add_source(move |out| sources::service_accounts(&counted.figures, out));
-        let handlers = Handlers::default();
-        pintle_handlers::install(&handlers, tokens.clone());
-        Connections::new(std::mem::take(&mut self.kubelet_address_types)).install(&handlers, &metrics);
-        self.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
-        self.settings.is_heartbeat = pintle_handlers::is_heartbeat;
-        let api = Arc::new(Api {
-            authenticator: self.authenticator(&registry, &tokens),
-            registry,
-            authorizer,
-            impersonator: Impersonator::default(),
-            published: self.published(&tokens),
-            documents: DiscoveryCache::new(self.resources.clone()),
-            health: Health::default(),
-            metrics,
-            flow: Flow::new(&self.settings),
-            settings: std::mem::take(&mut self.settings),
-            connector: connector.into(),
-            handlers,
-            scheme: Scheme::new(self.resources.clone(), Box::new(KubernetesKinds)),
-            aggregated: Box::new(ApiServices),
-        });
+        let builder = &mut opened.builder;
+        builder.audiences.clone_from(&tokens.config().audiences);
+        builder.authenticators.push(tokens.clone());
+        if self.bootstrap_tokens {
+            let secrets = service_accounts::BootstrapSecrets(registry.clone());
+            builder.authenticators.push(Arc::new(BootstrapTokens(Box::new(secrets))));
+        }
+        builder.published.extend(published(&tokens, &builder.settings.server_address));
+        pintle_handlers::install(&builder.handlers, tokens.clone());
+        Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);
+        builder.metrics.add_source(presence.figures());
+        builder.metrics.add_source(move |out| allocators.render(&registry, out));
+        builder.metrics.add_source(move |out| sources::service_accounts(&tokens.figures, out));
+        Ok((opened, roles, presence))
+    }
+
+    /// Adds the parts of a Kubernetes server that need no registry.
+    fn install(&mut self) -> Arc<Allocators> {
+        let generic = &mut self.generic;
+        let (gate, runtime_config) = (generic.feature_gate.clone(), std::mem::take(&mut self.runtime_config));
+        let served = generic.serves.clone();
+        generic.serves =
+            Arc::new(move |resource| runtime_config.serves(resource, &|name| gate(name)) && served(resource));
+        generic.groups.splice(0..0, pintle_groups::groups().iter().cloned());
+        generic.kinds = Box::new(KubernetesKinds);
+        generic.aggregated = Box::new(ApiServices);
+        generic.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
+        generic.settings.is_heartbeat = pintle_handlers::is_heartbeat;
+        self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
         let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
-        let is_told = |check: &&&str| !optional.contains(*check) || self.begun.contains(*check);
-        POST_START.iter().filter(is_told).for_each(|check| api.health.set(check, true));
-        self.checks.drain(..).for_each(|(name, probe)| api.health.watch(name, probe));
+        let is_shown = |check: &&&str| !optional.contains(*check) || self.begun.contains(*check);
+        POST_START.iter().filter(is_shown).for_each(|check| generic.health.set(check, true));
         let certificate_ends = self.own_certificate_ends;
         let is_good = move || match certificate_ends {
             Some(end) if SystemTime::now() > end => Err("loopback serving certificate is expired".to_owned()),
             _ => Ok(()),
         };
-        api.health.watch_liveness(OWN_CERTIFICATE, Box::new(is_good));
-        Ok((api, presence))
+        generic.health.watch_liveness(OWN_CERTIFICATE, Box::new(is_good));
+        let ranges = self.services.ranges.iter().map(ServiceRange::cidr);
+        let allocators = Arc::new(Allocators::new(ranges, self.services.node_ports.clone()));
+        generic.allocators.push(allocators.clone());
+        allocators
     }
 
     /// The built-in authorizers in the order of the modes, and those that were added.
-    fn authorizer(&mut self, roles: &Arc<Rbac>, nodes: NodeAuthorizer) -> AuthorizerUnion {
+    fn authorizer(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> AuthorizerUnion {
+        let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
+        let nodes = NodeAuthorizer::new(node_rules, nodes);
         let policies = Arc::new(std::mem::take(&mut self.policies));
         let built_in = std::mem::take(&mut self.modes).into_iter().map(|mode| {
             let authorizer: Arc<dyn Authorizer> = match mode {
@@ -325,94 +264,27 @@ impl Builder {
             };
             NamedAuthorizer::new(mode.name(), mode.name().to_ascii_lowercase(), authorizer)
         });
-        AuthorizerUnion::new(built_in.chain(std::mem::take(&mut self.authorizers)).collect())
+        AuthorizerUnion::new(built_in.chain(std::mem::take(&mut self.generic.authorizers)).collect())
     }
 
-    /// The authenticators that were added, and those of tokens that depend on objects.
-    fn authenticator(&mut self, registry: &Arc<Registry>, tokens: &Arc<ServiceAccountTokens>) -> RequestAuthenticator {
-        let mut authenticators = std::mem::take(&mut self.authenticators);
-        authenticators.push(tokens.clone());
-        if self.bootstrap_tokens {
-            let secrets = service_accounts::BootstrapSecrets(registry.clone());
-            authenticators.push(Arc::new(BootstrapTokens(Box::new(secrets))));
-        }
-        RequestAuthenticator {
-            authenticators: AuthenticatorUnion::new(authenticators),
-            audiences: tokens.config().audiences.clone(),
-            anonymous: self.anonymous_auth.then(|| Arc::new(UserInfo::anonymous())),
-        }
-    }
-
-    /// The documents by which clients verify service account tokens; none without an issuer under which they are found.
-    fn published(&self, tokens: &ServiceAccountTokens) -> Vec<PublishedDocument> {
-        let discovery = tokens.discovery(&self.settings.server_address);
-        let documents = [
-            ("/.well-known/openid-configuration", "application/json", discovery),
-            (JWKS_PATH, "application/jwk-set+json", tokens.key_set()),
-        ];
-        let documents = documents.into_iter().filter_map(|(path, content_type, document)| {
-            Some(PublishedDocument { path, content_type, body: json::to_vec(&document?).into() })
-        });
-        documents.collect()
-    }
-
-    /// All that is counted.
-    fn metrics(&mut self) -> Metrics {
-        let metrics = Metrics::default();
-        let handshake_errors = self.connections.handshake_errors.clone();
-        metrics.add_source(move |out| pintle_server::sources::handshake_errors(&handshake_errors, out));
-        metrics.add_source(pintle_server::sources::process);
-        metrics.add_source(pintle_server::sources::rules);
-        metrics.add_source(pintle_server::sources::audit);
-        self.metrics.drain(..).for_each(|source| metrics.add_source(source));
-        metrics
-    }
-
-    /// Starts the store, reads what it holds, and puts what every write goes through before it.
-    async fn registry(
-        &mut self,
-        authorizer: &AuthorizerUnion,
-        roles: &Arc<Rbac>,
-        metrics: &Metrics,
-    ) -> Result<Registry, StartError> {
-        let admission = self.admission(authorizer, roles, metrics);
-        let environment = System { feature_gate: self.feature_gate.clone() };
-        let opened = open_registry(&self.store, &self.resources, environment, admission, metrics).await;
-        let mut registry = opened.map_err(|error| match error {
-            pintle_server::StartError::Store(error) => StartError::Store(error),
-            pintle_server::StartError::Io(error) => StartError::Io(error),
-        })?;
-        registry.compaction_interval = self.compaction_interval;
-        Ok(registry)
-    }
-
-    fn admission(&mut self, authorizer: &AuthorizerUnion, roles: &Arc<Rbac>, metrics: &Metrics) -> AdmissionChain {
-        let (enabled, disabled) = (&self.enabled_admission_plugins, &self.disabled_admission_plugins);
-        let configuration = std::mem::take(&mut self.admission_configuration);
+    /// The built-in admission plugins.
+    fn admission(&mut self, authorizer: &AuthorizerUnion, roles: &Arc<Rbac>) -> AdmissionChain {
+        let AdmissionOptions { enabled, disabled, configuration } = std::mem::take(&mut self.admission);
         let pod_security = configuration.pod_security.counts.clone();
-        metrics.add_source(move |out| sources::pod_security(&pod_security, out));
-        let mut chain = pintle_plugins::chain(authorizer, roles.clone(), enabled, disabled, configuration);
-        chain.plugins.append(&mut self.admission_plugins);
-        AdmissionChain { observer: Some(metrics.admission.clone()), ..chain }
+        self.generic.metrics.add_source(move |out| sources::pod_security(&pod_security, out));
+        pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration)
     }
+}
 
-    /// What the objects say that a start writes.
-    fn first_objects(&mut self, advertised: Option<IpAddr>, port: u16, now: Time) -> pintle_bootstrap::Settings {
-        let table = self.resources.snapshot();
-        let is_served = |group: &str, version: &str| {
-            table.served().any(|resource| resource.group == group && resource.version == version)
-        };
-        pintle_bootstrap::Settings {
-            service_ranges: std::mem::take(&mut self.service_ranges),
-            // Of several servers each has a lease, and all leases together tell the addresses.
-            advertise_address: advertised
-                .filter(|_| !self.store.is_shared() && self.endpoint_reconciler == EndpointReconciler::Lease),
-            secure_port: port,
-            authorities: self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
-            api_services: bootstrap::api_services(is_served),
-            now,
-        }
-    }
+/// The documents by which clients verify service account tokens; none without an issuer under which they are found.
+fn published(tokens: &ServiceAccountTokens, server_address: &str) -> impl Iterator<Item = PublishedDocument> {
+    let documents = [
+        ("/.well-known/openid-configuration", "application/json", tokens.discovery(server_address)),
+        (JWKS_PATH, "application/jwk-set+json", tokens.key_set()),
+    ];
+    documents.into_iter().filter_map(|(path, content_type, document)| {
+        Some(PublishedDocument { path, content_type, body: json::to_vec(&document?).into() })
+    })
 }
 
 /// How long taking back what the server told the others may take.
@@ -468,17 +340,11 @@ const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
 /// A running server.
 pub struct Server {
     address: SocketAddr,
-    api: Arc<Api>,
-    shutdown: Shutdown,
-    serving: JoinHandle<std::io::Result<()>>,
-    follower: JoinHandle<()>,
-    ends: JoinHandle<()>,
-    ending: Ending,
+    generic: pintle_server::Server,
+    /// Follows roles and their bindings.
+    roles: JoinHandle<()>,
     controllers: Controllers,
     presence: (Arc<IdentityLease>, JoinHandle<()>),
-    store: Arc<dyn Store>,
-    shutdown_delay: Duration,
-    shutdown_send_retry_after: bool,
 }
 
 impl Server {
@@ -488,39 +354,28 @@ impl Server {
 
     /// The API behind the socket, for calls within the process.
     pub fn api(&self) -> &Arc<Api> {
-        &self.api
+        self.generic.api()
     }
 
     /// Resolves, to why, when something has ended that the server cannot go on without: the store, the listener, what
-    /// keeps it informed. It is not well from then on, and is to be stopped.
+    /// keeps it informed. It is not healthy from then on, and is to be stopped.
     pub fn ended(&self) -> Ended {
-        self.ending.ended()
+        self.generic.ended()
     }
 
     /// Takes no more connections, lets requests finish, ends watches, and closes the store.
     ///
     /// # Errors
     /// The listener failed while the server ran.
-    pub async fn stop(self) -> std::io::Result<()> {
-        self.api.health.stop();
+    pub async fn stop(mut self) -> std::io::Result<()> {
+        self.api().health.stop();
         let (presence, keeping) = &self.presence;
         keeping.abort();
         // A store that is gone must not hold up the end: then the lease expires.
         let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
-        tokio::time::sleep(self.shutdown_delay).await;
-        if self.shutdown_send_retry_after {
-            self.api.health.turn_away();
-            // What still is in work after this long has been given up by its own time limit.
-            let done = self.api.flow.none_in_work();
-            drop(tokio::time::timeout(self.api.settings.request_timeout, done).await);
-        }
-        self.shutdown.trigger();
-        let outcome = self.serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        self.follower.abort();
-        self.ends.abort();
+        let drained = self.generic.drain().await;
+        self.roles.abort();
         self.controllers.stop().await;
-        let store = self.store;
-        let closed = tokio::task::spawn_blocking(move || store.close()).await;
-        outcome.and(closed.map_err(std::io::Error::other))
+        drained.and(self.generic.stop().await)
     }
 }

@@ -174,30 +174,30 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     }
     builder.runtime_config.clone_from(&config.runtime_config);
     let gates = config.feature_gates.clone();
-    builder.feature_gate = Arc::new(move |name| gates.enabled(name));
+    builder.generic.feature_gate = Arc::new(move |name| gates.enabled(name));
     let gates = config.feature_gates.clone();
-    builder.metrics.push(Box::new(move |out| gates.render(out)));
+    builder.generic.metrics.add_source(move |out| gates.render(out));
     let plugins = &config.admission_plugins;
-    builder.enabled_admission_plugins = plugins.enabled.iter().cloned().collect();
-    builder.disabled_admission_plugins = plugins.disabled.iter().cloned().collect();
-    builder.admission_configuration = plugins.configuration()?;
-    builder.browsers.clone_from(&config.browsers);
+    builder.admission.enabled = plugins.enabled.iter().cloned().collect();
+    builder.admission.disabled = plugins.disabled.iter().cloned().collect();
+    builder.admission.configuration = plugins.configuration()?;
+    builder.generic.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
-    builder.settings.clone_from(&config.settings);
-    builder.settings.flags = Some(config.shown());
-    builder.settings.metric_labels = Arc::new(metric_labels(config)?);
-    builder.settings.server_address = match &config.external_hostname {
+    builder.generic.settings.clone_from(&config.settings);
+    builder.generic.settings.flags = Some(config.shown());
+    builder.generic.settings.metric_labels = Arc::new(metric_labels(config)?);
+    builder.generic.settings.server_address = match &config.external_hostname {
         Some(host) => pintle::advertised::with_port(host, config.secure_port),
         None => SocketAddr::new(advertised.unwrap_or(config.bind_address), config.secure_port).to_string(),
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
-    builder.service_ranges = ranges.collect::<Result<_, _>>()?;
-    builder.service_node_ports.clone_from(&config.service_node_ports);
+    builder.services.ranges = ranges.collect::<Result<_, _>>()?;
+    builder.services.node_ports.clone_from(&config.service_node_ports);
     builder.advertise_address = advertised;
     builder.endpoint_reconciler = config.endpoint_reconciler();
-    builder.connections.clone_from(&config.connections);
-    builder.shutdown_delay = config.shutdown_delay;
-    builder.shutdown_send_retry_after = config.shutdown_send_retry_after;
+    builder.generic.connections.clone_from(&config.connections);
+    builder.generic.shutdown.delay = config.shutdown_delay;
+    builder.generic.shutdown.send_retry_after = config.shutdown_send_retry_after;
     builder.controllers = config.controllers.clone();
     let kubelet = &config.kubelet;
     let material = ClientTlsMaterial {
@@ -205,7 +205,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         identity: identity(&kubelet.identity)?,
     };
     let connector = SocketConnector::new(&material, kubelet.timeout).map_err(|error| format!("kubelets: {error}"))?;
-    builder.connector = Some(Box::new(connector));
+    builder.generic.connector = Some(Arc::new(connector));
     if !kubelet.address_types.is_empty() {
         builder.kubelet_address_types.clone_from(&kubelet.address_types);
     }
@@ -244,15 +244,15 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let figures = encryption.clone();
     metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
     let mut builder = Builder::new(store);
-    builder.metrics = metrics;
-    builder.compaction_interval = compaction_interval(config);
+    metrics.into_iter().for_each(|source| builder.generic.metrics.add_source(source));
+    builder.generic.compaction_interval = compaction_interval(config);
     builder.begun.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
-    builder.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
+    builder.generic.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
     // Where the file may change, key services may come.
     let reloads = config.encryption_reload;
     builder.begun.extend(reloads.then_some(ENCRYPTION_RELOAD));
     if encryption.uses_kms() || reloads {
-        builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
+        builder.generic.health.watch("kms-providers", Box::new(move || encryption.health()));
     }
     Ok(builder)
 }
@@ -272,7 +272,7 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
 
 /// By what the server is known, and clients are.
 fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    builder.anonymous_auth = config.anonymous_auth.unwrap_or(true);
+    builder.generic.anonymous_auth = config.anonymous_auth.unwrap_or(true);
     let authorities = Authorities::load(config, &certs.ca_pem)?;
     authorities.install(builder);
     let mut token_file = match &config.token_auth_file {
@@ -285,7 +285,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
         token_file.insert(token, user);
     }
     if !token_file.is_empty() {
-        builder.authenticators.push(Arc::new(token_file));
+        builder.generic.authenticators.push(Arc::new(token_file));
     }
     builder.bootstrap_tokens = config.bootstrap_tokens;
     builder.service_account_tokens = Some(tokens(config)?);

@@ -72,8 +72,8 @@ fn bindings(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Bind
 }
 
 /// Publishes a new snapshot after each change, until the server ends.
-pub async fn follow(api: Arc<pintle_endpoints::Api>, rbac: Arc<Rbac>) {
-    let registry = &api.registry;
+pub async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
+    let registry = &*registry;
     loop {
         let plurals = [OF_CLUSTER, OF_NAMESPACES].map(|Plurals { roles, bindings }| [roles, bindings]);
         let targets = plurals.into_iter().flatten().filter_map(|plural| target(registry, plural));

@@ -66,10 +66,10 @@ impl Authorizer for Policy {
 
 fn server() -> World {
     World::empty(|builder: &mut Builder| {
-        builder.authenticators.push(Arc::new(Directory));
+        builder.generic.authenticators.push(Arc::new(Directory));
         builder.modes.clear();
         let policy: Arc<dyn Authorizer> = Arc::new(Policy);
-        builder.authorizers.push(NamedAuthorizer::new("Webhook", "policy", policy));
+        builder.generic.authorizers.push(NamedAuthorizer::new("Webhook", "policy", policy));
     })
 }
 

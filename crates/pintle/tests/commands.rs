@@ -22,7 +22,7 @@ const EXEC: &str = "/api/v1/namespaces/default/pods/p/exec";
 
 /// As the release has its gates.
 fn gates(builder: &mut Builder) {
-    builder.feature_gate = Arc::new(|gate| {
+    builder.generic.feature_gate = Arc::new(|gate| {
         let on = [
             "TranslateStreamCloseWebsocketRequests",
             "PortForwardWebsockets",

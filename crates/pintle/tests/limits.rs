@@ -81,8 +81,8 @@ impl Drop for Limited {
 #[test]
 fn too_many_requests_are_turned_away_and_may_come_again() {
     let server = Limited::start(|builder| {
-        builder.settings.max_mutating_in_flight = 1;
-        builder.settings.max_read_only_in_flight = 1;
+        builder.generic.settings.max_mutating_in_flight = 1;
+        builder.generic.settings.max_read_only_in_flight = 1;
     });
     let held = server.hold();
     server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
@@ -112,7 +112,7 @@ fn too_many_requests_are_turned_away_and_may_come_again() {
 
 #[test]
 fn a_request_that_takes_too_long_is_given_up() {
-    let server = Limited::start(|builder| builder.settings.request_timeout = Duration::from_millis(50));
+    let server = Limited::start(|builder| builder.generic.settings.request_timeout = Duration::from_millis(50));
     let mut held = server.begin();
     let mut answer = [0; 512];
     let read = held.read(&mut answer).expect("an answer");
@@ -289,7 +289,7 @@ fn metrics_tell_what_services_were_given_and_what_controllers_did() {
 
 #[test]
 fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
-    let mut limited = Limited::start(|builder| builder.shutdown_delay = Duration::from_secs(2));
+    let mut limited = Limited::start(|builder| builder.generic.shutdown.delay = Duration::from_secs(2));
     let mut client = limited.client();
     let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch");
     let server = limited.server.take().expect("it runs");
@@ -310,7 +310,7 @@ fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
 
 #[test]
 fn a_server_that_stops_may_tell_late_clients_when_to_come_again() {
-    let mut limited = Limited::start(|builder| builder.shutdown_send_retry_after = true);
+    let mut limited = Limited::start(|builder| builder.generic.shutdown.send_retry_after = true);
     let held = limited.hold();
     limited.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
     let server = limited.server.take().expect("it runs");

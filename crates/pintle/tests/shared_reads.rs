@@ -81,8 +81,8 @@ impl Store for Shared {
 fn reads_that_wait_for_others_hold_no_slot() {
     let others = Arc::new(Others::default());
     let world = World::empty(|builder| {
-        builder.store = Arc::new(Shared(MemoryStore::new(), Arc::clone(&others)));
-        builder.settings.max_read_only_in_flight = 1;
+        builder.generic.store = Arc::new(Shared(MemoryStore::new(), Arc::clone(&others)));
+        builder.generic.settings.max_read_only_in_flight = 1;
     });
     let list = || {
         let mut client = Http2::connect(&world.endpoint, "", 0);

@@ -179,8 +179,8 @@ fn nobody_has_more_than_a_share_of_connections_and_watches() {
     });
     let world = World::start_with(backend.port(), |builder| {
         let tokens = "greedy,greedy,1\nother,other,2";
-        builder.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
-        (builder.settings.max_streams, builder.settings.max_watches) = (8, 8);
+        builder.generic.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
+        (builder.generic.settings.max_streams, builder.generic.settings.max_watches) = (8, 8);
     });
     let client =
         |token: &str| -> Client { Endpoint { token: Some(token.to_owned()), ..world.endpoint.clone() }.client() };

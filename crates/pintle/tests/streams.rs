@@ -265,7 +265,7 @@ fn a_kubelet_must_be_who_it_should_be() {
     let log = "/api/v1/namespaces/default/pods/p/log";
     for (authority, expected) in [(kubelet.certificate(), 200), (other.certificate(), 500)] {
         let world = World::start_with(kubelet.port(), |builder| {
-            builder.connector = Some(Box::new(connector(Some(authority.into_bytes()))));
+            builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
         });
         let answer = world.client().get(log).expect("an answer");
         assert_eq!(answer.status, expected, "{}", answer.text());
@@ -288,7 +288,7 @@ fn a_kubelet_is_shown_the_servers_certificate_and_nobody_else() {
     let identity = Some((made.cert.pem().into_bytes(), made.signing_key.serialize_pem().into_bytes()));
     let world = World::start_with(kubelet.port(), |builder| {
         let material = ClientTlsMaterial { ca_pem: None, identity };
-        builder.connector = Some(Box::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
+        builder.generic.connector = Some(Arc::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
     });
     let get = |node: &str| world.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
     get("n").expect("an answer").expect_text("ok");
@@ -311,7 +311,7 @@ fn a_node_may_have_an_address_of_the_newer_kind() {
     });
     let authority = kubelet.certificate();
     let world = World::start_with(kubelet.port(), |builder| {
-        builder.connector = Some(Box::new(connector(Some(authority.into_bytes()))));
+        builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
     });
     world.patch_node(&json!({"addresses": [{"type": "InternalIP", "address": "::1"}]}));
     let log = world.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer");
@@ -348,8 +348,8 @@ fn watches_over_websockets() {
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
     let world = World::empty(|builder| {
-        builder.anonymous_auth = false;
-        builder.authenticators.push(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
+        builder.generic.anonymous_auth = false;
+        builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
     });
     let path = "/api/v1/configmaps?watch=true";
     let offer = |protocols: &str| world.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);

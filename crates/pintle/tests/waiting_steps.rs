@@ -147,7 +147,7 @@ impl Fixture {
         let runtime = runtime.expect("a runtime");
         let holding = Arc::new(Holding::default());
         let mut builder = Builder::new(Arc::new(MemoryStore::new()));
-        builder.admission_plugins.push(holding.clone());
+        builder.generic.admission_plugins.push(holding.clone());
         let server = runtime.block_on(async {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
             builder.start(listener).await.expect("a server")

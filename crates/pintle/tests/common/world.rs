@@ -31,7 +31,7 @@ impl World {
 
     pub fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> World {
         let world = World::empty(|builder| {
-            builder.connector = Some(Box::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
+            builder.generic.connector = Some(Arc::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
             prepare(builder);
         });
         populate(&world.endpoint, port);

@@ -6,20 +6,23 @@ use crate::browsers::BrowserConfig;
 use crate::service::ApiService;
 use crate::{System, sources, vital};
 use pintle_auth::{
-    Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, UserInfo,
+    Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, Str,
+    UserInfo,
 };
 use pintle_cache::Cache;
-use pintle_endpoints::documents::DiscoveryCache;
+use pintle_endpoints::backend::Connector;
+use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
+use pintle_endpoints::elsewhere::AggregatedApis;
 use pintle_endpoints::flow::Flow;
-use pintle_endpoints::handler::{Handler, Handlers};
+use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::Health;
 use pintle_endpoints::metrics::{MeasuredStore, Metrics};
-use pintle_endpoints::scheme::Scheme;
+use pintle_endpoints::scheme::{KnownKinds, Scheme};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
-use pintle_registry::{AdmissionChain, AdmissionPlugin, EtcdCodec, Registry};
-use pintle_resource::{Group, Resources};
-use pintle_storage::{Ending, Store, StoreError};
+use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocator, EtcdCodec, Registry};
+use pintle_resource::{Group, Resource, Resources};
+use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,31 +46,57 @@ pub struct Listener {
     pub tls: Option<Arc<TlsConfig>>,
 }
 
-/// A handler, and the group, resource and subresource whose requests it answers.
-pub type HandlerOf = (&'static str, &'static str, &'static str, Arc<dyn Handler>);
-
-/// The parts of a server for groups of one's own.
+/// The parts of a server. What is built over it (a server with built-in kinds, one with a group of one's own) adds to its lists.
 pub struct Builder {
-    store: Arc<dyn Store>,
+    pub store: Arc<dyn Store>,
     resources: Arc<Resources>,
     pub groups: Vec<Group>,
+    /// Which resources of the groups are served; the others are only stored.
+    pub serves: Arc<dyn Fn(&Resource) -> bool + Send + Sync>,
+    /// What is known about kinds beside their resources.
+    pub kinds: Box<dyn KnownKinds>,
     /// Asked in this order for who sends a request.
     pub authenticators: Vec<Arc<dyn Authenticator>>,
+    /// The audiences that tokens must be meant for.
+    pub audiences: Vec<Str>,
     /// Whether requests without a credential go on as those of the anonymous user.
     pub anonymous_auth: bool,
     /// Asked in this order whether a request is allowed; without one only `system:masters` may do anything.
     pub authorizers: Vec<NamedAuthorizer>,
     /// Asked in this order about every write.
     pub admission_plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    /// What hands out addresses and ports to objects.
+    pub allocators: Vec<Arc<dyn Allocator>>,
     /// What answers for subresources that do something, and for resources that store nothing.
-    pub handlers: Vec<HandlerOf>,
+    pub handlers: Handlers,
+    /// Groups that other servers answer for.
+    pub aggregated: Box<dyn AggregatedApis>,
+    /// Documents at paths of their own.
+    pub published: Vec<PublishedDocument>,
     pub listeners: Vec<Listener>,
     /// Whether a feature gate is on.
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub settings: Settings,
     pub connections: ServerConfig,
+    pub browsers: BrowserConfig,
+    /// How other servers are reached; without a client certificate by default.
+    pub connector: Option<Arc<dyn Connector>>,
+    pub health: Health,
+    pub metrics: Metrics,
+    /// How long a remote store may take to answer to be called alive, and to be called ready.
+    pub store_timeouts: (Duration, Duration),
     /// How often the store is compacted, which decides how long continue tokens last; `None`: they last as long as history does.
     pub compaction_interval: Option<Duration>,
+    pub shutdown: ShutdownOptions,
+}
+
+/// How a server stops.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShutdownOptions {
+    /// How long requests are still taken while the server already reports that it is not ready.
+    pub delay: Duration,
+    /// Whether requests that come after that are answered with 429 and Retry-After until those under way are done.
+    pub send_retry_after: bool,
 }
 
 impl Builder {
@@ -78,112 +107,175 @@ impl Builder {
             resources: codec.unwrap_or_default(),
             store,
             groups: Vec::new(),
+            serves: Arc::new(|_| true),
+            kinds: Box::new(()),
             authenticators: Vec::new(),
+            audiences: Vec::new(),
             anonymous_auth: false,
             authorizers: Vec::new(),
             admission_plugins: Vec::new(),
-            handlers: Vec::new(),
+            allocators: Vec::new(),
+            handlers: Handlers::default(),
+            aggregated: Box::new(()),
+            published: Vec::new(),
             listeners: Vec::new(),
             feature_gate: Arc::new(|_| false),
             settings: Settings::default(),
             connections: ServerConfig::default(),
+            browsers: BrowserConfig::default(),
+            connector: None,
+            health: Health::default(),
+            metrics: Metrics::default(),
+            store_timeouts: (Duration::MAX, Duration::MAX),
             compaction_interval: None,
+            shutdown: ShutdownOptions::default(),
         }
+    }
+
+    /// All resources of the server. The groups are among them once it is opened.
+    pub fn resources(&self) -> &Arc<Resources> {
+        &self.resources
+    }
+
+    /// The address of the first listener.
+    ///
+    /// # Errors
+    /// There is no listener, or its socket is closed.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        let none = || io::Error::new(io::ErrorKind::NotFound, "the server has no listener");
+        self.listeners.first().ok_or_else(none)?.socket.local_addr()
     }
 
     /// Reads the store and starts answering on the listeners.
     ///
     /// # Errors
     /// The store cannot be read, or a listener has no address.
-    pub async fn start(mut self) -> Result<Server, StartError> {
+    pub async fn start(self) -> Result<Server, StartError> {
+        let authorizer = AuthorizerUnion::default();
+        let opened = self.open(AdmissionChain::default(), authorizer).await?;
+        opened.serve()
+    }
+
+    /// Installs the groups, starts the store and reads what it holds. Nothing is answered yet: what is built over the
+    /// server may write its first objects and add parts that need the registry. Plugins of `admission` act before the builder's
+    /// own. The authorizer is the one that those plugins ask, too; where it has no members it is made of the builder's.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn open(
+        mut self,
+        mut admission: AdmissionChain,
+        mut authorizer: AuthorizerUnion,
+    ) -> Result<OpenedServer, StartError> {
         self.resources.update(|table| {
-            self.groups.iter().for_each(|group| table.install_group(group, |_| true));
+            self.groups.iter().for_each(|group| table.install_group(group, |resource| (self.serves)(resource)));
         });
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.settings.started_unix = sources::process_start().unwrap_or(since.as_secs_f64()) as i64;
         self.connections.answer_timeout = self.settings.request_timeout;
-        let api = Arc::new(self.assemble().await?);
-        let (ending, shutdown) = (Ending::default(), Shutdown::new());
+        let handshake_errors = self.connections.handshake_errors.clone();
+        self.metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
+        self.metrics.add_source(sources::process);
+        self.metrics.add_source(sources::rules);
+        self.metrics.add_source(sources::audit);
+        if authorizer.members().is_empty() {
+            authorizer = AuthorizerUnion::new(std::mem::take(&mut self.authorizers));
+        }
+        admission.plugins.append(&mut self.admission_plugins);
+        admission.observer = Some(self.metrics.admission.clone());
+        let mut registry = self.registry(admission).await?;
+        registry.compaction_interval = self.compaction_interval;
+        registry.allocators = std::mem::take(&mut self.allocators);
+        Ok(OpenedServer { builder: self, registry: Arc::new(registry), authorizer, ending: Ending::default() })
+    }
+
+    /// Starts the store, reads what it holds of the resources, and puts admission before every write.
+    async fn registry(&self, admission: AdmissionChain) -> Result<Registry, StartError> {
+        let table = self.resources.snapshot();
+        let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
+        let cache = Cache::indexed(stored);
+        let (store, writer) = (self.store.clone(), cache.writer());
+        // Reading what there is takes its time.
+        let started = tokio::task::spawn_blocking(move || store.start(Box::new(writer))).await;
+        started.map_err(io::Error::other)?.map_err(StartError::Store)?;
+        let transactions = self.metrics.transactions.clone();
+        let store = Arc::new(MeasuredStore::new(self.store.clone(), transactions, self.resources.clone()));
+        let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
+        Ok(Registry::new(cache, store, environment, admission, self.resources.clone()))
+    }
+}
+
+/// A server whose store has been read, and that does not answer yet.
+pub struct OpenedServer {
+    /// Parts that are still taken: authenticators, audiences, handlers, aggregated groups, published documents, health, metrics.
+    pub builder: Builder,
+    pub registry: Arc<Registry>,
+    pub authorizer: AuthorizerUnion,
+    ending: Ending,
+}
+
+impl OpenedServer {
+    /// Runs a task that the server cannot go on without: when it ends, the server is not healthy any more.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        vital::spawn(&self.ending, what, task)
+    }
+
+    /// Starts answering on the listeners.
+    ///
+    /// # Errors
+    /// A listener has no address, or the system's certificates cannot be read.
+    pub fn serve(self) -> Result<Server, StartError> {
+        let (builder, ending) = (self.builder, self.ending);
+        let connector = match builder.connector {
+            Some(connector) => connector,
+            None => {
+                let material = ClientTlsMaterial::default();
+                Arc::new(SocketConnector::new(&material, KUBELET_TIMEOUT).map_err(io::Error::other)?)
+            }
+        };
+        let api = Arc::new(Api {
+            authenticator: RequestAuthenticator {
+                authenticators: AuthenticatorUnion::new(builder.authenticators),
+                audiences: builder.audiences,
+                anonymous: builder.anonymous_auth.then(|| Arc::new(UserInfo::anonymous())),
+            },
+            authorizer: self.authorizer,
+            registry: self.registry,
+            documents: DiscoveryCache::new(builder.resources.clone()),
+            health: builder.health,
+            metrics: builder.metrics,
+            flow: Flow::new(&builder.settings),
+            settings: builder.settings,
+            connector,
+            handlers: builder.handlers,
+            scheme: Scheme::new(builder.resources, builder.kinds),
+            impersonator: Impersonator::default(),
+            published: builder.published,
+            aggregated: builder.aggregated,
+        });
+        let shutdown = Shutdown::new();
+        let browsers = Arc::new(builder.browsers);
         let mut serving = Vec::new();
         let mut addresses = Vec::new();
-        for Listener { socket, tls } in self.listeners {
+        for Listener { socket, tls } in builder.listeners {
             addresses.push(socket.local_addr()?);
-            let service = ApiService { api: api.clone(), browsers: Arc::new(BrowserConfig::default()) };
-            let task = pintle_http::serve(socket, tls, service, self.connections.clone(), shutdown.clone());
+            let service = ApiService { api: api.clone(), browsers: browsers.clone() };
+            let task = pintle_http::serve(socket, tls, service, builder.connections.clone(), shutdown.clone());
             let failed = ending.clone();
             serving.push(vital::spawn(&ending, "a listener", async move {
                 task.await.inspect_err(|error| failed.tell(format!("a listener has failed: {error}")))
             }));
         }
-        vital::follow_health(self.store.as_ref(), (Duration::MAX, Duration::MAX), &api);
-        let (store, others, weak) = (self.store.ended(), ending.ended(), Arc::downgrade(&api));
+        vital::follow_health(builder.store.as_ref(), builder.store_timeouts, &api);
+        let (store, others, weak) = (builder.store.ended(), ending.ended(), Arc::downgrade(&api));
         let ends = tokio::spawn(vital::end_with(store, others, weak, ending.clone()));
-        Ok(Server { addresses, api, shutdown, serving, ends, ending, store: self.store })
+        let options = builder.shutdown;
+        Ok(Server { addresses, api, shutdown, options, serving, ends, ending, store: builder.store })
     }
-
-    /// All that answers requests.
-    async fn assemble(&mut self) -> Result<Api, StartError> {
-        let metrics = Metrics::default();
-        metrics.add_source(sources::process);
-        metrics.add_source(sources::rules);
-        let admission = AdmissionChain {
-            plugins: std::mem::take(&mut self.admission_plugins),
-            observer: Some(metrics.admission.clone()),
-            ..AdmissionChain::default()
-        };
-        let environment = System { feature_gate: self.feature_gate.clone() };
-        let mut registry = open_registry(&self.store, &self.resources, environment, admission, &metrics).await?;
-        registry.compaction_interval = self.compaction_interval;
-        let registry = Arc::new(registry);
-        let handlers = Handlers::default();
-        for (group, resource, subresource, handler) in self.handlers.drain(..) {
-            handlers.register(group, resource, subresource, handler);
-        }
-        let connector =
-            SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?;
-        Ok(Api {
-            authenticator: RequestAuthenticator {
-                authenticators: AuthenticatorUnion::new(std::mem::take(&mut self.authenticators)),
-                audiences: Vec::new(),
-                anonymous: self.anonymous_auth.then(|| Arc::new(UserInfo::anonymous())),
-            },
-            authorizer: AuthorizerUnion::new(std::mem::take(&mut self.authorizers)),
-            registry,
-            documents: DiscoveryCache::new(self.resources.clone()),
-            health: Health::default(),
-            metrics,
-            flow: Flow::new(&self.settings),
-            settings: std::mem::take(&mut self.settings),
-            connector: Arc::new(connector),
-            handlers,
-            scheme: Scheme::new(self.resources.clone(), Box::new(())),
-            impersonator: Impersonator::default(),
-            published: Vec::new(),
-            aggregated: Box::new(()),
-        })
-    }
-}
-
-/// Starts a store, reads what it holds of the resources, and puts admission before every write.
-///
-/// # Errors
-/// The store cannot be read.
-pub async fn open_registry(
-    store: &Arc<dyn Store>,
-    resources: &Arc<Resources>,
-    environment: System,
-    admission: AdmissionChain,
-    metrics: &Metrics,
-) -> Result<Registry, StartError> {
-    let table = resources.snapshot();
-    let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
-    let cache = Cache::indexed(stored);
-    let (started, writer) = (store.clone(), cache.writer());
-    // Reading what there is takes its time.
-    let started = tokio::task::spawn_blocking(move || started.start(Box::new(writer))).await;
-    started.map_err(io::Error::other)?.map_err(StartError::Store)?;
-    let measured = MeasuredStore::new(store.clone(), metrics.transactions.clone(), resources.clone());
-    Ok(Registry::new(cache, Arc::new(measured), Box::new(environment), admission, resources.clone()))
 }
 
 /// A running server.
@@ -191,6 +283,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     api: Arc<Api>,
     shutdown: Shutdown,
+    options: ShutdownOptions,
     serving: Vec<JoinHandle<io::Result<()>>>,
     ends: JoinHandle<()>,
     ending: Ending,
@@ -208,23 +301,42 @@ impl Server {
         &self.api
     }
 
-    /// Resolves, to why, when something has ended that the server cannot go on without: the store or a listener. The server is
-    /// to be stopped then.
-    pub fn ended(&self) -> pintle_storage::Ended {
+    /// Resolves, to why, when something has ended that the server cannot go on without: the store, a listener, what keeps it
+    /// informed. The server is to be stopped then.
+    pub fn ended(&self) -> Ended {
         self.ending.ended()
     }
 
-    /// Takes no more connections, lets requests finish, ends watches, and closes the store.
+    /// Takes no more connections, lets requests finish, and ends watches. The store stays open.
     ///
     /// # Errors
     /// A listener failed while the server ran.
-    pub async fn stop(self) -> io::Result<()> {
+    pub async fn drain(&mut self) -> io::Result<()> {
         self.api.health.stop();
+        tokio::time::sleep(self.options.delay).await;
+        if self.options.send_retry_after {
+            self.api.health.turn_away();
+            // Requests that still run after this long have been ended by their own time limit.
+            let done = self.api.flow.none_in_work();
+            drop(tokio::time::timeout(self.api.settings.request_timeout, done).await);
+        }
         self.shutdown.trigger();
         let mut outcome = Ok(());
-        for serving in self.serving {
+        for serving in self.serving.drain(..) {
             outcome = outcome.and(serving.await.unwrap_or_else(|error| Err(io::Error::other(error))));
         }
+        outcome
+    }
+
+    /// Drains the server if that was not done, and closes the store.
+    ///
+    /// # Errors
+    /// A listener failed while the server ran.
+    pub async fn stop(mut self) -> io::Result<()> {
+        let outcome = match self.serving.is_empty() {
+            true => Ok(()),
+            false => self.drain().await,
+        };
         self.ends.abort();
         let store = self.store;
         let closed = tokio::task::spawn_blocking(move || store.close()).await;

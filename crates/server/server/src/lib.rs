@@ -17,7 +17,7 @@ pub mod sources;
 mod system;
 pub mod vital;
 
-pub use builder::{Builder, HandlerOf, Listener, Server, StartError, open_registry};
+pub use builder::{Builder, Listener, OpenedServer, Server, ShutdownOptions, StartError};
 pub use open::AuthenticatedUsers;
 pub use options::{Options, OptionsError};
 pub use system::System;
