@@ -7,6 +7,7 @@ use pintle_resource::{Action, GroupPriorities, Resource, ResourceTable, Subresou
 use pintle_schema::{Ref, Str, Struct};
 use ring::digest::{SHA256, digest};
 use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
 
 /// Everything that is served.
 #[derive(Clone, Default)]
@@ -85,12 +86,26 @@ pub struct DiscoveredSubresource {
 impl Catalog {
     /// The catalog of what a table serves.
     pub fn of(table: &ResourceTable) -> Self {
-        let mut catalog = Catalog::default();
+        // Gathered before it is sorted: a table may have ten thousand groups, or as many resources in one.
+        let mut groups: HashMap<&str, GroupEntry> = HashMap::new();
         for resource in table.served() {
-            let priorities = table.priorities(&resource.group, &resource.version);
-            catalog.add(DiscoveredResource::from(&**resource), priorities);
+            let VersionPriorities { group, version } = table.priorities(&resource.group, &resource.version);
+            let entry = groups.entry(&resource.group).or_insert_with(|| GroupEntry {
+                name: resource.group.clone(),
+                versions: Vec::new(),
+                built_in: group.built_in,
+                priority: group.priority,
+            });
+            entry.priority = entry.priority.max(group.priority);
+            entry.built_in |= group.built_in;
+            let resources = &mut entry.version_entry(&resource.version, version).resources;
+            resources.push(DiscoveredResource::from(&**resource));
         }
-        catalog
+        let mut groups: Vec<GroupEntry> = groups.into_values().collect();
+        let versions = groups.iter_mut().flat_map(|group| &mut group.versions);
+        versions.for_each(|version| version.resources.sort_by(|a, b| a.plural.cmp(&b.plural)));
+        groups.sort_by(|a, b| a.rank().cmp(&b.rank()));
+        Catalog { groups }
     }
 
     /// Adds a resource, and its group and version when they are new.
@@ -229,9 +244,9 @@ impl From<&Resource> for DiscoveredResource {
             plural: resource.plural.clone(),
             singular: resource.singular.clone(),
             kind: resource.kind.clone(),
-            list_kind: Str::from(format!("{}List", resource.kind)),
+            list_kind: Str::from(resource.list_kind().into_owned()),
             namespaced: resource.namespaced,
-            verbs: resource.verbs.names().collect(),
+            verbs: resource.verb_names(),
             short_names: resource.short_names.clone(),
             categories: resource.categories.clone(),
             storage_version_hash: resource
@@ -242,7 +257,7 @@ impl From<&Resource> for DiscoveredResource {
             subresources: resource.subresources.iter().map(DiscoveredSubresource::from).collect(),
             schema: resource.schema.clone(),
             delete_answers_object: resource.strategy.delete_answers_object,
-            strategic_patch: true,
+            strategic_patch: resource.custom.is_none(),
         }
     }
 }

@@ -4,7 +4,9 @@
 
 use crate::access::NotAllowed;
 use crate::flow::Admission;
-use crate::negotiation::{AllowedMediaTypes, Format, MediaTypeOptions, body_format, negotiate};
+use crate::negotiation::{
+    AllowedMediaTypes, Format, MediaTypeOptions, body_format, negotiate, negotiate_custom, unsupported_body,
+};
 use crate::patch::PatchType;
 use crate::query::Query;
 use crate::{SharedApi, access};
@@ -12,7 +14,7 @@ use http::Method;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::{RequestContext, Status, Target};
-use pintle_resource::MaybeReady;
+use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::is_printable;
 use std::sync::Arc;
 use std::time::Instant;
@@ -69,12 +71,33 @@ impl Context {
         negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
     }
 
-    /// What kind of patch the body is.
+    /// The form of an answer with objects of a resource.
+    ///
+    /// # Errors
+    /// The client accepts nothing that is offered.
+    pub fn negotiate_of(&self, resource: &Resource, offer: AllowedMediaTypes) -> Result<MediaTypeOptions, Status> {
+        let negotiate = if resource.custom.is_some() { negotiate_custom } else { negotiate };
+        negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
+    }
+
+    /// What kind of patch of a resource's objects the body is.
     ///
     /// # Errors
     /// 415 for what is no patch.
-    pub fn patch_type(&self) -> Result<PatchType, Status> {
-        PatchType::of(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    pub fn patch_type(&self, resource: &Resource) -> Result<PatchType, Status> {
+        let of = if resource.custom.is_some() { PatchType::of_custom } else { PatchType::of };
+        of(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    }
+
+    /// The form of a body that is an object of a resource.
+    ///
+    /// # Errors
+    /// 415 for a media type that such objects are not read from.
+    pub fn object_format(&self, resource: &Resource) -> Result<Format, Status> {
+        match self.body_format()? {
+            Format::Protobuf if resource.custom.is_some() => Err(unsupported_body(self.api.formats())),
+            format => Ok(format),
+        }
     }
 
     /// The form of the body.

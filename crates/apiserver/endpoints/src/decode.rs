@@ -5,10 +5,12 @@
 
 use crate::negotiation::Format;
 use crate::query::FieldValidation;
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, group_of};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, TooManyObjects, cbor, json, protobuf, yaml};
-use pintle_registry::{Result, Status};
+use pintle_registry::{Result, Status, metadata};
+use pintle_resource::CustomKind;
 use pintle_schema::{Struct, Value};
+use pintle_validation::ErrorList;
 
 /// The kind that a request's body must be of.
 pub struct Expected<'a> {
@@ -20,6 +22,8 @@ pub struct Expected<'a> {
     pub also: &'static [&'static str],
     /// Why an object of the right shape is none all the same.
     pub malformed: Option<fn(&Value) -> Option<String>>,
+    /// What is known of a kind that was defined at run time.
+    pub custom: Option<&'a dyn CustomKind>,
     /// The kinds that there are, for what is said of one that is not expected.
     pub scheme: &'a Scheme,
 }
@@ -61,16 +65,117 @@ pub fn body(
         },
         _ => head(expected, format, bytes)?,
     };
-    check_kind(expected, &head, bytes)?;
+    match expected.custom {
+        Some(_) => check_said(expected, &head, bytes)?,
+        None => check_kind(expected, &head, bytes)?,
+    }
     let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
     check_objects(&decoded.value)?;
     if let Some(why) = expected.malformed.and_then(|malformed| malformed(&decoded.value)) {
         return Err(cannot_be_handled(expected, &head, &why));
     }
-    report(expected, &head, decoded.problems, validation, warnings)?;
-    let mut value = decoded.value;
+    let Decoded { mut value, mut problems } = decoded;
+    if let Some(custom) = expected.custom {
+        let unknown = custom_problems(expected, custom, &head, &mut value, &mut problems);
+        unknown.map_err(|why| cannot_be_handled(expected, &head, &why))?;
+    }
+    report(expected, &head, problems, validation, warnings)?;
+    if expected.custom.is_some() {
+        check_type(expected, &head, &value).map_err(|status| status.with_warnings(warnings.clone()))?;
+    }
     pintle_registry::set_type(&mut value, &expected.api_version(), expected.kind);
     Ok(value)
+}
+
+/// Coerces an object by the schema of the version that it says it is of, and adds what was unknown to the problems, in the
+/// reference's order. An object of another kind is left as it is.
+///
+/// # Errors
+/// An object inside it has the wrong shape.
+fn custom_problems(
+    expected: &Expected<'_>,
+    custom: &dyn CustomKind,
+    head: &Head,
+    object: &mut Value,
+    problems: &mut Vec<StrictProblem>,
+) -> std::result::Result<(), String> {
+    // Keys that stand twice are found while the body is read.
+    problems.sort_by_key(|problem| matches!(problem, StrictProblem::UnknownField(_)));
+    if head.kind != expected.kind || group_of(&head.api_version) != expected.group {
+        return Ok(());
+    }
+    let unknown = if head.api_version == expected.api_version() {
+        custom.coerce(object)?
+    } else {
+        let other = expected.scheme.resource(&head.api_version, &head.kind);
+        match other.as_ref().and_then(|other| other.custom.as_deref()) {
+            Some(other) => other.coerce(object)?,
+            None => take_fields(object),
+        }
+    };
+    problems.extend(unknown.into_iter().map(StrictProblem::UnknownField));
+    Ok(())
+}
+
+/// Removes the fields that not every object has, none of which a version without a schema knows.
+fn take_fields(object: &mut Value) -> Vec<String> {
+    let Some(map) = object.as_map_mut() else { return Vec::new() };
+    let mut taken = Vec::new();
+    map.retain(|name, _| {
+        let is_kept = matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+        if !is_kept {
+            taken.push(name.to_string());
+        }
+        is_kept
+    });
+    taken.sort_unstable();
+    taken
+}
+
+/// A body of a kind that was defined at run time must say what it is.
+fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> {
+    let missing = match (head.kind.is_empty(), head.api_version.is_empty()) {
+        (true, _) => "Kind",
+        (false, true) => "apiVersion",
+        (false, false) => return Ok(()),
+    };
+    Err(Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): Object '{missing}' is missing in '{}' ({})",
+        expected.kind,
+        String::from_utf8_lossy(bytes),
+        preview(bytes)
+    )))
+}
+
+/// An object of a kind that was defined at run time must be of the version and the kind that the path names.
+fn check_type(expected: &Expected<'_>, head: &Head, object: &Value) -> Result<()> {
+    let wanted = expected.api_version();
+    if head.api_version != wanted {
+        let found = &head.api_version;
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({found}) does not match the expected API version ({wanted})"
+        )));
+    }
+    check_custom_type(object, &wanted, expected.kind)
+}
+
+/// The 422 of an object of another kind or version than the one that was defined at run time.
+///
+/// # Errors
+/// It is of another.
+pub fn check_custom_type(object: &Value, api_version: &str, kind: &str) -> Result<()> {
+    let mut errors = ErrorList::default();
+    for (field, wanted) in [("kind", kind), ("apiVersion", api_version)] {
+        let found = object.str_at(&[field]);
+        if found != wanted {
+            errors.invalid(field, found, format!("must be {wanted}"));
+        }
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let group = group_of(object.str_at(&["apiVersion"]));
+    Err(Status::invalid(group, object.str_at(&["kind"]), metadata::text(object, "name"), &errors))
 }
 
 /// Refuses what takes too much memory to be worked at.

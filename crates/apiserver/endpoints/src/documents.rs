@@ -183,7 +183,8 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
     };
     let known_group = match segments[..] {
         ["api", _] => true,
-        ["apis", group, _] => !group.is_empty() && catalog.group(group).is_some(),
+        // Versions of other groups have no routes of their own.
+        ["apis", group, _] => catalog.group(group).is_some_and(|known| !group.is_empty() && known.is_built_in()),
         _ => false,
     };
     match document {

@@ -148,21 +148,60 @@ pub fn negotiate(
     offer: AllowedMediaTypes,
     served: &'static [Format],
 ) -> Result<MediaTypeOptions> {
-    let pretty = pretty(query, user_agent);
     if accept.trim().is_empty() {
-        return Ok(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
+        return Ok(MediaTypeOptions { pretty: pretty(query, user_agent), ..MediaTypeOptions::JSON });
     }
     // The path is found by media types alone; only then is it asked for shapes.
     if offer != AllowedMediaTypes::Groups {
         find_path(accept, &offer.available(served))?;
     }
     if offer == AllowedMediaTypes::JsonDocuments {
+        return Ok(MediaTypeOptions { pretty: pretty(query, user_agent), ..MediaTypeOptions::JSON });
+    }
+    let formats = offer.formats(served);
+    let chosen = choose(accept, offer, formats, &|_, _| true)?;
+    let pretty = chosen.pretty || pretty(query, user_agent);
+    Ok(MediaTypeOptions { pretty, ..chosen })
+}
+
+/// The same for objects of a kind that was defined at run time: these have no protobuf, but their metadata has, and their paths
+/// take whatever is accepted.
+///
+/// # Errors
+/// 406 when nothing the client accepts can be given.
+pub fn negotiate_custom(
+    accept: &str,
+    user_agent: &str,
+    query: &Query,
+    offer: AllowedMediaTypes,
+    served: &'static [Format],
+) -> Result<MediaTypeOptions> {
+    let pretty = pretty(query, user_agent);
+    if accept.trim().is_empty() {
         return Ok(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
     }
     let formats = offer.formats(served);
+    let has = |format, shape| format != Format::Protobuf || shape != ResponseKind::Object;
+    match choose(accept, offer, formats, &has) {
+        Ok(chosen) => Ok(MediaTypeOptions { pretty: pretty || chosen.pretty, ..chosen }),
+        Err(_) if offer == AllowedMediaTypes::Watch => {
+            let streams: Vec<_> = formats.iter().filter_map(|format| format.stream()).collect();
+            Err(Status::not_acceptable(&streams))
+        }
+        Err(status) => Err(status),
+    }
+}
+
+/// The first form that the client likes best among those that there are.
+fn choose(
+    accept: &str,
+    offer: AllowedMediaTypes,
+    formats: &'static [Format],
+    has: &dyn Fn(Format, ResponseKind) -> bool,
+) -> Result<MediaTypeOptions> {
     for clause in by_preference(accept.split(',').filter_map(clause).collect()) {
         for format in formats.iter().copied().filter(|format| clause.matches(*format)) {
-            let Some(shape) = clause.shape() else { continue };
+            let Some(shape) = clause.shape().filter(|shape| has(format, *shape)) else { continue };
             if clause.parameter("stream").is_some() && format.stream().is_none()
                 || clause.parameter("sv").is_some() && !offer.has_shapes()
             {
@@ -176,13 +215,8 @@ pub fn negotiate(
                 let streams: Vec<_> = formats.iter().filter_map(|format| format.stream()).collect();
                 return Err(Status::not_acceptable(&streams));
             }
-            let has = |key: &str, value: &str| clause.parameter(key) == Some(value);
-            return Ok(MediaTypeOptions {
-                format,
-                shape,
-                pretty: pretty || has("pretty", "1"),
-                beta: has("v", "v1beta1"),
-            });
+            let says = |key: &str, value: &str| clause.parameter(key) == Some(value);
+            return Ok(MediaTypeOptions { format, shape, pretty: says("pretty", "1"), beta: says("v", "v1beta1") });
         }
     }
     Err(Status::not_acceptable(&media_types(formats)))
@@ -374,7 +408,12 @@ pub fn body_format(content_type: &str, served: &[Format]) -> Result<Format> {
     }
     let media = media_type(content_type);
     let found = served.iter().copied().find(|format| Some(format.content_type()) == media.as_deref());
-    found.ok_or_else(|| Status::unsupported_media_type(&media_types(served)))
+    found.ok_or_else(|| unsupported_body(served))
+}
+
+/// The 415 of a body in another form than those that are served.
+pub fn unsupported_body(served: &[Format]) -> Status {
+    Status::unsupported_media_type(&media_types(served))
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Details, Result, Status, Target};
-use pintle_schema::{Str, Struct, Value, canonicalize};
+use pintle_resource::{CustomKind, Resource};
+use pintle_schema::{Ref, Str, Struct, Value, canonicalize};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
@@ -31,7 +32,7 @@ pub async fn patch(
     request: Request,
     part: Option<SubresourcePart<'_>>,
 ) -> Result<ApiResponse> {
-    let kind = context.patch_type()?;
+    let kind = context.patch_type(&target.resource)?;
     let bytes = read_body(context, request.body).await?;
     let query = patch_options(&context.query, kind.applies(), context.request.clone())?;
     if let Ok(stored) = target.get() {
@@ -56,7 +57,8 @@ pub async fn patch(
             // Conversion leaves fields behind that the version does not have.
             canonicalize(schema, served.to_mut());
         }
-        let object = patch.apply(schema, &served, &query, &context.api.scheme, &mut found)?;
+        let object =
+            patch.apply(PatchedKind::of(&target.resource), &served, &query, &context.api.scheme, &mut found)?;
         if let Some(why) = target.resource.strategy.malformed.and_then(|malformed| malformed(&object)) {
             return Err(patch.invalid(&object, &why));
         }
@@ -115,6 +117,22 @@ impl PatchType {
         found.map(|(_, kind)| kind).ok_or_else(|| Status::unsupported_media_type(&accepted()))
     }
 
+    /// The same for a kind that was defined at run time, which has no strategic patches.
+    ///
+    /// # Errors
+    /// 415 for anything that is no patch of such a kind.
+    pub fn of_custom(content_type: &str, formats: &[Format]) -> Result<Self> {
+        let is_read = |kind| match kind {
+            PatchType::Strategic => false,
+            PatchType::Apply(format) => format == Format::Yaml || formats.contains(&format),
+            PatchType::Json | PatchType::Merge => true,
+        };
+        let known = || PATCH_TYPES.into_iter().filter(|(_, kind)| is_read(*kind));
+        let found = known().find(|(media_type, _)| *media_type == bare(content_type));
+        let accepted = || known().map(|(media_type, _)| media_type).collect::<Vec<_>>();
+        found.map(|(_, kind)| kind).ok_or_else(|| Status::unsupported_media_type(&accepted()))
+    }
+
     /// Whether it is a configuration to apply.
     pub fn applies(self) -> bool {
         matches!(self, PatchType::Apply(_))
@@ -122,6 +140,32 @@ impl PatchType {
 
     pub fn unsupported() -> Status {
         Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").with_details(Details::default())
+    }
+}
+
+/// The kind of what is patched.
+#[derive(Clone, Copy)]
+pub struct PatchedKind<'a> {
+    schema: &'a Struct,
+    /// What is known of a kind that was defined at run time.
+    custom: Option<&'a dyn CustomKind>,
+}
+
+impl<'a> PatchedKind<'a> {
+    fn of(resource: &'a Resource) -> Self {
+        PatchedKind { schema: &resource.schema, custom: resource.custom.as_deref() }
+    }
+}
+
+impl<'a> From<&'a Struct> for PatchedKind<'a> {
+    fn from(schema: &'a Struct) -> Self {
+        PatchedKind { schema, custom: None }
+    }
+}
+
+impl<'a> From<&'a Ref<Struct>> for PatchedKind<'a> {
+    fn from(schema: &'a Ref<Struct>) -> Self {
+        PatchedKind::from(&**schema)
     }
 }
 
@@ -169,14 +213,15 @@ impl Patch {
     ///
     /// # Errors
     /// The patch does not apply, or makes something that is no object of the kind.
-    pub fn apply(
+    pub fn apply<'a>(
         &self,
-        schema: &Struct,
+        kind: impl Into<PatchedKind<'a>>,
         stored: &Value,
         query: &WriteQuery,
         scheme: &Scheme,
         warnings: &mut Vec<String>,
     ) -> Result<Value> {
+        let PatchedKind { schema, custom } = kind.into();
         let mut patched = self.patched(schema, stored)?;
         let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
         if patched.as_map().is_none()
@@ -185,7 +230,10 @@ impl Patch {
             let why = format!("couldn't get version/kind; json parse error: {error}");
             return Err(self.invalid(&patched, &why));
         }
-        self.check_type(&patched, api_version, kind, scheme)?;
+        match custom {
+            Some(_) => decode::check_custom_type(&patched, api_version, kind)?,
+            None => self.check_type(&patched, api_version, kind, scheme)?,
+        }
         decode::check_objects(&patched)?;
         let strictness = match query.field_validation {
             FieldValidation::Ignore => Strictness::Ignore,
@@ -200,6 +248,10 @@ impl Patch {
         let mut decoded = self.conform(schema, patched, strictness).map_err(|error| invalid(&error.to_string()))?;
         if let Value::Map(fields) = &mut decoded.value {
             fields.entries_mut().append(&mut untouched);
+        }
+        if let Some(custom) = custom {
+            let unknown = custom.coerce(&mut decoded.value).map_err(|why| invalid(&why))?;
+            decoded.problems.extend(unknown.into_iter().map(StrictProblem::UnknownField));
         }
         let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
         match query.field_validation {

@@ -94,24 +94,33 @@ impl ObjectEncoder<'_> {
             ResponseKind::Object
                 if self.wanted == MediaTypeOptions::JSON && self.registry.serves_stored_form(self.target) =>
             {
-                Ok(self.spliced(page))
+                Ok(if self.target.resource.custom.is_some() { self.spliced_whole(page) } else { self.spliced(page) })
             }
             ResponseKind::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(page),
             ResponseKind::Object => {
+                let is_custom = self.target.resource.custom.is_some();
                 let mut items = Vec::with_capacity(page.items.len());
                 for object in page.items.iter() {
                     let mut item = self.served(&Payload::Stored(object.clone()))?;
                     // Items of typed lists do not repeat what the list's kind says.
-                    let map = item.make_map();
-                    map.remove("kind");
-                    map.remove("apiVersion");
+                    if !is_custom {
+                        let map = item.make_map();
+                        map.remove("kind");
+                        map.remove("apiVersion");
+                    }
                     items.push(item);
                 }
                 let resource = &self.target.resource;
-                let kind = format!("{}List", resource.kind);
-                let list = value!({
-                    "kind": (kind), "apiVersion": (resource.api_version()), "metadata": (list_meta(&page)), "items": (Value::List(items))
-                });
+                let (kind, api_version) = (resource.list_kind().into_owned(), resource.api_version());
+                let list = match is_custom {
+                    true => value!({
+                        "apiVersion": api_version, "items": (Value::List(items)), "kind": kind,
+                        "metadata": (custom_list_meta(&page))
+                    }),
+                    false => value!({
+                        "kind": kind, "apiVersion": api_version, "metadata": (list_meta(&page)), "items": (Value::List(items))
+                    }),
+                };
                 Ok(Body::Full(self.finish(&list)))
             }
             ResponseKind::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(page),
@@ -208,6 +217,23 @@ impl ObjectEncoder<'_> {
             out.extend_from_slice(std::mem::replace(&mut separator, b","));
             out.push(b'{');
             out.extend_from_slice(from(object, skip));
+        };
+        splice::items(page.items, Size::Exactly(total as u64), head, put, tail)
+    }
+
+    /// The same for a kind that was defined at run time: a list of trees, sorted by field, whose items say what they are.
+    fn spliced_whole(&self, page: Page) -> Body {
+        let resource = &self.target.resource;
+        let head = format!("{{\"apiVersion\":\"{}\",\"items\":[", resource.api_version()).into_bytes();
+        let mut tail = format!("],\"kind\":\"{}\",\"metadata\":", resource.list_kind()).into_bytes();
+        json::encode(&Value::Map(custom_list_meta(&page)), &mut tail);
+        tail.extend_from_slice(b"}\n");
+        let items: usize = page.items.iter().map(|object| object.encoded.json().len() + 1).sum();
+        let total = head.len() + items.saturating_sub(1) + tail.len();
+        let mut separator = b"".as_slice();
+        let put = move |object: &Object, out: &mut Vec<u8>| {
+            out.extend_from_slice(std::mem::replace(&mut separator, b","));
+            out.extend_from_slice(object.encoded.json());
         };
         splice::items(page.items, Size::Exactly(total as u64), head, put, tail)
     }
@@ -550,6 +576,17 @@ fn list_meta(page: &Page) -> Map {
     if let Some(remaining) = page.remaining {
         meta.push(Str::new_static("remainingItemCount"), remaining.into());
     }
+    meta
+}
+
+/// The metadata of a list of trees, in which `continue` is never left out.
+fn custom_list_meta(page: &Page) -> Map {
+    let mut meta = Map::new();
+    meta.push(Str::new_static("continue"), page.continue_token.as_str().into());
+    if let Some(remaining) = page.remaining {
+        meta.push(Str::new_static("remainingItemCount"), remaining.into());
+    }
+    meta.push(Str::new_static("resourceVersion"), page.revision.0.to_string().into());
     meta
 }
 

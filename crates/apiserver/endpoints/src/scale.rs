@@ -48,20 +48,25 @@ pub(crate) async fn serve(
     verb: Verb,
     request: Request,
 ) -> Result<ApiResponse> {
-    let ScaleCall { context, target, wanted, .. } = call;
+    let ScaleCall { context, target, .. } = call;
     let registry = &context.api.registry;
     let presenter = async |payload: &Payload| -> Result<Value> {
         let (wanted, include_object) = (MediaTypeOptions::JSON, IncludeObject::None);
         let converted = &Converted::of(registry, target, std::slice::from_ref(payload)).await?;
         let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
-        Ok(scale_of(&presenter.served(payload)?, paths))
+        presenter.served(payload)
     };
     if verb == Verb::Get {
         refuse_export(&context.query)?;
         let stored = target.get()?;
-        return show(context, &presenter(&Payload::Stored(stored)).await?, wanted);
+        let object = presenter(&Payload::Stored(stored)).await?;
+        let problem = target.resource.custom.as_ref().and_then(|custom| custom.scale_problem(&object));
+        return match problem {
+            Some(why) => Err(Status::internal(why)),
+            None => show(call, &scale_of(&object, paths)),
+        };
     }
-    let patch_type = (verb == Verb::Patch).then(|| context.patch_type()).transpose()?;
+    let patch_type = (verb == Verb::Patch).then(|| context.patch_type(&target.resource)).transpose()?;
     let query = match patch_type {
         None => write_options(&context.query, "UpdateOptions", context.request.clone())?,
         Some(kind) => patch_options(&context.query, kind.applies(), context.request.clone())?,
@@ -91,13 +96,26 @@ pub(crate) async fn serve(
         if let Sent::Configuration(config) = &sent {
             config.check(query.field_validation)?;
         }
-        check(target, &scale)?;
+        match (&target.resource.custom, &sent) {
+            (None, _) => check(target, &scale)?,
+            (Some(_), Sent::Configuration(_)) => return Err(not_converted(target)),
+            // The object that the scale makes is validated, not the scale.
+            (Some(_), _) => {
+                check_namespace(target, &scale)?;
+                check_name(target, &scale)?;
+            }
+        }
         let (uid, stored_uid) = (metadata::text(&scale, "uid"), metadata::text(stored, "uid"));
         // Of what is sent whole the uid is a precondition of the store, which tells it in its own words.
         if patch_type.is_some() && !uid.is_empty() && uid != stored_uid {
             return Err(another_scale(target, uid, stored_uid));
         }
-        Ok(scaled(stored, &scale, managed, paths))
+        let mut object = scaled(stored, &scale, managed, paths);
+        if target.resource.custom.is_some() && metadata::text(&scale, "resourceVersion").is_empty() {
+            // Such a kind is not updated without a version: it is that of the object whose scale this is.
+            metadata::set(&mut object, "resourceVersion", metadata::text(stored, "resourceVersion"));
+        }
+        Ok(object)
     };
     let update = Update {
         change: &change,
@@ -111,7 +129,18 @@ pub(crate) async fn serve(
     if let Sent::Configuration(config) = &sent {
         written.warnings.splice(0..0, config.warnings(query.field_validation));
     }
-    Ok(show(context, &presenter(&written.payload).await?, wanted)?.with_warnings(written.warnings))
+    let object = presenter(&written.payload).await?;
+    Ok(show(call, &scale_of(&object, paths))?.with_warnings(written.warnings))
+}
+
+/// The refusal of a configuration that was merged into the scale of a kind that was defined at run time, whose versions a
+/// scale is not one of.
+fn not_converted(target: &Target) -> Status {
+    let (name, version) = (&target.name, "autoscaling/v1");
+    Status::unexplained(format!(
+        "failed to convert new object (/{name}; {version}, Kind=Scale) to proper version: request to convert CR to an invalid \
+         group/version: {version}"
+    ))
 }
 
 /// What a client sends to set a scale.
@@ -136,7 +165,8 @@ impl Sent {
                 let schema = call.subresource.schema.as_ref().ok_or_else(Status::method_not_allowed)?;
                 let scheme = &call.context.api.scheme;
                 let (group, version, kind) = ("autoscaling", "v1", "Scale");
-                let expected = Expected { group, version, kind, schema, also: &[], malformed: None, scheme };
+                let expected =
+                    Expected { group, version, kind, schema, also: &[], malformed: None, custom: None, scheme };
                 Sent::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
             }
         })
@@ -164,6 +194,9 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
 
 /// A LabelSelector, or a plain map of labels, as text.
 fn selector_text(selector: &Value) -> String {
+    if let Some(text) = selector.as_str() {
+        return text.to_owned();
+    }
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
     let pairs = |value: Option<&Value>| -> Vec<(String, String)> {
         value
@@ -225,11 +258,12 @@ fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
     Status::conflict_of(subject, &precondition_failed("UID", uid, stored_uid))
 }
 
-fn show(context: &Context, scale: &Value, wanted: MediaTypeOptions) -> Result<ApiResponse> {
+fn show(call: ScaleCall<'_>, scale: &Value) -> Result<ApiResponse> {
+    let ScaleCall { context, target, wanted, .. } = call;
     let body = match wanted.shape {
         ResponseKind::Table => {
             let include = include_object(&context.query, wanted)?;
-            let printer = &ScalePrinter;
+            let printer = &ScalePrinter { is_custom: target.resource.custom.is_some() };
             let now = context.api.registry.environment.now_unix();
             let rows = represent::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
             let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
@@ -241,7 +275,10 @@ fn show(context: &Context, scale: &Value, wanted: MediaTypeOptions) -> Result<Ap
 }
 
 /// The columns of a scale.
-struct ScalePrinter;
+struct ScalePrinter {
+    /// The kind was defined at run time, and its columns are such a kind's.
+    is_custom: bool,
+}
 
 impl Printer for ScalePrinter {
     fn columns(&self) -> Vec<Column> {
@@ -253,8 +290,17 @@ impl Printer for ScalePrinter {
             description: text(description),
             priority: 0,
         };
+        const NAME: &str = "Name of the object, unique among its kind and namespace.";
+        if self.is_custom {
+            return vec![
+                Column { format: text("name"), ..column("Name", "string", NAME) },
+                column("Desired", "integer", "Number of desired replicas"),
+                column("Available", "integer", "Number of actual replicas"),
+                column("Age", "date", "When the server created the object, in UTC."),
+            ];
+        }
         vec![
-            column("Name", "string", "Name of the object, unique among its kind and namespace."),
+            column("Name", "string", NAME),
             column("Desired", "integer", "How many pods there should be."),
             column("Available", "integer", "How many pods there are."),
             column("Age", "string", "How long ago the object was created."),

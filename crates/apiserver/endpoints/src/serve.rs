@@ -169,10 +169,19 @@ async fn steps(
         missing => match (elsewhere::unavailable(&api, &path.group, &path.version), missing) {
             (Some(unavailable), _) => return Ok(unavailable),
             (None, Found::NoGroup) => return Ok(ApiResponse::text(404, "404 page not found\n")),
+            // Only built-in groups have routes that a request can miss.
+            (None, Found::NoResource) if !table.is_built_in(&path.group) => {
+                return Ok(ApiResponse::text(404, "404 page not found\n"));
+            }
             (None, _) => return Err(Status::no_such_path()),
         },
     };
-    routes::check(resource, path, &request.method)?;
+    if let Err(status) = routes::check(resource, path, &request.method) {
+        return match resource.custom.is_some() && status.code == 404 {
+            true => not_routed(resource, path),
+            false => Err(status),
+        };
+    }
     tally.series = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
     if !verb.reads() && !long_running {
         request.body = api.metrics.bodies.counted(request.body, resource, verb);
@@ -267,13 +276,14 @@ async fn act(
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
     if verb == Verb::Patch {
         // A path is known by what it takes before it is known by what it gives.
-        context.patch_type()?;
+        context.patch_type(resource)?;
     }
-    let wanted = context.negotiate(match verb {
+    let offer = match verb {
         Verb::Watch => AllowedMediaTypes::Watch,
         Verb::List => AllowedMediaTypes::Collection,
         _ => AllowedMediaTypes::Objects,
-    })?;
+    };
+    let wanted = context.negotiate_of(resource, offer)?;
     // What takes much room waits in a box of its own: most requests are reads, and many are under way at a time.
     match verb {
         Verb::Get => read::get(context, &target, wanted).await,
@@ -335,6 +345,14 @@ fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -
             Err(status)
         }
     }
+}
+
+/// What is answered where a kind that was defined at run time has no such path: only its subresources are known to be its own.
+fn not_routed(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
+    if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
+        return Ok(ApiResponse::text(404, "404 page not found\n"));
+    }
+    Err(Status::not_found(resource, &path.name))
 }
 
 /// A time limit that cannot be read is refused.

@@ -29,9 +29,13 @@ pub async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
         return handler::serve(call, request).await;
     }
     if verb == Verb::Patch {
-        context.patch_type()?;
+        context.patch_type(&target.resource)?;
     }
-    let wanted = context.negotiate(AllowedMediaTypes::Objects)?;
+    // A scale has a form of its own, which is protobuf, too.
+    let wanted = match &subresource.action {
+        Action::Part(_) => context.negotiate_of(&target.resource, AllowedMediaTypes::Objects)?,
+        _ => context.negotiate(AllowedMediaTypes::Objects)?,
+    };
     match &subresource.action {
         Action::Part(rules) => {
             let part = Some(SubresourcePart { name: &subresource.name, rules });
@@ -66,7 +70,8 @@ pub async fn body(
     let (group, version) = group_version.map_or(("", "v1"), |(group, version)| (group.as_str(), version.as_str()));
     let schema = subresource.schema.as_ref().ok_or_else(Status::method_not_allowed)?;
     let scheme = &context.api.scheme;
-    let expected = Expected { group, version, kind: &subresource.kind, schema, also, malformed: None, scheme };
+    let expected =
+        Expected { group, version, kind: &subresource.kind, schema, also, malformed: None, custom: None, scheme };
     let mut warnings = Vec::new();
     let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
     Ok((object, query.options, warnings))

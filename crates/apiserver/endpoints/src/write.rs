@@ -42,7 +42,7 @@ pub async fn create(
     request: Request,
 ) -> Result<ApiResponse> {
     // The body's form is judged before it is read.
-    context.body_format()?;
+    context.object_format(&target.resource)?;
     let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "CreateOptions", context.request.clone())?;
     let mut warnings = Vec::new();
@@ -112,9 +112,10 @@ pub fn decode_object(
         schema: &resource.schema,
         also: &[],
         malformed: resource.strategy.malformed,
+        custom: resource.custom.as_deref(),
         scheme: &context.api.scheme,
     };
-    decode::body(&expected, context.body_format()?, bytes, validation, warnings)
+    decode::body(&expected, context.object_format(resource)?, bytes, validation, warnings)
 }
 
 /// The name in a body that replaces an object must be the path's.

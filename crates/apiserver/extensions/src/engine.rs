@@ -3,11 +3,14 @@
 //! Made once of the version's schema and shared by all requests. Guarantees that a value that was admitted has no field that the
 //! schema does not know, all defaults, and its fields in the order of their names, as the reference writes them.
 
+use crate::embedded::{self, Malformed};
 use crate::json_schema::JsonSchema;
 use crate::object;
+use crate::prune;
 use crate::rules::{Budget, Findings, Replaced, RuleTree, field_of};
+use crate::topology;
 use crate::values::{Purpose, ValueSchema};
-use pintle_schema::Value;
+use pintle_schema::{Struct, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath, ObjectRule};
 use std::sync::OnceLock;
 
@@ -19,6 +22,10 @@ pub struct CustomSchema {
     scale: Option<Scale>,
     /// Made when the first object is validated: most definitions have no objects for long. `None` without rules.
     rules: OnceLock<Option<RuleTree>>,
+    /// Whether objects hold other objects.
+    embeds: bool,
+    /// Made when an object is first written.
+    topology: OnceLock<Struct>,
 }
 
 /// Where a definition says that the number of replicas is, as it says it.
@@ -43,8 +50,39 @@ const BLOCKING: [ErrorKind; 5] =
 impl CustomSchema {
     pub fn new(schema: JsonSchema, scale: Option<Scale>) -> Self {
         let of = |schema: &JsonSchema| ValueSchema::new(schema, Purpose::Objects);
-        let status = schema.property("status").map(of);
-        CustomSchema { values: of(&schema), status, scale, schema, rules: OnceLock::new() }
+        CustomSchema {
+            values: of(&schema),
+            status: schema.property("status").map(of),
+            scale,
+            embeds: schema.any(&mut |schema| schema.embedded_resource),
+            topology: OnceLock::new(),
+            rules: OnceLock::new(),
+            schema,
+        }
+    }
+
+    /// The schema by which apply merges objects.
+    pub fn topology(&self) -> &Struct {
+        self.topology.get_or_init(|| topology::of_object(&self.schema))
+    }
+
+    /// Removes what an object that was sent may not have. Returns the paths of unknown fields, as they are reported.
+    ///
+    /// # Errors
+    /// The type or the metadata of an object inside has the wrong shape.
+    pub fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
+        let mut unknown = prune::prune_reporting(object, Some(&self.schema));
+        if self.embeds {
+            unknown.extend(embedded::coerce(object, &self.schema, Malformed::Refused)?);
+        }
+        Ok(unknown)
+    }
+
+    /// Why the scale of an object cannot be shown.
+    pub fn scale_problem(&self, object: &Value) -> Option<String> {
+        let path = &self.scale.as_ref()?.spec_replicas;
+        let is_there = object.at(&Scale::steps(path)).is_some();
+        (!is_there).then(|| format!("the spec replicas field {path:?} does not exist"))
     }
 
     /// Brings a decoded object into the form that is stored and read: without nulls that stand for absence and fields that the
@@ -52,13 +90,17 @@ impl CustomSchema {
     pub fn admit(&self, object: &mut Value) {
         object::drop_nulls(object, Some(&self.schema));
         object::default(object, &self.schema);
+        if self.embeds {
+            // What was sent was coerced before, and what was stored is read whatever its shape.
+            let _ = embedded::coerce(object, &self.schema, Malformed::Dropped);
+        }
         self.prune(object);
     }
 
     /// Removes the fields that the schema does not know, and brings the others into order: what conversion does, which fills
     /// in no defaults.
     pub fn prune(&self, object: &mut Value) {
-        object::prune(object, &self.schema, true);
+        prune::prune(object, &self.schema, true);
         let Value::Map(map) = object else { return };
         map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));
         // Type and metadata stand first, as the reference's order of names has it.

@@ -5,16 +5,19 @@
 
 pub mod columns;
 pub mod definition;
+pub mod embedded;
 pub mod engine;
 mod field_path;
 pub mod json_schema;
 pub mod naming;
 pub mod object;
 pub mod pattern;
+pub mod prune;
 pub mod resource;
 mod rules;
 mod shown;
 pub mod structural;
+pub mod topology;
 pub mod values;
 
 pub use definition::{validate_definition, validate_status};

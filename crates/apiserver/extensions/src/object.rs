@@ -1,53 +1,14 @@
-//! Values under the schema of a definition: what is pruned, defaulted and dropped, and what lists and embedded objects must be.
+//! Values under the schema of a definition: what is defaulted and dropped, and what lists and embedded objects must be.
 //!
-//! Works on plain values; the engine that serves custom resources works on the compiled form (`compiled.rs`), these functions
-//! on what a definition itself holds. Recursion ends with the value, whose depth the decoder bounds.
+//! Recursion ends with the value, whose depth the decoder bounds.
 
-use crate::json_schema::{JsonSchema, SchemaOrBool};
+use crate::json_schema::JsonSchema;
 use pintle_schema::{Map, Str, Value, names};
 use pintle_validation::{ErrorList, FieldPath, metadata};
 use std::collections::HashMap;
 
 /// The fields that every object has.
 pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
-
-/// Removes the fields that a schema does not name. An embedded object, and the whole if it is one, keeps its metadata.
-pub fn prune(value: &mut Value, schema: &JsonSchema, is_object: bool) {
-    prune_with(value, Some(schema), schema.embedded_resource || is_object);
-}
-
-fn prune_with(value: &mut Value, schema: Option<&JsonSchema>, is_object: bool) {
-    let keeps = schema.is_some_and(JsonSchema::preserves_unknown);
-    match value {
-        Value::Map(map) => map.retain(|name, value| {
-            if is_object && META_FIELDS.contains(&name.as_str()) {
-                return true;
-            }
-            let Some(schema) = schema else { return false };
-            let of_name = schema.property(name);
-            match (of_name, &schema.additional_properties) {
-                (Some(of_name), _) => prune_with(value, Some(of_name), of_name.embedded_resource),
-                (None, Some(additional)) => {
-                    let additional = match additional {
-                        SchemaOrBool::Schema(schema) => Some(&**schema),
-                        SchemaOrBool::Bool(_) => None,
-                    };
-                    prune_with(value, additional, additional.is_some_and(|schema| schema.embedded_resource));
-                }
-                (None, None) => return keeps,
-            }
-            true
-        }),
-        Value::List(items) => {
-            let item = schema.and_then(JsonSchema::item);
-            if keeps && item.is_none() {
-                return;
-            }
-            items.iter_mut().for_each(|value| prune_with(value, item, item.is_some_and(|item| item.embedded_resource)));
-        }
-        _ => {}
-    }
-}
 
 /// Whether null stands for absence under a schema.
 fn is_absent(value: &Value, schema: &JsonSchema) -> bool {
@@ -309,6 +270,7 @@ fn embedded(map: &Map, path: &FieldPath<'_>, errors: &mut ErrorList) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prune::prune;
     use pintle_schema::value;
 
     fn schema(schema: Value) -> JsonSchema {

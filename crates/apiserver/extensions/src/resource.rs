@@ -6,13 +6,14 @@
 use crate::columns::Columns;
 use crate::definition::{Definition, text};
 use crate::engine::{CustomSchema, Scale};
+use crate::topology::meta_fields;
+use pintle_discovery::catalog::{compare_versions, storage_version_hash};
 use pintle_meta::autoscaling;
-use pintle_meta::v1::ObjectMeta;
 use pintle_resource::{
-    Action, Context, Conversion, Converted, DefaultFunction, DefaultFunctions, FieldValue, GENERAL, MaybeReady, Part,
-    Resource, ScalePaths, Selectable, Served, Storage, Strategy, Subresource, Verbs, WITH_STATUS,
+    Action, Context, Conversion, Converted, CustomKind, DefaultFunction, DefaultFunctions, FieldValue, GENERAL,
+    MaybeReady, Part, Resource, ScalePaths, Selectable, Served, Storage, Strategy, Subresource, Verbs, WITH_STATUS,
 };
-use pintle_schema::{ApiType, Field, Form, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
+use pintle_schema::{ApiType, Form, Ref, Slice, Str, Struct, Text, Value};
 use pintle_validation::Validator;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,6 +47,41 @@ static CUSTOM_WITH_STATUS: Strategy = Strategy {
     prepare_update: Some(count_generation),
     ..WITH_STATUS
 };
+
+/// What is different for the objects of a version.
+struct Custom {
+    engine: Arc<CustomSchema>,
+    list_kind: Str,
+    is_terminating: bool,
+}
+
+impl CustomKind for Custom {
+    fn list_kind(&self) -> &str {
+        &self.list_kind
+    }
+
+    fn topology(&self) -> &Struct {
+        self.engine.topology()
+    }
+
+    fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
+        self.engine.coerce(object)
+    }
+
+    fn reread(&self, object: &mut Value) -> bool {
+        let stored = object.clone();
+        self.engine.admit(object);
+        *object != stored
+    }
+
+    fn is_terminating(&self) -> bool {
+        self.is_terminating
+    }
+
+    fn scale_problem(&self, object: &Value) -> Option<String> {
+        self.engine.scale_problem(object)
+    }
+}
 
 /// All but the status stays.
 static STATUS: Part = Part {
@@ -88,33 +124,9 @@ fn keep_all_but_status(object: &mut Value, old: &Value, _: &mut Context<'_>) {
     *object = kept;
 }
 
-fn field(name: &'static str, ty: Type, presence: Presence) -> Field {
-    Field {
-        name: Text::Static(name),
-        proto: 0,
-        ty,
-        presence,
-        inline: false,
-        optional: true,
-        required: false,
-        nullable: false,
-        default: None,
-        doc: Text::Static(""),
-        patch_strategy: "",
-        patch_merge_key: "",
-        atomic: None,
-        gates: &[],
-        rules: Slice::Static(&[]),
-    }
-}
-
 /// The schema that objects are decoded with: their metadata is typed, all else is the engine's to judge.
 fn decoded(kind: &str, description: &str) -> Struct {
-    let fields = vec![
-        field("apiVersion", Type::String, Presence::OmitEmpty),
-        field("kind", Type::String, Presence::OmitEmpty),
-        field("metadata", Type::Struct(Ref::Static(ObjectMeta::schema)), Presence::OmitEmpty),
-    ];
+    let fields = Vec::from(meta_fields());
     Struct {
         name: Text::Shared(kind.into()),
         module: Text::Static(""),
@@ -137,10 +149,13 @@ struct Version<'a> {
     engine: Arc<CustomSchema>,
     /// The schema that objects are decoded with.
     decoded: Ref<Struct>,
+    /// Whether the definition is being deleted.
+    is_terminating: bool,
 }
 
-/// The resources of a definition in its stored form, one for each version that is served, by the names that it was given.
-pub fn resources(definition: &Value) -> Vec<Arc<Resource>> {
+/// The resources of a definition in its stored form, by the names that it was given: one for each version that is served or
+/// stored, each with whether it is served.
+pub fn resources(definition: &Value) -> Vec<(Arc<Resource>, bool)> {
     let of = Definition::of(definition);
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let kind = text(&names, "kind");
@@ -152,21 +167,22 @@ pub fn resources(definition: &Value) -> Vec<Arc<Resource>> {
         .versions
         .iter()
         .filter(|(version, _)| text(version, "name") == stored || flag(version, "served") && !by_webhook);
+    let is_terminating = !definition.str_at(&["metadata", "deletionTimestamp"]).is_empty();
     let versions: Vec<Version<'_>> = used
         .map(|(version, _)| {
             let name = text(version, "name");
             let schema = of.schema_of(name).cloned().unwrap_or_default();
             let decoded = Ref::Shared(Arc::new(decoded(kind, &schema.description)));
             let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version)));
-            Version { of: version, name, engine, decoded }
+            Version { of: version, name, engine, decoded, is_terminating }
         })
         .collect();
     let group = text(of.spec, "group");
     let engines = versions.iter().map(|version| (format!("{group}/{}", version.name), version.engine.clone()));
     let conversion: Arc<dyn Conversion> = Arc::new(Versions(engines.collect()));
     let Some(storage) = versions.iter().find(|version| version.name == stored) else { return Vec::new() };
-    let served = versions.iter().filter(|version| flag(version.of, "served"));
-    served.map(|version| Arc::new(resource(&of, version, storage, &conversion, &names))).collect()
+    let made = |version| Arc::new(resource(&of, version, storage, &conversion, &names));
+    versions.iter().map(|version| (made(version), flag(version.of, "served"))).collect()
 }
 
 /// What a version states of a part, or all versions together.
@@ -240,7 +256,7 @@ fn resource(
             api_version: format!("{group}/{}", stored.name).into(),
             kind: kind.into(),
             schema: stored.decoded.clone(),
-            version_hash: Str::default(),
+            version_hash: storage_version_hash(group, stored.name, kind).into(),
             json: true,
             conversion: (name != stored.name).then(|| conversion.clone()),
             default_after_conversion: false,
@@ -258,7 +274,12 @@ fn resource(
         warn: None,
         strategy: if has_status { &CUSTOM_WITH_STATUS } else { &CUSTOM },
         ttl_seconds: 0,
-        deprecation: deprecation(version.of, group, name, kind),
+        deprecation: deprecation(definition, version.of, name, kind),
+        custom: Some(Arc::new(Custom {
+            engine: version.engine.clone(),
+            list_kind: text(names, "listKind").into(),
+            is_terminating: version.is_terminating,
+        })),
     }
 }
 
@@ -287,12 +308,21 @@ fn selectable_of(path: &str) -> Selectable {
     Selectable { label, value: FieldValue::Path(steps), indexed: false }
 }
 
-fn deprecation(version: &Value, group: &str, name: &str, kind: &str) -> Str {
-    if !version.get("deprecated").and_then(Value::as_bool).unwrap_or_default() {
+/// The warning of a deprecated version; by default it names the highest version that is served instead.
+fn deprecation(definition: &Definition<'_>, version: &Value, name: &str, kind: &str) -> Str {
+    let flag = |version: &Value, name: &str| version.get(name).and_then(Value::as_bool).unwrap_or_default();
+    if !flag(version, "deprecated") {
         return Str::default();
     }
-    match version.get("deprecationWarning").and_then(Value::as_str) {
-        Some(warning) => warning.into(),
+    if let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) {
+        return warning.into();
+    }
+    let group = text(definition.spec, "group");
+    let versions = definition.versions.iter().map(|(version, _)| *version);
+    let others = versions.filter(|other| flag(other, "served") && !flag(other, "deprecated"));
+    let later = others.map(|other| text(other, "name")).filter(|other| compare_versions(other, name).is_lt());
+    match later.min_by(|a, b| compare_versions(a, b)) {
+        Some(later) => format!("{group}/{name} {kind} is deprecated; use {group}/{later} {kind}").into(),
         None => format!("{group}/{name} {kind} is deprecated").into(),
     }
 }
@@ -317,14 +347,15 @@ mod tests {
                     {"name": "v1alpha1"}]},
             "status": {"acceptedNames": (names)}});
         let made = resources(&definition);
-        let [v1, v1beta1] = made.as_slice() else { panic!("two versions are served") };
+        let [(v1, true), (v1beta1, true)] = made.as_slice() else { panic!("two versions are served") };
         assert_eq!(
             (v1.api_version().as_str(), v1beta1.api_version().as_str()),
             ("g.example.com/v1", "g.example.com/v1beta1")
         );
-        assert_eq!(v1beta1.deprecation, "g.example.com/v1beta1 Widget is deprecated");
+        let deprecation = "g.example.com/v1beta1 Widget is deprecated; use g.example.com/v1 Widget";
+        assert_eq!(v1beta1.deprecation, deprecation);
         assert_eq!(v1.subresources.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["status", "scale"]);
-        assert_eq!(v1.selectable[0].label, "spec.color");
+        assert_eq!((v1.selectable[0].label.as_str(), &*v1.list_kind()), ("spec.color", "WidgetList"));
         let storage = v1beta1.storage.as_ref().map(|of| (of.prefix.as_str(), of.api_version.as_str()));
         assert_eq!(storage, Some(("/registry/g.example.com/widgets/", "g.example.com/v1")));
         let mut object = value!({"spec": {"other": 1}});
@@ -332,6 +363,11 @@ mod tests {
         assert_eq!(object, value!({"spec": {"size": 3}}));
         definition.set_at(&["spec", "conversion", "strategy"], "Webhook");
         assert_eq!(resources(&definition).len(), 1);
+        let versions = value!([{"name": "v1", "served": false, "storage": true}, {"name": "v2", "served": true}]);
+        definition.set_at(&["spec", "versions"], versions);
+        definition.set_at(&["spec", "conversion", "strategy"], "None");
+        let served: Vec<bool> = resources(&definition).iter().map(|(_, is_served)| *is_served).collect();
+        assert_eq!(served, [false, true], "the storage version is needed, though nobody sees it");
     }
 
     #[test]

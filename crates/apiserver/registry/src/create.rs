@@ -2,6 +2,7 @@
 
 use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
+use crate::defined::check_definition;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
@@ -229,11 +230,12 @@ impl<'a> Creation<'a> {
         }
         registry.finish(target, object);
         let started = Instant::now();
+        let validated = registry.in_validated_version(target, object).await?;
         let warned = warnings.len();
         loop {
             let user = &options.context.user().name;
             let outside = registry.environment.as_ref();
-            let outcome = validate_create(target, object, environment, user, outside, warnings);
+            let outcome = validate_create(target, &validated, environment, user, outside, warnings);
             if !environment.ask_missing().await {
                 break outcome?;
             }
@@ -248,6 +250,7 @@ impl<'a> Creation<'a> {
         let Creation { registry, target, .. } = *self;
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
         registry.check_namespace(target, metadata::text(&object, "name"))?;
+        check_definition(target, metadata::text(&object, "name"))?;
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
         let mut place = target.clone();
         place.name = metadata::text(&object, "name").to_owned();

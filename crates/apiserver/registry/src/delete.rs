@@ -222,9 +222,9 @@ impl Registry {
             set_end(&mut object, end, 0);
         }
         if !metadata::is_terminating(old) {
-            raise_generation(&mut object, old);
-            if let Some(begin) = strategy.begin_deletion {
-                begin(&mut object);
+            match strategy.begin_deletion {
+                Some(begin) => begin(&mut object),
+                None => raise_generation(&mut object, old),
             }
         }
         self.finish(target, &mut object);

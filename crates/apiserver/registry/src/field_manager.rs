@@ -137,7 +137,7 @@ fn set_of(paths: &[Path]) -> FieldSet {
 
 impl Versions for KindVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<&Struct> {
-        self.find(api_version).map(|version| &*version.resource.schema)
+        self.find(api_version).map(|version| version.resource.topology())
     }
 
     fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error> {

@@ -9,6 +9,7 @@ pub mod apply;
 mod awaiting;
 pub mod context;
 pub mod create;
+pub mod defined;
 pub mod delete;
 pub mod environment;
 mod etcd_codec;

@@ -132,10 +132,13 @@ fn validate(
         enabled: &enabled,
         around,
     };
-    let schema = &target.storage().schema;
+    let (schema, kind_rules) = match &target.resource.custom {
+        Some(_) => (&target.resource.schema, &target.resource.rules),
+        None => (&target.storage().schema, &target.stored.hub.rules),
+    };
     let mut verdict = match beside {
-        Some(comparison) => target.stored.hub.rules.validate_update(schema, comparison, &request),
-        None => target.stored.hub.rules.validate(schema, object, None, &request),
+        Some(comparison) => kind_rules.validate_update(schema, comparison, &request),
+        None => kind_rules.validate(schema, object, None, &request),
     };
     let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
     let subject = Subject { resource: &target.resource.plural, namespace, name, user };
@@ -146,8 +149,7 @@ fn validate(
         // Who is refused is shown what was empty in what was sent. This changes what errors say, never what they are about.
         let mut shown = object.clone();
         with_empties(schema, &mut shown, sent, &shows_empties);
-        let told =
-            target.stored.hub.rules.validate(schema, &shown, beside.map(Comparison::old_object), &request).errors;
+        let told = kind_rules.validate(schema, &shown, beside.map(Comparison::old_object), &request).errors;
         if told.is_about_the_same_as(&verdict.errors) {
             verdict.errors = told;
         }

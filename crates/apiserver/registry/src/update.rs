@@ -314,10 +314,14 @@ impl Attempt<'_> {
         if update.part.as_ref().is_none_or(|part| part.rules.judged) {
             let started = Instant::now();
             let user = &options.context.user().name;
+            let of_new = registry.in_validated_version(target, compared.new_object()).await?;
+            let of_old = registry.in_validated_version(target, old).await?;
+            let own = matches!(of_new, Cow::Owned(_)).then(|| Comparison::of(&of_new, &of_old));
             let warned = warnings.len();
             loop {
                 let outside = registry.environment.as_ref();
-                let outcome = validate_update(target, &compared, environment, subresource, user, outside, warnings);
+                let compared = own.as_ref().unwrap_or(&compared);
+                let outcome = validate_update(target, compared, environment, subresource, user, outside, warnings);
                 if !environment.ask_missing().await {
                     break outcome?;
                 }

@@ -4,6 +4,7 @@
 //! name, and nothing here does I/O.
 
 mod conversion;
+mod custom;
 mod defaults;
 mod group;
 mod maybe_ready;
@@ -13,6 +14,7 @@ mod strategy;
 mod table;
 
 pub use conversion::{Conversion, ConversionError, ConversionFunctions, Converted, convert_now, convert_one};
+pub use custom::CustomKind;
 pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
 pub use group::{Group, GroupVersion};
 pub use maybe_ready::MaybeReady;

@@ -4,11 +4,13 @@
 //! nothing else may know a resource by name.
 
 use crate::conversion::{Conversion, ConversionFunctions};
+use crate::custom::CustomKind;
 use crate::defaults::DefaultFunctions;
 use crate::printer::{NameAndAge, Printer};
 use crate::strategy::{GENERAL, Part, Strategy};
 use pintle_schema::{ApiType, Ref, Str, Struct, Type, Value, View};
 use pintle_validation::Validator;
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 /// One version of a resource: what one line of discovery shows, and what is behind it. Built-in resources are made once
@@ -55,6 +57,8 @@ pub struct Resource {
     pub ttl_seconds: u32,
     /// Sent with every answer of a deprecated version, as a Warning header; "" for none.
     pub deprecation: Str,
+    /// What is different for a kind that was defined at run time; `None` for built-in kinds.
+    pub custom: Option<Arc<dyn CustomKind>>,
 }
 
 /// Of resources whose defaults are all in their schema.
@@ -163,6 +167,10 @@ impl Verbs {
     pub const PROXY: Verbs = Verbs::PART.and(Verbs::CREATE).and(Verbs::DELETE);
     /// What subresources that open streams list.
     pub const STREAM: Verbs = Verbs::CREATE.and(Verbs::GET);
+
+    /// The order in which discovery lists the verbs of kinds that were defined at run time, which take all.
+    const CUSTOM_ORDER: [&'static str; 8] =
+        ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
     const NAMES: [(&'static str, Verbs); 8] = [
         ("create", Verbs::CREATE),
@@ -446,6 +454,7 @@ impl Resource {
             strategy: &GENERAL,
             ttl_seconds: 0,
             deprecation: Str::default(),
+            custom: None,
         }
     }
 
@@ -469,6 +478,27 @@ impl Resource {
         match self.selector_refusal.as_str() {
             "" => format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
             refusal => refusal.replace("{label}", label),
+        }
+    }
+
+    /// The kind of lists.
+    pub fn list_kind(&self) -> Cow<'_, str> {
+        match &self.custom {
+            Some(custom) => Cow::Borrowed(custom.list_kind()),
+            None => Cow::Owned(format!("{}List", self.kind)),
+        }
+    }
+
+    /// The verbs in the order of discovery.
+    pub fn verb_names(&self) -> Vec<&'static str> {
+        if self.custom.is_some() { Verbs::CUSTOM_ORDER.to_vec() } else { self.verbs.names().collect() }
+    }
+
+    /// The schema by which apply merges objects and finds the owners of fields.
+    pub fn topology(&self) -> &Struct {
+        match &self.custom {
+            Some(custom) => custom.topology(),
+            None => &self.schema,
         }
     }
 

@@ -101,6 +101,12 @@ impl ResourceTable {
         }
     }
 
+    /// Whether a group has resources that were not defined at run time.
+    pub fn is_built_in(&self, group: &str) -> bool {
+        let versions = self.groups.get(group).into_iter().flat_map(|versions| versions.values());
+        versions.flat_map(HashMap::values).any(|entry| entry.resource.custom.is_none())
+    }
+
     /// A resource by its names, served or not.
     pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.groups.get(group)?.get(version)?.get(plural).map(|entry| &entry.resource)

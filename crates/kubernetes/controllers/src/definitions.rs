@@ -16,8 +16,10 @@ use pintle_extensions::naming::{Accepted, Claims, accept};
 use pintle_extensions::resource::resources;
 use pintle_groups::CLEANUP_FINALIZER;
 use pintle_registry::Target;
+use pintle_registry::defined::DefinedResource;
 use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};
+use pintle_storage::Revision;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -40,6 +42,8 @@ struct Installed {
     /// Of the definition; distinguishes it from another of the same name.
     uid: String,
     generation: i64,
+    /// Whether no more objects are created, since the definition is being deleted.
+    is_terminating: bool,
     group: String,
     plural: String,
     versions: Vec<String>,
@@ -54,6 +58,34 @@ pub struct Definitions {
     /// The definitions that there are, and the names that they have.
     claims: Mutex<BTreeMap<String, Claims>>,
     installed: Mutex<HashMap<String, Installed>>,
+}
+
+impl Installed {
+    /// Without versions, which are named when they are made.
+    fn of(definition: &Value) -> Self {
+        let metadata = |field: &str| definition.at(&["metadata", field]);
+        Installed {
+            uid: metadata("uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            generation: metadata("generation").and_then(Value::as_i64).unwrap_or_default(),
+            is_terminating: metadata("deletionTimestamp").is_some_and(|time| !time.is_null()),
+            group: definition.str_at(&["spec", "group"]).to_owned(),
+            plural: definition.str_at(&["status", "acceptedNames", "plural"]).to_owned(),
+            versions: Vec::new(),
+        }
+    }
+
+    /// Whether the same definition gives the same resources.
+    fn is_same(&self, other: &Installed) -> bool {
+        (&self.uid, self.generation, self.is_terminating) == (&other.uid, other.generation, other.is_terminating)
+    }
+}
+
+/// The resources of a definition; notes their versions.
+fn defined(definition: &Value, installed: &mut Installed) -> DefinedResource {
+    let versions = resources(definition);
+    installed.versions = versions.iter().map(|(version, _)| version.version.to_string()).collect();
+    let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
+    DefinedResource { versions, defined_at: Revision(revision) }
 }
 
 impl Definitions {
@@ -94,6 +126,9 @@ impl Definitions {
         };
         let Ok(definition) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         if waits_for(&stored, CLEANUP_FINALIZER) {
+            if definition::is_established(&definition) {
+                self.install(name, &definition);
+            }
             return self.end(&kind.at(&stored), &definition).await;
         }
         let accepted = self.accept(&definition);
@@ -175,26 +210,12 @@ impl Definitions {
 
     /// Serves the versions of a definition, and no others.
     fn install(&self, name: &str, definition: &Value) {
-        let metadata = |field: &str| definition.at(&["metadata", field]);
-        let mut now = Installed {
-            uid: metadata("uid").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            generation: metadata("generation").and_then(Value::as_i64).unwrap_or_default(),
-            group: definition.str_at(&["spec", "group"]).to_owned(),
-            plural: definition.str_at(&["status", "acceptedNames", "plural"]).to_owned(),
-            versions: Vec::new(),
-        };
-        let before = self.installed().get(name).cloned();
-        if before.as_ref().is_some_and(|before| (&before.uid, before.generation) == (&now.uid, now.generation)) {
+        let mut now = Installed::of(definition);
+        if self.installed().get(name).is_some_and(|before| before.is_same(&now)) {
             return;
         }
-        for resource in resources(definition) {
-            now.versions.push(resource.version.to_string());
-            self.world.registry.install(resource);
-        }
-        for gone in before.iter().flat_map(|before| &before.versions).filter(|version| !now.versions.contains(version))
-        {
-            self.world.registry.uninstall(&now.group, gone, &now.plural);
-        }
+        let defined = defined(definition, &mut now);
+        self.world.registry.install_defined(&[defined]);
         self.installed().insert(name.to_owned(), now);
     }
 
@@ -212,13 +233,30 @@ impl Definitions {
     }
 
     /// Remembers the names that a definition has, and has it looked at.
-    fn learn(&self, claims: &mut BTreeMap<String, Claims>, object: &Object) {
+    fn learn(&self, claims: &mut BTreeMap<String, Claims>, object: &Object) -> Option<Value> {
         let kind = self.world.kind(self.subject);
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
-        if let Some(definition) = decoded {
-            claims.insert(object.name().to_owned(), Claims::of(&definition));
+        if let Some(definition) = &decoded {
+            claims.insert(object.name().to_owned(), Claims::of(definition));
         }
         self.queue.add(object.name().to_owned(), Duration::ZERO);
+        decoded
+    }
+
+    /// Serves the versions of many definitions in one step: tables are not made one by one at a start.
+    fn install_all(&self, definitions: &[(String, Value)]) {
+        let mut installed = self.installed();
+        let mut all = Vec::with_capacity(definitions.len());
+        for (name, definition) in definitions {
+            let mut now = Installed::of(definition);
+            if installed.get(name).is_none_or(|before| !before.is_same(&now)) {
+                all.push(defined(definition, &mut now));
+                installed.insert(name.clone(), now);
+            }
+        }
+        if !all.is_empty() {
+            self.world.registry.install_defined(&all);
+        }
     }
 }
 
@@ -282,7 +320,12 @@ impl Observer for Definitions {
         let mut claims = self.claims();
         let before = std::mem::take(&mut *claims);
         let objects = listed.iter().filter(|one| one.id == self.subject).flat_map(|one| one.state.objects.values());
-        objects.for_each(|object| self.learn(&mut claims, object));
+        let mut established = Vec::new();
+        for object in objects {
+            let definition = self.learn(&mut claims, object);
+            established.extend(definition.filter(definition::is_established).map(|of| (object.name().to_owned(), of)));
+        }
+        self.install_all(&established);
         // What went meanwhile is taken out.
         before
             .into_keys()
@@ -297,7 +340,7 @@ impl Observer for Definitions {
         match event.removed {
             // Its names are free once its resources are taken out.
             true => self.queue.add(event.object.name().to_owned(), Duration::ZERO),
-            false => self.learn(&mut self.claims(), &event.object),
+            false => drop(self.learn(&mut self.claims(), &event.object)),
         }
     }
 }

@@ -85,8 +85,13 @@ impl Cache {
     /// Begins to serve a prefix (`/registry/.../`), with an index by each of these selectable fields. Existing
     /// objects are included; watches can begin after their last change. No effect if the prefix is served.
     pub fn announce(&self, prefix: &str, indexed: Vec<usize>) -> Arc<ResourceCache> {
+        self.announce_since(prefix, indexed, Revision(0))
+    }
+
+    /// The same for a resource that there was not before a revision: no watch begins earlier.
+    pub fn announce_since(&self, prefix: &str, indexed: Vec<usize>, since: Revision) -> Arc<ResourceCache> {
         let mut writers = self.writers();
-        let cache = writers.announce(prefix, indexed, self.decode_unannounced());
+        let cache = writers.announce(prefix, indexed, since, self.decode_unannounced());
         self.publish_prefixes(|by_prefix| drop(by_prefix.insert(prefix.into(), cache.clone())));
         cache
     }
@@ -96,6 +101,18 @@ impl Cache {
         let mut writers = self.writers();
         self.publish_prefixes(|by_prefix| drop(by_prefix.remove(prefix)));
         writers.withdraw(prefix)
+    }
+
+    /// Replaces the records of objects that are read otherwise than they were, without a change in the store. Watches lose their
+    /// place if there are any, or if they are to be interrupted.
+    pub fn reread(&self, prefix: &str, interrupt: bool, read: &dyn Fn(&Object) -> Option<Bytes>) {
+        let mut writers = self.writers();
+        if let Some(writer) = writers.of_prefix(prefix)
+            && (writer.reread(read) || interrupt)
+        {
+            writer.begin_gap();
+            writer.publish_up_to(self.current());
+        }
     }
 
     /// Called with the writers locked, so that changes are serialized.

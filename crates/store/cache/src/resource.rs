@@ -12,6 +12,7 @@ use crate::objects::{Keys, Objects};
 use crate::stats::{Listed, Stats};
 use crate::watch_filter::{Waiter, Waiters, WatchFilter};
 use arc_swap::ArcSwap;
+use bytes::Bytes;
 use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
 use std::future::poll_fn;
@@ -394,6 +395,17 @@ impl Writer {
             }
         }
         self.dirty = true;
+    }
+
+    /// Replaces the records of objects that are read otherwise, at their revisions. Returns whether there are any.
+    pub fn reread(&mut self, read: &dyn Fn(&Object) -> Option<Bytes>) -> bool {
+        let anew = self.state.objects.values().filter_map(|object| {
+            let encoded = EncodedObject::from_record(&read(object)?, object.revision).ok()?;
+            Some(Arc::new(Object::new(object.key.clone(), object.prefix.into(), object.revision, encoded)))
+        });
+        let anew: Vec<_> = anew.collect();
+        anew.iter().for_each(|object| drop(self.state.insert(object)));
+        !anew.is_empty()
     }
 
     /// The following changes are existing state, not events.

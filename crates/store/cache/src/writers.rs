@@ -39,6 +39,11 @@ impl Writers {
         self.by_prefix.get_mut(found)
     }
 
+    /// The writer of a prefix.
+    pub fn of_prefix(&mut self, prefix: &str) -> Option<&mut Writer> {
+        self.by_prefix.get_mut(prefix)
+    }
+
     /// Applies a change, or keeps it until its resource is announced.
     pub fn apply(&mut self, record: &Record, history: bool, read: Option<&DecodeUnannounced>) {
         let Some(writer) = self.of_key(&record.key) else { return self.keep(record) };
@@ -94,11 +99,12 @@ impl Writers {
         self.all().for_each(|writer| writer.publish_up_to(revision));
     }
 
-    /// Begins to serve a prefix with the values kept for it; returns the existing cache if it is served.
+    /// Begins to serve a prefix with the values kept for it, as of a revision or later; returns the existing cache if it is served.
     pub fn announce(
         &mut self,
         prefix: &str,
         indexed: Vec<usize>,
+        since: Revision,
         read: Option<&DecodeUnannounced>,
     ) -> Arc<ResourceCache> {
         if let Some(known) = self.by_prefix.get(prefix) {
@@ -118,7 +124,7 @@ impl Writers {
             }
         }
         let last = prefixes_of(prefix).next().and_then(|segment| self.last_changes.get(segment).copied());
-        writer.set_base(self.base.max(last.unwrap_or_default()));
+        writer.set_base(self.base.max(last.unwrap_or_default()).max(since));
         writer.publish();
         self.by_prefix.insert(prefix.into(), writer);
         cache
@@ -207,7 +213,7 @@ mod tests {
     fn keys_find_their_resource_by_the_longest_prefix() {
         let mut writers = Writers::default();
         for prefix in ["/registry/pods/", "/registry/services/specs/", "/registry/services/endpoints/"] {
-            writers.announce(prefix, Vec::new(), None);
+            writers.announce(prefix, Vec::new(), Revision(0), None);
         }
         let mut found = |key: &str| writers.of_key(key).map(|writer| writer.cache.prefix.to_string());
         assert_eq!(found("/registry/pods/ns/a").as_deref(), Some("/registry/pods/"));

@@ -19,12 +19,12 @@ pub(super) fn items(
     size: Size,
     head: Vec<u8>,
     mut put: impl FnMut(&Object, &mut Vec<u8>) + Send + 'static,
-    tail: &'static [u8],
+    tail: impl AsRef<[u8]> + Send + 'static,
 ) -> Body {
     let mut chunk = head;
     chunk.reserve(usize::try_from(size.bytes()).unwrap_or(CHUNK).min(CHUNK) + 4096);
     let Some(mut last) = fill(&items, None, &mut put, &mut chunk) else {
-        chunk.extend_from_slice(tail);
+        chunk.extend_from_slice(tail.as_ref());
         return Body::Full(chunk.into());
     };
     let items = items.detached();
@@ -38,7 +38,7 @@ pub(super) fn items(
         match fill(&items, Some(&last), &mut put, &mut chunk) {
             Some(shown) => last = shown,
             None => {
-                chunk.extend_from_slice(tail);
+                chunk.extend_from_slice(tail.as_ref());
                 ended = true;
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::json_schema::JsonSchema;
 use crate::object;
+use crate::prune;
 use crate::rules::{Budget, Findings, Node, Replaced, RuleTree};
 use crate::values::{Purpose, ValueSchema};
 use pintle_schema::Value;
@@ -41,7 +42,7 @@ impl Walk {
             let at = path.child("default");
             if self.require_pruned && !inside_meta {
                 let mut pruned = default.clone();
-                object::prune(&mut pruned, schema, is_object);
+                prune::prune(&mut pruned, schema, is_object);
                 if pruned != *default {
                     self.errors.invalid(at, default.clone(), "must not have unknown fields");
                 }
@@ -118,7 +119,7 @@ pub(super) fn has_unpruned(schema: &JsonSchema) -> bool {
     schema.any(&mut |schema| {
         schema.default.as_ref().is_some_and(|default| {
             let mut pruned = default.clone();
-            object::prune(&mut pruned, schema, schema.embedded_resource);
+            prune::prune(&mut pruned, schema, schema.embedded_resource);
             pruned != *default
         })
     })

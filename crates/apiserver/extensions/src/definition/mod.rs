@@ -28,6 +28,8 @@ pub(crate) struct Definition<'a> {
     pub shared: Option<Option<JsonSchema>>,
     /// `schema` of each version.
     pub versions: Vec<(&'a Value, Option<Option<JsonSchema>>)>,
+    /// Whether a list of versions was sent that has none.
+    pub sent_no_versions: bool,
 }
 
 static NULL: Value = Value::Null;
@@ -50,6 +52,7 @@ impl<'a> Definition<'a> {
         let versions = spec.get("versions").and_then(Value::as_list).unwrap_or(&[]);
         Definition {
             spec,
+            sent_no_versions: sent.and_then(|sent| sent.get("versions")?.as_list()).is_some_and(<[Value]>::is_empty),
             shared: schema(spec.get("validation"), sent.and_then(|sent| sent.get("validation"))),
             versions: versions
                 .iter()

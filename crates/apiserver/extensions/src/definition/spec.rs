@@ -171,7 +171,7 @@ fn versions(definition: &Definition<'_>, options: &mut Options, path: &FieldPath
     }
     options.is_stored_schema = false;
     shared_and_own(definition, path, errors);
-    let shown = || shown::versions(spec);
+    let shown = || shown_versions(definition);
     if !unique {
         errors.invalid(all, shown(), "must contain unique version names");
     }
@@ -220,7 +220,7 @@ fn shared_and_own(definition: &Definition<'_>, path: &FieldPath<'_>, errors: &mu
             let detail = format!(
                 "per-version {words} may not all be set to identical values (top-level {top} should be used instead)"
             );
-            errors.invalid(path.child("versions"), shown::versions(spec), detail);
+            errors.invalid(path.child("versions"), shown_versions(definition), detail);
         }
     }
 }
@@ -440,6 +440,14 @@ pub(super) fn with_many_selectable(new: &Value, old: &Value) -> HashSet<String> 
     };
     let shared = is_kept(new, old).then(String::new);
     shared.into_iter().chain(list(new, "versions").iter().filter_map(of_version)).collect()
+}
+
+/// The versions as messages show them: a list that was sent without any is no missing one.
+fn shown_versions(definition: &Definition<'_>) -> Value {
+    match shown::versions(definition.spec) {
+        Value::Null if definition.sent_no_versions => Value::List(Vec::new()),
+        shown => shown,
+    }
 }
 
 /// The versions of reviews that a conversion webhook takes.

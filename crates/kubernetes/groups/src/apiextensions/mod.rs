@@ -74,6 +74,8 @@ pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io"
 /// What the first delete says in a definition.
 fn begin_deletion(object: &mut Value) {
     let metadata = object.map_entry("metadata").make_map();
+    // The objects end, not the definition: there is no period that it is given.
+    metadata.remove("deletionGracePeriodSeconds");
     let finalizers = metadata.entry("finalizers");
     if finalizers.is_null() {
         *finalizers = Value::List(Vec::new());

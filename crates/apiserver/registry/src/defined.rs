@@ -1,0 +1,154 @@
+//! Resources that are defined at run time: how a definition's versions take the place of those before, and what becomes of
+//! objects that were stored under another definition.
+//! Guarantees that the versions of a definition change in one step. Must never wait: a conversion that has to is left to reads.
+
+use crate::selection::field_values;
+use crate::{Registry, Result, Status, Target, set_type};
+use bytes::Bytes;
+use pintle_cache::{Object, encoded_object};
+use pintle_resource::{Resource, convert_now};
+use pintle_schema::{Str, Value, canonicalize};
+use pintle_storage::Revision;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+/// The versions of one resource, as its definition gives them.
+pub struct DefinedResource {
+    /// Each with whether it is served. The storage version is among them.
+    pub versions: Vec<(Arc<Resource>, bool)>,
+    /// The revision of the definition: objects that were written later were written under it.
+    pub defined_at: Revision,
+}
+
+impl Registry {
+    /// Installs the versions of definitions, and takes out their versions that are defined no more. Objects that were stored
+    /// under other definitions are shown as these versions have them.
+    pub fn install_defined(&self, defined: &[DefinedResource]) {
+        let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Known before their caches, so that what the store reports meanwhile is read in their form.
+        let is_new = |resource: &Arc<Resource>| {
+            resource.storage.as_ref().is_some_and(|storage| self.cache.resource(&storage.prefix).is_none())
+        };
+        let new: Vec<bool> = defined.iter().map(|of| of.versions.iter().any(|(version, _)| is_new(version))).collect();
+        if new.contains(&true) {
+            self.resources.update(|table| {
+                let of_new = defined.iter().zip(&new).filter(|(_, is_new)| **is_new).flat_map(|(of, _)| &of.versions);
+                of_new.for_each(|(version, _)| table.install(version.clone(), false));
+            });
+        }
+        let before: Vec<Vec<Str>> = defined.iter().map(|of| self.selectable_labels(of)).collect();
+        for (of, _) in defined.iter().zip(&new).filter(|(_, is_new)| **is_new) {
+            if let Some(storage) = of.versions.iter().find_map(|(version, _)| version.storage.as_ref()) {
+                self.cache.announce_since(&storage.prefix, Vec::new(), of.defined_at);
+            }
+        }
+        for (of, _) in defined.iter().zip(&new).filter(|(_, is_new)| **is_new) {
+            self.reread(of, Some(of.defined_at), false);
+        }
+        self.resources.update(|table| {
+            for of in defined {
+                let Some((first, _)) = of.versions.first() else { continue };
+                let stored = first.storage.as_ref().and_then(|storage| table.stored(&storage.prefix)).cloned();
+                let known = |version: &Resource| of.versions.iter().any(|(now, _)| now.version == version.version);
+                for gone in stored.iter().flat_map(|stored| &stored.versions).filter(|version| !known(version)) {
+                    table.remove(&gone.group, &gone.version, &gone.plural);
+                }
+                of.versions.iter().for_each(|(version, is_served)| table.install(version.clone(), *is_served));
+            }
+        });
+        for ((of, _), before) in defined.iter().zip(&new).zip(&before).filter(|((_, is_new), _)| !**is_new) {
+            self.reread(of, None, *before != self.selectable_labels(of));
+        }
+    }
+
+    /// The field labels by which the objects of a resource are kept, in their order.
+    fn selectable_labels(&self, of: &DefinedResource) -> Vec<Str> {
+        let target = of.versions.first().and_then(|(version, _)| self.target(version, "", ""));
+        let fields =
+            target.map(|target| target.stored.hub.selectable.iter().map(|field| field.label.clone()).collect());
+        fields.unwrap_or_default()
+    }
+
+    /// Encodes objects anew that are read otherwise now: those written up to a revision, or all. Watches end if there are any, or
+    /// if they are to be interrupted.
+    fn reread(&self, of: &DefinedResource, up_to: Option<Revision>, interrupt: bool) {
+        let Some((first, _)) = of.versions.first() else { return };
+        let Some(target) = self.target(first, "", "") else { return };
+        let is_concerned = |object: &Object| up_to.is_none_or(|revision| object.revision <= revision);
+        // Worked out before the writer of the cache is held up.
+        let state = target.cache.state();
+        let concerned = state.objects.values().filter(|object| is_concerned(object));
+        let ahead: HashMap<u64, Option<Bytes>> =
+            concerned.map(|object| (object.id, self.record_anew(&target, object))).collect();
+        if ahead.values().all(Option::is_none) && !interrupt && Arc::ptr_eq(&state, &target.cache.state()) {
+            return;
+        }
+        self.cache.reread(&target.cache.prefix, interrupt, &|object| match ahead.get(&object.id) {
+            Some(record) => record.clone(),
+            None if is_concerned(object) => self.record_anew(&target, object),
+            None => None,
+        });
+    }
+
+    /// The record of an object as it is read now; `None` if it is read as it is kept.
+    fn record_anew(&self, target: &Target, object: &Object) -> Option<Bytes> {
+        let hub = &target.stored.hub;
+        let storage = hub.storage.as_ref()?;
+        let kept = self.decode(target, object).ok()?;
+        let mut now = kept.clone();
+        let version = now.str_at(&["apiVersion"]).to_owned();
+        if version != storage.api_version {
+            let written = target.stored.versions.iter().find(|resource| resource.api_version() == version);
+            let conversion = written.and_then(|resource| resource.storage.as_ref()?.conversion.as_deref());
+            if let Some(conversion) = conversion {
+                convert_now(conversion, &mut now, &version, &storage.api_version).ok()?;
+            }
+            set_type(&mut now, &storage.api_version, &storage.kind);
+        }
+        if let Some(custom) = &hub.custom {
+            custom.reread(&mut now);
+        }
+        canonicalize(&storage.schema, &mut now);
+        let fields = field_values(hub, &now);
+        let is_changed = now != kept;
+        let has_fields = fields.iter().enumerate().all(|(at, value)| object.encoded.field(at) == Some(value))
+            && object.encoded.field(fields.len()).is_none();
+        if !is_changed && has_fields {
+            return None;
+        }
+        let encode = match is_changed || object.encoded.is_stale {
+            true => encoded_object::encode_stale,
+            false => encoded_object::encode,
+        };
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        Some(encode(&now, &fields))
+    }
+
+    /// An object of the storage version in the version that its rules are of: for kinds that were defined at run time, the one
+    /// that it was sent in.
+    ///
+    /// # Errors
+    /// It cannot be converted.
+    pub(crate) async fn in_validated_version<'v>(&self, target: &Target, object: &'v Value) -> Result<Cow<'v, Value>> {
+        if target.resource.custom.is_none() || self.serves_stored_form(target) {
+            return Ok(Cow::Borrowed(object));
+        }
+        let mut own = object.clone();
+        self.to_served(target, &mut own).await?;
+        canonicalize(&target.resource.schema, &mut own);
+        Ok(Cow::Owned(own))
+    }
+}
+
+/// Nothing is created of a kind whose definition is being deleted.
+///
+/// # Errors
+/// It is.
+pub(crate) fn check_definition(target: &Target, name: &str) -> Result<()> {
+    if target.resource.custom.as_ref().is_some_and(|custom| custom.is_terminating()) {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Status::forbidden(&target.resource, name, why));
+    }
+    Ok(())
+}

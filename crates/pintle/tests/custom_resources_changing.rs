@@ -1,0 +1,132 @@
+//! Custom resources while their definition changes: what was stored before is read as the definition has it now.
+//! Guarantees that all steps go through the API alone. Must never depend on how fast a definition is served.
+
+mod common;
+
+use common::http::{Client, MERGE_PATCH};
+use common::process::Installation;
+use common::wait_for;
+use serde_json::{Value, json};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+const ACCOUNTS_OFF: &str = "--disable-admission-plugins=ServiceAccount";
+
+fn version(name: &str, storage: bool, spec: Value) -> Value {
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}});
+    json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": schema}})
+}
+
+fn definition(versions: Value) -> Value {
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": versions}})
+}
+
+fn widget(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
+}
+
+/// Asks again until an answer is as it should be.
+fn until(client: &mut Client, path: &str, is: impl Fn(u16, &Value) -> bool) -> Value {
+    wait_for(path, || {
+        let answer = client.get(path).expect("an answer");
+        let body = if answer.status == 200 { answer.json() } else { Value::Null };
+        is(answer.status, &body).then_some(body)
+    })
+}
+
+fn change(client: &mut Client, path: &str, patch: Value) -> Value {
+    client.send("PATCH", path, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer").expect(200)
+}
+
+fn redefine(client: &mut Client, versions: Value) {
+    change(client, DEFINITION, json!({"spec": {"versions": versions}}));
+}
+
+#[test]
+fn stored_objects_are_read_as_the_definition_says_now() {
+    let installation = Installation::own();
+    let mut process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let text = || json!({"type": "string"});
+    let first = version("v1", true, json!({"a": text(), "b": text()}));
+    client.post(DEFINITIONS, &definition(json!([first]))).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    client.post(WIDGETS, &widget("x", json!({"a": "red", "b": "y"}))).expect("an answer").expect(201);
+
+    // A field goes, another one has a default, a third one selects.
+    let mut second = version("v1", true, json!({"a": text(), "c": {"type": "string", "default": "new"}}));
+    second["selectableFields"] = json!([{"jsonPath": ".spec.a"}]);
+    redefine(&mut client, json!([second]));
+    let object = format!("{WIDGETS}/x");
+    let read = json!({"a": "red", "c": "new"});
+    let shown = until(&mut client, &object, |_, shown| shown["spec"] == read);
+    let version_before = shown["metadata"]["resourceVersion"].clone();
+    for (value, count) in [("red", 1), ("blue", 0)] {
+        let found = client.get(&format!("{WIDGETS}?fieldSelector=spec.a%3D{value}")).expect("an answer").expect(200);
+        assert_eq!(found["items"].as_array().map(Vec::len), Some(count), "{value}");
+    }
+    process.kill();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let again = until(&mut client, &object, |status, _| status == 200);
+    assert_eq!((&again["spec"], &again["metadata"]["resourceVersion"]), (&read, &version_before));
+
+    // Another version is stored: all are read from it, and an update that says nothing new stores the object in it.
+    let third = version("v2", true, json!({"a": text(), "d": text()}));
+    second["storage"] = json!(false);
+    redefine(&mut client, json!([second, third]));
+    let other = object.replace("/v1/", "/v2/");
+    let moved = until(&mut client, &other, |_, shown| shown["spec"] == json!({"a": "red"}));
+    assert_eq!(moved["apiVersion"], "example.com/v2");
+    let definition = client.get(DEFINITION).expect("an answer").expect(200);
+    assert_eq!(definition["status"]["storedVersions"], json!(["v1", "v2"]));
+    let written = change(&mut client, &other, json!({}));
+    assert_ne!(written["metadata"]["resourceVersion"], version_before, "it is stored in another version now");
+    let same = change(&mut client, &other, json!({}));
+    assert_eq!(same["metadata"]["resourceVersion"], written["metadata"]["resourceVersion"]);
+}
+
+#[test]
+fn a_definition_that_is_deleted_takes_no_more_objects() {
+    let installation = Installation::own();
+    let mut process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let versions = json!([version("v1", true, json!({}))]);
+    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    let mut held = widget("held", json!({}));
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    client.post(WIDGETS, &held).expect("an answer").expect(201);
+    let deleted = client.delete(DEFINITION).expect("an answer").expect(200);
+    assert_eq!(
+        (&deleted["metadata"]["generation"], &deleted["metadata"]["deletionGracePeriodSeconds"]),
+        (&json!(1), &Value::Null)
+    );
+    let refuses = |client: &mut Client| {
+        let refused = client.post(WIDGETS, &widget("late", json!({}))).expect("an answer");
+        (refused.status == 403).then(|| refused.json())
+    };
+    let refused = wait_for("a refusal", || refuses(&mut client));
+    assert_eq!(
+        refused["message"],
+        "widgets.example.com \"late\" is forbidden: create not allowed while custom resource definition is terminating"
+    );
+    // That holds after a restart, as long as an object is held.
+    process.kill();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let object = format!("{WIDGETS}/held");
+    until(&mut client, &object, |_, shown| !shown["metadata"]["deletionTimestamp"].is_null());
+    wait_for("a refusal", || refuses(&mut client));
+    change(&mut client, &object, json!({"metadata": {"finalizers": null}}));
+    until(&mut client, DEFINITION, |status, _| status == 404);
+    let gone = wait_for("the end of the resource", || {
+        let answer = client.get(WIDGETS).expect("an answer");
+        (answer.status == 404).then_some(answer)
+    });
+    assert_eq!(gone.text(), "404 page not found\n");
+}

@@ -1,0 +1,173 @@
+//! Requests for custom resources: unknown fields, media types, kinds, patches and apply, answered as for trees.
+//! Guarantees that all steps go through the API alone.
+
+mod common;
+
+use common::http::{Client, MERGE_PATCH};
+use common::process::Installation;
+use common::wait_for;
+use serde_json::{Value, json};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+const APPLY: &str = "application/apply-patch+yaml";
+
+fn definition() -> Value {
+    let text = || json!({"type": "string"});
+    let spec = json!({"type": "object", "properties": {
+        "a": text(),
+        "replicas": {"type": "integer"},
+        "set": {"type": "array", "x-kubernetes-list-type": "set", "items": text()},
+        "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "required": ["k"], "properties": {"k": text(), "v": text()}}},
+        "inner": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}}});
+    let schema = json!({"type": "object", "properties": {"spec": spec, "status": {"type": "object",
+        "properties": {"replicas": {"type": "integer"}, "selector": text()}}}});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+                "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas",
+                    "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}}}]}})
+}
+
+fn widget(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
+}
+
+fn serve() -> (Installation, common::process::Process, Client) {
+    let installation = Installation::own();
+    let process = installation.start_with(&["--storage=memory", "--disable-admission-plugins=ServiceAccount"]);
+    let mut client = process.endpoint().client();
+    client.post(DEFINITIONS, &definition()).expect("an answer").expect(201);
+    wait_for("the resource", || (client.get(WIDGETS).expect("an answer").status == 200).then_some(()));
+    (installation, process, client)
+}
+
+#[test]
+fn unknown_fields_are_reported_as_asked() {
+    let (_installation, _process, mut client) = serve();
+    let sent = br#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","junkmeta":1},"spec":{"a":"x","a":"y",
+        "junk":1,"map":[{"k":"1","junk":2}],"inner":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","junk":2},"any":1}}}"#;
+    let problems = [
+        "duplicate field \"spec.a\"",
+        "unknown field \"metadata.junkmeta\"",
+        "unknown field \"spec.junk\"",
+        "unknown field \"spec.map[0].junk\"",
+        "unknown field \"spec.inner.metadata.junk\"",
+    ];
+    let mut post = |query: &str, sent: &[u8]| {
+        client.send("POST", &format!("{WIDGETS}?dryRun=All{query}"), "application/json", sent).expect("an answer")
+    };
+    let strict = post("&fieldValidation=Strict", sent).expect(400);
+    assert_eq!(
+        strict["message"],
+        format!(
+            "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: {}",
+            problems.join(", ")
+        )
+    );
+    let warned = post("", sent);
+    assert!(warned.header("warning").contains("duplicate field"), "{}", warned.header("warning"));
+    let kept = json!({"a": "y", "map": [{"k": "1"}],
+        "inner": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "any": 1}});
+    assert_eq!(warned.expect(201)["spec"], kept);
+    let ignored = post("&fieldValidation=Ignore", sent);
+    assert_eq!((ignored.header("warning"), &ignored.expect(201)["spec"]), ("", &kept));
+
+    let rows = [
+        (
+            json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}}),
+            422,
+            "Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget",
+        ),
+        (
+            json!({"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "a"}}),
+            400,
+            "the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)",
+        ),
+        (
+            json!({"metadata": {"name": "a"}}),
+            400,
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in \
+             '{\"metadata\":{\"name\":\"a\"}}' ({\"metadata\":{\"name\":\"a\"}})",
+        ),
+        (
+            widget("a", json!({"inner": {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"x": 1}}}})),
+            400,
+            "Widget in version \"v1\" cannot be handled as a Widget: spec.inner.metadata: Invalid value: \
+             {\"labels\":{\"x\":1}}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
+        ),
+    ];
+    for (sent, code, message) in rows {
+        assert_eq!(post("", sent.to_string().as_bytes()).expect(code)["message"], message);
+    }
+}
+
+#[test]
+fn apply_follows_the_topology_of_the_schema() {
+    let (_installation, _process, mut client) = serve();
+    let mut apply = |manager: &str, spec: Value| {
+        let path = format!("{WIDGETS}/a?fieldManager={manager}");
+        client.send("PATCH", &path, APPLY, widget("a", spec).to_string().as_bytes()).expect("an answer")
+    };
+    apply("one", json!({"set": ["x"], "map": [{"k": "1", "v": "a"}]})).expect(201);
+    let both = apply("two", json!({"set": ["y"], "map": [{"k": "2", "v": "b"}]})).expect(200);
+    assert_eq!(both["spec"], json!({"set": ["x", "y"], "map": [{"k": "1", "v": "a"}, {"k": "2", "v": "b"}]}));
+    assert_eq!(
+        both["metadata"]["managedFields"][1]["fieldsV1"],
+        json!({"f:spec": {"f:set": {"v:\"y\"": {}}, "f:map": {"k:{\"k\":\"2\"}": {".": {}, "f:k": {}, "f:v": {}}}}})
+    );
+    let conflict = apply("two", json!({"map": [{"k": "1", "v": "c"}]})).expect(409);
+    let message = "Apply failed with 1 conflict: conflict with \"one\": .spec.map[k=\"1\"].v";
+    assert_eq!(conflict["message"], message);
+    let fewer = apply("one", json!({"set": ["x"]})).expect(200);
+    assert_eq!(fewer["spec"]["map"], json!([{"k": "2", "v": "b"}]));
+    let undeclared = apply("one", json!({"junk": 1})).expect(500);
+    let message = "failed to create typed patch object (/a; example.com/v1, Kind=Widget): .spec.junk: field not declared in schema";
+    assert_eq!(undeclared["message"], message);
+}
+
+#[test]
+fn media_types_are_those_of_trees() {
+    let (_installation, _process, mut client) = serve();
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    let object = format!("{WIDGETS}/a");
+    let patches = "the body of the request was in an unknown format - accepted media types include: \
+                   application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+    for content_type in ["application/strategic-merge-patch+json", "application/json"] {
+        let refused = client.send("PATCH", &object, content_type, b"{}").expect("an answer");
+        assert_eq!(refused.expect(415)["message"], patches, "{content_type}");
+    }
+    let protobuf = client.send("POST", WIDGETS, "application/vnd.kubernetes.protobuf", b"k8s\0").expect("an answer");
+    assert_eq!(protobuf.status, 415);
+    let list = client.get(WIDGETS).expect("an answer").expect(200);
+    assert_eq!((&list["kind"], &list["metadata"]["continue"]), (&json!("WidgetList"), &json!("")));
+    assert_eq!(
+        (&list["items"][0]["kind"], &list["items"][0]["apiVersion"]),
+        (&json!("Widget"), &json!("example.com/v1"))
+    );
+    let missing = client.get(&WIDGETS.replace("/v1/", "/v9/")).expect("an answer");
+    assert_eq!((missing.status, missing.body.as_slice()), (404, b"404 page not found\n".as_slice()));
+}
+
+#[test]
+fn scales_are_those_of_the_paths() {
+    let (_installation, _process, mut client) = serve();
+    client.post(WIDGETS, &widget("a", json!({}))).expect("an answer").expect(201);
+    let (object, scale) = (format!("{WIDGETS}/a"), format!("{WIDGETS}/a/scale"));
+    let none = client.get(&scale).expect("an answer").expect(500);
+    assert_eq!(none["message"], "Internal error occurred: the spec replicas field \".spec.replicas\" does not exist");
+    let mut patch = |path: &str, body: Value| {
+        client.send("PATCH", path, MERGE_PATCH, body.to_string().as_bytes()).expect("an answer")
+    };
+    patch(&object, json!({"spec": {"replicas": 2}})).expect(200);
+    patch(&format!("{object}/status"), json!({"status": {"replicas": 1, "selector": "a=b"}})).expect(200);
+    let set = patch(&scale, json!({"spec": {"replicas": 4}})).expect(200);
+    assert_eq!((&set["spec"]["replicas"], &set["status"]), (&json!(4), &json!({"replicas": 1, "selector": "a=b"})));
+    let refused = patch(&scale, json!({"spec": {"replicas": -1}})).expect(422);
+    let message =
+        "Widget.example.com \"a\" is invalid: .spec.replicas: Invalid value: -1: should be a non-negative integer";
+    assert_eq!(refused["message"], message);
+    assert_eq!(client.get(&object).expect("an answer").expect(200)["spec"]["replicas"], 4);
+}
