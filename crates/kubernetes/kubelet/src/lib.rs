@@ -3,18 +3,20 @@
 //! The options of a request are checked, its backend located, and then it is passed on. Must never open a socket: the
 //! `Connector` does.
 
+pub mod forward;
 mod locate;
 mod log;
 mod metrics;
 mod proxy;
-mod rewrite;
+pub mod rewrite;
 pub mod spdy;
 mod translate;
 mod tunnel;
 
 use crate::metrics::StreamMetrics;
+use forward::{encode_path, encode_query};
 use futures_util::future::{BoxFuture, FutureExt};
-use locate::{Kubelet, encode_query, percent_encode};
+use locate::Kubelet;
 use pintle_endpoints::access::{self, NotAllowed};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
@@ -154,7 +156,7 @@ fn inner_path(rest: &str, ends_with_slash: bool) -> String {
     if ends_with_slash && !path.ends_with('/') {
         path.push('/');
     }
-    percent_encode(&path, b"-_.~$&+,/:;=@", false)
+    encode_path(&path)
 }
 
 #[cfg(test)]

@@ -46,26 +46,6 @@ pub struct Kubelet {
     pub takes_websockets: bool,
 }
 
-/// Parameters sorted and encoded, as the reference sends them.
-pub fn encode_query(mut parameters: Vec<(&'static str, String)>) -> String {
-    parameters.sort_by_key(|(name, _)| *name);
-    let pairs = parameters.iter().map(|(name, value)| format!("{name}={}", percent_encode(value, b"-_.~", true)));
-    pairs.collect::<Vec<_>>().join("&")
-}
-
-/// Encodes all but letters, digits and the bytes to keep.
-pub fn percent_encode(text: &str, keep: &[u8], plus_for_space: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b' ' if plus_for_space => out.push('+'),
-            byte if byte.is_ascii_alphanumeric() || keep.contains(&byte) => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
 /// A stored object of the target's resource.
 ///
 /// # Errors
@@ -336,11 +316,5 @@ mod tests {
             let found = container(&pod, wanted).map_err(|status| status.message);
             assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{wanted}");
         }
-    }
-
-    #[test]
-    fn queries_are_sorted_and_encoded() {
-        let parameters = vec![("output", "1".to_owned()), ("command", "a b&ü".to_owned()), ("command", "c".to_owned())];
-        assert_eq!(encode_query(parameters), "command=a+b%26%C3%BC&command=c&output=1");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Guarantees that a log is never held whole. Must never take a kubelet's failure for a log's text.
 
-use crate::locate::{self, Location, encode_query};
+use crate::forward::encode_query;
+use crate::locate::{self, Location};
 use futures_util::{StreamExt, TryStreamExt, future};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::{ByteStream, Exchange, Trust};

@@ -2,6 +2,7 @@
 //!
 //! Guarantees that bytes pass unchanged. Must never look into them: both ends speak SPDY, this server does not.
 
+use crate::forward;
 use crate::locate::Location;
 use crate::metrics::StreamMetrics;
 use crate::proxy;
@@ -47,7 +48,7 @@ pub async fn serve(
     request: Request,
 ) -> Result<ApiResponse> {
     websocket::check(&request.headers)?;
-    let mut headers = proxy::outgoing_headers(&request);
+    let mut headers = forward::outgoing_headers(&request);
     for name in [
         header::SEC_WEBSOCKET_PROTOCOL,
         header::SEC_WEBSOCKET_KEY,
@@ -66,7 +67,7 @@ pub async fn serve(
     streams.tunneled(code);
     let exchange = dialed?;
     if exchange.response.status != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(proxy::answer(exchange));
+        return Ok(forward::answer(exchange));
     }
     let agreed = exchange.response.headers.get(STREAM_PROTOCOL).and_then(|value| value.to_str().ok());
     let agreed = agreed.map(|protocol| format!("{PREFIX}{protocol}"));

@@ -1,0 +1,167 @@
+//! Messages on their way through: which headers pass, and what becomes of a connection that was upgraded.
+//!
+//! Guarantees that the client's credentials stay here, and that bytes wait where the slower side is. Must never choose
+//! where a request goes.
+
+use futures_util::future::{FutureExt, select};
+use http::Method;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use pintle_endpoints::Request;
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::Exchange;
+use pintle_endpoints::body::Body;
+use pintle_endpoints::upgrade::{Upgraded, tokens};
+use std::pin::pin;
+use tokio::io::{AsyncWriteExt, copy, split};
+
+/// Headers that speak of a connection and not of a message.
+const HOP_BY_HOP: [HeaderName; 7] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Headers in which the server answers for itself who may read across origins; a backend has no say.
+pub const CORS: [HeaderName; 4] = [
+    header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+    header::ACCESS_CONTROL_ALLOW_HEADERS,
+    header::ACCESS_CONTROL_ALLOW_METHODS,
+    header::ACCESS_CONTROL_ALLOW_ORIGIN,
+];
+
+/// The client's headers of a request for an upgrade, as a backend may see them.
+pub fn upgrade_headers(request: &Request) -> HeaderMap {
+    let mut headers = outgoing_headers(request);
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    if request.method != Method::GET {
+        // What follows the head belongs to the other protocol.
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    request.headers.get_all(header::UPGRADE).iter().for_each(|value| {
+        headers.append(header::UPGRADE, value.clone());
+    });
+    headers
+}
+
+/// The answer to a request for an upgrade: the connections of both sides as one, once it is agreed to.
+pub fn upgraded(exchange: Exchange) -> ApiResponse {
+    if exchange.response.status != http::StatusCode::SWITCHING_PROTOCOLS {
+        return answer(exchange);
+    }
+    let mut answer = ApiResponse::new(101, "", "");
+    answer.passed = exchange.response.headers;
+    let backend = exchange.upgraded;
+    answer.body = Body::Upgrade(Box::new(|client| {
+        async move {
+            if let Ok(backend) = backend.await {
+                join(client, backend).await;
+            }
+        }
+        .boxed()
+    }));
+    answer
+}
+
+/// Copies in both directions until one of them has ended.
+async fn join(client: Upgraded, backend: Upgraded) {
+    let (mut from_client, mut to_client) = split(client);
+    let (mut from_backend, mut to_backend) = split(backend);
+    {
+        let up = pin!(copy(&mut from_client, &mut to_backend));
+        let down = pin!(copy(&mut from_backend, &mut to_client));
+        select(up, down).await;
+    }
+    // What was read has been written; both sides learn of the end, if they are still there.
+    let _ = to_client.shutdown().await;
+    let _ = to_backend.shutdown().await;
+}
+
+/// The client's headers as a backend may see them.
+pub fn outgoing_headers(request: &Request) -> HeaderMap {
+    let mut headers = without_hop_by_hop(&request.headers);
+    let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");
+    let private: Vec<HeaderName> = headers.keys().filter(|name| private(name)).cloned().collect();
+    private.into_iter().for_each(|name| drop(headers.remove(name)));
+    if let Some(peer) = request.peer {
+        let earlier = tokens(&request.headers, &FORWARDED_FOR).map(str::to_owned);
+        let all: Vec<String> = earlier.chain([peer.to_string()]).collect();
+        if let Ok(value) = HeaderValue::try_from(all.join(", ")) {
+            headers.insert(FORWARDED_FOR, value);
+        }
+    }
+    headers
+}
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
+    let named: Vec<String> = tokens(headers, &header::CONNECTION).map(str::to_ascii_lowercase).collect();
+    let passes = |name: &HeaderName| !HOP_BY_HOP.contains(name) && !named.iter().any(|other| other == name.as_str());
+    headers.iter().filter(|(name, _)| passes(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+pub fn answer(exchange: Exchange) -> ApiResponse {
+    let mut answer = ApiResponse::new(exchange.response.status.as_u16(), "", "");
+    answer.passed = without_hop_by_hop(&exchange.response.headers);
+    answer.body = Body::Passed(exchange.body);
+    answer
+}
+
+/// Parameters sorted by name and encoded, as the reference sends them.
+pub fn encode_query<K: AsRef<str>, V: AsRef<str>>(mut parameters: Vec<(K, V)>) -> String {
+    parameters.sort_by(|(a, _), (b, _)| a.as_ref().cmp(b.as_ref()));
+    let escape = |text: &str| percent_encode(text, b"-_.~", true);
+    let pairs = parameters.iter().map(|(name, value)| format!("{}={}", escape(name.as_ref()), escape(value.as_ref())));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// A decoded path, encoded as the reference encodes paths.
+pub fn encode_path(path: &str) -> String {
+    percent_encode(path, b"-_.~$&+,/:;=@", false)
+}
+
+/// Encodes all but letters, digits and the bytes to keep.
+fn percent_encode(text: &str, keep: &[u8], plus_for_space: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b' ' if plus_for_space => out.push('+'),
+            byte if byte.is_ascii_alphanumeric() || keep.contains(&byte) => out.push(char::from(byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_a_connection_stay_with_it() {
+        let headers: HeaderMap = [
+            ("connection", "close, X-Mine"),
+            ("x-mine", "1"),
+            ("transfer-encoding", "chunked"),
+            ("x-other", "2"),
+            ("content-length", "3"),
+        ]
+        .into_iter()
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+        .collect();
+        let left = without_hop_by_hop(&headers);
+        let mut names: Vec<&str> = left.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["content-length", "x-other"]);
+    }
+
+    #[test]
+    fn queries_are_sorted_and_encoded() {
+        let parameters = vec![("output", "1".to_owned()), ("command", "a b&ü".to_owned()), ("command", "c".to_owned())];
+        assert_eq!(encode_query(parameters), "command=a+b%26%C3%BC&command=c&output=1");
+    }
+}
