@@ -5,6 +5,7 @@
 
 use crate::presence::{EndpointReconciler, IdentityLease};
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
+use pintle_aggregation::{ApiServices, DiscoveryCheck};
 use pintle_auth::authorization::abac::Policies;
 use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
 use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
@@ -12,9 +13,10 @@ use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
 use pintle_endpoints::Api;
+use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::PublishedDocument;
 use pintle_endpoints::runtime_config::RuntimeConfig;
-use pintle_handlers::{ApiServices, KubernetesKinds};
+use pintle_handlers::KubernetesKinds;
 use pintle_http::TlsConfig;
 use pintle_kubelet::Connections;
 use pintle_kubernetes_auth::Mode;
@@ -26,6 +28,7 @@ use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_registry::AdmissionChain;
 use pintle_schema::Time;
+use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Listener, OpenedServer};
 use pintle_services::Allocators;
 use pintle_storage::{Ended, Store, StoreError};
@@ -83,6 +86,12 @@ pub struct Builder {
     /// The authorities of clients and of the front proxy as the cluster's members read them; they may change while the server runs.
     pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
     pub tls: Option<Arc<TlsConfig>>,
+    /// How extension servers are reached; without a certificate of its own by default.
+    pub extension_servers: Arc<dyn ExtensionServers>,
+    /// Whether extension servers are called at the addresses of their endpoints, and not at those of their services.
+    pub aggregator_routing: bool,
+    /// Whether a redirection by an extension server is answered as an error.
+    pub reject_redirects: bool,
     /// Types of nodes' addresses at which kubelets are reached, the preferred first.
     pub kubelet_address_types: Vec<String>,
     /// Health checks of steps that were begun before the server answers, and that not every server takes: [`ENCRYPTION_RELOAD`]
@@ -135,6 +144,9 @@ impl Builder {
             endpoint_reconciler: EndpointReconciler::default(),
             authorities: Arc::default(),
             tls: None,
+            extension_servers: Arc::new(ExtensionSockets::default()),
+            aggregator_routing: false,
+            reject_redirects: true,
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
             begun: Vec::new(),
             own_certificate_ends: None,
@@ -151,7 +163,12 @@ impl Builder {
         self.generic.listeners.insert(0, Listener { socket: listener, tls: self.tls.take() });
         let mut controllers = self.controllers.clone();
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.generic.store.expires());
+        let servers = self.extension_servers.clone();
+        let aggregated = ApiServices::new(servers, self.aggregator_routing, self.reject_redirects);
+        controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
+        self.generic.aggregated = Box::new(aggregated.clone());
         let (opened, roles, presence) = self.open(address).await?;
+        let documents = opened.spawn("the documents of extension servers", aggregated.follow(opened.registry.clone()));
         let kept = presence.clone();
         let keeping = opened.spawn("the renewal of the server's leases", async move { kept.keep().await });
         let roles = opened.spawn("the watch of roles and bindings", rbac::follow(opened.registry.clone(), roles));
@@ -160,7 +177,7 @@ impl Builder {
         let controllers = Controllers::start(api.registry.clone(), &controllers);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        Ok(Server { address, generic, roles, controllers, presence: (presence, keeping) })
+        Ok(Server { address, generic, tasks: [roles, documents], controllers, presence: (presence, keeping) })
     }
 
     /// Opens the generic server with the built-in parts, once the first objects are written and the other servers know of
@@ -230,7 +247,6 @@ impl Builder {
             Arc::new(move |resource| runtime_config.serves(resource, &|name| gate(name)) && served(resource));
         generic.groups.splice(0..0, pintle_groups::groups().iter().cloned());
         generic.kinds = Box::new(KubernetesKinds);
-        generic.aggregated = Box::new(ApiServices);
         generic.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
         generic.settings.is_heartbeat = pintle_handlers::is_heartbeat;
         self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
@@ -341,8 +357,8 @@ const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
 pub struct Server {
     address: SocketAddr,
     generic: pintle_server::Server,
-    /// Follows roles and their bindings.
-    roles: JoinHandle<()>,
+    /// Follow roles and their bindings, and the documents of extension servers.
+    tasks: [JoinHandle<()>; 2],
     controllers: Controllers,
     presence: (Arc<IdentityLease>, JoinHandle<()>),
 }
@@ -374,7 +390,7 @@ impl Server {
         // A store that is gone must not hold up the end: then the lease expires.
         let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
         let drained = self.generic.drain().await;
-        self.roles.abort();
+        self.tasks.iter().for_each(JoinHandle::abort);
         self.controllers.stop().await;
         drained.and(self.generic.stop().await)
     }

@@ -23,7 +23,7 @@ pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, 
 pub use pintle_kubernetes_auth::Mode;
 pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use pintle_server::sources::storage_size;
-pub use pintle_server::{browsers, certs, follow, kubeconfig, private_files};
+pub use pintle_server::{browsers, certs, extension_servers, follow, kubeconfig, private_files};
 pub use presence::EndpointReconciler;
 pub use service_accounts::DEFAULT_ISSUER;
 pub use sources::{encryption as encryption_figures, etcd as etcd_figures};

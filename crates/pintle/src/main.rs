@@ -9,6 +9,7 @@ use authorities::Authorities;
 use flags::{Command, Config, KeyPair, NamedPair, Storage};
 use futures_util::future::{Either, select};
 use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
+use pintle::extension_servers::ExtensionSockets;
 use pintle::follow::{self, follow};
 use pintle::{
     Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, SocketConnector, certs, encryption, kubeconfig,
@@ -26,6 +27,7 @@ use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
 use pintle_kubernetes_auth::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_registry::EtcdCodec;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
+use pintle_webhook::Identity as ClientIdentity;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -206,10 +208,32 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     };
     let connector = SocketConnector::new(&material, kubelet.timeout).map_err(|error| format!("kubelets: {error}"))?;
     builder.generic.connector = Some(Arc::new(connector));
+    builder.extension_servers = extension_servers(config)?;
+    builder.aggregator_routing = config.aggregator_routing;
+    builder.reject_redirects = config.aggregator_reject_redirects;
     if !kubelet.address_types.is_empty() {
         builder.kubelet_address_types.clone_from(&kubelet.address_types);
     }
     Ok((builder, certs))
+}
+
+/// Connections to extension servers, which are shown the certificate of the front proxy's files as it is now.
+fn extension_servers(config: &Config) -> Result<Arc<ExtensionSockets>, Box<dyn Error>> {
+    let pair = &config.front_proxy.identity;
+    let read_both = |(certificate, key): (&Path, &Path)| {
+        let (cert_pem, key_pem) = (follow::read(certificate)?, follow::read(key)?);
+        Ok::<_, String>(ClientIdentity { cert_pem, key_pem })
+    };
+    let identity = pair.files().map(read_both).transpose()?;
+    let sockets = ExtensionSockets::new(identity).map_err(|error| format!("--proxy-client-cert-file: {error}"))?;
+    let sockets = Arc::new(sockets);
+    if let Some((certificate, key)) = pair.files() {
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        follow("certificate of the front proxy", &sockets, move |sockets| {
+            sockets.show(Some(read_both((&certificate, &key))?)).map_err(|error| error.to_string())
+        })?;
+    }
+    Ok(sockets)
 }
 
 /// A server over the store that the flags name, with what there is to tell of it.

@@ -4,10 +4,11 @@
 
 use crate::openapi::names;
 use pintle_resource::{Action, GroupPriorities, Resource, ResourceTable, Subresource, VersionPriorities};
-use pintle_schema::{Ref, Str, Struct};
+use pintle_schema::{Ref, Str, Struct, Value};
 use ring::digest::{SHA256, digest};
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Everything that is served.
 #[derive(Clone, Default)]
@@ -31,8 +32,10 @@ pub struct GroupEntry {
 pub struct VersionEntry {
     pub name: Str,
     pub resources: Vec<DiscoveredResource>,
-    /// Another server has the resources, and they are not known here.
+    /// Another server has the resources.
     pub is_elsewhere: bool,
+    /// What that server says of its resources, as aggregated discovery shows them; `None` while that is not known.
+    pub reported: Option<Arc<Vec<Value>>>,
     priority: i32,
 }
 
@@ -43,6 +46,8 @@ pub struct AggregatedVersion {
     pub version: Str,
     pub group_priority: i32,
     pub version_priority: i32,
+    /// Its resources, as aggregated discovery shows them; `None` while the server does not answer.
+    pub resources: Option<Arc<Vec<Value>>>,
 }
 
 /// A resource as clients see it.
@@ -121,7 +126,9 @@ impl Catalog {
         if self.version(&elsewhere.group, &elsewhere.version).is_none() {
             let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };
             let group = self.group_entry(&elsewhere.group, priorities);
-            group.version_entry(&elsewhere.version, elsewhere.version_priority).is_elsewhere = true;
+            let version = group.version_entry(&elsewhere.version, elsewhere.version_priority);
+            version.is_elsewhere = true;
+            version.reported.clone_from(&elsewhere.resources);
         }
     }
 
@@ -176,7 +183,8 @@ impl GroupEntry {
         };
         let at = self.versions.partition_point(before);
         if self.versions.get(at).is_none_or(|version| version.name != *name) {
-            let entry = VersionEntry { name: name.clone(), resources: Vec::new(), is_elsewhere: false, priority };
+            let (resources, reported) = (Vec::new(), None);
+            let entry = VersionEntry { name: name.clone(), resources, is_elsewhere: false, reported, priority };
             self.versions.insert(at, entry);
         }
         &mut self.versions[at]

@@ -142,7 +142,16 @@ fn aggregated_group(group: &GroupEntry) -> Value {
 
 fn aggregated_version(version: &VersionEntry) -> Value {
     if version.is_elsewhere {
-        return value!({ "version": (version.name.clone()), "freshness": "Stale" });
+        let Some(reported) = &version.reported else {
+            return value!({ "version": (version.name.clone()), "freshness": "Stale" });
+        };
+        let mut entry = Map::new();
+        entry.push(Str::new_static("version"), version.name.clone().into());
+        if !reported.is_empty() {
+            entry.push(Str::new_static("resources"), Value::List(reported.to_vec()));
+        }
+        entry.push(Str::new_static("freshness"), "Current".into());
+        return Value::Map(entry);
     }
     let resources: Vec<Value> = version.resources.iter().map(aggregated_resource).collect();
     value!({ "version": (version.name.clone()), "resources": (Value::List(resources)), "freshness": "Current" })

@@ -9,6 +9,7 @@
 
 pub mod catalog;
 pub mod discovery;
+pub mod extension;
 pub mod openapi;
 pub mod version;
 

@@ -40,10 +40,7 @@ pub struct Destination {
 impl Destination {
     /// `host:port`, as it stands in a URL.
     pub fn authority(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
-        }
+        authority(&self.host, self.port)
     }
 }
 
@@ -70,6 +67,53 @@ pub trait Connector: Send + Sync {
     /// Sends a request and waits for the head of the answer. Dropping the answer's parts ends the connection.
     fn send(&self, to: Destination, request: http::Request<ByteStream>)
     -> BoxFuture<'_, Result<Exchange, Unreachable>>;
+}
+
+/// A server that serves a version of a group in this one's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionServer {
+    /// Connections are kept under this name: that of the object that describes the server.
+    pub name: String,
+    /// A name or an address, IPv6 without brackets.
+    pub host: String,
+    pub port: u16,
+    /// The name that its certificate must have.
+    pub server_name: String,
+    /// The authorities that its certificate must come from, in PEM; those of the system if empty.
+    pub ca_pem: Vec<u8>,
+    /// Takes any certificate.
+    pub insecure: bool,
+}
+
+impl ExtensionServer {
+    /// `host:port`, as it stands in a URL.
+    pub fn authority(&self) -> String {
+        authority(&self.host, self.port)
+    }
+}
+
+/// Sends requests to extension servers, to which this server shows the certificate of a front proxy.
+pub trait ExtensionServers: Send + Sync {
+    /// Sends a request, whose URI is a path, and waits for the head of the response.
+    fn send<'a>(
+        &'a self,
+        to: &'a ExtensionServer,
+        request: http::Request<ByteStream>,
+    ) -> BoxFuture<'a, Result<Exchange, Unreachable>>;
+
+    /// The same over a connection of its own, which the response may hand over.
+    fn upgrade<'a>(
+        &'a self,
+        to: &'a ExtensionServer,
+        request: http::Request<ByteStream>,
+    ) -> BoxFuture<'a, Result<Exchange, Unreachable>>;
+
+    /// Closes the connections to servers that are no longer known.
+    fn retain(&self, is_known: &dyn Fn(&str) -> bool);
+}
+
+fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// Whether an address can be somebody else's on the network: not this machine's own, nor one of its links'.

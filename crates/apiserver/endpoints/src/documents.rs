@@ -5,20 +5,20 @@
 
 use crate::Api;
 use crate::answer::ApiResponse;
+use crate::elsewhere::Everywhere;
 use crate::negotiation::{
     AllowedMediaTypes, Format, GENERAL, MediaTypeOptions, find_path, negotiate, negotiate_aggregated, preferred,
 };
 use crate::query::Query;
 use crate::request::Request;
-use crate::{elsewhere, represent, zpages};
-use arc_swap::ArcSwap;
+use crate::{represent, zpages};
+use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
 use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -27,12 +27,19 @@ pub struct DiscoveryCache {
     resources: Arc<Resources>,
     pub build: pintle_discovery::version::Build<'static>,
     current: ArcSwap<DocumentSet>,
+    everywhere: ArcSwapOption<Everywhere>,
 }
 
 /// The documents of one table of resources.
 pub struct DocumentSet {
     generation: u64,
     pub catalog: Catalog,
+    pub documents: Documents,
+}
+
+/// Documents that are made when they are first asked for.
+#[derive(Default)]
+pub struct Documents {
     /// `/api` and `/apis`.
     aggregated: [OnceLock<Aggregated>; 2],
     made: Mutex<HashMap<String, Arc<Made>>>,
@@ -54,7 +61,18 @@ struct Made {
 impl DiscoveryCache {
     pub fn new(resources: Arc<Resources>) -> Self {
         let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read()));
-        DiscoveryCache { resources, build: pintle_discovery::version::Build::default(), current }
+        let build = pintle_discovery::version::Build::default();
+        DiscoveryCache { resources, build, current, everywhere: ArcSwapOption::empty() }
+    }
+
+    /// The documents about what is served here and elsewhere now.
+    pub(crate) fn everywhere(&self, api: &Api) -> Arc<Everywhere> {
+        let known = self.everywhere.load();
+        let current = Everywhere::current(api, &self.current(), known.as_ref());
+        if known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &current)) {
+            self.everywhere.store(Some(current.clone()));
+        }
+        current
     }
 
     /// The documents of the table that holds now.
@@ -73,25 +91,20 @@ impl DiscoveryCache {
 
 impl DocumentSet {
     fn of(table: &ResourceTable) -> Self {
-        DocumentSet {
-            generation: table.generation(),
-            catalog: Catalog::of(table),
-            aggregated: Default::default(),
-            made: Mutex::default(),
-        }
+        DocumentSet { generation: table.generation(), catalog: Catalog::of(table), documents: Documents::default() }
     }
+}
 
-    /// `/api` or `/apis` in the aggregated form, and its ETag. What is served here alone is kept.
+impl Documents {
+    /// `/api` or `/apis` in the aggregated form, and its ETag.
     fn aggregated(&self, is_core: bool, catalog: &Catalog, wanted: MediaTypeOptions) -> (Bytes, String) {
         let [core, named] = &self.aggregated;
         let kept = if is_core { core } else { named };
         let make = if is_core { discovery::aggregated_api } else { discovery::aggregated_apis };
-        let now = || {
+        let Aggregated { json, etag } = kept.get_or_init(|| {
             let document = make(catalog);
             Aggregated { json: encode(&document, MediaTypeOptions::JSON), etag: etag(&document.to_json()) }
-        };
-        let Aggregated { json, etag } =
-            if std::ptr::eq(catalog, &self.catalog) { kept.get_or_init(now) } else { &now() };
+        });
         let bytes = if wanted == MediaTypeOptions::JSON { json.clone() } else { encode(&make(catalog), wanted) };
         (bytes, etag.clone())
     }
@@ -153,8 +166,9 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
         .flatten();
     if let Some(wanted) = aggregated {
         let is_core = segments == ["api"];
-        let all = if is_core { Cow::Borrowed(catalog) } else { elsewhere::catalog(api, catalog, true) };
-        let (bytes, tag) = documents.aggregated(is_core, &all, wanted);
+        let everywhere = api.documents.everywhere(api);
+        let (all, kept) = if is_core { (catalog, &documents.documents) } else { everywhere.served() };
+        let (bytes, tag) = kept.aggregated(is_core, all, wanted);
         return Ok(aggregated_answer(request, bytes, tag, wanted.format));
     }
     if let Some(document) = api.published.iter().find(|document| document.path == trimmed) {
@@ -174,10 +188,10 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
             ));
         }
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
-        ["apis"] => Some(discovery::group_list(&elsewhere::catalog(api, catalog, false))),
+        ["apis"] => Some(discovery::group_list(api.documents.everywhere(api).listed())),
         ["api", version] => discovery::resource_list(catalog, "", version),
         ["apis", "", ..] => None,
-        ["apis", group] => discovery::group(&elsewhere::catalog(api, catalog, false), group),
+        ["apis", group] => discovery::group(api.documents.everywhere(api).listed(), group),
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
@@ -201,17 +215,8 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
                 if is_groups { AllowedMediaTypes::Groups } else { AllowedMediaTypes::DiscoveryCache },
             )
         }
-        None => {
-            let unavailable = match segments[..] {
-                ["apis", group, version] => elsewhere::unavailable(api, group, version),
-                _ => None,
-            };
-            match unavailable {
-                Some(answer) => Ok(answer),
-                None if known_group => Err(Status::no_such_path()),
-                None => Ok(ApiResponse::text(404, "404 page not found\n")),
-            }
-        }
+        None if known_group => Err(Status::no_such_path()),
+        None => Ok(ApiResponse::text(404, "404 page not found\n")),
     }
 }
 
@@ -266,7 +271,7 @@ fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Forma
 /// The paths the server knows, sorted.
 pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
-    for group in elsewhere::catalog(api, &api.documents.current().catalog, false).groups() {
+    for group in api.documents.everywhere(api).listed().groups() {
         if group.name.is_empty() {
             paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.name)));
             continue;
@@ -303,16 +308,22 @@ fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, Strin
     let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
     let (gates, key): (Option<openapi::v3::Gates<'_>>, _) =
         if rules { (Some(&enabled), "v3+rules") } else { (None, "v3") };
-    match path {
-        "" => documents.kept(key, || Some(openapi::v3::index(&documents.catalog, gates))),
-        path => documents.kept(&format!("{key}/{path}"), || openapi::v3::document(&documents.catalog, path, gates)),
+    let (kept, catalog) = (&documents.documents, &documents.catalog);
+    if !path.is_empty() {
+        return kept.kept(&format!("{key}/{path}"), || openapi::v3::document(catalog, path, gates));
+    }
+    let own = kept.kept(key, || Some(openapi::v3::index(catalog, gates)))?;
+    let everywhere = api.documents.everywhere(api);
+    match everywhere.openapi_v3(api) {
+        [] => Some(own),
+        others => everywhere.documents().kept(key, || openapi::v3::index_with(&own.0, others)),
     }
 }
 
 /// The same document as protobuf. It goes by the ETag of its JSON.
 fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u8> {
     let key = if rules { "v3.pb+rules" } else { "v3.pb" };
-    let made = api.documents.current().kept(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
+    let made = api.documents.current().documents.kept(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
     made.map_or_else(Vec::new, |(bytes, _)| bytes)
 }
 
@@ -370,9 +381,12 @@ fn openapi_v2(api: &Api, request: &Request) -> Result<ApiResponse> {
     let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v2::PROTOBUF_MEDIA_TYPE) else {
         return Ok(none_acceptable());
     };
+    let (everywhere, catalog) = (api.documents.everywhere(api), &documents.catalog);
     let made = match is_protobuf {
-        true => documents.kept("v2.pb", || Some(openapi::v2::protobuf(&documents.catalog))),
-        false => documents.kept("v2", || Some(openapi::v2::json(&documents.catalog))),
+        true => {
+            everywhere.documents().kept("v2.pb", || Some(openapi::v2::protobuf(catalog, &everywhere.openapi_v2(api))))
+        }
+        false => everywhere.documents().kept("v2", || Some(openapi::v2::json(catalog, &everywhere.openapi_v2(api)))),
     };
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
     let mut answer = with_etag(request, bytes.into(), content_type, tag);

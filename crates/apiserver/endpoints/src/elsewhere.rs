@@ -2,43 +2,215 @@
 //!
 //! What is known of them comes in through `AggregatedApis`. Must never be asked about what is served here.
 
-use crate::Api;
 use crate::answer::ApiResponse;
+use crate::backend::ByteStream;
+use crate::body::Body;
+use crate::documents::{DocumentSet, Documents};
+use crate::query::Query;
+use crate::request::Request;
+use crate::{Api, SharedApi};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, StreamExt};
+use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog};
-use pintle_registry::Registry;
-use std::borrow::Cow;
+use pintle_registry::{Registry, RequestContext, Status};
+use std::io;
+use std::sync::{Arc, OnceLock};
+use tokio::time::Instant;
 
 /// The groups and versions that are served elsewhere, as far as objects of this server say.
 pub trait AggregatedApis: Send + Sync {
-    /// The answer to a request to a version that another server serves; `None` if none does.
-    fn answer(&self, registry: &Registry, group: &str, version: &str) -> Option<ApiResponse>;
+    /// The server of a version; `None` if no other server serves it.
+    fn find(&self, registry: &Registry, group: &str, version: &str) -> Option<Arc<dyn AggregatedApi>>;
+
+    /// Another number whenever anything below has changed.
+    fn generation(&self, registry: &Registry) -> u64;
 
     /// The versions that are served elsewhere and not `here`; those that are only known by name as well, unless `with_service`.
     fn versions(&self, registry: &Registry, here: &Catalog, with_service: bool) -> Vec<AggregatedVersion>;
+
+    /// The OpenAPI documents of version 3 of these versions: the path of each, and where it is.
+    fn openapi_v3(&self, registry: &Registry, here: &Catalog) -> Vec<(String, String)>;
+
+    /// What they add to the document of version 2.
+    fn openapi_v2(&self, registry: &Registry, here: &Catalog) -> Vec<Arc<OpenApiPart>>;
+}
+
+/// A request that another server answers.
+pub struct Delegated {
+    pub api: SharedApi,
+    pub request: Request,
+    pub query: Query,
+    pub context: Arc<RequestContext>,
+}
+
+/// A version of a group that another server serves.
+pub trait AggregatedApi: Send + Sync {
+    /// Passes a request on and waits for the head of the response.
+    fn serve(self: Arc<Self>, delegated: Delegated) -> BoxFuture<'static, ApiResponse>;
 }
 
 /// Nothing is served elsewhere.
 impl AggregatedApis for () {
-    fn answer(&self, _: &Registry, _: &str, _: &str) -> Option<ApiResponse> {
+    fn find(&self, _: &Registry, _: &str, _: &str) -> Option<Arc<dyn AggregatedApi>> {
         None
+    }
+
+    fn generation(&self, _: &Registry) -> u64 {
+        0
     }
 
     fn versions(&self, _: &Registry, _: &Catalog, _: bool) -> Vec<AggregatedVersion> {
         Vec::new()
     }
-}
 
-/// The refusal of a request to a version that another server serves; `None` if none does.
-pub fn unavailable(api: &Api, group: &str, version: &str) -> Option<ApiResponse> {
-    api.aggregated.answer(&api.registry, group, version)
-}
-
-/// What is served, here and elsewhere. Who serves nothing elsewhere is told by name only: the documents of old list API
-/// services that name no service, aggregated discovery does not.
-pub fn catalog<'a>(api: &Api, here: &'a Catalog, aggregated: bool) -> Cow<'a, Catalog> {
-    let mut catalog = Cow::Borrowed(here);
-    for elsewhere in api.aggregated.versions(&api.registry, here, aggregated) {
-        catalog.to_mut().add_elsewhere(&elsewhere);
+    fn openapi_v3(&self, _: &Registry, _: &Catalog) -> Vec<(String, String)> {
+        Vec::new()
     }
-    catalog
+
+    fn openapi_v2(&self, _: &Registry, _: &Catalog) -> Vec<Arc<OpenApiPart>> {
+        Vec::new()
+    }
+}
+
+/// The server of a version that is not served here.
+pub fn find(api: &Api, group: &str, version: &str) -> Option<Arc<dyn AggregatedApi>> {
+    if api.registry.resources.read().serves(group, version) {
+        return None;
+    }
+    api.aggregated.find(&api.registry, group, version)
+}
+
+/// The server of a document outside of resources: that of a version's resources, or its OpenAPI document.
+pub fn of_document(api: &Api, path: &str) -> Option<Arc<dyn AggregatedApi>> {
+    let below = path.strip_prefix("/openapi/v3").unwrap_or(path).strip_prefix("/apis/")?;
+    let (group, version) = below.split_once('/')?;
+    let version = version.strip_suffix('/').unwrap_or(version);
+    if version.is_empty() || version.contains('/') {
+        return None;
+    }
+    find(api, group, version)
+}
+
+/// Has another server answer a request. One that ends does so in time, whatever that server does.
+///
+/// # Errors
+/// 504 when the response has not begun in time.
+pub async fn pass(server: Arc<dyn AggregatedApi>, delegated: Delegated) -> Result<ApiResponse, Status> {
+    let deadline = delegated.context.deadline.map(Instant::from);
+    let answering = server.serve(delegated);
+    let Some(deadline) = deadline else { return Ok(answering.await) };
+    let mut answer = tokio::time::timeout_at(deadline, answering).await.map_err(|_| Status::timed_out())?;
+    if let Body::Passed(pieces) = answer.body {
+        answer.body = Body::Passed(until(pieces, deadline));
+    }
+    Ok(answer)
+}
+
+/// A body that breaks off when its time is over.
+fn until(pieces: ByteStream, deadline: Instant) -> ByteStream {
+    let late = || io::Error::from(io::ErrorKind::TimedOut);
+    let limited = stream::unfold(Some(pieces), move |pieces| async move {
+        let mut pieces = pieces?;
+        match tokio::time::timeout_at(deadline, pieces.next()).await {
+            Ok(piece) => Some((piece?, Some(pieces))),
+            Err(_) => Some((Err(late()), None)),
+        }
+    });
+    limited.boxed()
+}
+
+/// The documents about what is served here and elsewhere, as long as neither changes.
+pub struct Everywhere {
+    here: Arc<DocumentSet>,
+    generation: u64,
+    /// What discovery by group lists: with versions of API services that name no service.
+    listed: Option<Catalog>,
+    /// What aggregated discovery lists; `None` when nothing is served elsewhere.
+    served: Option<Catalog>,
+    /// Documents that are not those of this server alone.
+    documents: Documents,
+    openapi_v3: OnceLock<Vec<(String, String)>>,
+}
+
+impl Everywhere {
+    /// The documents of now: the ones given, if nothing has changed.
+    pub fn current(api: &Api, here: &Arc<DocumentSet>, known: Option<&Arc<Everywhere>>) -> Arc<Everywhere> {
+        let generation = api.aggregated.generation(&api.registry);
+        if let Some(known) = known
+            && Arc::ptr_eq(&known.here, here)
+            && known.generation == generation
+        {
+            return known.clone();
+        }
+        let with = |with_service: bool| {
+            let versions = api.aggregated.versions(&api.registry, &here.catalog, with_service);
+            let mut catalog = (!versions.is_empty()).then(|| here.catalog.clone());
+            catalog.iter_mut().for_each(|catalog| versions.iter().for_each(|other| catalog.add_elsewhere(other)));
+            catalog
+        };
+        Arc::new(Everywhere {
+            here: here.clone(),
+            generation,
+            listed: with(false),
+            served: with(true),
+            documents: Documents::default(),
+            openapi_v3: OnceLock::new(),
+        })
+    }
+
+    /// Everything that discovery by group lists.
+    pub fn listed(&self) -> &Catalog {
+        self.listed.as_ref().unwrap_or(&self.here.catalog)
+    }
+
+    /// Everything that aggregated discovery lists, and where its documents are kept.
+    pub fn served(&self) -> (&Catalog, &Documents) {
+        match &self.served {
+            Some(catalog) => (catalog, &self.documents),
+            None => (&self.here.catalog, &self.here.documents),
+        }
+    }
+
+    /// Where documents are kept to which other servers add.
+    pub fn documents(&self) -> &Documents {
+        self.served().1
+    }
+
+    /// The OpenAPI documents of version 3 that other servers have.
+    pub fn openapi_v3(&self, api: &Api) -> &[(String, String)] {
+        self.openapi_v3.get_or_init(|| match &self.served {
+            Some(_) => api.aggregated.openapi_v3(&api.registry, &self.here.catalog),
+            None => Vec::new(),
+        })
+    }
+
+    /// What other servers add to the document of version 2.
+    pub fn openapi_v2(&self, api: &Api) -> Vec<Arc<OpenApiPart>> {
+        match &self.served {
+            Some(_) => api.aggregated.openapi_v2(&api.registry, &self.here.catalog),
+            None => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_breaks_off_when_its_time_is_over() {
+        let first = stream::iter([Ok(Bytes::from_static(b"a"))]);
+        let endless = first.chain(stream::pending()).boxed();
+        let started = Instant::now();
+        let mut limited = until(endless, started + Duration::from_secs(7));
+        assert_eq!(limited.next().await.expect("a piece").expect("no error"), "a");
+        assert!(limited.next().await.expect("an end").is_err());
+        assert!(limited.next().await.is_none());
+        assert_eq!(started.elapsed(), Duration::from_secs(7));
+        let mut whole = until(stream::iter([Ok(Bytes::new())]).boxed(), started);
+        assert!(whole.next().await.expect("a piece").is_ok() && whole.next().await.is_none());
+    }
 }

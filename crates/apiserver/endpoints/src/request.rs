@@ -34,6 +34,9 @@ pub trait UnreadBody: Send {
 
     /// Its pieces as they come, without a limit, for who passes them on.
     fn pieces(self: Box<Self>) -> ByteStream;
+
+    /// Whether it is known that it has no bytes.
+    fn is_empty(&self) -> bool;
 }
 
 /// A body that is read when it is wanted, and not at all when the request is refused before.

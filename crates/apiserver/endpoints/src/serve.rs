@@ -5,6 +5,7 @@ use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
+use crate::elsewhere::{AggregatedApi, Delegated};
 use crate::flow::{Admission, Slot};
 use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
@@ -144,9 +145,14 @@ async fn steps(
         let attributes = Attributes::non_resource(user, &verb, &request.path);
         let allowed = in_time(known, access::decide(&api, &attributes)).await?;
         known.spent(Step::Authorization, started);
-        return match allowed {
-            Ok(()) => outside_resources(&api, user, &query, &request, tally),
-            Err(why) => not_allowed(&request, why),
+        if let Err(why) = allowed {
+            return not_allowed(&request, why);
+        }
+        return match elsewhere::of_document(&api, &request.path) {
+            Some(server) => {
+                elsewhere::pass(server, Delegated { api: api.clone(), request, query, context: known.clone() }).await
+            }
+            None => outside_resources(&api, user, &query, &request, tally),
         };
     };
     let admission = Admission::new(&api.flow, user, Some(path), verb, long_running);
@@ -160,17 +166,17 @@ async fn steps(
     if let Err(why) = allowed {
         return not_allowed(&request, why);
     }
-    if path.malformed {
-        return Err(Status::no_such_path());
-    }
     let table = api.registry.resources.snapshot();
     let resource = match table.find(&path.group, &path.version, &path.resource) {
-        Found::Resource(resource) => resource,
-        missing => match (elsewhere::unavailable(&api, &path.group, &path.version), missing) {
-            (Some(unavailable), _) => return Ok(unavailable),
-            (None, Found::NoGroup) => return Ok(ApiResponse::text(404, "404 page not found\n")),
+        Found::Resource(resource) if !path.malformed => resource,
+        missing => match (elsewhere::find(&api, &path.group, &path.version), missing) {
+            (Some(server), _) => {
+                let delegated = Delegated { api: api.clone(), request, query, context: known.clone() };
+                return delegate(server, delegated, &admission, tally).await;
+            }
+            (None, Found::NoGroup) if !path.malformed => return Ok(ApiResponse::text(404, "404 page not found\n")),
             // Only built-in groups have routes that a request can miss.
-            (None, Found::NoResource) if !table.is_built_in(&path.group) => {
+            (None, Found::NoResource) if !path.malformed && !table.is_built_in(&path.group) => {
                 return Ok(ApiResponse::text(404, "404 page not found\n"));
             }
             (None, _) => return Err(Status::no_such_path()),
@@ -214,6 +220,21 @@ async fn steps(
         None => {}
     }
     outcome
+}
+
+/// Has another server answer a request. Its slot is given back before, as what that server takes is no work of this one, unless
+/// the request has no end.
+async fn delegate(
+    server: Arc<dyn AggregatedApi>,
+    delegated: Delegated,
+    admission: &Admission,
+    tally: &mut Tally,
+) -> Result<ApiResponse, Status> {
+    if delegated.context.deadline.is_some() {
+        drop(admission.leave());
+    }
+    let outcome = elsewhere::pass(server, delegated).await;
+    tally.admitted(admission, outcome)
 }
 
 /// Whether a request has no end of its own: limits of time and of requests in flight are not for it, but limits of their

@@ -205,6 +205,10 @@ impl UnreadBody for Whole {
     fn pieces(self: Box<Self>) -> ByteStream {
         stream::once(async move { Ok(self.0) }).boxed()
     }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// Code and body of an answer.

@@ -107,6 +107,12 @@ impl ResourceTable {
         versions.flat_map(HashMap::values).any(|entry| entry.resource.custom.is_none())
     }
 
+    /// Whether anything of a version is served.
+    pub fn serves(&self, group: &str, version: &str) -> bool {
+        let resources = self.groups.get(group).and_then(|versions| versions.get(version));
+        resources.is_some_and(|resources| resources.values().any(|entry| entry.is_served))
+    }
+
     /// A resource by its names, served or not.
     pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.groups.get(group)?.get(version)?.get(plural).map(|entry| &entry.resource)

@@ -23,11 +23,11 @@ use crate::path;
 use crate::tls::TlsSettings;
 
 /// How long a connection is kept without a call, as in Go's default transport.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// How many connections to a server are kept without a call, as in client-go.
-const MAX_IDLE: usize = 25;
+pub(crate) const MAX_IDLE: usize = 25;
 /// When a peer on HTTP/2 that is silent is asked whether it lives, and how long it may take, as in client-go.
-const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+pub(crate) const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
 /// How long a token file's content is used.
 const TOKEN_FILE_PERIOD: Duration = Duration::from_secs(60);
 

@@ -130,7 +130,7 @@ pub(crate) fn service_host(service: &ServiceReference) -> String {
 }
 
 impl Connector {
-    async fn connect(self, uri: Uri) -> Result<TokioIo<Stream>, ConnectError> {
+    pub(crate) async fn connect(self, uri: Uri) -> Result<TokioIo<Stream>, ConnectError> {
         let (host, port) = (host_of(&uri), port_of(&uri));
         let tcp = match &self.service {
             Some((service, resolver)) if port == service.port && host == service_host(service) => {

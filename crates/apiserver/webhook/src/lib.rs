@@ -16,6 +16,7 @@ mod error;
 mod in_process;
 mod kubeconfig;
 mod path;
+mod streaming;
 mod tls;
 mod verify;
 
@@ -24,7 +25,8 @@ pub use backoff::{Backoff, Retry};
 pub use call::Call;
 pub use client::{Client, Clients, Settings};
 pub use connect::{Address, ResolveError, ServiceReference, ServiceResolver};
-pub use error::{CallError, SetupError};
+pub use error::{CallError, SetupError, TransportError};
 pub use in_process::InProcess;
 pub use kubeconfig::{Credentials, Kubeconfig, KubeconfigError};
+pub use streaming::{Pieces, StreamingClient};
 pub use tls::{Identity, TlsSettings};

@@ -18,6 +18,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub use conditions::api_services::ApiServiceCheck;
 pub use names::{Controller, UnknownController};
 pub use stats::{Reading, Stats};
 
@@ -57,12 +58,20 @@ pub struct Settings {
     pub event_ttl: Option<Duration>,
     /// Whether the conditions that are an API server's own are kept, whichever controllers run.
     pub conditions: bool,
+    /// How the servers of API services are asked whether they answer; without it none is called available.
+    pub api_services: Option<Arc<dyn ApiServiceCheck>>,
 }
 
 impl Default for Settings {
     /// All of them, acting at once.
     fn default() -> Self {
-        Settings { enabled: Controller::ALL.to_vec(), settle_time: Duration::ZERO, event_ttl: None, conditions: true }
+        Settings {
+            enabled: Controller::ALL.to_vec(),
+            settle_time: Duration::ZERO,
+            event_ttl: None,
+            conditions: true,
+            api_services: None,
+        }
     }
 }
 
@@ -112,8 +121,8 @@ impl Controllers {
             tasks.spawn(restarted(async move || controller.work().await));
         }
         if settings.conditions {
-            keep::<Dangling>(&world, &mut observers, &mut tasks);
-            keep::<Available>(&world, &mut observers, &mut tasks);
+            keep(Dangling, &world, &mut observers, &mut tasks);
+            keep(Available(settings.api_services.clone()), &world, &mut observers, &mut tasks);
             if let Some(controller) = Definitions::new(world.clone()).map(Arc::new) {
                 observers.push(controller.clone());
                 tasks.spawn(restarted(async move || controller.work().await));
@@ -154,8 +163,11 @@ async fn restarted(run: impl AsyncFn()) {
     }
 }
 
-fn keep<R: Rule>(world: &Arc<ResourceIndex>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
-    let Some(keeper) = StatusController::<R>::new(world.clone()).map(Arc::new) else { return };
+fn keep<R: Rule>(rule: R, world: &Arc<ResourceIndex>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
+    let Some(keeper) = StatusController::new(rule, world.clone()).map(Arc::new) else { return };
     observers.push(keeper.clone());
-    tasks.spawn(restarted(async move || keeper.work().await));
+    for _ in 0..R::WORKERS {
+        let keeper = keeper.clone();
+        tasks.spawn(restarted(async move || keeper.work().await));
+    }
 }

@@ -24,6 +24,8 @@ pub enum Outcome {
     After(Duration),
     /// It failed.
     Retry,
+    /// It failed, and is tried again after this time at the latest.
+    RetryWithin(Duration),
 }
 
 pub struct Queue<K> {
@@ -110,11 +112,12 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         }
         let again = ended.and_then(|ended| ended.again);
         let next = match outcome {
-            Outcome::Retry => {
+            Outcome::Retry | Outcome::RetryWithin(_) => {
                 let failures = line.failures.entry(key.clone()).or_insert(0);
                 let wait = FIRST_RETRY.saturating_mul(1 << (*failures).min(16)).min(LAST_RETRY);
                 *failures = failures.saturating_add(1);
-                Some(now + wait)
+                let longest = if let Outcome::RetryWithin(longest) = outcome { longest } else { LAST_RETRY };
+                Some(now + wait.min(longest))
             }
             outcome => {
                 line.failures.remove(&key);

@@ -1,10 +1,9 @@
-//! What the built-in groups do beyond storing objects: bindings, evictions, tokens for service accounts, reviews, component
-//! statuses, and what API services leave to other servers.
+//! What the built-in groups do beyond storing objects: bindings, evictions, tokens for service accounts, reviews, and component
+//! statuses.
 //!
 //! Everything is reached through the handlers of the generic API server, as a group of anybody's own would be. Must never
 //! be called for a request that is not authorized.
 
-mod api_services;
 mod binding;
 mod component;
 mod eviction;
@@ -12,7 +11,6 @@ pub mod known_kinds;
 mod review;
 mod token;
 
-pub use api_services::ApiServices;
 pub use known_kinds::KubernetesKinds;
 
 use pintle_auth::{UserInfo, groups};

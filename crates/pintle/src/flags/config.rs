@@ -118,6 +118,8 @@ with_defaults! {
         pub(super) gate_items: Vec<String>,
         pub bootstrap_tokens: bool,
         pub front_proxy: FrontProxyFlags,
+        pub aggregator_routing: bool,
+        pub aggregator_reject_redirects: bool = true,
         pub admission_plugins: Plugins,
         /// The address in it is left to who knows all addresses.
         pub settings: Settings,

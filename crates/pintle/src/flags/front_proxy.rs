@@ -32,10 +32,6 @@ impl FrontProxyFlags {
             let sentence = "--requestheader-username-headers must be given with --requestheader-client-ca-file";
             return Err(FlagError::Combination(sentence.to_owned()));
         }
-        if self.identity.certificate.is_some() {
-            warnings
-                .push("--proxy-client-cert-file has no effect: aggregated API servers are not supported".to_owned());
-        }
         Ok(())
     }
 }
@@ -77,9 +73,14 @@ pub static FRONT_PROXY_FLAGS: &[Flag] = &[
         "Prefixes of request headers with extra information about the user, set by a front proxy.",
     ),
     Flag::new(
+        "aggregator-reject-forwarding-redirect",
+        |c| &mut c.aggregator_reject_redirects,
+        "Whether a redirection by an aggregated API server is answered with an error.",
+    ),
+    Flag::new(
         "proxy-client-cert-file",
         |c| &mut c.front_proxy.identity.certificate,
-        "PEM file with the client certificate for aggregated API servers. It has no effect yet.",
+        "PEM file with the client certificate for aggregated API servers.",
     ),
     Flag::new(
         "proxy-client-key-file",

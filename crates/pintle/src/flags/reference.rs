@@ -5,7 +5,6 @@
 /// Sorted by name.
 pub static NOT_SUPPORTED: &[&str] = &[
     "admission-control",
-    "aggregator-reject-forwarding-redirect",
     "audit-log-batch-buffer-size",
     "audit-log-batch-max-size",
     "audit-log-batch-max-wait",

@@ -463,9 +463,9 @@ static OWN_FLAGS: &[Flag] = &[
     .checked(|c| must(c.apiserver_count > 0, "must be more than 0")),
     Flag::only("kubernetes-service-node-port", "0", "Node port of the kubernetes service; 0 is none."),
     Flag::only("max-connection-bytes-per-sec", "0", "Maximum throughput of a user's connection; 0 is no limit."),
-    Flag::only(
+    Flag::new(
         "enable-aggregator-routing",
-        "false",
+        |c| &mut c.aggregator_routing,
         "Whether aggregated API servers are called at the addresses of their pods.",
     ),
     Flag::new(

@@ -28,6 +28,11 @@ pub struct Head {
 }
 
 impl Head {
+    /// All values of a header.
+    pub fn headers(&self, name: &str) -> Vec<&str> {
+        self.headers.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str()).collect()
+    }
+
     pub fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
     }
@@ -70,7 +75,17 @@ impl Backend {
         client: Option<CertificateDer<'static>>,
         handler: impl Fn(&Head, &mut dyn Stream) + Send + Sync + 'static,
     ) -> Backend {
-        let made = rcgen::generate_simple_self_signed([address.to_string()]).expect("a certificate");
+        Backend::tls_named(address, &address.to_string(), client, handler)
+    }
+
+    /// The same with a certificate for a name.
+    pub fn tls_named(
+        address: IpAddr,
+        name: &str,
+        client: Option<CertificateDer<'static>>,
+        handler: impl Fn(&Head, &mut dyn Stream) + Send + Sync + 'static,
+    ) -> Backend {
+        let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
         let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();

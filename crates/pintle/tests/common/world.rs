@@ -59,6 +59,11 @@ impl World {
         patched.expect("an answer").expect(200);
     }
 
+    /// The API behind the socket.
+    pub fn api(&self) -> &Arc<pintle_endpoints::Api> {
+        self.server.as_ref().expect("it runs").api()
+    }
+
     pub fn client(&self) -> Client {
         self.endpoint.client()
     }

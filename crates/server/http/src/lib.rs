@@ -21,6 +21,7 @@ pub use body::{BodyError, BodyLimits, LongRunning, RequestBody, pieces, read_bod
 pub use client::{ClientError, Upstream, send};
 pub use client_tls::{ClientTlsMaterial, client_config};
 pub use connection::{Connection, Incoming, Service};
+pub use hyper::body::Incoming as ResponseBody;
 pub use hyper::upgrade::on as on_upgrade;
 pub use rustls::ClientConfig;
 pub use rustls::pki_types::CertificateDer;

@@ -53,16 +53,20 @@ impl SocketConnector {
         };
         let upstream =
             Upstream { host: &to.host, port: to.port, tls: to.tls.then(|| tls.clone()), connect_timeout, allowed };
-        let mut response =
-            pintle_http::send(upstream, request).await.map_err(|error| Unreachable(error.to_string()))?;
-        let upgrade = pintle_http::on_upgrade(&mut response);
-        let upgraded = async move {
-            let upgraded = upgrade.await.map_err(std::io::Error::other)?;
-            Ok(Box::new(UpgradedConnection::new(upgraded)) as Upgraded)
-        };
-        let (parts, body) = response.into_parts();
-        Ok(Exchange { response: parts, body: Box::pin(pintle_http::pieces(body)), upgraded: upgraded.boxed() })
+        let response = pintle_http::send(upstream, request).await.map_err(|error| Unreachable(error.to_string()))?;
+        Ok(exchange(response))
     }
+}
+
+/// A response as an exchange, whose connection may be taken over.
+pub(crate) fn exchange(mut response: http::Response<pintle_http::ResponseBody>) -> Exchange {
+    let upgrade = pintle_http::on_upgrade(&mut response);
+    let upgraded = async move {
+        let upgraded = upgrade.await.map_err(std::io::Error::other)?;
+        Ok(Box::new(UpgradedConnection::new(upgraded)) as Upgraded)
+    };
+    let (parts, body) = response.into_parts();
+    Exchange { response: parts, body: Box::pin(pintle_http::pieces(body)), upgraded: upgraded.boxed() }
 }
 
 impl Connector for SocketConnector {

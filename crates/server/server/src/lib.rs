@@ -7,6 +7,7 @@ pub mod backends;
 pub mod browsers;
 mod builder;
 pub mod certs;
+pub mod extension_servers;
 pub mod follow;
 pub mod kubeconfig;
 mod open;

@@ -53,6 +53,10 @@ impl UnreadBody for Unread {
     fn pieces(self: Box<Self>) -> ByteStream {
         Box::pin(pieces(self.body))
     }
+
+    fn is_empty(&self) -> bool {
+        http_body::Body::is_end_stream(&self.body)
+    }
 }
 
 /// The bytes of a body, counted with its connection until it has come.

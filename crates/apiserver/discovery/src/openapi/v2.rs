@@ -8,24 +8,27 @@ use super::schema::Schemas;
 use super::v3::entries;
 use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic, group_version_kind, push};
 use crate::catalog::Catalog;
+use crate::extension::OpenApiPart;
 use crate::version::GIT_VERSION;
 use pintle_schema::{Map, Str, Struct, Value, value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The media type of the protobuf form.
 pub const PROTOBUF_MEDIA_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// `/openapi/v2` as JSON.
-pub fn json(catalog: &Catalog) -> Vec<u8> {
+/// `/openapi/v2` as JSON, with the parts of extension servers.
+pub fn json(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
+    let others = others(catalog, &routes, &shared, parts);
     let mut out = br#"{"swagger":"2.0","info":"#.to_vec();
     pintle_codec::json::encode(&info(), &mut out);
     out.extend_from_slice(br#","paths":{"#);
-    entries(&mut out, paths(&routes));
+    entries(&mut out, paths(&routes).chain(others.paths()));
     out.extend_from_slice(br#"},"definitions":{"#);
-    entries(&mut out, definitions(catalog, &routes));
+    entries(&mut out, definitions(catalog, &routes).chain(named(&others.definitions)));
     out.extend_from_slice(br#"},"parameters":{"#);
-    entries(&mut out, shared.iter().map(|(name, parameter)| (name.as_str(), parameter.clone())));
+    entries(&mut out, named(&shared).chain(named(&others.parameters)));
     out.extend_from_slice(br#"},"securityDefinitions":{"BearerToken":"#);
     pintle_codec::json::encode(&bearer_token(), &mut out);
     out.extend_from_slice(br#"},"security":[{"BearerToken":[]}]}"#);
@@ -33,15 +36,55 @@ pub fn json(catalog: &Catalog) -> Vec<u8> {
 }
 
 /// `/openapi/v2` in the protobuf form that client-go asks for.
-pub fn protobuf(catalog: &Catalog) -> Vec<u8> {
+pub fn protobuf(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
+    let others = others(catalog, &routes, &shared, parts);
     gnostic::document(gnostic::Parts {
         info: info(),
-        paths: paths(&routes),
-        definitions: definitions(catalog, &routes),
-        parameters: shared.iter().map(|(name, parameter)| (name.as_str(), parameter.clone())),
+        paths: paths(&routes).chain(others.paths()),
+        definitions: definitions(catalog, &routes).chain(named(&others.definitions)),
+        parameters: named(&shared).chain(named(&others.parameters)),
         bearer_token: bearer_token(),
     })
+}
+
+/// What extension servers add, each thing once.
+#[derive(Default)]
+struct Others {
+    paths: BTreeMap<Str, Value>,
+    definitions: BTreeMap<String, Value>,
+    parameters: BTreeMap<String, Value>,
+}
+
+impl Others {
+    fn paths(&self) -> impl Iterator<Item = (&str, Value)> {
+        self.paths.iter().map(|(path, item)| (path.as_str(), item.clone()))
+    }
+}
+
+fn named(all: &BTreeMap<String, Value>) -> impl Iterator<Item = (&str, Value)> {
+    all.iter().map(|(name, content)| (name.as_str(), content.clone()))
+}
+
+/// Merges the parts of extension servers. What has a name that is taken by something else gets another name, and what is
+/// here already is not repeated.
+fn others(catalog: &Catalog, routes: &Routes, shared: &BTreeMap<String, Value>, parts: &[Arc<OpenApiPart>]) -> Others {
+    let mut others = Others::default();
+    if parts.is_empty() {
+        return others;
+    }
+    let schemas = Schemas { dialect: Dialect::V2, catalog, rules: None };
+    let own: BTreeMap<&str, _> = routes.definitions.iter().map(|(name, found)| (name.as_str(), found)).collect();
+    let own_definition = |name: &str| own.get(name).map(|definition| schemas.definition(definition));
+    for part in parts {
+        let known = |name: &str| own_definition(name).or_else(|| others.definitions.get(name).cloned());
+        let known_parameter = |name: &str| shared.get(name).or_else(|| others.parameters.get(name)).cloned();
+        let part = OpenApiPart::clone(part).renamed(known, known_parameter);
+        others.paths.extend(part.paths);
+        others.definitions.extend(part.definitions.into_iter().filter(|(name, _)| !own.contains_key(name.as_str())));
+        others.parameters.extend(part.parameters.into_iter().filter(|(name, _)| !shared.contains_key(name)));
+    }
+    others
 }
 
 fn prepare(catalog: &Catalog) -> (Routes, BTreeMap<String, Value>) {

@@ -29,6 +29,19 @@ pub fn index(catalog: &Catalog, rules: Option<Gates<'_>>) -> Vec<u8> {
     crate::document::to_json(&value!({ "paths": (Value::Map(paths.collect())) }))
 }
 
+/// The index with the documents of extension servers: the path of each, and where it is.
+pub fn index_with(index: &[u8], others: &[(String, String)]) -> Option<Vec<u8>> {
+    let mut index = pintle_codec::json::parse(index, pintle_codec::Strictness::Ignore).ok()?.value;
+    let paths = index.get_mut("paths")?.as_map_mut()?.entries_mut();
+    for (path, url) in others {
+        let at = paths.partition_point(|(known, _)| known.as_str() < path.as_str());
+        if paths.get(at).is_none_or(|(known, _)| known.as_str() != path) {
+            paths.insert(at, (Str::from(path.as_str()), value!({ "serverRelativeURL": (url.as_str()) })));
+        }
+    }
+    Some(crate::document::to_json(&index))
+}
+
 /// The document at a path below `/openapi/v3/`, such as `apis/apps/v1`; `None` when there is none.
 pub fn document(catalog: &Catalog, path: &str, rules: Option<Gates<'_>>) -> Option<Vec<u8>> {
     let path = path.trim_matches('/');

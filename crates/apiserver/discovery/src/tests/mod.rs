@@ -29,7 +29,7 @@ fn parse(json: &[u8]) -> Value {
 /// OpenAPI version 2 of everything, read once.
 fn whole() -> &'static Value {
     static WHOLE: OnceLock<Value> = OnceLock::new();
-    WHOLE.get_or_init(|| parse(&crate::openapi::v2::json(&everything())))
+    WHOLE.get_or_init(|| parse(&crate::openapi::v2::json(&everything(), &[])))
 }
 
 /// A recorded document, if there is one.

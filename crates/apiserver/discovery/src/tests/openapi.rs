@@ -249,7 +249,7 @@ fn custom_resources_have_their_schema_in_place() {
     assert_eq!(document.str_at(&[&spec[..], &["properties", "image", "type"]].concat()), "string");
     let list = ["components", "schemas", "com.example.stable.v1.CronTabList", "properties", "items", "type"];
     assert_eq!(document.str_at(&list), "array");
-    check_references("v2", &parse(&v2::json(&catalog)), &["definitions"]);
+    check_references("v2", &parse(&v2::json(&catalog, &[])), &["definitions"]);
 }
 
 /// The schema of a type in the document of a path, with its rules.

@@ -192,7 +192,7 @@ fn path_item(bytes: &[u8]) -> Value {
 fn protobuf_says_what_json_says() {
     let catalog = everything();
     let json = whole();
-    let bytes = v2::protobuf(&catalog);
+    let bytes = v2::protobuf(&catalog, &[]);
     let mut seen = Vec::new();
     for (number, content) in fields(&bytes) {
         let (key, value) = match number {

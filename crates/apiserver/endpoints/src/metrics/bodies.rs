@@ -67,4 +67,8 @@ impl UnreadBody for Counted {
     fn pieces(self: Box<Self>) -> crate::backend::ByteStream {
         self.body.pieces()
     }
+
+    fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
 }

@@ -1,13 +1,20 @@
 //! Whether an API service is available: groups of the server's own always are, others as far as their service is.
-//! Must never call a service available: requests are not forwarded to other servers yet.
+//! Must never call a service available whose server has not answered.
 
 use super::{Finding, Reference, Rule};
+use crate::queue::Outcome;
 use crate::resource_index::ResourceIndex;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use pintle_cache::Object;
+use pintle_registry::Registry;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::apiregistration::v1::{APIService, APIServiceSpec, APIServiceStatus, ServiceReference};
 use pintle_types::core::v1::{Service, ServicePort, ServiceSpec, ServiceType};
 use pintle_types::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 const SERVICES: (&str, &str) = ("", "services");
 const SLICES: (&str, &str) = ("discovery.k8s.io", "endpointslices");
@@ -17,8 +24,23 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 const HTTPS: i32 = 443;
 
+/// The reason where everything is there but an answer of the server.
+const UNASKED: &str = "FailedDiscoveryCheck";
+
+/// How often a server is asked again at least: its end is no change of an object.
+const RECHECK: Duration = Duration::from_secs(30);
+
+/// Asks the servers of API services whether they answer.
+pub trait ApiServiceCheck: Send + Sync + fmt::Debug {
+    /// Asks the server of an API service, which must be reachable by its objects.
+    ///
+    /// # Errors
+    /// It does not answer as it should: why, as a condition shows it.
+    fn check<'a>(&'a self, registry: &'a Registry, object: &'a Value) -> BoxFuture<'a, Result<(), String>>;
+}
+
 /// The condition `Available`.
-pub struct Available;
+pub struct Available(pub Option<Arc<dyn ApiServiceCheck>>);
 
 impl Rule for Available {
     const CONDITION: &'static str = "Available";
@@ -38,14 +60,36 @@ impl Rule for Available {
         reference.namespace == changed.namespace() && (changed.name() == name || is_of(changed, name))
     }
 
+    // One that does not answer is waited for, and must not hold up the others.
+    const WORKERS: usize = 8;
+
     fn judge(object: &Value, world: &ResourceIndex) -> Finding {
         let finding = service(object).and_then(|reference| missing(reference, world));
         let (holds, reason, message) = match (service(object), finding) {
             (None, _) => (true, "Local", "Local APIServices are always available".to_owned()),
             (_, Some((reason, message))) => (false, reason, message),
-            (Some(_), None) => (false, "FailedDiscoveryCheck", "requests are not forwarded to services".to_owned()),
+            (Some(_), None) => (false, UNASKED, "requests are not forwarded to services".to_owned()),
         };
         Finding { holds, reason, message }
+    }
+
+    fn ask<'a>(
+        &'a self,
+        object: &'a Value,
+        found: &'a Finding,
+        world: &'a ResourceIndex,
+    ) -> BoxFuture<'a, Option<(Finding, Outcome)>> {
+        async move {
+            let check = self.0.as_ref().filter(|_| found.reason == UNASKED)?;
+            Some(match check.check(&world.registry, object).await {
+                Ok(()) => {
+                    let message = "all checks passed".to_owned();
+                    (Finding { holds: true, reason: "Passed", message }, Outcome::After(RECHECK))
+                }
+                Err(message) => (Finding { holds: false, reason: UNASKED, message }, Outcome::RetryWithin(RECHECK)),
+            })
+        }
+        .boxed()
     }
 
     fn conditions(object: &mut Value) -> &mut Value {

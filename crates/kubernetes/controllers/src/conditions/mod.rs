@@ -7,19 +7,20 @@ pub mod flow_schemas;
 
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
-use crate::requests::{Requests, Who, retry_on_failure};
+use crate::requests::{Requests, Who};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
 use crate::stats::Reading;
+use futures_util::future::BoxFuture;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::meta::v1::{Condition, ConditionStatus};
 use std::collections::HashMap;
-use std::marker::PhantomData;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What a condition is to say.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     pub holds: bool,
     pub reason: &'static str,
@@ -44,6 +45,8 @@ pub trait Rule: Send + Sync + 'static {
     const SUBJECT: (&'static str, &'static str);
     /// Group and plural name of what it depends on.
     const DEPENDS_ON: &'static [(&'static str, &'static str)];
+    /// How many objects are worked on at a time.
+    const WORKERS: usize = 1;
 
     fn refers_to(object: &Value) -> Option<Reference>;
 
@@ -53,6 +56,16 @@ pub trait Rule: Send + Sync + 'static {
     }
 
     fn judge(object: &Value, world: &ResourceIndex) -> Finding;
+
+    /// What others say that have to be asked, after `judge`, and when they are asked again; `None` if nobody is.
+    fn ask<'a>(
+        &'a self,
+        _object: &'a Value,
+        _found: &'a Finding,
+        _world: &'a ResourceIndex,
+    ) -> BoxFuture<'a, Option<(Finding, Outcome)>> {
+        Box::pin(ready(None))
+    }
 
     /// The list of conditions in an object, whose items have the fields of `Condition`.
     fn conditions(object: &mut Value) -> &mut Value;
@@ -65,16 +78,16 @@ pub struct StatusController<R> {
     depends_on: Vec<KindId>,
     queue: Queue<ObjectKey>,
     references: Mutex<HashMap<ObjectKey, Reference>>,
-    rule: PhantomData<R>,
+    rule: R,
 }
 
 impl<R: Rule> StatusController<R> {
     /// `None` when the kind is not stored.
-    pub fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+    pub fn new(rule: R, world: Arc<ResourceIndex>) -> Option<Self> {
         let subject = world.stored(R::SUBJECT.0, R::SUBJECT.1)?;
         let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| world.stored(group, plural)).collect();
         let queue = Queue::new(R::QUEUE);
-        Some(StatusController { world, subject, depends_on, queue, references: Mutex::default(), rule: PhantomData })
+        Some(StatusController { world, subject, depends_on, queue, references: Mutex::default(), rule })
     }
 
     /// Works on what is due, until it is dropped.
@@ -96,15 +109,21 @@ impl<R: Rule> StatusController<R> {
         };
         let Ok(mut object) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let found = R::judge(&object, &self.world);
+        let (asked, outcome) = match self.rule.ask(&object, &found, &self.world).await {
+            Some((finding, outcome)) => (Some(finding), outcome),
+            None => (None, Outcome::Done),
+        };
         let judge = |object: &mut Value| {
-            let finding = R::judge(object, &self.world);
+            let finding = asked.clone().unwrap_or_else(|| R::judge(object, &self.world));
             write(R::conditions(object), R::CONDITION, &finding, now)
         };
         if !judge(&mut object) {
-            return Outcome::Done;
+            return outcome;
         }
         let requests = Requests { world: &self.world, who: Who::Server(R::MANAGER) };
-        retry_on_failure(&requests.change(&kind.at(&stored), "status", |object| _ = judge(object)).await)
+        let written = requests.change(&kind.at(&stored), "status", |object| _ = judge(object)).await;
+        if written.is_ok() { outcome } else { Outcome::Retry }
     }
 
     /// Remembers what an object of the kind depends on, and has it judged.

@@ -1,0 +1,251 @@
+//! Documents of extension servers: their resources, as aggregated discovery shows them, and their parts of OpenAPI.
+//! Guarantees that of a document only what belongs to the version that a server was given is taken.
+//! Must never trust a document: each is decoded under its schema, and what does not fit it is left out.
+
+use pintle_codec::{Strictness, json};
+use pintle_meta::apidiscovery::v2::{APIGroupDiscoveryList, APIVersionDiscovery};
+use pintle_meta::meta::v1::{APIResource, APIResourceList};
+use pintle_schema::{ApiType, ApiValue, Map, Str, Value, canonicalize, value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The resources of a version in an aggregated document of discovery; `None` when it is none, or has no such version.
+pub fn of_aggregated(document: &[u8], group: &str, version: &str) -> Option<Vec<Value>> {
+    let schema = APIGroupDiscoveryList::schema();
+    let mut list = json::decode(schema, document, Strictness::Ignore).ok()?.value;
+    canonicalize(schema, &mut list);
+    let items = list.get("items")?.as_list()?;
+    let found = items.iter().find(|item| item.str_at(&["metadata", "name"]) == group)?;
+    let versions = found.get("versions")?.as_list()?;
+    let found = versions.iter().find(|item| item.str_at(&["version"]) == version)?;
+    APIVersionDiscovery::from_value(found).ok()?;
+    Some(found.get("resources").and_then(Value::as_list).unwrap_or_default().to_vec())
+}
+
+/// The resources of a version's own document, in the form of aggregated discovery; `None` when it is no such document.
+pub fn of_resource_list(document: &[u8], group: &str, version: &str) -> Option<Vec<Value>> {
+    let decoded = json::decode(APIResourceList::schema(), document, Strictness::Ignore).ok()?.value;
+    let list = APIResourceList::from_value(&decoded).ok()?;
+    let mut resources: Vec<(String, Map)> = Vec::new();
+    let mut below: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for resource in &list.resources {
+        let mut entry = Map::new();
+        let mut push = |name: &'static str, value: Value| entry.push(Str::new_static(name), value);
+        let kind = response_kind(resource, group, version);
+        match resource.name.split_once('/') {
+            Some((parent, name)) => {
+                push("subresource", name.into());
+                push("responseKind", kind);
+                push("verbs", resource.verbs.to_value());
+                below.entry(parent.to_owned()).or_default().push(Value::Map(entry));
+            }
+            None => {
+                push("resource", resource.name.as_str().into());
+                push("responseKind", kind);
+                push("scope", if resource.namespaced { "Namespaced" } else { "Cluster" }.into());
+                push("singularResource", resource.singular_name.as_str().into());
+                push("verbs", resource.verbs.to_value());
+                for (name, texts) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
+                    if !texts.is_empty() {
+                        push(name, texts.clone().into());
+                    }
+                }
+                resources.push((resource.name.clone(), entry));
+            }
+        }
+    }
+    let whole = resources.into_iter().map(|(name, mut entry)| {
+        if let Some(subresources) = below.remove(&name) {
+            entry.push(Str::new_static("subresources"), Value::List(subresources));
+        }
+        Value::Map(entry)
+    });
+    Some(whole.collect())
+}
+
+/// A kind that names no group and version is of those that it is served in.
+fn response_kind(resource: &APIResource, group: &str, version: &str) -> Value {
+    let of = |own: &str, other: &str| if own.is_empty() { other.to_owned() } else { own.to_owned() };
+    value!({
+        "group": (of(&resource.group, group)),
+        "version": (of(&resource.version, version)),
+        "kind": (resource.kind.as_str()),
+    })
+}
+
+/// Where a server has its OpenAPI document of a version, by its index; `None` when it has none.
+pub fn openapi_v3_url(index: &[u8], group: &str, version: &str) -> Option<String> {
+    let index = json::parse(index, Strictness::Ignore).ok()?.value;
+    let url = index.get("paths")?.get(&format!("apis/{group}/{version}"))?.str_at(&["serverRelativeURL"]);
+    (!url.is_empty()).then(|| url.to_owned())
+}
+
+/// What a server adds to the OpenAPI document of version 2.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenApiPart {
+    pub(crate) paths: Vec<(Str, Value)>,
+    pub(crate) definitions: BTreeMap<String, Value>,
+    pub(crate) parameters: BTreeMap<String, Value>,
+}
+
+const DEFINITIONS: &str = "#/definitions/";
+const PARAMETERS: &str = "#/parameters/";
+
+impl OpenApiPart {
+    /// The paths of one version, and what they refer to; `None` when the document is no JSON.
+    pub fn of(document: &[u8], group: &str, version: &str) -> Option<OpenApiPart> {
+        let document = json::parse(document, Strictness::Ignore).ok()?.value;
+        let below = format!("/apis/{group}/{version}/");
+        let entries = |name: &str| document.get(name).and_then(Value::as_map).map(Map::entries).unwrap_or_default();
+        let paths: Vec<_> =
+            entries("paths").iter().filter(|(path, item)| path.starts_with(&below) && is_map(item)).cloned().collect();
+        let mut part = OpenApiPart { paths, ..OpenApiPart::default() };
+        let mut wanted: Vec<String> = part.paths.iter().flat_map(|(_, item)| references(item)).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(reference) = wanted.pop() {
+            if !seen.insert(reference.clone()) {
+                continue;
+            }
+            let (kind, name) = match (reference.strip_prefix(DEFINITIONS), reference.strip_prefix(PARAMETERS)) {
+                (Some(name), _) => ("definitions", name),
+                (_, Some(name)) => ("parameters", name),
+                _ => continue,
+            };
+            let found = document.get(kind).and_then(|all| all.get(name)).filter(|found| is_map(found));
+            let Some(found) = found else { continue };
+            wanted.extend(references(found));
+            let all = if kind == "definitions" { &mut part.definitions } else { &mut part.parameters };
+            all.insert(name.to_owned(), found.clone());
+        }
+        Some(part)
+    }
+
+    /// Gives other names to what `known` has under the same name with another content.
+    pub(crate) fn renamed(
+        mut self,
+        known_definition: impl Fn(&str) -> Option<Value>,
+        known_parameter: impl Fn(&str) -> Option<Value>,
+    ) -> OpenApiPart {
+        let mut renames: BTreeMap<String, String> = BTreeMap::new();
+        let mut plan = |prefix: &str, own: &BTreeMap<String, Value>, known: &dyn Fn(&str) -> Option<Value>| {
+            for (name, content) in own {
+                let is_other = |name: &str| known(name).is_some_and(|other| other != *content);
+                if is_other(name) {
+                    let free = |number: &usize| !is_other(&format!("{name}_v{number}"));
+                    let number = (2..).find(free).unwrap_or(2);
+                    renames.insert(format!("{prefix}{name}"), format!("{prefix}{name}_v{number}"));
+                }
+            }
+        };
+        plan(DEFINITIONS, &self.definitions, &known_definition);
+        plan(PARAMETERS, &self.parameters, &known_parameter);
+        if renames.is_empty() {
+            return self;
+        }
+        self.paths.iter_mut().for_each(|(_, item)| rewrite(item, &renames));
+        for (prefix, all) in [(DEFINITIONS, &mut self.definitions), (PARAMETERS, &mut self.parameters)] {
+            let renamed = std::mem::take(all).into_iter().map(|(name, mut content)| {
+                rewrite(&mut content, &renames);
+                let new = renames.get(&format!("{prefix}{name}")).and_then(|new| new.strip_prefix(prefix));
+                (new.map_or(name.clone(), str::to_owned), content)
+            });
+            *all = renamed.collect();
+        }
+        self
+    }
+}
+
+fn is_map(value: &Value) -> bool {
+    value.as_map().is_some()
+}
+
+const REFERENCE: &str = "$ref";
+
+/// All references in a value. The depth of values is bounded where they are parsed.
+fn references(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Map(map) => {
+                for (key, value) in map.iter() {
+                    match value.as_str() {
+                        Some(text) if key.as_str() == REFERENCE => found.push(text.to_owned()),
+                        _ => pending.push(value),
+                    }
+                }
+            }
+            Value::List(items) => pending.extend(items),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn rewrite(value: &mut Value, renames: &BTreeMap<String, String>) {
+    match value {
+        Value::Map(map) => {
+            for (key, value) in map.iter_mut() {
+                let new = value.as_str().filter(|_| key.as_str() == REFERENCE).and_then(|text| renames.get(text));
+                match new {
+                    Some(new) => *value = new.as_str().into(),
+                    None => rewrite(value, renames),
+                }
+            }
+        }
+        Value::List(items) => items.iter_mut().for_each(|item| rewrite(item, renames)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_of_one_version_are_taken() {
+        let document = br#"{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[
+            {"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{"resource":"stolen"}]}]},
+            {"metadata":{"name":"g"},"versions":[{"version":"v1","resources":[{"resource":"things","scope":"Namespaced","singularResource":"thing","verbs":["get"]}],"freshness":"Current"}]}]}"#;
+        let found = of_aggregated(document, "g", "v1").expect("a version");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].str_at(&["resource"]), "things");
+        assert_eq!(of_aggregated(document, "g", "v2"), None);
+        assert_eq!(of_aggregated(b"[]", "g", "v1"), None);
+        assert_eq!(of_aggregated(br#"{"kind":"APIGroupList","groups":[]}"#, "g", "v1"), None);
+    }
+
+    #[test]
+    fn lists_of_resources_become_aggregated_discovery() {
+        let document = br#"{"kind":"APIResourceList","groupVersion":"g/v1","resources":[
+            {"name":"things","singularName":"thing","namespaced":true,"kind":"Thing","verbs":["get","list"],"shortNames":["th"]},
+            {"name":"things/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get"]}]}"#;
+        let found = of_resource_list(document, "g", "v1").expect("a list");
+        let expected = r#"{"resource":"things","responseKind":{"group":"g","version":"v1","kind":"Thing"},"scope":"Namespaced","singularResource":"thing","verbs":["get","list"],"shortNames":["th"],"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]}]}"#;
+        assert_eq!(json::to_string(&found[0]), expected);
+        assert_eq!(of_resource_list(b"no", "g", "v1"), None);
+    }
+
+    #[test]
+    fn a_part_holds_what_its_paths_refer_to_under_names_of_its_own() {
+        let document = br##"{"paths":{"/apis/g/v1/things":{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/A"}}},"parameters":[{"$ref":"#/parameters/p"}]}},
+            "/apis/apps/v1/deployments":{"get":{}}},
+            "definitions":{"A":{"properties":{"b":{"$ref":"#/definitions/B"}}},"B":{"type":"string"},"C":{}},
+            "parameters":{"p":{"name":"x"}}}"##;
+        let part = OpenApiPart::of(document, "g", "v1").expect("a document");
+        assert_eq!(part.paths.len(), 1);
+        assert_eq!(part.definitions.keys().collect::<Vec<_>>(), ["A", "B"]);
+        let known = |name: &str| (name == "B").then(|| value!({ "type": "integer" }));
+        let renamed = part.clone().renamed(known, |_| None);
+        assert_eq!(renamed.definitions.keys().collect::<Vec<_>>(), ["A", "B_v2"]);
+        assert_eq!(renamed.definitions["A"].str_at(&["properties", "b", "$ref"]), "#/definitions/B_v2");
+        let same = |name: &str| (name == "B").then(|| value!({ "type": "string" }));
+        assert_eq!(part.clone().renamed(same, |_| None), part);
+    }
+
+    #[test]
+    fn an_index_names_the_document_of_a_version() {
+        let index = br#"{"paths":{"apis/g/v1":{"serverRelativeURL":"/openapi/v3/apis/g/v1?hash=A"}}}"#;
+        assert_eq!(openapi_v3_url(index, "g", "v1").as_deref(), Some("/openapi/v3/apis/g/v1?hash=A"));
+        assert_eq!(openapi_v3_url(index, "g", "v2"), None);
+    }
+}

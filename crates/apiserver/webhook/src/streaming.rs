@@ -1,0 +1,100 @@
+//! Requests whose bodies flow: to servers that answer in this one's place.
+//! Guarantees that a response nobody reads holds up no other on its connection, and the texts of Go's client in errors.
+//! Must never send a request twice: one is repeated only if its connection turned out to be closed before it was written.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, StreamExt};
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::client::{HTTP2_PING, IDLE_TIMEOUT, MAX_IDLE};
+use crate::connect::Connector;
+use crate::error::{SetupError, TransportError};
+use crate::tls::TlsSettings;
+
+/// Bytes that a peer may send on a stream ahead of the reader.
+const STREAM_WINDOW: u32 = 256 << 10;
+/// Bytes that it may send on a connection ahead of the readers: as good as no bound, as each stream has its own. Otherwise
+/// a client that does not read its watch would hold up all other responses.
+const CONNECTION_WINDOW: u32 = 1 << 30;
+/// Largest head of a response.
+const MAX_HEAD: u32 = 1 << 20;
+
+/// The pieces of a request's body.
+pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
+
+/// A request's body as frames.
+type Frames = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
+
+/// Connections to one server, shared by all requests to it. Cheap to clone.
+#[derive(Clone)]
+pub struct StreamingClient {
+    pooled: legacy::Client<Connector, Frames>,
+    single: Connector,
+}
+
+impl StreamingClient {
+    /// A client without connections.
+    ///
+    /// # Errors
+    /// Part of the settings cannot be used.
+    pub fn new(tls: &TlsSettings) -> Result<StreamingClient, SetupError> {
+        let connector = |tls: &TlsSettings| {
+            let config = Arc::new(tls.config()?);
+            Ok(Connector { tls: config, server_name: tls.server_name.clone(), service: None })
+        };
+        let pooled = legacy::Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE)
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .http1_max_buf_size(MAX_HEAD as usize)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
+            .http2_max_header_list_size(MAX_HEAD)
+            .http2_keep_alive_interval(HTTP2_PING.0)
+            .http2_keep_alive_timeout(HTTP2_PING.1)
+            .build(connector(tls)?);
+        let single = connector(&TlsSettings { http2: false, ..tls.clone() })?;
+        Ok(StreamingClient { pooled, single })
+    }
+
+    /// Sends a request, whose URI is absolute, and waits for the head of the response.
+    ///
+    /// # Errors
+    /// Nobody answered.
+    pub async fn send(&self, request: Request<Pieces>) -> Result<Response<Incoming>, TransportError> {
+        self.pooled.request(request.map(frames)).await.map_err(TransportError::from)
+    }
+
+    /// The same over a connection of its own, by HTTP/1.1, which a response 101 hands over. The URI is absolute, and the
+    /// header `Host` the caller's.
+    ///
+    /// # Errors
+    /// Nobody answered.
+    pub async fn upgrade(&self, mut request: Request<Pieces>) -> Result<Response<Incoming>, TransportError> {
+        let stream = self.single.clone().connect(request.uri().clone()).await.map_err(TransportError::Connect)?;
+        let target = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+        *request.uri_mut() =
+            target.parse().map_err(|error: http::uri::InvalidUri| TransportError::Protocol(error.to_string()))?;
+        let failed = |error: hyper::Error| TransportError::of(&error, "");
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(MAX_HEAD as usize);
+        let (mut sender, connection) = builder.handshake(stream).await.map_err(failed)?;
+        // Ends with the response's body, with the upgraded connection, or when either is dropped.
+        tokio::spawn(connection.with_upgrades());
+        sender.send_request(request.map(frames)).await.map_err(failed)
+    }
+}
+
+fn frames(pieces: Pieces) -> Frames {
+    StreamBody::new(pieces.map(|piece| piece.map(Frame::data)).boxed())
+}

@@ -1,0 +1,142 @@
+//! Passing a request on to an extension server, in the name of its user.
+//! Guarantees that the server learns of the user from this server alone, and that neither its redirections nor its failures
+//! become this server's. Must never send a request twice.
+
+use crate::identity;
+use crate::resolve;
+use crate::services::{ExtensionApi, Shared};
+use futures_util::stream::{self, StreamExt};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Request as HttpRequest, StatusCode};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::{ByteStream, Exchange, ExtensionServer, Unreachable};
+use pintle_endpoints::elsewhere::Delegated;
+use pintle_endpoints::upgrade::is_upgrade;
+use pintle_kubelet::forward;
+use pintle_kubelet::rewrite::{self, Rewriter};
+use tracing::debug;
+
+/// The gate of the header with the user's UID.
+const UID_GATE: &str = "RemoteRequestHeaderUID";
+
+const REDIRECTED: &str = "the backend attempted to redirect this request, which is not permitted";
+
+/// The response of an API that does not answer.
+pub fn unavailable() -> ApiResponse {
+    ApiResponse::text(503, "service unavailable\n")
+}
+
+/// Passes a request on and waits for the head of the response.
+pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: Delegated) -> ApiResponse {
+    if !api.available {
+        return unavailable();
+    }
+    let registry = &delegated.api.registry;
+    let to = match resolve::server(registry, shared.routing, api) {
+        Ok(to) => to,
+        Err(error) => {
+            debug!(name = api.name, err = %error, "the service of an API service has no address");
+            return unavailable();
+        }
+    };
+    let upgrades = is_upgrade(&delegated.request.headers);
+    let mut headers = match upgrades {
+        true => forward::upgrade_headers(&delegated.request),
+        false => forward::outgoing_headers(&delegated.request),
+    };
+    headers.remove(header::HOST);
+    identity::assert(&mut headers, delegated.context.user(), registry.environment.feature_enabled(UID_GATE));
+    if let Ok(id) = HeaderValue::try_from(&delegated.context.id)
+        && !id.is_empty()
+    {
+        headers.insert("audit-id", id);
+    }
+    match upgrades {
+        true => upgrade(shared, &to, delegated, headers).await,
+        false => exchange(shared, &to, delegated, headers).await,
+    }
+}
+
+async fn upgrade(shared: &Shared, to: &ExtensionServer, delegated: Delegated, headers: HeaderMap) -> ApiResponse {
+    let sent = match outgoing(delegated, headers) {
+        Ok((request, _)) => shared.servers.upgrade(to, request).await,
+        Err(error) => Err(error),
+    };
+    match sent {
+        Ok(exchange) => {
+            let status = exchange.response.status;
+            if status != StatusCode::SWITCHING_PROTOCOLS && status.as_u16() < 400 {
+                return ApiResponse::text(503, format!("invalid upgrade response: status code {}\n", status.as_u16()));
+            }
+            forward::upgraded(exchange)
+        }
+        Err(error) => ApiResponse::text(503, format!("error dialing backend: {error}\n")),
+    }
+}
+
+async fn exchange(shared: &Shared, to: &ExtensionServer, delegated: Delegated, mut headers: HeaderMap) -> ApiResponse {
+    let requested = delegated.request.header(header::HOST).to_owned();
+    let rewriter = Rewriter { prefix: String::new(), backend: to.authority(), requested };
+    let uri = rewriter.forwarded(&forward::encode_path(&delegated.request.path));
+    for (name, value) in [
+        ("x-forwarded-uri", uri.as_str()),
+        ("x-forwarded-host", rewriter.backend.as_str()),
+        ("x-forwarded-proto", "https"),
+    ] {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
+    let (request, is_empty) = match outgoing(delegated, headers) {
+        Ok(outgoing) => outgoing,
+        Err(error) => return failed(&error),
+    };
+    let request = if is_empty { without_body(request) } else { request };
+    match shared.servers.send(to, request).await {
+        Ok(exchange) => answered(shared, exchange, &rewriter).await,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &Unreachable) -> ApiResponse {
+    ApiResponse::text(503, format!("error trying to reach service: {error}\n"))
+}
+
+async fn answered(shared: &Shared, exchange: Exchange, rewriter: &Rewriter) -> ApiResponse {
+    let head = &exchange.response;
+    if shared.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
+        return ApiResponse::new(502, "text/plain; charset=utf-8", REDIRECTED);
+    }
+    let mut answer = forward::answer(exchange);
+    forward::CORS.iter().for_each(|name| drop(answer.passed.remove(name)));
+    let location = answer.passed.get(header::LOCATION).and_then(|location| location.to_str().ok());
+    match location.map(|location| HeaderValue::try_from(rewriter.url(location))) {
+        Some(Ok(location)) => {
+            answer.passed.insert(header::LOCATION, location);
+            answer
+        }
+        _ => rewrite::page(answer, rewriter).await,
+    }
+}
+
+/// The request as it is sent, and whether it has no body.
+fn outgoing(delegated: Delegated, headers: HeaderMap) -> Result<(HttpRequest<ByteStream>, bool), Unreachable> {
+    let Delegated { request, query, .. } = delegated;
+    let path = forward::encode_path(&request.path);
+    let query = forward::encode_query(query.iter().collect());
+    let target = if query.is_empty() { path } else { format!("{path}?{query}") };
+    let is_empty = request.body.is_empty();
+    let outgoing = HttpRequest::builder().method(request.method).uri(target).body(request.body.pieces());
+    let mut outgoing = outgoing.map_err(|error| Unreachable(error.to_string()))?;
+    *outgoing.headers_mut() = headers;
+    Ok((outgoing, is_empty))
+}
+
+/// Says that a request has no body, where one would be expected.
+fn without_body(request: HttpRequest<ByteStream>) -> HttpRequest<ByteStream> {
+    let mut request = request.map(|_| stream::empty().boxed());
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    request
+}

@@ -1,0 +1,16 @@
+//! API aggregation: versions of groups that API services give to other servers.
+//!
+//! Requests are passed on with the headers of a front proxy; discovery and OpenAPI of these servers are fetched and kept;
+//! whether they answer is checked. Must never serve a version in another's place that this server serves itself, and never
+//! let a server that is slow or lies harm anybody but who asks it.
+
+mod availability;
+mod documents;
+mod fetch;
+mod forward;
+mod identity;
+mod resolve;
+mod services;
+
+pub use availability::DiscoveryCheck;
+pub use services::ApiServices;

@@ -1,0 +1,271 @@
+//! `ApiServices`: which versions API services give to other servers, as of now.
+//! Guarantees that a request sees every change that was acknowledged before it, and decodes no object while none changes.
+//! Must never be asked about what is served here.
+
+use crate::documents::Documents;
+use crate::forward;
+use crate::resolve::Routing;
+use arc_swap::ArcSwapOption;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pintle_cache::State;
+use pintle_discovery::extension::OpenApiPart;
+use pintle_discovery::{AggregatedVersion, Catalog};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::ExtensionServers;
+use pintle_endpoints::elsewhere::{AggregatedApi, AggregatedApis, Delegated};
+use pintle_registry::{Registry, Target};
+use pintle_schema::ApiValue;
+use pintle_types::apiregistration::v1::{APIService, APIServiceConditionType, ConditionStatus};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::Semaphore;
+
+/// Requests that wait for one extension server at a time, beside those without an end: as many as a server of the size of
+/// this one would take. More are turned away, so that a server that does not answer takes a bounded part of the memory.
+const IN_FLIGHT: usize = 1024;
+
+/// The port of a service that an API service names none of.
+const HTTPS: i32 = 443;
+
+/// The versions that API services leave to other servers. Cheap to clone.
+#[derive(Clone)]
+pub struct ApiServices(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub servers: Arc<dyn ExtensionServers>,
+    pub routing: Routing,
+    /// Whether a redirection of an extension server is an error.
+    pub reject_redirects: bool,
+    pub documents: Documents,
+    snapshot: ArcSwapOption<Snapshot>,
+    generation: AtomicU64,
+}
+
+/// A version, as its API service describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExtensionApi {
+    pub name: String,
+    pub group: String,
+    pub version: String,
+    group_priority: i32,
+    version_priority: i32,
+    /// Where its server is; `None` when this server is to serve it.
+    pub service: Option<Service>,
+    pub ca_pem: Vec<u8>,
+    pub insecure: bool,
+    pub available: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    pub namespace: String,
+    pub name: String,
+    pub port: i32,
+}
+
+impl ExtensionApi {
+    pub fn of(service: APIService) -> ExtensionApi {
+        let spec = service.spec;
+        let conditions = &service.status.conditions;
+        let available = conditions.iter().find(|condition| condition.r#type == APIServiceConditionType::AVAILABLE);
+        ExtensionApi {
+            name: service.metadata.name,
+            group: spec.group,
+            version: spec.version,
+            group_priority: spec.group_priority_minimum,
+            version_priority: spec.version_priority,
+            service: spec.service.map(|service| Service {
+                namespace: service.namespace,
+                name: service.name,
+                port: service.port.unwrap_or(HTTPS),
+            }),
+            ca_pem: spec.ca_bundle.0,
+            insecure: spec.insecure_skip_tls_verify,
+            available: available.is_some_and(|condition| condition.status == ConditionStatus::TRUE),
+        }
+    }
+
+    /// The path of its list of resources.
+    pub fn path(&self) -> String {
+        format!("/apis/{}/{}", self.group, self.version)
+    }
+}
+
+/// A version, and the requests that wait for its server.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub api: Arc<ExtensionApi>,
+    in_flight: Arc<Semaphore>,
+}
+
+/// All API services at one time.
+pub(crate) struct Snapshot {
+    state: Arc<State>,
+    /// By name.
+    entries: HashMap<String, Entry>,
+}
+
+impl Snapshot {
+    /// The versions that other servers serve, in no order.
+    pub fn extensions(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values().filter(|entry| entry.api.service.is_some())
+    }
+
+    /// The version of a name, if another server serves it.
+    pub fn extension(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name).filter(|entry| entry.api.service.is_some())
+    }
+}
+
+/// The collection of API services.
+pub(crate) fn collection(registry: &Registry) -> Option<Target> {
+    registry.target_of(["apiregistration.k8s.io", "v1", "apiservices"], "", "")
+}
+
+impl Shared {
+    /// All API services as they are now.
+    pub fn snapshot(&self, registry: &Registry) -> Option<Arc<Snapshot>> {
+        let target = collection(registry)?;
+        let state = target.cache.state();
+        let known = self.snapshot.load_full();
+        if let Some(known) = known.as_ref().filter(|known| Arc::ptr_eq(&known.state, &state)) {
+            return Some(known.clone());
+        }
+        let mut entries = HashMap::new();
+        for object in state.objects.values() {
+            let decoded = registry.decode(&target, object).ok();
+            let Some(api) = decoded.and_then(|value| APIService::from_value(&value).ok()).map(ExtensionApi::of) else {
+                continue;
+            };
+            let before = known.as_ref().and_then(|known| known.entries.get(&api.name));
+            let entry = match before {
+                Some(before) if *before.api == api => before.clone(),
+                Some(before) => Entry { api: Arc::new(api), in_flight: before.in_flight.clone() },
+                None => Entry { api: Arc::new(api), in_flight: Arc::new(Semaphore::new(IN_FLIGHT)) },
+            };
+            entries.insert(entry.api.name.clone(), entry);
+        }
+        let is_same = known.is_some_and(|known| {
+            let equals = |(name, entry): (&String, &Entry)| {
+                known.entries.get(name).is_some_and(|other| Arc::ptr_eq(&other.api, &entry.api))
+            };
+            known.entries.len() == entries.len() && entries.iter().all(equals)
+        });
+        let snapshot = Arc::new(Snapshot { state, entries });
+        self.snapshot.store(Some(snapshot.clone()));
+        if !is_same {
+            self.changed();
+        }
+        Some(snapshot)
+    }
+
+    /// Says that versions or their documents have changed.
+    pub fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The versions that other servers serve, and this one does not, with what is known of their documents.
+    fn others<T>(
+        &self,
+        registry: &Registry,
+        here: &Catalog,
+        with_service: bool,
+        make: impl Fn(&ExtensionApi) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(snapshot) = self.snapshot(registry) else { return Vec::new() };
+        let mut found: Vec<&Arc<ExtensionApi>> = snapshot.entries.values().map(|entry| &entry.api).collect();
+        found.retain(|api| {
+            let is_wanted = !api.group.is_empty() && (!with_service || api.service.is_some());
+            is_wanted && here.version(&api.group, &api.version).is_none()
+        });
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found.into_iter().filter_map(|api| make(api)).collect()
+    }
+}
+
+impl ApiServices {
+    /// API services whose servers are reached so.
+    pub fn new(servers: Arc<dyn ExtensionServers>, to_endpoints: bool, reject_redirects: bool) -> ApiServices {
+        ApiServices(Arc::new(Shared {
+            servers,
+            routing: if to_endpoints { Routing::Endpoints } else { Routing::Cluster },
+            reject_redirects,
+            documents: Documents::default(),
+            snapshot: ArcSwapOption::empty(),
+            generation: AtomicU64::new(0),
+        }))
+    }
+
+    /// Keeps the documents of extension servers, until it is dropped.
+    pub async fn follow(self, registry: Arc<Registry>) {
+        crate::documents::follow(self.0, registry).await;
+    }
+}
+
+impl AggregatedApis for ApiServices {
+    fn find(&self, registry: &Registry, group: &str, version: &str) -> Option<Arc<dyn AggregatedApi>> {
+        if group.is_empty() {
+            return None;
+        }
+        let snapshot = self.0.snapshot(registry)?;
+        // A version may have a dot in a path, but not in a name.
+        let found = snapshot.extension(&format!("{version}.{group}"));
+        let entry = found.filter(|entry| entry.api.group == group)?.clone();
+        Some(Arc::new(Extension { shared: self.0.clone(), entry }))
+    }
+
+    fn generation(&self, registry: &Registry) -> u64 {
+        let _ = self.0.snapshot(registry);
+        self.0.generation.load(Ordering::Acquire)
+    }
+
+    fn versions(&self, registry: &Registry, here: &Catalog, with_service: bool) -> Vec<AggregatedVersion> {
+        self.0.others(registry, here, with_service, |api| {
+            Some(AggregatedVersion {
+                group: api.group.as_str().into(),
+                version: api.version.as_str().into(),
+                group_priority: api.group_priority,
+                version_priority: api.version_priority,
+                resources: self.0.documents.resources(&api.name),
+            })
+        })
+    }
+
+    fn openapi_v3(&self, registry: &Registry, here: &Catalog) -> Vec<(String, String)> {
+        self.0.others(registry, here, true, |api| {
+            let url = self.0.documents.openapi_v3(&api.name)?;
+            Some((format!("apis/{}/{}", api.group, api.version), url))
+        })
+    }
+
+    fn openapi_v2(&self, registry: &Registry, here: &Catalog) -> Vec<Arc<OpenApiPart>> {
+        self.0.others(registry, here, true, |api| self.0.documents.openapi_v2(&api.name))
+    }
+}
+
+/// A version that another server serves.
+struct Extension {
+    shared: Arc<Shared>,
+    entry: Entry,
+}
+
+impl AggregatedApi for Extension {
+    fn serve(self: Arc<Self>, delegated: Delegated) -> BoxFuture<'static, ApiResponse> {
+        async move {
+            // What has no end is counted where connections without one are.
+            let ends = delegated.context.deadline.is_some();
+            let permit = if ends { Some(self.entry.in_flight.clone().try_acquire_owned()) } else { None };
+            if matches!(permit, Some(Err(_))) {
+                let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
+                answer.headers.push(("retry-after", "1".to_owned()));
+                return answer;
+            }
+            let mut answer = forward::pass(&self.shared, &self.entry.api, delegated).await;
+            answer.body = answer.body.holding(permit);
+            answer
+        }
+        .boxed()
+    }
+}
