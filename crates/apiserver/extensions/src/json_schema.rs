@@ -316,8 +316,9 @@ fn dependencies(map: &Map) -> Vec<(Str, Dependency)> {
         .iter()
         .map(|(name, value)| {
             let dependency = match value {
-                Value::List(names) => Dependency::Names(names.iter().map(text_of).collect()),
-                schema => Dependency::Schema(Box::new(JsonSchema::from_value(schema))),
+                Value::Map(_) => Dependency::Schema(Box::new(JsonSchema::from_value(value))),
+                // What is neither a schema nor a list of names counts as an empty list.
+                names => Dependency::Names(names.as_list().unwrap_or(&[]).iter().map(text_of).collect()),
             };
             (name.clone(), dependency)
         })

@@ -188,7 +188,9 @@ fn says_more_than_names(metadata: &JsonSchema) -> bool {
 /// Whether schemas say "an integer or a string" as `x-kubernetes-int-or-string` allows it to be spelt.
 fn is_int_or_string(any_of: &[JsonSchema]) -> bool {
     let is = |schema: &JsonSchema, kind: &str| {
-        schema.kind == kind && JsonSchema { kind: Default::default(), ..schema.clone() } == JsonSchema::default()
+        let dependencies = schema.dependencies.clone().filter(|all| !all.is_empty());
+        let rest = JsonSchema { kind: Default::default(), dependencies, ..schema.clone() };
+        schema.kind == kind && rest == JsonSchema::default()
     };
     matches!(any_of, [integer, string] if is(integer, "integer") && is(string, "string"))
 }

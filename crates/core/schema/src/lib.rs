@@ -11,6 +11,7 @@ pub mod canonical;
 pub mod compiled;
 pub mod duration;
 pub mod field_selector;
+pub mod float;
 pub mod gates;
 pub mod int_or_string;
 pub mod label_selector;

@@ -286,7 +286,7 @@ impl Walk<'_> {
         }
         for (name, property) in &schema.properties {
             let mut of = below.clone().inside(|node| node.property(name));
-            if !matches!(schema.map_type.as_deref(), None | Some("granular")) {
+            if !matches!(schema.map_type.as_deref(), None | Some("granular" | "atomic")) {
                 of = of.uncorrelated(path);
             }
             if (context.is_root || schema.embedded_resource) && object::META_FIELDS.contains(&name.as_str()) {

@@ -151,3 +151,126 @@ fn formats_that_hold_for_nothing_are_warned_of() {
     assert_eq!(of(None), ["unrecognized format \"madeup\""]);
     assert_eq!(of(Some(&definition(formats))), [""; 0]);
 }
+
+/// What is said of rules at `spec`, without the path to their index.
+fn of_rules(spec: &str, old: Option<&str>) -> Vec<String> {
+    let old = old.map(definition);
+    let lines = lines(&definition(spec), old.as_ref());
+    let at = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].";
+    lines.iter().map(|line| line.strip_prefix(at).unwrap_or(line).to_owned()).collect()
+}
+
+#[test]
+fn rules_are_compiled() {
+    let shown = |rule: &str, rest: &str| {
+        format!(
+            r#"rule: Invalid value: {{"Rule":"{rule}","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}}: {rest}"#
+        )
+    };
+    let string = |rule: &str| format!(r#"{{"type":"string","x-kubernetes-validations":[{rule}]}}"#);
+    let rows = [
+        (string(r#"{"rule":"self != ''"}"#), vec![]),
+        (string(r#"{"rule":"self"}"#), vec![shown("self", "cel expression must evaluate to a bool")]),
+        (
+            string(r#"{"rule":"self == 1"}"#),
+            vec![shown(
+                "self == 1",
+                "compilation failed: ERROR: <input>:1:6: found no matching overload for '_==_' applied to '(string, int)'\n | self == 1\n | .....^",
+            )],
+        ),
+        (
+            string(r#"{"rule":"self == int('x')"}"#),
+            vec![shown(
+                "self == int('x')",
+                "compilation failed: ERROR: <input>:1:6: found no matching overload for '_==_' applied to '(string, int)'\n | self == int('x')\n | .....^",
+            )],
+        ),
+        (
+            string(r#"{"rule":"self != ''","optionalOldSelf":true}"#),
+            vec!["optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule".to_owned()],
+        ),
+    ];
+    for (spec, told) in rows {
+        assert_eq!(of_rules(&spec, None), told, "{spec}");
+    }
+}
+
+#[test]
+fn rules_that_are_stored_may_be_costly() {
+    let spec = r#"{"type":"array","x-kubernetes-validations":[{"rule":"self.all(a, self.exists(b, a == b))"}],
+        "items":{"type":"string","maxLength":5,"x-kubernetes-validations":[{"rule":"self.matches('^a+$')"}]}}"#;
+    let [whole, item, total] = [
+        ".x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (",
+        ".items.x-kubernetes-validations[0].rule: Forbidden: contributed to estimated rule cost total",
+        "spec.validation.openAPIV3Schema: Forbidden: x-kubernetes-validations estimated rule cost total",
+    ];
+    let told = lines(&definition(spec), None);
+    let is_told = |told: &[String], part: &str| told.iter().any(|line| line.contains(part));
+    assert!([whole, item, total].iter().all(|part| is_told(&told, part)), "{told:#?}");
+    // What is stored already is held to the cost of all rules together alone.
+    let told = lines(&definition(spec), Some(&definition(spec)));
+    assert!(!is_told(&told, whole) && is_told(&told, total), "{told:#?}");
+}
+
+#[test]
+fn old_values_are_read_where_they_can_be_found() {
+    let rule = r#""x-kubernetes-validations":[{"rule":"self == oldSelf"}]"#;
+    let within = "spec.validation.openAPIV3Schema.properties[spec]";
+    let refused = |below: &str| {
+        vec![format!(
+            "{within}{below}.x-kubernetes-validations[0].rule: Invalid value: \"self == oldSelf\": oldSelf cannot be used on the \
+             uncorrelatable portion of the schema within {within}"
+        )]
+    };
+    let item = format!(r#"{{"type":"string","maxLength":3,{rule}}}"#);
+    let keyed = format!(
+        r#"{{"type":"object","required":["k"],"properties":{{"k":{{"type":"string","maxLength":3,{rule}}}}}}}"#
+    );
+    for (spec, told) in [
+        (format!(r#"{{"type":"array","maxItems":3,"items":{item}}}"#), refused(".items")),
+        (
+            format!(r#"{{"type":"array","maxItems":3,"x-kubernetes-list-type":"set","items":{item}}}"#),
+            refused(".items"),
+        ),
+        (
+            format!(
+                r#"{{"type":"array","maxItems":3,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{keyed}}}"#
+            ),
+            vec![],
+        ),
+        (format!(r#"{{"type":"object","x-kubernetes-map-type":"atomic","properties":{{"a":{item}}}}}"#), vec![]),
+        (format!(r#"{{"type":"object","maxProperties":3,"additionalProperties":{item}}}"#), vec![]),
+    ] {
+        assert_eq!(lines(&definition(&spec), None), told, "{spec}");
+    }
+}
+
+#[test]
+fn defaults_meet_rules() {
+    let spec = r#"{"type":"object","default":{"a":7},"properties":{"a":{"type":"integer",
+        "x-kubernetes-validations":[{"rule":"self < 5"},{"rule":"oldSelf.hasValue()","optionalOldSelf":true}]}}}"#;
+    let at = "spec.validation.openAPIV3Schema.properties[spec].default.a";
+    assert_eq!(lines(&definition(spec), None), [format!("{at}: Invalid value: 7: failed rule: self < 5")]);
+    // A default takes the place of nothing, too.
+    let spec = spec.replace("self < 5", "self < 9");
+    assert_eq!(lines(&definition(&spec), None), [format!("{at}: Invalid value: 7: failed rule: oldSelf.hasValue()")]);
+}
+
+#[test]
+fn rules_of_what_has_no_type_in_cel_are_refused() {
+    let inner = r#"{"type":"string","maxLength":3,"x-kubernetes-validations":[{"rule":"self != ''"}]}"#;
+    let free = format!(r#"{{"x-kubernetes-preserve-unknown-fields":true,"properties":{{"a":{inner}}}}}"#);
+    // Without rules above, a schema below one without a type has a type of its own.
+    assert_eq!(lines(&definition(&free), None), [""; 0]);
+    let ruled = free.replacen('{', r#"{"x-kubernetes-validations":[{"rule":"true"}],"#, 1);
+    let at = "spec.validation.openAPIV3Schema.properties[spec]";
+    let why = "Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: \
+               unable to convert structural schema to CEL declarations";
+    assert_eq!(
+        lines(&definition(&ruled), None),
+        [
+            format!("{at}.properties[a].x-kubernetes-validations: {why}"),
+            format!("{at}.x-kubernetes-validations: {why}")
+        ]
+    );
+}

@@ -2,7 +2,7 @@
 
 use super::outcome::{Issue, Outcome};
 use super::{Place, ValueSchema};
-use pintle_schema::Value;
+use pintle_schema::{Value, float};
 
 /// Integers beyond this have no exact neighbours among floats.
 const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
@@ -21,21 +21,6 @@ pub(super) fn is_whole(number: f64) -> bool {
     } else {
         difference / (number.abs() + whole.abs()) < 1e-9
     }
-}
-
-/// A float as Go prints it.
-pub(super) fn go_number(number: f64) -> String {
-    if number == 0.0 {
-        return if number.is_sign_negative() { "-0".to_owned() } else { "0".to_owned() };
-    }
-    let text = format!("{number:e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{digits}e{sign}{:02}", exponent.abs());
-    }
-    format!("{number}")
 }
 
 /// The type and format that the numbers of a schema are to fit; none where it allows several types.
@@ -105,7 +90,7 @@ pub(super) fn validate(schema: &ValueSchema, value: &Value, place: &Place<'_>) -
             }
             None => {
                 let multiple = if factor < 1.0 { 1.0 / factor * float } else { float / factor };
-                (!is_whole(multiple)).then(|| go_number(factor))
+                (!is_whole(multiple)).then(|| float::print(factor))
             }
         };
         if let Some(factor) = wrong {
@@ -118,7 +103,7 @@ pub(super) fn validate(schema: &ValueSchema, value: &Value, place: &Place<'_>) -
         let words = if exclusive { "greater than" } else { "greater than or equal to" };
         let (is_below, bound) = match integer(least, "Minimum boundary", &mut outcome) {
             Some((number, least)) => (number < least || exclusive && number == least, least.to_string()),
-            None => (float < least || exclusive && float == least, go_number(least)),
+            None => (float < least || exclusive && float == least, float::print(least)),
         };
         if is_below {
             outcome.add(Issue::invalid(place, shown(value), format!("should be {words} {bound}")));
@@ -129,7 +114,7 @@ pub(super) fn validate(schema: &ValueSchema, value: &Value, place: &Place<'_>) -
         let words = if exclusive { "less than" } else { "less than or equal to" };
         let (is_above, bound) = match integer(most, "Maximum boundary", &mut outcome) {
             Some((number, most)) => (number > most || exclusive && number == most, most.to_string()),
-            None => (float > most || exclusive && float == most, go_number(most)),
+            None => (float > most || exclusive && float == most, float::print(most)),
         };
         if is_above {
             outcome.add(Issue::invalid(place, shown(value), format!("should be {words} {bound}")));

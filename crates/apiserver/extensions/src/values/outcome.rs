@@ -2,7 +2,6 @@
 //! alternatives is chosen.
 
 use super::Place;
-use super::number::go_number;
 use pintle_schema::Value;
 use pintle_schema::names::quoted;
 use pintle_validation::{ErrorKind, ErrorList, FieldPath};
@@ -122,7 +121,7 @@ impl Issue {
 
     pub fn factor_must_be_positive(place: &Place<'_>, factor: f64) -> Issue {
         Issue::new(place, Cause::Invalid(Value::Float(factor)), |name| {
-            format!("factor MultipleOf declared for {name} must be positive: {}", go_number(factor))
+            format!("factor MultipleOf declared for {name} must be positive: {}", pintle_schema::float::print(factor))
         })
     }
 

@@ -34,7 +34,6 @@ pub mod lists;
 pub mod matching;
 pub mod named;
 pub mod network;
-pub mod number;
 pub mod quantity;
 pub mod regex;
 pub mod semver;

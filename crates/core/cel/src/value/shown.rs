@@ -1,7 +1,6 @@
 //! Values within texts of errors, as Go prints them.
 
 use super::Value;
-use crate::library::number::print_double;
 
 impl Value<'_> {
     /// A short text of the value, as messages name keys and elements.
@@ -11,7 +10,7 @@ impl Value<'_> {
             Value::Bool(b) => b.to_string(),
             Value::Int(i) => i.to_string(),
             Value::Uint(u) => u.to_string(),
-            Value::Double(d) => print_double(*d),
+            Value::Double(d) => pintle_schema::float::print(*d),
             Value::String(text) => text.to_string(),
             Value::Bytes(bytes) => {
                 let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();

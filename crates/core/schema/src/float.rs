@@ -6,7 +6,7 @@
 const PLAIN_EXPONENTS: std::ops::Range<i32> = -4..6;
 
 /// The shortest text: `0.1`, `1e+06`, `+Inf`.
-pub fn print_double(number: f64) -> String {
+pub fn print(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }
@@ -25,10 +25,10 @@ pub fn print_double(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::print_double;
+    use super::print;
 
     #[test]
-    fn doubles_print_shortest() {
+    fn numbers_print_shortest() {
         for (number, text) in [
             (0.1, "0.1"),
             (-0.0, "-0"),
@@ -41,7 +41,7 @@ mod tests {
             (1e300, "1e+300"),
             (f64::NEG_INFINITY, "-Inf"),
         ] {
-            assert_eq!(print_double(number), text);
+            assert_eq!(print(number), text);
         }
     }
 }
