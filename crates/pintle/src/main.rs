@@ -200,7 +200,8 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.generic.connections.clone_from(&config.connections);
     builder.generic.shutdown.delay = config.shutdown_delay;
     builder.generic.shutdown.send_retry_after = config.shutdown_send_retry_after;
-    builder.controllers = config.controllers.clone();
+    let root_ca = Some(certs.server_ca_pem.clone());
+    builder.controllers = pintle_controllers::Settings { root_ca, ..config.controllers.clone() };
     let kubelet = &config.kubelet;
     let material = ClientTlsMaterial {
         ca_pem: kubelet.certificate_authority.as_deref().map(read).transpose()?,

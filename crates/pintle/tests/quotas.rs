@@ -7,6 +7,7 @@ mod common;
 use common::http::{Answer, Client};
 use common::in_process::InProcess;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -69,6 +70,45 @@ fn many_writers_at_a_limit() {
     let stored = client.get(CONFIG_MAPS).expect("an answer").expect(200)["items"].as_array().map_or(0, Vec::len);
     assert_eq!((created, stored), (LIMIT, LIMIT));
     assert_eq!(used(&mut client, "exact"), json!({"configmaps": "100", "count/configmaps": "100"}));
+}
+
+#[test]
+fn usage_follows_objects_that_come_and_go() {
+    const WRITERS: usize = 8;
+    const ROUNDS: usize = 12;
+    const LIMIT: usize = 6;
+    let server = InProcess::start();
+    let mut client = server.client();
+    let hard = json!({"configmaps": LIMIT.to_string()});
+    client.post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}})).expect("an answer").expect(201);
+    let mut wait_for_usage = |expected: usize| {
+        let deadline = std::time::Instant::now() + common::DEADLINE;
+        while used(&mut client, "q") != json!({"configmaps": expected.to_string()}) {
+            assert!(std::time::Instant::now() < deadline, "{expected} expected");
+        }
+    };
+    wait_for_usage(0);
+    let (stored, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (server, stored, most) = (&server, &stored, &most);
+            scope.spawn(move || {
+                let mut client = server.client();
+                for round in 0..ROUNDS {
+                    let name = format!("c-{writer}-{round}");
+                    if config_map(&mut client, &name, "").status == 201 {
+                        most.fetch_max(stored.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        if round + 1 < ROUNDS {
+                            stored.fetch_sub(1, Ordering::SeqCst);
+                            client.delete(&format!("{CONFIG_MAPS}/{name}")).expect("an answer").expect(200);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert!(most.into_inner() <= LIMIT, "more than the limit were stored");
+    wait_for_usage(stored.into_inner());
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The controllers that a server on its own needs: namespace deletion, garbage collection, expiry of events. Beside a
-//! kube-controller-manager they are off. What an API server says of objects by itself is always on: conditions.
+//! The controllers of kube-controller-manager that a server on its own needs. Beside a kube-controller-manager they may be
+//! off or on: two of the same do not undo each other's work. What an API server says of objects by itself is always on: conditions.
 //! Guarantees that they go on where they stopped after a restart: all they know they read from the objects.
 //!
 //! One task shows them every change from the cache; workers take what is due and make requests within the process.
@@ -12,6 +12,7 @@ mod garbage;
 mod names;
 mod namespaces;
 mod queue;
+mod reconcile;
 mod requests;
 mod resource_index;
 mod stats;
@@ -54,6 +55,9 @@ pub struct Settings {
     /// How long a change is left alone before a controller acts on it: who deletes and looks at once sees the object
     /// as the delete left it, and what comes together is done together.
     pub settle_time: Duration,
+    /// The certificate authorities by which clients in the cluster verify the server, as PEM; without them they are not
+    /// published.
+    pub root_ca: Option<String>,
     /// How long events live; `None` for the time that their kind says, zero for ever.
     pub event_ttl: Option<Duration>,
     /// Whether the conditions that are an API server's own are kept, whichever controllers run.
@@ -63,11 +67,12 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// All of them, acting at once.
+    /// Those that are on by default, acting at once.
     fn default() -> Self {
         Settings {
-            enabled: Controller::ALL.to_vec(),
+            enabled: Controller::on_by_default(),
             settle_time: Duration::ZERO,
+            root_ca: None,
             event_ttl: None,
             conditions: true,
             api_services: None,
@@ -120,6 +125,9 @@ impl Controllers {
             observers.push(controller.clone());
             tasks.spawn(restarted(async move || controller.work().await));
         }
+        for controller in &settings.enabled {
+            reconcilers::start(*controller, &world, settings, &mut observers, &mut tasks);
+        }
         if settings.conditions {
             keep(Dangling, &world, &mut observers, &mut tasks);
             keep(Available(settings.api_services.clone()), &world, &mut observers, &mut tasks);
@@ -160,6 +168,64 @@ async fn restarted(run: impl AsyncFn()) {
         })
         .await;
         tokio::time::sleep(RESTART_AFTER).await;
+    }
+}
+
+/// Which reconciler a controller is.
+mod reconcilers {
+    use super::reconcile::aggregation::Aggregation;
+    use super::reconcile::default_accounts::DefaultAccounts;
+    use super::reconcile::finished_jobs::FinishedJobs;
+    use super::reconcile::legacy_tokens::LegacyTokens;
+    use super::reconcile::migrations::Migrations;
+    use super::reconcile::quotas::Quotas;
+    use super::reconcile::root_certificates::RootCertificates;
+    use super::reconcile::tokens::Tokens;
+    use super::reconcile::{Reconciler, Reconciling};
+    use super::*;
+
+    /// Starts a controller, if it is a reconciler and what it needs is there.
+    pub fn start(
+        controller: Controller,
+        world: &Arc<ResourceIndex>,
+        settings: &Settings,
+        observers: &mut Vec<Arc<dyn Observer>>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let mut starting = Starting { settle: settings.settle_time, observers, tasks };
+        let world = world.clone();
+        match controller {
+            Controller::Namespace | Controller::GarbageCollector | Controller::EventTtl => {}
+            Controller::ResourceQuota => starting.run(Quotas::new(world)),
+            Controller::ServiceAccount => starting.run(DefaultAccounts::new(world)),
+            Controller::RootCaCertificatePublisher => {
+                let bundle = settings.root_ca.clone();
+                starting.run(bundle.and_then(|bundle| RootCertificates::publishing(world, bundle)));
+            }
+            Controller::ClusterRoleAggregation => starting.run(Aggregation::new(world)),
+            Controller::TokenCleaner => starting.run(Tokens::new(world)),
+            Controller::TtlAfterFinished => starting.run(FinishedJobs::new(world)),
+            Controller::LegacyServiceAccountTokenCleaner => starting.run(LegacyTokens::new(world)),
+            Controller::StorageVersionMigrator => starting.run(Migrations::new(world)),
+        }
+    }
+
+    struct Starting<'a> {
+        settle: Duration,
+        observers: &'a mut Vec<Arc<dyn Observer>>,
+        tasks: &'a mut JoinSet<()>,
+    }
+
+    impl Starting<'_> {
+        fn run<R: Reconciler>(&mut self, reconciler: Option<R>) {
+            let Some(reconciler) = reconciler else { return };
+            let controller = Arc::new(Reconciling::new(reconciler, self.settle));
+            self.observers.push(controller.clone());
+            for _ in 0..R::WORKERS {
+                let controller = controller.clone();
+                self.tasks.spawn(restarted(async move || controller.work().await));
+            }
+        }
     }
 }
 

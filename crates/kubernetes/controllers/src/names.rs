@@ -13,6 +13,22 @@ pub enum Controller {
     GarbageCollector,
     /// Removes events when their time is over.
     EventTtl,
+    /// Puts the limits of resource quotas into effect, and counts what is in use.
+    ResourceQuota,
+    /// Gives every namespace the service account `default`.
+    ServiceAccount,
+    /// Gives every namespace the certificate authority of the server.
+    RootCaCertificatePublisher,
+    /// Gives cluster roles the rules of those that they consist of.
+    ClusterRoleAggregation,
+    /// Removes bootstrap tokens when their time is over.
+    TokenCleaner,
+    /// Removes finished jobs when their time is over.
+    TtlAfterFinished,
+    /// Removes service account tokens in secrets that nobody uses.
+    LegacyServiceAccountTokenCleaner,
+    /// Writes objects anew that are stored in an older form.
+    StorageVersionMigrator,
 }
 
 /// A name that no controller has.
@@ -28,7 +44,36 @@ impl fmt::Display for UnknownController {
 impl std::error::Error for UnknownController {}
 
 impl Controller {
-    pub const ALL: [Controller; 3] = [Controller::Namespace, Controller::GarbageCollector, Controller::EventTtl];
+    pub const ALL: [Controller; 11] = [
+        Controller::Namespace,
+        Controller::GarbageCollector,
+        Controller::EventTtl,
+        Controller::ResourceQuota,
+        Controller::ServiceAccount,
+        Controller::RootCaCertificatePublisher,
+        Controller::ClusterRoleAggregation,
+        Controller::TokenCleaner,
+        Controller::TtlAfterFinished,
+        Controller::LegacyServiceAccountTokenCleaner,
+        Controller::StorageVersionMigrator,
+    ];
+
+    /// Whether it runs when nobody says otherwise. Those that write to every namespace or to the server's first objects do
+    /// not, so that a test or platform finds in a new server what it put there.
+    pub const fn is_on_by_default(self) -> bool {
+        !matches!(
+            self,
+            Controller::ServiceAccount
+                | Controller::RootCaCertificatePublisher
+                | Controller::ClusterRoleAggregation
+                | Controller::TokenCleaner
+        )
+    }
+
+    /// Those that run when nobody says otherwise.
+    pub fn on_by_default() -> Vec<Controller> {
+        Controller::ALL.into_iter().filter(|controller| controller.is_on_by_default()).collect()
+    }
 
     /// The name, and the short one that is understood as well.
     pub const fn names(self) -> (&'static str, &'static str) {
@@ -36,10 +81,23 @@ impl Controller {
             Controller::Namespace => ("namespace-controller", "namespace"),
             Controller::GarbageCollector => ("garbage-collector-controller", "garbagecollector"),
             Controller::EventTtl => ("event-ttl-controller", "event-ttl"),
+            Controller::ResourceQuota => ("resourcequota-controller", "resourcequota"),
+            Controller::ServiceAccount => ("serviceaccount-controller", "serviceaccount"),
+            Controller::RootCaCertificatePublisher => {
+                ("root-ca-certificate-publisher-controller", "root-ca-cert-publisher")
+            }
+            Controller::ClusterRoleAggregation => ("clusterrole-aggregation-controller", "clusterrole-aggregation"),
+            Controller::TokenCleaner => ("token-cleaner-controller", "tokencleaner"),
+            Controller::TtlAfterFinished => ("ttl-after-finished-controller", "ttl-after-finished"),
+            Controller::LegacyServiceAccountTokenCleaner => {
+                ("legacy-serviceaccount-token-cleaner-controller", "legacy-service-account-token-cleaner")
+            }
+            Controller::StorageVersionMigrator => ("storage-version-migrator-controller", "storage-version-migrator"),
         }
     }
 
-    /// The controllers that a list turns on: `foo` turns one on, `-foo` off, `*` all that are not named.
+    /// The controllers that a list turns on: `foo` turns one on, `-foo` off, `*` all that are on by default
+    /// and not named.
     ///
     /// # Errors
     /// An item names no controller.
@@ -60,7 +118,7 @@ impl Controller {
         // What is named first counts.
         let is_on = |controller: &Controller| {
             let by_name = named.iter().find(|(named, _)| named == controller).map(|(_, on)| *on);
-            by_name.or(all).unwrap_or(false)
+            by_name.or(all.map(|all| all && controller.is_on_by_default())).unwrap_or(false)
         };
         Ok(Controller::ALL.into_iter().filter(is_on).collect())
     }
@@ -69,19 +127,23 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Controller::{EventTtl, GarbageCollector, Namespace};
+    use Controller::{EventTtl, GarbageCollector, Namespace, ServiceAccount};
 
     #[test]
     fn lists_turn_controllers_on_and_off() {
-        let rows: [(&[&str], &[Controller]); 8] = [
-            (&["*"], &Controller::ALL),
+        let default = Controller::on_by_default();
+        let without =
+            |controller| -> Vec<Controller> { default.iter().copied().filter(|other| *other != controller).collect() };
+        let rows: [(&[&str], &[Controller]); 9] = [
+            (&["*"], &default),
             (&[], &[]),
             (&["-*"], &[]),
             (&["namespace-controller"], &[Namespace]),
             (&["garbagecollector", "event-ttl"], &[GarbageCollector, EventTtl]),
-            (&["*", "-namespace"], &[GarbageCollector, EventTtl]),
+            (&["*", "-namespace"], &without(Namespace)),
             (&["-namespace"], &[]),
-            (&["-namespace", "namespace", "*"], &[GarbageCollector, EventTtl]),
+            (&["-namespace", "namespace", "*"], &without(Namespace)),
+            (&["namespace", "serviceaccount-controller"], &[Namespace, ServiceAccount]),
         ];
         for (items, expected) in rows {
             assert_eq!(Controller::select(items.iter().copied()).as_deref(), Ok(expected), "{items:?}");

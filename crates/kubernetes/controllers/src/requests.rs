@@ -2,7 +2,7 @@
 //! Guarantees that admission and field ownership see who asks. Must never ask for anything that a client could not.
 
 use crate::queue::Outcome;
-use crate::resource_index::ResourceIndex;
+use crate::resource_index::{Kind, ResourceIndex};
 use pintle_auth::UserInfo;
 use pintle_registry::options::Propagation;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
@@ -61,9 +61,26 @@ impl Requests<'_> {
         subresource: &str,
         change: impl Fn(&mut Value) + Send + Sync,
     ) -> Result<()> {
+        let change = |object: &mut Value| {
+            change(object);
+            Ok(())
+        };
+        self.try_change(target, subresource, change).await
+    }
+
+    /// The same where the object decides whether it can be changed.
+    ///
+    /// # Errors
+    /// Those of `change`, and what the change fails with.
+    pub async fn try_change(
+        &self,
+        target: &Target,
+        subresource: &str,
+        change: impl Fn(&mut Value) -> Result<()> + Send + Sync,
+    ) -> Result<()> {
         let change = |stored: Option<&Value>| {
             let mut object = stored.ok_or_else(|| target.not_found())?.clone();
-            change(&mut object);
+            change(&mut object)?;
             Ok(object)
         };
         let update = Update {
@@ -95,6 +112,17 @@ impl Requests<'_> {
         self.change(target, "", change).await
     }
 
+    /// Creates an object in a namespace. One that is there is as good as created, and nothing is created in a namespace that
+    /// is being deleted.
+    pub async fn create(&self, kind: &Kind, namespace: &str, object: Value) -> Outcome {
+        let target = Target { namespace: namespace.to_owned(), ..kind.target.clone() };
+        match self.world.registry.create(&target, object, &self.write_options()).await {
+            Err(status) if status.reason == "AlreadyExists" || status.code == 404 => Outcome::Done,
+            Err(status) if is_of_ending_namespace(&status) => Outcome::Done,
+            outcome => retry_on_failure(&outcome.map(drop)),
+        }
+    }
+
     /// Deletes an object. One that is gone is as good as deleted.
     ///
     /// # Errors
@@ -102,6 +130,11 @@ impl Requests<'_> {
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<()> {
         gone_is_fine(self.world.registry.delete(target, options).await.map(drop))
     }
+}
+
+fn is_of_ending_namespace(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 fn gone_is_fine(outcome: Result<()>) -> Result<()> {

@@ -140,6 +140,12 @@ impl ResourceIndex {
         kinds.iter().find(|(_, kind)| kind.resource.group == group && kind.resource.plural == plural).map(|(id, _)| id)
     }
 
+    /// Where an object of a kind is, if the kind is stored.
+    pub fn place(&self, kind: KindId, namespace: &str, name: &str) -> Option<ObjectKey> {
+        let key = self.kind(kind)?.target.storage().key(namespace, name).into();
+        Some(ObjectKey { kind, key })
+    }
+
     /// The kind that an owner reference names.
     pub fn named(&self, api_version: &str, kind: &str) -> Option<Arc<Kind>> {
         let id = *self.kinds.load().by_name.get(api_version)?.get(kind)?;

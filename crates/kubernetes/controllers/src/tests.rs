@@ -2,6 +2,7 @@
 //! Guarantees that nothing waits for real time but for work to be done. Must never need a socket.
 
 mod conditions;
+mod reconcile;
 
 use crate::expiry::Expiry;
 use crate::feed::{self, Listed, Observer};

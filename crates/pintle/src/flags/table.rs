@@ -367,9 +367,12 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::read(
         "controllers",
         "NAME,...",
-        "Controllers to run in this process: '*' is all, 'foo' is one, '-foo' is all but one, and an empty \
-         list is none. They are namespace-controller, garbage-collector-controller and event-ttl-controller. \
-         Default: *.",
+        "Controllers to run in this process: '*' is all that are on by default, 'foo' is one, '-foo' is all but \
+         one, and an empty list is none. On by default are namespace-controller, garbage-collector-controller, \
+         event-ttl-controller, resourcequota-controller, ttl-after-finished-controller, \
+         legacy-serviceaccount-token-cleaner-controller and storage-version-migrator-controller; others are \
+         serviceaccount-controller, root-ca-certificate-publisher-controller, clusterrole-aggregation-controller and \
+         token-cleaner-controller. Default: *.",
         controllers,
     ),
     Flag::new(

@@ -360,11 +360,16 @@ fn defaults_are_read_as_they_are_shown() {
 
 #[test]
 fn which_controllers_run() {
-    use Controller::{EventTtl, GarbageCollector, Namespace};
-    let rows: [(&str, &[Controller]); 5] = [
-        ("pintle", &Controller::ALL),
+    use Controller::{EventTtl, Namespace, ServiceAccount};
+    let default = Controller::on_by_default();
+    let without_events: Vec<_> = default.iter().copied().filter(|controller| *controller != EventTtl).collect();
+    let is_wanted = |controller: &Controller| default.contains(controller) || *controller == ServiceAccount;
+    let with_accounts: Vec<_> = Controller::ALL.into_iter().filter(is_wanted).collect();
+    let rows: [(&str, &[Controller]); 6] = [
+        ("pintle", &default),
         ("pintle --controllers=", &[]),
-        ("pintle --controllers=*,-event-ttl", &[Namespace, GarbageCollector]),
+        ("pintle --controllers=*,-event-ttl", &without_events),
+        ("pintle --controllers=*,serviceaccount", &with_accounts),
         ("pintle --controllers namespace --controllers event-ttl-controller", &[Namespace, EventTtl]),
         ("pintle --controllers=-*", &[]),
     ];

@@ -1,0 +1,113 @@
+//! Cluster roles that consist of others: they have the rules of all roles that their selectors choose.
+//! Guarantees kube-controller-manager's order of rules, so that the two agree. Must never change other roles.
+
+use super::{Reconciler, is_removal, read};
+use crate::queue::Outcome;
+use crate::requests::{Requests, Who, retry_on_failure};
+use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use pintle_cache::{Event, Object, WatchFilter};
+use pintle_registry::admission::read_selector;
+use pintle_schema::{Value, View};
+use pintle_types::rbac::v1::{AggregationRule, ClusterRole};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub struct Aggregation {
+    world: Arc<ResourceIndex>,
+    roles: KindId,
+    /// The roles that consist of others.
+    aggregates: Mutex<BTreeSet<ObjectKey>>,
+}
+
+impl Aggregation {
+    fn aggregates(&self) -> MutexGuard<'_, BTreeSet<ObjectKey>> {
+        self.aggregates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rules of all roles that an aggregate chooses, each once: by selector, then by the roles' names.
+    fn rules(&self, name: &str, aggregate: &Value) -> Vec<Value> {
+        let rule = View::<ClusterRole>::new(aggregate).field(ClusterRole::AGGREGATION_RULE).or_zero();
+        let selectors = rule.field(AggregationRule::CLUSTER_ROLE_SELECTORS).value().as_list().unwrap_or_default();
+        let mut rules: Vec<Value> = Vec::new();
+        let Some(kind) = self.world.kind(self.roles) else { return rules };
+        let state = kind.target.cache.state();
+        for selector in selectors.iter().filter_map(|selector| read_selector(Some(selector)).ok()) {
+            let is_chosen =
+                |role: &&Arc<Object>| role.name() != name && selector.matches(|label| role.encoded.label(label));
+            for role in state.objects.values().filter(is_chosen) {
+                let Ok(role) = self.world.registry.decode(&kind.target, role) else { continue };
+                let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
+                for rule in own {
+                    if !rules.contains(rule) {
+                        rules.push(rule.clone());
+                    }
+                }
+            }
+        }
+        rules
+    }
+}
+
+fn is_aggregate(role: &Value) -> bool {
+    View::<ClusterRole>::new(role).field(ClusterRole::AGGREGATION_RULE).some().is_some()
+}
+
+/// Sets the rules of a role; says whether that changes it.
+fn set_rules(role: &mut Value, rules: Vec<Value>) -> bool {
+    let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
+    if own == rules {
+        return false;
+    }
+    role.set_at(&[ClusterRole::RULES.name()], Value::List(rules));
+    true
+}
+
+impl Reconciler for Aggregation {
+    const QUEUE: &'static str = "ClusterRoleAggregator";
+
+    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+        let roles = world.stored("rbac.authorization.k8s.io", "clusterroles")?;
+        Some(Aggregation { world, roles, aggregates: Mutex::default() })
+    }
+
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        (kind == self.roles).then_some(WatchFilter::Everything)
+    }
+
+    fn forget(&self) {
+        self.aggregates().clear();
+    }
+
+    fn due(&self, kind: KindId, object: &Object, event: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration)) {
+        if kind != self.roles {
+            return;
+        }
+        let place = ObjectKey { kind, key: object.key.clone() };
+        let decoded = self.world.kind(kind).and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
+        let mut aggregates = self.aggregates();
+        match !is_removal(event) && decoded.is_some_and(|role| is_aggregate(&role)) {
+            true => _ = aggregates.insert(place),
+            false => _ = aggregates.remove(&place),
+        }
+        // An aggregate may choose aggregates, too.
+        aggregates.iter().for_each(|place| due(place.clone(), Duration::ZERO));
+    }
+
+    async fn sync(&self, place: &ObjectKey) -> Outcome {
+        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, mut role)) = read(&self.world, place) else { return Outcome::Done };
+        let rules = self.rules(stored.name(), &role);
+        if !is_aggregate(&role) || !set_rules(&mut role, rules) {
+            return Outcome::Done;
+        }
+        let requests = Requests { world: &self.world, who: Who::Account("clusterrole-aggregation-controller") };
+        let change = |role: &mut Value| {
+            if is_aggregate(role) {
+                let rules = self.rules(stored.name(), role);
+                set_rules(role, rules);
+            }
+        };
+        retry_on_failure(&requests.change(&kind.at(&stored), "", change).await)
+    }
+}

@@ -1,0 +1,195 @@
+//! Tokens of service accounts in secrets that nobody has used for a year: marked as invalid first, removed a year later.
+//! Guarantees that only secrets go that were made for their account without being asked for, and that no pod mounts.
+//! Must never act before uses have been recorded for a year.
+
+use super::{Reconciler, read};
+use crate::queue::Outcome;
+use crate::requests::{Requests, Who};
+use crate::resource_index::{Kind, KindId, ObjectKey, ResourceIndex};
+use pintle_cache::{Event, Object, WatchFilter};
+use pintle_registry::options::Propagation;
+use pintle_registry::{DeleteOptions, metadata};
+use pintle_schema::{Time, Value, View};
+use pintle_types::core::v1::{ObjectReference, Secret, ServiceAccount};
+use pintle_types::meta::v1::ObjectMeta;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Says since which day uses are recorded.
+const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
+const NAMESPACE: &str = "kube-system";
+const TYPE: &str = "kubernetes.io/service-account-token";
+const ACCOUNT: &str = "kubernetes.io/service-account.name";
+const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
+const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+const DAY: Duration = Duration::from_secs(86_400);
+/// How long a token stays unused before it is marked, and marked before it is removed.
+const UNUSED_SECONDS: i64 = 365 * 86_400;
+
+pub struct LegacyTokens {
+    world: Arc<ResourceIndex>,
+    config_maps: KindId,
+    secrets: KindId,
+    accounts: KindId,
+    pods: KindId,
+}
+
+/// What is to be done about a secret.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    Keep,
+    Mark,
+    Remove,
+}
+
+/// A day, as labels have it.
+fn day(unix: i64) -> String {
+    Time::from_seconds(unix).to_rfc3339().chars().take_while(|c| *c != 'T').collect()
+}
+
+fn is_day(text: &str) -> bool {
+    Time::parse(&format!("{text}T00:00:00Z")).is_ok()
+}
+
+/// What is to be done about a token by its dates.
+fn step(secret: View<'_, Secret>, tracked_since: &str, now_unix: i64) -> Step {
+    let metadata = secret.field(Secret::METADATA);
+    let labels = metadata.field(ObjectMeta::LABELS).value();
+    let label = |name| labels.get(name).and_then(Value::as_str);
+    let limit = day(now_unix.saturating_sub(UNUSED_SECONDS));
+    let created = metadata.field(ObjectMeta::CREATION_TIMESTAMP).get().seconds;
+    let last_used = label(LAST_USED).unwrap_or(tracked_since);
+    if created >= now_unix.saturating_sub(UNUSED_SECONDS) || !is_day(last_used) || last_used >= limit.as_str() {
+        return Step::Keep;
+    }
+    match label(INVALID_SINCE).filter(|since| is_day(since)) {
+        None => Step::Mark,
+        Some(since) if since >= limit.as_str() => Step::Keep,
+        Some(_) => Step::Remove,
+    }
+}
+
+impl LegacyTokens {
+    /// Whether a secret was made for an account that is still there, and is listed by it.
+    fn is_of_account(&self, secret: View<'_, Secret>, namespace: &str, name: &str) -> bool {
+        let annotations = secret.field(Secret::METADATA).field(ObjectMeta::ANNOTATIONS).get();
+        let Some(account) = annotations.get(ACCOUNT) else { return false };
+        let place = self.world.place(self.accounts, namespace, account);
+        let Some((_, account)) = place.and_then(|place| read(&self.world, &place)) else { return false };
+        let uid = annotations.get(ACCOUNT_UID).map(String::as_str).unwrap_or_default();
+        let mut listed = View::<ServiceAccount>::new(&account).field(ServiceAccount::SECRETS).iter();
+        metadata::text(&account, "uid") == uid
+            && listed.any(|reference| reference.field(ObjectReference::NAME).as_str() == name)
+    }
+
+    /// Whether a pod of the namespace mounts a secret.
+    fn is_mounted(&self, namespace: &str, name: &str) -> bool {
+        let Some(pods) = self.world.kind(self.pods) else { return false };
+        let mounts = |pod: &Arc<Object>| {
+            let Ok(pod) = self.world.registry.decode(&pods.target, pod) else { return true };
+            let volumes = pod.at(&["spec", "volumes"]).and_then(Value::as_list).unwrap_or_default();
+            volumes.iter().any(|volume| volume.str_at(&["secret", "secretName"]) == name)
+        };
+        ResourceIndex::content(&pods, namespace).iter().any(mounts)
+    }
+
+    async fn look_at(&self, kind: &Kind, stored: &Object, tracked_since: &str) {
+        let Ok(object) = self.world.registry.decode(&kind.target, stored) else { return };
+        let secret = View::<Secret>::new(&object);
+        if secret.field(Secret::TYPE).get() != TYPE || metadata::is_terminating(&object) {
+            return;
+        }
+        let now = self.world.registry.environment.now_unix();
+        let step = step(secret, tracked_since, now);
+        let (namespace, name) = (stored.namespace(), stored.name());
+        if step == Step::Keep || !self.is_of_account(secret, namespace, name) || self.is_mounted(namespace, name) {
+            return;
+        }
+        let requests = Requests { world: &self.world, who: Who::Account("legacy-service-account-token-cleaner") };
+        let uid = stored.encoded.uid();
+        // What fails is done the next day.
+        let _ = match step {
+            Step::Mark => {
+                let mark = |object: &mut Value| {
+                    if metadata::text(object, "uid") == uid {
+                        object.set_at(&["metadata", "labels", INVALID_SINCE], day(now));
+                    }
+                };
+                requests.change(&kind.at(stored), "", mark).await
+            }
+            _ => {
+                let options = DeleteOptions {
+                    resource_version: Some(stored.revision.0.to_string()),
+                    ..requests.delete_options(Propagation::Background)
+                };
+                requests.delete(&kind.at(stored), &options).await
+            }
+        };
+    }
+}
+
+impl Reconciler for LegacyTokens {
+    const QUEUE: &'static str = "legacy_service_account_token_cleaner";
+
+    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+        let stored = |plural| world.stored("", plural);
+        let (config_maps, secrets) = (stored("configmaps")?, stored("secrets")?);
+        let (accounts, pods) = (stored("serviceaccounts")?, stored("pods")?);
+        Some(LegacyTokens { world, config_maps, secrets, accounts, pods })
+    }
+
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        (kind == self.config_maps).then(|| WatchFilter::Namespace(NAMESPACE.into()))
+    }
+
+    fn due(&self, kind: KindId, object: &Object, _: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration)) {
+        if kind == self.config_maps && (object.namespace(), object.name()) == (NAMESPACE, TRACKING) {
+            due(ObjectKey { kind, key: object.key.clone() }, Duration::ZERO);
+        }
+    }
+
+    async fn sync(&self, place: &ObjectKey) -> Outcome {
+        let Some((_, tracking)) = read(&self.world, place) else { return Outcome::Done };
+        let since = tracking.str_at(&["data", "since"]);
+        let Some(kind) = self.world.kind(self.secrets).filter(|_| is_day(since)) else { return Outcome::Done };
+        let state = kind.target.cache.state();
+        for stored in state.objects.values() {
+            self.look_at(&kind, stored, since).await;
+        }
+        Outcome::After(DAY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn unused_tokens_are_marked_and_then_removed() {
+        const NOW: i64 = 1_700_000_000;
+        let ago = |days: i64| day(NOW - days * 86_400);
+        let secret = |created: i64, used: Option<i64>, invalid: Option<i64>| {
+            let mut secret = value!({"metadata": {"creationTimestamp": (format!("{}T00:00:00Z", ago(created)))}});
+            for (label, days) in [(LAST_USED, used), (INVALID_SINCE, invalid)] {
+                if let Some(days) = days {
+                    secret.set_at(&["metadata", "labels", label], ago(days));
+                }
+            }
+            secret
+        };
+        let rows = [
+            (secret(800, None, None), 800, Step::Mark),
+            (secret(800, None, None), 300, Step::Keep),
+            (secret(300, None, None), 800, Step::Keep),
+            (secret(800, Some(400), None), 300, Step::Mark),
+            (secret(800, Some(300), None), 800, Step::Keep),
+            (secret(800, Some(700), Some(300)), 800, Step::Keep),
+            (secret(800, Some(700), Some(367)), 800, Step::Remove),
+        ];
+        for (secret, tracked, expected) in rows {
+            assert_eq!(step(View::new(&secret), &ago(tracked), NOW), expected, "{secret:?} {tracked}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The status of resource quotas: limits as soon as they are set, and what is in use when something was removed.
+//! Guarantees that usage is that of a state of the namespace in which the quota was as it is when it is written, so that no
+//! charge of admission is lost or counted twice.
+//! Must never count what is created: admission charges it together with the object.
+
+use super::{Reconciler, is_removal, read};
+use crate::queue::Outcome;
+use crate::requests::{Requests, Who, retry_on_failure};
+use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use pintle_cache::{Event, Object, WatchFilter};
+use pintle_quota::{Countable, Profile, same_amounts, used};
+use pintle_registry::{Result, Status, metadata};
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::core::v1::{ResourceQuota, ResourceQuotaStatus};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often all is counted anew, whatever has changed.
+const RECOUNT: Duration = Duration::from_secs(5 * 60);
+
+pub struct Quotas {
+    world: Arc<ResourceIndex>,
+    quotas: KindId,
+    /// The quotas of each namespace that has some.
+    known: Mutex<HashMap<String, BTreeSet<ObjectKey>>>,
+}
+
+impl Quotas {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, BTreeSet<ObjectKey>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The status that a quota should have; `None` when it has it.
+    fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
+        let view = View::<ResourceQuota>::new(quota);
+        let (spec, status) = (view.field(ResourceQuota::SPEC).get(), view.field(ResourceQuota::STATUS).get());
+        let counted = used(&self.world.registry, metadata::text(quota, "namespace"), &spec)?;
+        // What nothing counts keeps the amount that somebody else wrote.
+        let mut usage = status.used.clone();
+        usage.extend(counted);
+        usage.retain(|name, _| spec.hard.contains_key(name));
+        let stands = same_amounts(&spec.hard, &status.hard) && same_amounts(&usage, &status.used);
+        Ok((!stands).then_some(ResourceQuotaStatus { hard: spec.hard, used: usage }))
+    }
+
+    /// Whether a quota has no limits in effect, or others than it should.
+    fn is_behind(&self, quota: &Object) -> bool {
+        let kind = self.world.kind(self.quotas);
+        let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, quota).ok());
+        let Some(quota) = decoded else { return false };
+        let view = View::<ResourceQuota>::new(&quota);
+        let (spec, status) = (view.field(ResourceQuota::SPEC).get(), view.field(ResourceQuota::STATUS).get());
+        !same_amounts(&spec.hard, &status.hard) || spec.hard.keys().any(|name| !status.used.contains_key(name))
+    }
+
+    /// Whether an event frees something that quotas count.
+    fn frees(&self, kind: KindId, event: &Event) -> bool {
+        let Some(kind) = self.world.kind(kind) else { return false };
+        let Some(countable) = Countable::of(&kind.resource) else { return false };
+        let Some(previous) = event.previous.as_ref().filter(|_| !event.removed) else { return event.removed };
+        if matches!(countable, Countable::Objects { .. }) {
+            return false;
+        }
+        let registry = &self.world.registry;
+        let profile = |object: &Object| {
+            registry.decode(&kind.target, object).ok().map(|object| Profile::of(&countable, &object, registry))
+        };
+        profile(previous) != profile(&event.object)
+    }
+}
+
+impl Reconciler for Quotas {
+    const QUEUE: &'static str = "resourcequota_primary";
+    const WORKERS: usize = 5;
+
+    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+        let quotas = world.stored("", "resourcequotas")?;
+        Some(Quotas { world, quotas, known: Mutex::default() })
+    }
+
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        if kind == self.quotas {
+            return Some(WatchFilter::Everything);
+        }
+        match Countable::of(&self.world.kind(kind)?.resource)? {
+            Countable::Objects { .. } => Some(WatchFilter::Lifecycle),
+            _ => Some(WatchFilter::Everything),
+        }
+    }
+
+    fn forget(&self) {
+        self.known().clear();
+    }
+
+    fn due(&self, kind: KindId, object: &Object, event: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration)) {
+        if kind == self.quotas {
+            let place = ObjectKey { kind, key: object.key.clone() };
+            let mut known = self.known();
+            if !is_removal(event) {
+                known.entry(object.namespace().to_owned()).or_default().insert(place.clone());
+                // What admission charges needs no work.
+                if event.is_none() || self.is_behind(object) {
+                    due(place, Duration::ZERO);
+                }
+            } else if let Some(quotas) = known.get_mut(object.namespace()) {
+                quotas.remove(&place);
+                if quotas.is_empty() {
+                    known.remove(object.namespace());
+                }
+            }
+        }
+        let Some(event) = event else { return };
+        let quotas = self.known().get(object.namespace()).cloned();
+        let Some(quotas) = quotas.filter(|_| self.frees(kind, event)) else { return };
+        quotas.into_iter().for_each(|place| due(place, Duration::ZERO));
+    }
+
+    async fn sync(&self, place: &ObjectKey) -> Outcome {
+        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, quota)) = read(&self.world, place) else { return Outcome::Done };
+        match self.status(&quota) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Outcome::After(RECOUNT),
+            Err(_) => return Outcome::Retry,
+        }
+        let requests = Requests { world: &self.world, who: Who::Account("resourcequota-controller") };
+        let target = kind.at(&stored);
+        let count = |quota: &mut Value| {
+            // The objects that were charged with the quota's last change must be visible before they are counted.
+            let version = metadata::text(quota, "resourceVersion").parse().unwrap_or(u64::MAX);
+            if self.world.registry.revision().0 < version {
+                return Err(Status::modified(&target.resource, &target.name));
+            }
+            if let Some(wanted) = self.status(quota)? {
+                let mut status = ViewMut::<ResourceQuota>::new(quota).field(ResourceQuota::STATUS);
+                status.by_ref().field(ResourceQuotaStatus::HARD).set(wanted.hard);
+                status.field(ResourceQuotaStatus::USED).set(wanted.used);
+            }
+            Ok(())
+        };
+        match retry_on_failure(&requests.try_change(&target, "status", count).await) {
+            Outcome::Done => Outcome::After(RECOUNT),
+            outcome => outcome,
+        }
+    }
+}
