@@ -26,7 +26,8 @@ use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
 use pintle_kubernetes_auth::service_account::{JWKS_PATH, ServiceAccountTokens, TokenConfig};
 use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
-use pintle_registry::AdmissionChain;
+use pintle_policies::{Checks, MutatingPolicies, ValidatingPolicies};
+use pintle_registry::{AdmissionChain, AdmissionPlugin};
 use pintle_schema::Time;
 use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Listener, OpenedServer};
@@ -288,7 +289,14 @@ impl Builder {
         let AdmissionOptions { enabled, disabled, configuration } = std::mem::take(&mut self.admission);
         let pod_security = configuration.pod_security.counts.clone();
         self.generic.metrics.add_source(move |out| sources::pod_security(&pod_security, out));
-        pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration)
+        let checks = [(); 2].map(|()| Arc::new(Checks::default()));
+        let [mutating, validating] = checks.clone();
+        self.generic.metrics.add_source(move |out| sources::policies(&checks, out));
+        let late: Vec<Arc<dyn AdmissionPlugin>> = vec![
+            Arc::new(MutatingPolicies::new(authorizer.clone(), mutating)),
+            Arc::new(ValidatingPolicies::new(authorizer.clone(), validating)),
+        ];
+        pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration, late)
     }
 }
 

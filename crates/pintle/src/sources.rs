@@ -4,11 +4,13 @@
 mod encryption;
 mod etcd;
 mod pod_security;
+mod policies;
 mod service_accounts;
 mod work_queues;
 
 pub use encryption::render as encryption;
 pub use etcd::render as etcd;
 pub use pod_security::render as pod_security;
+pub use policies::render as policies;
 pub use service_accounts::render as service_accounts;
 pub use work_queues::render as work_queues;

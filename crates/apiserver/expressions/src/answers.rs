@@ -96,7 +96,6 @@ fn selected_fields(text: &str) -> Option<FieldSelector> {
 }
 
 fn service_account(namespace: &str, name: &str) -> UserInfo {
-    let mut groups = pintle_auth::groups::of_service_accounts(namespace);
-    groups.push(pintle_auth::groups::AUTHENTICATED.into());
+    let groups = pintle_auth::groups::of_service_accounts(namespace);
     UserInfo { name: users::service_account(namespace, name), groups, ..UserInfo::default() }
 }

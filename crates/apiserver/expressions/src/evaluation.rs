@@ -5,7 +5,8 @@
 use crate::expression::{Expression, PolicyVariables};
 use crate::{Answers, CALL_LIMIT, RequestFacts};
 use pintle_cel::library::authorization::Resource;
-use pintle_cel::{EvalError, Program, Value, Variables};
+use pintle_cel::value::Opaque;
+use pintle_cel::{EvalError, Program, Type, Value, Variables};
 use pintle_schema::{Str, Value as Data};
 use std::cell::{Cell, OnceCell};
 use std::sync::OnceLock;
@@ -223,6 +224,28 @@ impl<'a, 'v> Activation<'a, 'v> {
     }
 }
 
+/// The variable `variables`, of which only the fields are values.
+#[derive(Debug)]
+struct AllVariables;
+
+impl Opaque for AllVariables {
+    fn type_name(&self) -> &'static str {
+        "kubernetes.variables"
+    }
+
+    fn type_of(&self) -> Type {
+        Type::object(self.type_name())
+    }
+
+    fn equals(&self, _: &dyn Opaque) -> bool {
+        false
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
 impl<'a> Variables<'a> for Activation<'a, '_> {
     fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>> {
         Some(match name {
@@ -231,7 +254,7 @@ impl<'a> Variables<'a> for Activation<'a, '_> {
             "params" => Ok(Self::nullable(self.inputs.params)),
             "namespaceObject" => Ok(Self::nullable(self.inputs.namespace)),
             "request" => Ok(Value::of_undeclared(self.inputs.request())),
-            "variables" => Value::map(Vec::new()),
+            "variables" => Ok(Value::opaque(AllVariables)),
             "authorizer" => Ok(self.answers?.variable()),
             "authorizer.requestResource" => Ok(self.answers?.request_resource(self.inputs.resource())),
             _ => return None,

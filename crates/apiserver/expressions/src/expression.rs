@@ -123,7 +123,8 @@ impl PolicyVariables {
         self.0.places.get(name).copied()
     }
 
-    pub(crate) fn get(&self, at: usize) -> Option<(&str, &Expression)> {
+    /// The variable at a place.
+    pub fn get(&self, at: usize) -> Option<(&str, &Expression)> {
         self.0.list.get(at).map(|(name, expression)| (name.as_str(), expression))
     }
 }

@@ -28,6 +28,10 @@ impl RequestFacts<'_> {
     /// The request as data. Its user is as reviews have it.
     pub fn to_value(&self) -> Value {
         let mut request = Map::new();
+        // A review's, which has no part here.
+        request.set("uid", "");
+        request.set("object", Value::Null);
+        request.set("oldObject", Value::Null);
         request.set("kind", named(self.kind, "kind"));
         request.set("resource", named(self.resource, "resource"));
         request.set("requestKind", named(self.request_kind, "kind"));

@@ -35,7 +35,7 @@ mod write_environment;
 
 pub use admission::{
     AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, NamespaceCheck,
-    Operation, Phase, Rights,
+    Operation, Phase, RequestRules, RequestSelectors, Rights, read_selector,
 };
 pub use allocation::{Allocator, Reservation};
 pub use apply::Applying;
@@ -416,7 +416,7 @@ impl Registry {
     }
 
     /// The object that a namespace is; `None` where namespaces are no objects.
-    pub(crate) fn namespace(&self, name: &str) -> Option<Target> {
+    pub fn namespace(&self, name: &str) -> Option<Target> {
         let hub = self.resources.read().namespaces()?.hub.clone();
         self.target(&hub, "", name)
     }

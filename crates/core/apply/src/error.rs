@@ -16,6 +16,9 @@ pub enum PatchError {
     /// The patch does not match the object: 422. The client gets a fixed message, this text is for the log.
     #[error("{UNPROCESSABLE}")]
     Unprocessable(String),
+    /// A `test` of a JSON patch does not hold: 422.
+    #[error("{UNPROCESSABLE}")]
+    TestFailed(String),
     /// kube-apiserver answers 500 with the text and no reason, although the client is at fault.
     #[error("{0}")]
     Internal(String),
@@ -32,7 +35,7 @@ impl PatchError {
     pub fn status_code(&self) -> u16 {
         match self {
             PatchError::BadRequest(_) => 400,
-            PatchError::Unprocessable(_) => 422,
+            PatchError::Unprocessable(_) | PatchError::TestFailed(_) => 422,
             PatchError::Internal(_) => 500,
             PatchError::TooLarge(_) => 413,
         }
@@ -42,7 +45,7 @@ impl PatchError {
     pub fn reason(&self) -> &'static str {
         match self {
             PatchError::BadRequest(_) => "BadRequest",
-            PatchError::Unprocessable(_) => "Invalid",
+            PatchError::Unprocessable(_) | PatchError::TestFailed(_) => "Invalid",
             PatchError::Internal(_) => "",
             PatchError::TooLarge(_) => "RequestEntityTooLarge",
         }
@@ -53,6 +56,7 @@ impl PatchError {
         match self {
             PatchError::BadRequest(text)
             | PatchError::Unprocessable(text)
+            | PatchError::TestFailed(text)
             | PatchError::Internal(text)
             | PatchError::TooLarge(text) => text,
         }

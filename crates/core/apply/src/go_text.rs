@@ -98,6 +98,45 @@ pub fn syntax(value: &Value) -> String {
     }
 }
 
+/// What `%v` prints for the moment of an RFC 3339 text in UTC.
+pub fn moment(text: &str) -> String {
+    match text.strip_suffix('Z').and_then(|text| text.split_once('T')) {
+        Some((date, time)) => format!("{date} {time} +0000 UTC"),
+        None => text.to_owned(),
+    }
+}
+
+/// What `%#v` prints for the moment of an RFC 3339 text in UTC.
+pub fn moment_syntax(text: &str) -> String {
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let Some((date, time)) = text.strip_suffix('Z').and_then(|text| text.split_once('T')) else {
+        return text.to_owned();
+    };
+    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let number = |text: &str| text.parse::<u32>().unwrap_or_default();
+    let date: Vec<u32> = date.split('-').map(number).collect();
+    let time: Vec<u32> = time.split(':').map(number).collect();
+    let ([year, month, day], [hour, minute, second]) = (date.as_slice(), time.as_slice()) else {
+        return text.to_owned();
+    };
+    let month = usize::try_from(*month).ok().and_then(|month| MONTHS.get(month.wrapping_sub(1))).unwrap_or(&"");
+    let nanos = number(&format!("{fraction:0<9}"));
+    format!("time.Date({year}, time.{month}, {day}, {hour}, {minute}, {second}, {nanos}, time.UTC)")
+}
+
 fn write_list(out: &mut String, items: &[Value], as_string: bool) {
     out.push('[');
     for (at, item) in items.iter().enumerate() {

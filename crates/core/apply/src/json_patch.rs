@@ -6,6 +6,7 @@ use crate::PatchError;
 use pintle_codec::json::{self, open_spelled};
 use pintle_codec::limits::TREE_DEPTH;
 use pintle_codec::{StrictProblem, Strictness};
+use pintle_schema::names::quoted;
 use pintle_schema::{ApiType, Map, RawExtension, Str, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -157,7 +158,8 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
     for operation in operations {
         let members = operation.as_map().unwrap_or(&none);
         one(&mut document, members, &mut work).map_err(|failure| match failure {
-            Failure::Unfit(why) => PatchError::Unprocessable(why),
+            Failure::Unfit(why) | Failure::Nowhere(why) => PatchError::Unprocessable(why),
+            Failure::Untrue(why) => PatchError::TestFailed(why),
             Failure::TooMuch(why) => PatchError::TooLarge(why),
         })?;
     }
@@ -166,8 +168,12 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
 
 /// Why an operation fails.
 enum Failure {
-    /// It does not match the document.
+    /// It does not match the document: the reference's text, which admission shows.
     Unfit(String),
+    /// A path leads nowhere.
+    Nowhere(String),
+    /// A test does not hold.
+    Untrue(String),
     /// It exceeds a limit.
     TooMuch(String),
 }
@@ -233,42 +239,102 @@ fn depth(value: &Value) -> (usize, usize) {
     }
 }
 
+/// What the texts of errors end with if something is not there, or an index is beyond a list.
+const MISSING: &str = "missing value";
+const INVALID_INDEX: &str = "invalid index referenced";
+
 fn one(document: &mut Value, members: &Map, work: &mut Work) -> Done<()> {
+    let kind = members.get("op").map_or("unknown", |op| op.as_str().unwrap_or_default());
     let text = |name: &str| {
-        members.get(name).and_then(Value::as_str).ok_or_else(|| format!("operation without a text for {name:?}"))
+        let found = members.get(name).and_then(Value::as_str);
+        found.ok_or_else(|| format!("{kind} operation failed to decode {name}: {MISSING}"))
     };
     // An absent value is null.
     let value = || members.get("value").cloned().unwrap_or_default();
-    match text("op")? {
-        "add" => add(document, text("path")?, value(), work),
-        "remove" => remove(document, text("path")?, work).map(drop),
+    match kind {
+        "add" => {
+            let path = text("path")?;
+            let missing = || format!("add operation does not apply: doc is missing path: {path:?}: {MISSING}");
+            add(document, path, value(), &missing, work).map_err(at_path("add", path))
+        }
+        "remove" => {
+            let path = text("path")?;
+            let missing = || format!("remove operation does not apply: doc is missing path: {path:?}: {MISSING}");
+            remove(document, path, &missing, work).map(drop).map_err(at_path("remove", path))
+        }
         "replace" => replace(document, text("path")?, value(), work),
         "move" => {
-            let moved = remove(document, text("from")?, work)?;
-            add(document, text("path")?, moved, work)
+            let from = text("from")?;
+            let missing = || format!("move operation does not apply: doc is missing from path: {from}: {MISSING}");
+            let moved = remove(document, from, &missing, work).map_err(at_path("move", last_key(from)))?;
+            let path = text("path")?;
+            let missing =
+                || format!("move operation does not apply: doc is missing destination path: {path}: {MISSING}");
+            add(document, path, moved, &missing, work).map_err(at_path("move", path))
         }
         "copy" => {
+            let from = text("from")?;
+            let missing = || format!("copy operation does not apply: doc is missing from path: {from}: {MISSING}");
             // A missing key is copied as a null without size.
-            let found = read(document, text("from")?, work)?;
+            let found = read(document, from, &missing, work)
+                .map_err(|failure| failure.within("error in copy for from", from))?;
             work.copied_bytes += found.as_deref().map_or(0, json_len);
+            let path = text("path")?;
             if work.copied_bytes > MAX_COPY_BYTES {
-                return Err(format!("copies add {} bytes, more than {MAX_COPY_BYTES}", work.copied_bytes).into());
+                return Err(format!(
+                    "Unable to complete the copy, the accumulated size increase of copy is {}, exceeding the limit {MAX_COPY_BYTES}",
+                    work.copied_bytes
+                )
+                .into());
             }
             let copy = found.map(|found| found.clone()).unwrap_or_default();
-            add(document, text("path")?, copy, work)
+            let missing =
+                || format!("copy operation does not apply: doc is missing destination path: {path}: {MISSING}");
+            add(document, path, copy, &missing, work)
+                .map_err(|failure| failure.prefixed("error while adding value during copy"))
         }
         "test" => test(document, text("path")?, members.get("value"), work),
-        other => Err(format!("unknown operation {other:?}").into()),
+        other => Err(format!("Unexpected kind: {other}").into()),
     }
 }
 
-fn add(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Done<()> {
+/// Says of a failure in which operation it occurred.
+fn at_path<'p>(operation: &'static str, path: &'p str) -> impl Fn(Failure) -> Failure + 'p {
+    move |failure| failure.within(&format!("error in {operation} for path"), path)
+}
+
+impl Failure {
+    fn within(self, what: &str, path: &str) -> Failure {
+        self.prefixed(&format!("{what}: '{path}'"))
+    }
+
+    /// What says that a path leads nowhere says everything.
+    fn prefixed(self, prefix: &str) -> Failure {
+        match self {
+            Failure::Unfit(why) => Failure::Unfit(format!("{prefix}: {why}")),
+            Failure::Nowhere(why) => Failure::Unfit(why),
+            other => other,
+        }
+    }
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The text for a path that leads nowhere.
+type Missing<'m> = &'m dyn Fn() -> String;
+
+fn add(document: &mut Value, path: &str, value: Value, missing: Missing<'_>, work: &mut Work) -> Done<()> {
     work.check_depth(path, &value)?;
-    match target(document, path, work)? {
+    match target(document, path, missing, work)? {
         Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) if key == "-" => items.push(value),
         Target::Item(items, key) => {
-            let at = index(&key, items.len() + 1)?;
+            let at = index(&key, items.len() + 1).map_err(|why| match key.parse::<i64>() {
+                Ok(_) => why,
+                Err(_) => format!("value was not a proper array index: '{key}': {why}"),
+            })?;
             work.step(items.len() - at)?;
             items.insert(at, value);
         }
@@ -276,9 +342,11 @@ fn add(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Done<
     Ok(())
 }
 
-fn remove(document: &mut Value, path: &str, work: &mut Work) -> Done<Value> {
-    match target(document, path, work)? {
-        Target::Member(map, key) => Ok(map.remove(&key).ok_or_else(|| format!("nothing to remove at {path:?}"))?),
+fn remove(document: &mut Value, path: &str, missing: Missing<'_>, work: &mut Work) -> Done<Value> {
+    match target(document, path, missing, work)? {
+        Target::Member(map, key) => {
+            Ok(map.remove(&key).ok_or_else(|| format!("Unable to remove nonexistent key: {key}: {MISSING}"))?)
+        }
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
             work.step(items.len() - at)?;
@@ -290,18 +358,20 @@ fn remove(document: &mut Value, path: &str, work: &mut Work) -> Done<Value> {
 fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Done<()> {
     if path.is_empty() {
         if !matches!(value, Value::Map(_) | Value::List(_)) {
-            return Err(format!("the document cannot become a {}", value.json_kind()).into());
+            return Err("replace operation value must be object or array".to_owned().into());
         }
         *document = value;
         open(document);
         return Ok(());
     }
     work.check_depth(path, &value)?;
-    match target(document, path, work)? {
+    let missing = || format!("replace operation does not apply: doc is missing path: {path}: {MISSING}");
+    match target(document, path, &missing, work)? {
         // Not the RFC, but kube-apiserver: a missing key is set.
         Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) => {
-            let at = index(&key, items.len())?;
+            let at = index(&key, items.len())
+                .map_err(|_| format!("replace operation does not apply: doc is missing key: {path}: {MISSING}"))?;
             if let Some(slot) = items.get_mut(at) {
                 *slot = value;
             }
@@ -313,20 +383,25 @@ fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> D
 fn test(document: &mut Value, path: &str, expected: Option<&Value>, work: &mut Work) -> Done<()> {
     // A missing key, null and a missing expected value are equal.
     let expected = expected.unwrap_or(&Value::Null);
-    let found = if path.is_empty() { Some(document) } else { read(document, path, work)? };
+    let failed = || Failure::Untrue(format!("testing value {path} failed: test failed"));
+    let missing = || format!("test operation does not apply: is missing path: {path}: {MISSING}");
+    let found = match path.is_empty() {
+        true => Some(document),
+        false => read(document, path, &missing, work).map_err(at_path("test", path))?,
+    };
     let Some(found) = found else {
-        return if expected.is_null() { Ok(()) } else { Err(format!("test of {path:?} failed").into()) };
+        return if expected.is_null() { Ok(()) } else { Err(failed()) };
     };
     if !same(found, expected, work)? {
-        return Err(format!("test of {path:?} failed").into());
+        return Err(failed());
     }
     open_tested(found);
     Ok(())
 }
 
 /// The value at a path; `None` for a missing key of an existing object.
-fn read<'a>(document: &'a mut Value, path: &str, work: &mut Work) -> Done<Option<&'a mut Value>> {
-    Ok(match target(document, path, work)? {
+fn read<'a>(document: &'a mut Value, path: &str, missing: Missing<'_>, work: &mut Work) -> Done<Option<&'a mut Value>> {
+    Ok(match target(document, path, missing, work)? {
         Target::Member(map, key) => map.get_mut(&key),
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
@@ -341,8 +416,13 @@ enum Target<'a, 'p> {
     Item(&'a mut Vec<Value>, Cow<'p, str>),
 }
 
-fn target<'a, 'p>(document: &'a mut Value, path: &'p str, work: &mut Work) -> Done<Target<'a, 'p>> {
-    let missing = || format!("the document has nothing at the parent of {path:?}");
+fn target<'a, 'p>(
+    document: &'a mut Value,
+    path: &'p str,
+    missing: Missing<'_>,
+    work: &mut Work,
+) -> Done<Target<'a, 'p>> {
+    let missing = || Failure::Nowhere(missing());
     // Text before the first slash is ignored: `data/m` is the member `m` of the document.
     let (_, path) = path.split_once('/').ok_or_else(missing)?;
     let mut parts = path.split('/');
@@ -354,17 +434,17 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str, work: &mut Work) -> Do
         parent = match parent {
             Value::Map(map) => map.get_mut(&part).ok_or_else(missing)?,
             Value::List(items) => {
-                let at = index(&part, items.len())?;
+                let at = index(&part, items.len()).map_err(|_| missing())?;
                 items.get_mut(at).ok_or_else(missing)?
             }
-            _ => return Err(missing().into()),
+            _ => return Err(missing()),
         };
     }
     work.open(parent)?;
     match parent {
         Value::Map(map) => Ok(Target::Member(map, unescape(last))),
         Value::List(items) => Ok(Target::Item(items, unescape(last))),
-        _ => Err(missing().into()),
+        _ => Err(missing()),
     }
 }
 
@@ -425,8 +505,8 @@ fn unescape(part: &str) -> Cow<'_, str> {
 
 /// An index below `len`: signs and leading zeros are accepted, negative ones count from the end.
 fn index(text: &str, len: usize) -> Result<usize, String> {
-    let misfit = || format!("{text:?} is no index of a list of {len}");
-    let number: i64 = text.parse().map_err(|_| misfit())?;
+    let number: i64 = text.parse().map_err(|_| format!("strconv.Atoi: parsing {}: invalid syntax", quoted(text)))?;
+    let misfit = || format!("Unable to access invalid index: {number}: {INVALID_INDEX}");
     let at = if number < 0 {
         usize::try_from(number.unsigned_abs()).ok().and_then(|back| len.checked_sub(back))
     } else {

@@ -2,6 +2,7 @@
 //! Every walk takes a [`Node`], the type of the root: usually a struct's schema, or [`Node::DEDUCED`] for objects of
 //! an unknown type. Must never change its input; results are not canonical.
 
+mod atomic;
 mod compare;
 mod element;
 mod error;
@@ -15,6 +16,7 @@ mod remove;
 mod tests;
 mod validate;
 
+pub use atomic::atomic_paths;
 pub use compare::{Comparison, compare};
 pub use error::{TypedError, TypedErrors};
 pub use fields::fields_of;

@@ -7,6 +7,7 @@ mod equal;
 mod list;
 mod map;
 mod opaque;
+mod raw;
 mod read;
 mod shown;
 mod text;
@@ -18,6 +19,7 @@ pub(crate) use equal::{contains, contains_within};
 pub use list::List;
 pub use map::{Entries, Key, Map};
 pub use opaque::Opaque;
+pub(crate) use raw::Scope;
 pub use text::Text;
 pub use time::{Duration, Timestamp};
 

@@ -109,6 +109,9 @@ const NAMESPACE_EXISTS: &str = "NamespaceExists";
 /// Plugins that are no entries of the table above.
 const IMPLIED: [&str; 4] = ["AlwaysAdmit", NAMESPACE_EXISTS, resource_quota::NAME, ALWAYS_DENY];
 
+/// Plugins of other crates that act after those of the table and before the last ones, in the order in which they act.
+const LATE: [&str; 2] = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"];
+
 /// What there is of a plugin that the reference has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -120,7 +123,8 @@ pub enum Standing {
 
 /// What there is of a plugin; `None` for a name that no plugin has.
 pub fn standing(name: &str) -> Option<Standing> {
-    let is_here = |name| PLUGINS.iter().any(|(own, ..)| *own == name) || IMPLIED.contains(&name);
+    let is_here =
+        |name| PLUGINS.iter().any(|(own, ..)| *own == name) || IMPLIED.contains(&name) || LATE.contains(&name);
     match name {
         NAMESPACE_LIFECYCLE | NAMESPACE_AUTO_PROVISION => Some(Standing::Here),
         name if is_here(name) => Some(Standing::Here),
@@ -129,22 +133,18 @@ pub fn standing(name: &str) -> Option<Standing> {
 }
 
 /// Plugins of the reference that are not here.
-const ELSEWHERE: [&str; 5] = [
-    "ImagePolicyWebhook",
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionWebhook",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionWebhook",
-];
+const ELSEWHERE: [&str; 3] = ["ImagePolicyWebhook", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
 
 /// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The
-/// authorizer answers plugins and rules that ask for more than the request's own verb.
+/// authorizer answers plugins and rules that ask for more than the request's own verb. `late` are plugins of other crates that
+/// are on by default.
 pub fn chain(
     authorizer: &AuthorizerUnion,
     roles: Arc<dyn RbacSource>,
     enabled: &[String],
     disabled: &[String],
     mut configuration: Configuration,
+    mut late: Vec<Arc<dyn AdmissionPlugin>>,
 ) -> AdmissionChain {
     let is_among = |names: &[String], name: &str| names.iter().any(|named| named == name);
     let is_on = |(name, _, on): &&(&str, _, bool)| (*on || is_among(enabled, name)) && !is_among(disabled, name);
@@ -164,6 +164,9 @@ pub fn chain(
         plugins.push(built_in(NAMESPACE_LIFECYCLE, &namespace_lifecycle::PLUGIN));
     }
     plugins.extend(PLUGINS.iter().filter(is_on).map(|(name, plugin, _)| built_in(name, plugin)));
+    late.retain(|plugin| !is_among(disabled, plugin.name()));
+    late.sort_by_key(|plugin| LATE.iter().position(|name| *name == plugin.name()));
+    plugins.append(&mut late);
     if !is_disabled(resource_quota::NAME) {
         plugins.push(Arc::new(Quotas::new(limited)));
     }

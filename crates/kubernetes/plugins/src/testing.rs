@@ -72,7 +72,7 @@ impl Cluster {
         let (authorizer, roles) = rbac(RbacSnapshot::default());
         Cluster {
             registry,
-            chain: crate::chain(&authorizer, roles, &enabled, &[], configuration),
+            chain: crate::chain(&authorizer, roles, &enabled, &[], configuration, Vec::new()),
             charges: Charges::default(),
         }
     }

@@ -19,7 +19,9 @@ fn data(patch: &Value) -> Result<Value, PatchError> {
 }
 
 fn is_unprocessable<T: std::fmt::Debug>(result: Result<T, PatchError>, patch: &Value) {
-    let Err(error @ PatchError::Unprocessable(_)) = &result else { panic!("{patch:?} gives {result:?}") };
+    let Err(error @ (PatchError::Unprocessable(_) | PatchError::TestFailed(_))) = &result else {
+        panic!("{patch:?} gives {result:?}")
+    };
     assert_eq!((error.status_code(), error.reason()), (422, "Invalid"));
     assert_eq!(error.to_string(), "the server rejected our request due to an error in our request");
 }
@@ -94,6 +96,47 @@ fn raw_json_is_opened_only_by_what_looks_inside() {
     ];
     for (patch, expected) in rows {
         assert_eq!(apply(value!({"a": (raw())}), &patch).ok(), expected, "{patch:?}");
+    }
+}
+
+#[test]
+fn failures_are_told_as_the_reference_tells_them() {
+    let rows = [
+        (
+            value!({"op": "add", "path": "/none/k", "value": 1}),
+            "add operation does not apply: doc is missing path: \"/none/k\": missing value",
+        ),
+        (
+            value!({"op": "remove", "path": "/data/none"}),
+            "error in remove for path: '/data/none': Unable to remove nonexistent key: none: missing value",
+        ),
+        (
+            value!({"op": "replace", "path": "/none/k", "value": 1}),
+            "replace operation does not apply: doc is missing path: /none/k: missing value",
+        ),
+        (
+            value!({"op": "move", "from": "/none/k", "path": "/data/m"}),
+            "move operation does not apply: doc is missing from path: /none/k: missing value",
+        ),
+        (
+            value!({"op": "copy", "from": "/none/k", "path": "/data/m"}),
+            "copy operation does not apply: doc is missing from path: /none/k: missing value",
+        ),
+        (
+            value!({"op": "test", "path": "/none/k", "value": 1}),
+            "test operation does not apply: is missing path: /none/k: missing value",
+        ),
+        (
+            value!({"op": "remove", "path": "/metadata/finalizers/7"}),
+            "error in remove for path: '/metadata/finalizers/7': Unable to access invalid index: 7: invalid index referenced",
+        ),
+        (value!({"op": "", "path": "/data/k"}), "Unexpected kind: "),
+        (value!({"path": "/data/k"}), "Unexpected kind: unknown"),
+        (value!({"op": "add"}), "add operation failed to decode path: missing value"),
+    ];
+    for (operation, text) in rows {
+        let failed = apply(config_map(), &value!([(operation)])).expect_err(text);
+        assert_eq!(failed.detail(), text);
     }
 }
 

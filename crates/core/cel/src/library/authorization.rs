@@ -181,6 +181,10 @@ macro_rules! opaque {
                 false
             }
 
+            fn is_comparable(&self) -> bool {
+                false
+            }
+
             fn as_any(&self) -> &dyn std::any::Any {
                 self
             }

@@ -48,6 +48,7 @@ impl<'a> Variables<'a> for Nothing {
 
 /// Evaluates a plan with variables.
 pub(super) fn evaluate<'a>(plan: &'a Node, variables: &dyn Variables<'a>, limit: u64) -> Evaluated<'a> {
+    let _scope = crate::value::Scope::enter();
     let mut evaluator =
         Evaluator { variables, ledger: Ledger::new(limit), steps: MAX_STEPS, depth: 0, frames: Vec::new() };
     let value = evaluator.eval(plan, 0);

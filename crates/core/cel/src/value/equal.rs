@@ -59,6 +59,7 @@ impl<'a> Value<'a> {
                 }
                 true
             }
+            (Value::Opaque(a), _) if !a.is_comparable() => return Err(EvalError::no_overload()),
             (Value::Opaque(a), Value::Opaque(b)) => a.type_name() == b.type_name() && a.equals(&**b),
             (Value::Preserved(a), other) => to_data(other).is_some_and(|b| equal_data(a, &b)),
             _ => false,

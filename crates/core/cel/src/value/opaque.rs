@@ -15,6 +15,11 @@ pub trait Opaque: Any + Debug + Send + Sync {
     /// Equality with a value of the same type name. Others are never equal.
     fn equals(&self, other: &dyn Opaque) -> bool;
 
+    /// Whether it can be compared with anything at all.
+    fn is_comparable(&self) -> bool {
+        true
+    }
+
     /// For downcasts: `self`.
     fn as_any(&self) -> &dyn Any;
 

@@ -2,7 +2,7 @@
 //!
 //! Data that does not fit its declaration is an error when it is looked at, with the reference's text.
 
-use super::{List, Map, Text, Value};
+use super::{List, Map, Text, Value, raw};
 use crate::error::EvalError;
 use crate::schema::{Decl, Shape};
 use pintle_schema::Value as Data;
@@ -86,7 +86,7 @@ fn read_undeclared(data: &Data) -> Value<'_> {
         Data::Int(i) => Value::Int(*i),
         Data::Float(d) => Value::Double(*d),
         Data::String(text) => Value::String(Text::Borrowed(text)),
-        Data::Raw(text) => Value::String(Text::Borrowed(text)),
+        Data::Raw(text) => raw::read(text),
         Data::List(elements) => Value::List(List::Data(elements, None)),
         Data::Map(map) => Value::Map(Map::Data(map, None)),
     }

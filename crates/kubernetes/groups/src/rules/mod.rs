@@ -13,9 +13,10 @@ pub(crate) mod tests;
 #[cfg(test)]
 mod warning_tests;
 
+use pintle_expressions::FaultKind;
 use pintle_schema::{ApiType, ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
-use pintle_validation::{At, FieldPath, ValidationContext, check, formats};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext, check, formats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -200,5 +201,18 @@ pub fn domain_prefixed_path(name: At<'_, String>, cx: &mut ValidationContext<'_>
             names::Fault::Required => cx.errors.required(name.path, ""),
             names::Fault::Invalid { value, detail } => cx.errors.invalid(name.path, value, detail),
         }
+    }
+}
+
+/// Reports why an expression is no program.
+pub fn report_expression(
+    path: &FieldPath<'_>,
+    text: &str,
+    fault: &pintle_expressions::CompileFault,
+    cx: &mut ValidationContext<'_>,
+) {
+    match fault.kind {
+        FaultKind::Invalid => cx.errors.invalid(path, text, &fault.detail),
+        FaultKind::Internal => cx.errors.push(ErrorKind::Internal, path, None, &fault.detail),
     }
 }

@@ -1,8 +1,9 @@
 //! Rules of the group `admissionregistration.k8s.io` that tags cannot say.
 //!
 //! Policies that mutate are stored in another version than those that validate; the types that both have are validated
-//! alike. What an expression means is not validated here.
+//! alike. Expressions are validated together with what they may use.
 
+mod expressions;
 mod matching;
 mod policy;
 mod webhook;
@@ -76,11 +77,11 @@ macro_rules! of_version {
     ($version:ident; $($own:expr),*) => {
         &[
             rule!($version::NamedRuleWithOperations::RESOURCE_NAMES, matching::resource_names),
-            rule!($version::MatchCondition, policy::match_condition),
+            rule!($version::MatchCondition, policy::match_condition, ALWAYS),
             rule!($version::ParamKind, policy::param_kind),
             rule!($version::ParamRef, policy::param_ref),
-            rule!($version::Variable, policy::variable),
-            rule!($version::Mutation, policy::mutation),
+            rule!($version::Variable, policy::variable, ALWAYS),
+            rule!($version::Mutation, policy::mutation, ALWAYS),
             rule!($version::MutatingAdmissionPolicySpec::MATCH_CONSTRAINTS, matching::mutable_operations, AFTER),
             rule!($version::MutatingAdmissionPolicyBindingSpec::MATCH_RESOURCES, matching::mutable_operations, AFTER),
             $($own),*
@@ -93,8 +94,8 @@ static RULES_OF_V1: &[CustomRule] = of_version!(v1;
     rule!(v1::Rule::API_GROUPS, matching::api_groups),
     rule!(v1::Rule::API_VERSIONS, matching::api_versions),
     rule!(v1::Rule::RESOURCES, matching::resources),
-    rule!(v1::Validation, policy::validation),
-    rule!(v1::AuditAnnotation, policy::audit_annotation),
+    rule!(v1::Validation, policy::validation, ALWAYS),
+    rule!(v1::AuditAnnotation, policy::audit_annotation, ALWAYS),
     rule!(v1::ValidatingAdmissionPolicySpec::AUDIT_ANNOTATIONS, policy::audit_annotations),
     rule!(v1::ValidatingAdmissionPolicyBindingSpec::VALIDATION_ACTIONS, policy::actions),
     rule!(v1::ExpressionWarning, policy::expression_warning),

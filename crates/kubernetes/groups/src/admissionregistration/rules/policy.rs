@@ -1,7 +1,9 @@
 //! Rules of admission policies and their bindings: expressions that are there, names, parameters.
 
+use super::expressions::{self, Sees};
 use crate::rules::internal_form::in_full;
 use crate::rules::{invalid_each, items};
+use pintle_cel::Type;
 use pintle_schema::names;
 use pintle_types::admissionregistration::v1::{
     AuditAnnotation, ExpressionWarning, JSONPatch, MatchCondition, Mutation, ParamKind, ParamRef,
@@ -11,15 +13,12 @@ use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, ValidationContext};
 use std::collections::HashSet;
 
-/// An expression that says something.
-pub fn some_expression(expression: At<'_, String>, cx: &mut ValidationContext<'_>) {
-    if expression.new.as_str().trim().is_empty() {
-        cx.errors.required(expression.path, "");
-    }
-}
-
 pub fn match_condition(condition: At<'_, MatchCondition>, cx: &mut ValidationContext<'_>) {
-    condition.field(MatchCondition::EXPRESSION, |expression| some_expression(expression, cx));
+    let path = condition.path.to(MatchCondition::EXPRESSION);
+    match condition.new.field(MatchCondition::EXPRESSION).as_str() {
+        blank if blank.trim().is_empty() => cx.errors.required(path, ""),
+        text => expressions::condition(&path, text, cx),
+    }
     let path = condition.path.to(MatchCondition::NAME);
     match condition.new.field(MatchCondition::NAME).as_str() {
         "" => cx.errors.required(path, ""),
@@ -95,8 +94,13 @@ pub fn variable(variable: At<'_, Variable>, cx: &mut ValidationContext<'_>) {
     } else if !is_word(name) || name.starts_with(|c: char| c.is_ascii_digit()) || names::CEL_RESERVED.contains(&name) {
         cx.errors.invalid(path, name, "must be a valid CEL identifier");
     }
-    if variable.new.field(Variable::EXPRESSION).as_str().trim().is_empty() {
-        cx.errors.required(variable.path.to(Variable::EXPRESSION), "expression is not specified");
+    let path = variable.path.to(Variable::EXPRESSION);
+    match variable.new.field(Variable::EXPRESSION).as_str() {
+        blank if blank.trim().is_empty() => {
+            cx.errors.required(path, "expression is not specified");
+            expressions::pass_variable(cx);
+        }
+        text => expressions::variable(&path, text, cx),
     }
 }
 
@@ -123,7 +127,14 @@ pub fn mutation(mutation: At<'_, Mutation>, cx: &mut ValidationContext<'_>) {
             Some(own) if own.str_at(&[JSONPatch::EXPRESSION.name()]).trim().is_empty() => {
                 cx.errors.required(path.to(JSONPatch::EXPRESSION), "");
             }
-            Some(_) => {}
+            Some(own) => {
+                let ty = match kind == PatchType::JSON_PATCH.as_str() {
+                    true => Type::list(Type::object("JSONPatch")),
+                    false => Type::object("Object"),
+                };
+                let text = own.str_at(&[JSONPatch::EXPRESSION.name()]);
+                expressions::expression(&path.to(JSONPatch::EXPRESSION), text, Sees::Patches, &[ty], cx);
+            }
         }
     }
     for (_, other) in fields.iter().filter(|(of, other)| of.as_str() != kind && set(other).is_some()) {
@@ -140,14 +151,18 @@ fn has_line_breaks(text: &str) -> bool {
 pub fn validation(validation: At<'_, Validation>, cx: &mut ValidationContext<'_>) {
     const NOTHING: &str = "must be non-empty if specified";
     const REASONS: &[&str] = &["Forbidden", "Invalid", "RequestEntityTooLarge"];
-    let expression = validation.new.field(Validation::EXPRESSION).as_str().trim();
-    if expression.is_empty() {
-        cx.errors.required(validation.path.to(Validation::EXPRESSION), "expression is not specified");
+    let path = validation.path.to(Validation::EXPRESSION);
+    match validation.new.field(Validation::EXPRESSION).as_str() {
+        blank if blank.trim().is_empty() => cx.errors.required(path, "expression is not specified"),
+        text => expressions::expression(&path, text, Sees::All, &[Type::Bool], cx),
     }
     let is_blank = |text: &str| !text.is_empty() && text.trim().is_empty();
     let message = validation.new.field(Validation::MESSAGE_EXPRESSION).as_str();
+    let path = validation.path.to(Validation::MESSAGE_EXPRESSION);
     if is_blank(message) {
-        cx.errors.invalid(validation.path.to(Validation::MESSAGE_EXPRESSION), message, NOTHING);
+        cx.errors.invalid(path, message, NOTHING);
+    } else if !message.is_empty() {
+        expressions::expression(&path, message, Sees::NoAuthorizer, &[Type::String], cx);
     }
     let path = validation.path.to(Validation::MESSAGE);
     let message = validation.new.field(Validation::MESSAGE).as_str();
@@ -155,8 +170,6 @@ pub fn validation(validation: At<'_, Validation>, cx: &mut ValidationContext<'_>
         cx.errors.invalid(path, message, NOTHING);
     } else if has_line_breaks(message.trim()) {
         cx.errors.invalid(path, message, "must not contain line breaks");
-    } else if message.is_empty() && has_line_breaks(expression) {
-        cx.errors.required(path, "message must be specified if expression contains line breaks");
     }
     let reason = validation.new.field(Validation::REASON);
     let name = reason.value().as_str().unwrap_or_default();
@@ -188,12 +201,13 @@ pub fn audit_annotation(annotation: At<'_, AuditAnnotation>, cx: &mut Validation
         invalid_each(&name, names::label_key(&name), &path, cx);
     }
     let path = annotation.path.to(AuditAnnotation::VALUE_EXPRESSION);
-    match annotation.new.field(AuditAnnotation::VALUE_EXPRESSION).as_str().trim() {
+    let text = annotation.new.field(AuditAnnotation::VALUE_EXPRESSION).as_str();
+    match text.trim() {
         "" => cx.errors.required(path, "valueExpression is not specified"),
         long if long.len() > LONGEST => {
             cx.errors.required(path, format!("must not exceed {LONGEST} bytes in length"));
         }
-        _ => {}
+        _ => expressions::expression(&path, text, Sees::All, &[Type::String, Type::Null], cx),
     }
 }
 

@@ -66,7 +66,7 @@ fn mutations_are_told_in_the_field_of_their_type() {
         });
         validate(v1beta1::MutatingAdmissionPolicy::schema(), value!({"metadata": {"name": "a"}, "spec": spec}))
     };
-    assert_eq!(policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}})), [""; 0]);
+    assert_eq!(policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{}]"}})), [""; 0]);
     assert_eq!(
         policy(value!({"patchType": "JSONPatch", "applyConfiguration": {"expression": "x"}})),
         [

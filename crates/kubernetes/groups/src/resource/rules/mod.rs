@@ -8,13 +8,14 @@ mod device;
 mod names;
 mod quantities;
 mod rights;
+mod selector;
 pub mod slice;
 mod status;
 
 use pintle_schema::ApiType;
 use pintle_types::resource::v1::{
-    AllocatedDeviceStatus, Device, DeviceAllocationConfiguration, DeviceAttribute, DeviceCapacity, DeviceClaim,
-    DeviceClaimConfiguration, DeviceClass, DeviceClassSpec, DeviceConstraint, DeviceRequest,
+    AllocatedDeviceStatus, CELDeviceSelector, Device, DeviceAllocationConfiguration, DeviceAttribute, DeviceCapacity,
+    DeviceClaim, DeviceClaimConfiguration, DeviceClass, DeviceClassSpec, DeviceConstraint, DeviceRequest,
     DeviceRequestAllocationResult, DeviceSubRequest, DeviceToleration, ExactDeviceRequest, NetworkDeviceData,
     OpaqueDeviceConfiguration, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate, ResourceClaimTemplateSpec,
     ResourcePool, ResourceSlice, ResourceSliceSpec,
@@ -73,6 +74,7 @@ static RULES: &[CustomRule] = &[
     at_field!(DeviceRequest::FIRST_AVAILABLE, claim::distinct_subrequests, AFTER),
     at_type!(ExactDeviceRequest, claim::exact_count, AFTER),
     at_type!(DeviceSubRequest, claim::sub_count, AFTER),
+    at_field!(CELDeviceSelector::EXPRESSION, selector::expression),
     at_field!(DeviceConstraint::REQUESTS, claim::request_references, ALWAYS),
     at_type!(DeviceConstraint, claim::constraint, AFTER),
     at_field!(DeviceClaimConfiguration::REQUESTS, claim::request_references, ALWAYS),

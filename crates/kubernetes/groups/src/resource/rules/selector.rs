@@ -1,0 +1,46 @@
+//! The rule of expressions that select devices: they compile, have a truth value and can be afforded for every device.
+
+use crate::rules::report_expression;
+use pintle_cel::environment::{CURRENT_MINOR, NEW_EXPRESSIONS_MINOR};
+use pintle_cel::{Environment, Type};
+use pintle_expressions::{CompileFault, FaultKind};
+use pintle_validation::{At, ValidationContext};
+use std::sync::LazyLock;
+
+/// What an expression may be estimated to cost.
+const MAX_COST: u64 = 1_000_000;
+/// Longer expressions are refused by their length alone.
+const MAX_BYTES: usize = 10 * 1024;
+
+static NEW: LazyLock<Environment> = LazyLock::new(|| Environment::for_devices(NEW_EXPRESSIONS_MINOR));
+static STORED: LazyLock<Environment> = LazyLock::new(|| Environment::for_devices(CURRENT_MINOR));
+
+/// An expression over a device. What was stored may use what was allowed then.
+pub fn expression(expression: At<'_, String>, cx: &mut ValidationContext<'_>) {
+    let text = expression.new.as_str();
+    if text.len() > MAX_BYTES {
+        return;
+    }
+    let is_stored = expression.old.is_some_and(|old| old.as_str() == text);
+    let environment: &Environment = if is_stored { &STORED } else { &NEW };
+    let fault = |kind, detail| CompileFault { kind, detail };
+    let found = match environment.check(text) {
+        Err(issues) => Err(fault(FaultKind::Invalid, format!("compilation failed: {issues}"))),
+        Ok(checked) => match checked.output_type() {
+            Type::Bool | Type::Any => checked
+                .program()
+                .map_err(|error| fault(FaultKind::Internal, format!("program instantiation failed: {error}"))),
+            other => {
+                let detail = format!("must evaluate to bool or the unknown type, not {}", other.declared());
+                Err(fault(FaultKind::Invalid, detail))
+            }
+        },
+    };
+    match found {
+        Err(fault) => report_expression(expression.path, text, &fault, cx),
+        Ok(program) if program.estimated_cost().max > MAX_COST => {
+            cx.errors.forbidden(expression.path, "too complex, exceeds cost limit");
+        }
+        Ok(_) => {}
+    }
+}

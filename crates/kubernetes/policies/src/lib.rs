@@ -1,0 +1,44 @@
+//! Admission policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings, as admission plugins.
+//! Guarantees that a policy acts on the next request after it was stored, that it is compiled once for each of its states, and
+//! that a request that no policy matches costs a comparison of names for each policy.
+//! Must never act on the policies themselves, nor on reviews, so that a wrong policy can always be taken back.
+
+mod metrics;
+mod mutating;
+mod params;
+mod patch;
+mod policy;
+mod source;
+mod validating;
+mod versions;
+
+pub use metrics::{Check, Checks, Stats};
+pub use mutating::MutatingPolicies;
+pub use validating::ValidatingPolicies;
+
+use pintle_registry::AdmissionRequest;
+
+/// Resources that no policy acts on, by group.
+const EXEMPT: [(&str, &[&str]); 3] = [
+    (
+        "admissionregistration.k8s.io",
+        &[
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+        ],
+    ),
+    ("authentication.k8s.io", &["selfsubjectreviews", "tokenreviews"]),
+    (
+        "authorization.k8s.io",
+        &["localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"],
+    ),
+];
+
+/// Whether no policy acts on a request.
+fn is_exempt(request: &AdmissionRequest<'_>) -> bool {
+    let resource = request.resource();
+    let group = EXEMPT.iter().find(|(group, _)| *group == resource.group);
+    group.is_some_and(|(_, resources)| resources.contains(&resource.plural.as_str()))
+}

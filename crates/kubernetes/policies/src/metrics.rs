@@ -1,0 +1,68 @@
+//! How often policies were checked, how long that took and what came of it.
+//! Must never name the metrics: who renders them does.
+
+use pintle_metrics::{Counter, Histogram, Keyed, Layout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What a check of a policy came to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Check {
+    pub policy: String,
+    pub binding: String,
+    pub error: &'static str,
+    pub action: &'static str,
+}
+
+/// The most kinds of checks that are told apart: names of policies come and go.
+const MAX_CHECKS: usize = 10_000;
+
+/// Checks by what they came to.
+#[derive(Default)]
+pub struct Checks {
+    checks: Keyed<Check, Stats>,
+    known: AtomicUsize,
+}
+
+/// How often, and how long.
+pub struct Stats {
+    pub count: Counter,
+    pub seconds: Histogram,
+}
+
+/// As kube-apiserver has them: an expression near its limit takes most of a second.
+static SECONDS: Layout = Layout::seconds(&[0.000_000_5, 0.001, 0.01, 0.1, 1.0]);
+
+pub const NO_ERROR: &str = "no_error";
+
+/// The kind of error that a text is.
+pub fn error_type(text: &str) -> &'static str {
+    match text {
+        text if text.starts_with("compilation") => "compile_error",
+        text if text.starts_with("validation failed due to running out of cost budget") => "out_of_budget",
+        _ => "invalid_error",
+    }
+}
+
+impl Checks {
+    /// Notes a check.
+    pub fn note(&self, policy: &str, binding: &str, error: &'static str, action: &'static str, took: Duration) {
+        let (policy, binding) = match self.known.load(Ordering::Relaxed) < MAX_CHECKS {
+            true => (policy.to_owned(), binding.to_owned()),
+            false => (String::new(), String::new()),
+        };
+        let check = Check { policy, binding, error, action };
+        let stats = self.checks.get(&check, || {
+            self.known.fetch_add(1, Ordering::Relaxed);
+            Stats { count: Counter::new(), seconds: Histogram::new(&SECONDS) }
+        });
+        stats.count.increment();
+        stats.seconds.observe_duration(took);
+    }
+
+    /// All checks in order.
+    pub fn sorted(&self) -> Vec<(Check, Arc<Stats>)> {
+        self.checks.sorted()
+    }
+}

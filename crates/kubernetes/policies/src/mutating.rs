@@ -1,0 +1,384 @@
+//! MutatingAdmissionPolicy: expressions that change an object.
+//! Guarantees that policies change an object one after the other, each on what the one before made of it.
+
+use crate::metrics::{Checks, NO_ERROR, error_type};
+use crate::params;
+use crate::patch::{Refusal, Target, apply_configuration, json_patch};
+use crate::policy::{Binding, Policy, named};
+use crate::source::{Matches, Snapshot, Source};
+use crate::versions::{facts, is_of_kind, namespace_object};
+use pintle_auth::AuthorizerUnion;
+use pintle_cel::Type;
+use pintle_cel::environment::Policy as Declared;
+use pintle_expressions::{
+    Answers, BUDGET, Budget, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables, evaluate_all,
+};
+use pintle_registry::status::{Cause, Status};
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result};
+use pintle_resource::{MaybeReady, Resource};
+use pintle_schema::{Value, canonicalize};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub const NAME: &str = "MutatingAdmissionPolicy";
+
+/// The admission plugin.
+pub struct MutatingPolicies {
+    source: Source<Mutating>,
+    authorizer: AuthorizerUnion,
+    checks: Arc<Checks>,
+}
+
+/// What a policy does to objects.
+pub struct Mutating {
+    variables: PolicyVariables,
+    conditions: MatchConditions,
+    mutations: Vec<(PatchKind, Expression)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PatchKind {
+    ApplyConfiguration,
+    Json,
+}
+
+impl Mutating {
+    pub fn compile(_: &str, spec: &Value) -> Mutating {
+        let has_params = spec.get("paramKind").is_some_and(|kind| !kind.is_null());
+        let declared = Declared { has_params, has_authorizer: true, has_patches: false };
+        let variables = PolicyVariables::compile(named(spec.get("variables")), Mode::Stored, declared);
+        let environment = variables.environment(Mode::Stored, declared);
+        let patching = variables.environment(Mode::Stored, Declared { has_patches: true, ..declared });
+        let mutation = |mutation: &Value| {
+            let (kind, field, ty) = match mutation.str_at(&["patchType"]) {
+                "JSONPatch" => (PatchKind::Json, "jsonPatch", Type::list(Type::object("JSONPatch"))),
+                "ApplyConfiguration" => (PatchKind::ApplyConfiguration, "applyConfiguration", Type::object("Object")),
+                _ => return None,
+            };
+            Some((kind, Expression::compile(mutation.str_at(&[field, "expression"]), &patching, &[ty])))
+        };
+        let mutations = spec.get("mutations").and_then(Value::as_list).unwrap_or_default();
+        Mutating {
+            conditions: MatchConditions::compile_in(
+                named(spec.get("matchConditions")),
+                &environment,
+                variables.clone(),
+            ),
+            mutations: mutations.iter().filter_map(mutation).collect(),
+            variables,
+        }
+    }
+}
+
+/// A policy with a binding and a parameter, as it is asked about a request.
+struct Invocation<'s> {
+    policy: &'s Policy<Mutating>,
+    binding: &'s Binding,
+    resource: Arc<Resource>,
+    params: Option<Value>,
+}
+
+impl MutatingPolicies {
+    /// Policies whose expressions ask this authorizer.
+    pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>) -> Self {
+        let source = Source::new("mutatingadmissionpolicies", "mutatingadmissionpolicybindings", Mutating::compile);
+        MutatingPolicies { source, authorizer, checks }
+    }
+}
+
+/// A request that policies change.
+struct Dispatch<'a> {
+    plugin: &'a MutatingPolicies,
+    request: &'a AdmissionRequest<'a>,
+    answers: Answers<'a>,
+    /// Texts of what went wrong under failure policies that refuse, and whether they give a reason.
+    errors: Vec<(String, bool)>,
+}
+
+impl<'a> Dispatch<'a> {
+    async fn run(&mut self, snapshot: &Snapshot<Mutating>, matched: Matches, object: &mut Value) -> Result<()> {
+        let invocations = self.collect(snapshot, matched, object).await;
+        if !invocations.is_empty() {
+            self.invoke(&invocations, object).await?;
+        }
+        self.outcome(object)
+    }
+
+    /// The policies that match, with their bindings and parameters.
+    async fn collect<'s>(
+        &mut self,
+        snapshot: &'s Snapshot<Mutating>,
+        matched: Matches,
+        object: &Value,
+    ) -> Vec<Invocation<'s>> {
+        let mut invocations = Vec::new();
+        for (at, resource) in matched {
+            let Some(hook) = snapshot.hooks.get(at) else { continue };
+            let policy = &*hook.policy;
+            let kind = policy.param_kind.as_ref();
+            let found = kind.map(|kind| kind.resource(self.request.registry)).transpose();
+            let (resource, params) = match (resource, found) {
+                (Err(status), _) => {
+                    self.misconfigured(policy, None, &status.message);
+                    continue;
+                }
+                (_, Err(error)) => {
+                    self.misconfigured(policy, None, &error.to_string());
+                    continue;
+                }
+                (Ok(resource), Ok(params)) => (resource, params),
+            };
+            for binding in &hook.bindings {
+                match binding.matches(self.request, Some(object)) {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    Err(status) => {
+                        self.misconfigured(policy, Some(binding), &status.message);
+                        continue;
+                    }
+                }
+                match params::collect(self.request, params.as_ref(), binding).await {
+                    Err(error) => self.misconfigured(policy, Some(binding), &error.to_string()),
+                    Ok(params) => {
+                        let resource = &resource;
+                        let invocation = |params| Invocation { policy, binding, resource: resource.clone(), params };
+                        invocations.extend(params.into_iter().map(invocation));
+                    }
+                }
+            }
+        }
+        invocations
+    }
+
+    async fn invoke(&mut self, invocations: &[Invocation<'_>], object: &mut Value) -> Result<()> {
+        let request = self.request;
+        let namespace = namespace_object(request)?;
+        let options = crate::versions::options_object(request);
+        for invocation in invocations {
+            let mut current = object.clone();
+            self.to_version(&invocation.resource, &mut current).await?;
+            let old = self.old(&invocation.resource).await?;
+            let inputs = |current: &'_ Value| Surroundings {
+                invocation,
+                old: old.as_ref(),
+                namespace: namespace.as_ref(),
+                options: options.as_ref(),
+                name: request.name(Some(current)).to_owned(),
+            };
+            let surroundings = inputs(object);
+            match self.matches(&surroundings, &current).await {
+                Matched::Yes => {}
+                Matched::No(_) => continue,
+                Matched::Failed(error) => {
+                    self.failed(invocation.policy, Some(invocation.binding), &error, true);
+                    continue;
+                }
+            }
+            if self.mutate(&surroundings, &mut current).await? {
+                self.store_version(&invocation.resource, &mut current).await?;
+                *object = current;
+            }
+        }
+        Ok(())
+    }
+
+    async fn matches<'c>(&self, of: &'c Surroundings<'_>, current: &'c Value) -> Matched<'c> {
+        let evaluator = &of.invocation.policy.evaluator;
+        if evaluator.conditions.is_empty() {
+            return Matched::Yes;
+        }
+        let inputs = self.inputs(of, current);
+        let matched = evaluator.conditions.matches(&inputs, &self.answers).await;
+        match matched {
+            Matched::Yes => Matched::Yes,
+            // Names and texts do not outlive the inputs.
+            Matched::No(_) => Matched::No(""),
+            Matched::Failed(error) => Matched::Failed(error),
+        }
+    }
+
+    fn inputs<'c>(&'c self, of: &'c Surroundings<'_>, current: &'c Value) -> Inputs<'c> {
+        let mut facts = facts(self.request, &of.invocation.resource, None, of.options);
+        facts.name = &of.name;
+        let mut inputs = Inputs::new(facts);
+        inputs.object = Some(current);
+        inputs.old_object = of.old;
+        inputs.namespace = of.namespace;
+        inputs.params = of.invocation.params.as_ref();
+        inputs
+    }
+
+    /// Applies the mutations of a policy one after the other: whether they changed something.
+    async fn mutate(&mut self, of: &Surroundings<'_>, current: &mut Value) -> Result<bool> {
+        let Invocation { policy, binding, resource, .. } = of.invocation;
+        let before = current.clone();
+        for (kind, expression) in &policy.evaluator.mutations {
+            let started = Instant::now();
+            let outcome = self.mutate_once(of, *kind, expression, current).await;
+            let took = started.elapsed();
+            let checks = &self.plugin.checks;
+            match outcome {
+                Ok(changed) => {
+                    checks.note(&policy.name, &binding.name, NO_ERROR, "allow", took);
+                    *current = self.completed(resource, changed);
+                }
+                Err(Refusal::Request(status)) => {
+                    checks.note(&policy.name, &binding.name, error_type(&status.message), "deny", took);
+                    return Err(*status);
+                }
+                Err(Refusal::Policy(why)) => {
+                    checks.note(&policy.name, &binding.name, error_type(&why), "deny", took);
+                    self.failed(policy, Some(binding), &why, true);
+                }
+            }
+        }
+        Ok(*current != before)
+    }
+
+    async fn mutate_once(
+        &self,
+        of: &Surroundings<'_>,
+        kind: PatchKind,
+        expression: &Expression,
+        current: &Value,
+    ) -> std::result::Result<Value, Refusal> {
+        if let Err(fault) = expression.program() {
+            return Err(Refusal::Policy(fault.to_string()));
+        }
+        let inputs = self.inputs(of, current);
+        let variables = &of.invocation.policy.evaluator.variables;
+        let mut budget = Budget(BUDGET);
+        let only = std::iter::once(Some(expression));
+        let results = evaluate_all(only, variables, &inputs, Some(&self.answers), &mut budget).await;
+        let results = results.map_err(|error| Refusal::Policy(error.to_string()))?;
+        let made = results.into_iter().flatten().next().unwrap_or_else(|| Err("no value".to_owned()));
+        let made = made.map_err(Refusal::Policy)?;
+        let schema = self.schema(&of.invocation.resource);
+        let target = Target { schema, kind: self.request.kind_in(&of.invocation.resource) };
+        match kind {
+            PatchKind::ApplyConfiguration => apply_configuration(&target, current, &made),
+            PatchKind::Json => Ok(json_patch(&target, current, &made)?.unwrap_or_else(|| current.clone())),
+        }
+    }
+
+    /// The schema of what is sent to the request's resource or subresource, in a version.
+    fn schema<'r>(&self, resource: &'r Resource) -> &'r pintle_schema::Struct {
+        let subresource = resource.subresource(self.request.subresource);
+        match subresource.and_then(|subresource| subresource.schema.as_ref()) {
+            Some(schema) if !is_of_kind(self.request) => schema,
+            _ => &resource.schema,
+        }
+    }
+
+    fn completed(&self, resource: &Resource, mut object: Value) -> Value {
+        if is_of_kind(self.request) {
+            resource.default(&mut object, self.request.registry.environment.now_unix());
+        }
+        canonicalize(self.schema(resource), &mut object);
+        object
+    }
+
+    async fn to_version(&self, resource: &Arc<Resource>, object: &mut Value) -> Result<()> {
+        if is_of_kind(self.request) && !self.request.is_stored_form(resource) {
+            self.request.as_version(resource, object).await?;
+        }
+        canonicalize(self.schema(resource), object);
+        Ok(())
+    }
+
+    async fn store_version(&self, resource: &Arc<Resource>, object: &mut Value) -> Result<()> {
+        if is_of_kind(self.request) && !self.request.is_stored_form(resource) {
+            self.request.as_stored(resource, object).await?;
+        }
+        Ok(())
+    }
+
+    async fn old(&self, resource: &Arc<Resource>) -> Result<Option<Value>> {
+        let Some(old) = self.request.old else { return Ok(None) };
+        let mut old = old.clone();
+        if is_of_kind(self.request) && !self.request.is_stored_form(resource) {
+            self.request.as_version(resource, &mut old).await?;
+        }
+        Ok(Some(old))
+    }
+
+    fn misconfigured(&mut self, policy: &Policy<Mutating>, binding: Option<&Binding>, why: &str) {
+        let what = if binding.is_some() { "binding" } else { "policy" };
+        self.failed(policy, binding, &format!("failed to configure {what}: {why}"), false);
+    }
+
+    fn failed(&mut self, policy: &Policy<Mutating>, binding: Option<&Binding>, why: &str, has_reason: bool) {
+        if !policy.fails {
+            return;
+        }
+        let text = match binding {
+            Some(binding) => {
+                format!("policy '{}' with binding '{}' denied request: {why}", policy.name, binding.name)
+            }
+            None => format!("policy {} denied request: {why}", pintle_schema::names::quoted(&policy.name)),
+        };
+        self.errors.push((text, has_reason));
+    }
+
+    /// The refusal that the first error is, with all of them as its causes.
+    fn outcome(&mut self, object: &Value) -> Result<()> {
+        let errors = std::mem::take(&mut self.errors);
+        let Some((message, has_reason)) = errors.first() else { return Ok(()) };
+        let name = self.request.refused_name(Some(object));
+        let mut status = Status::forbidden(self.request.resource(), name, "");
+        status.message = message.clone();
+        if *has_reason {
+            status.reason = "Invalid";
+        }
+        if let Some(details) = &mut status.details {
+            let cause = |(message, _): &(String, bool)| Cause {
+                reason: String::new(),
+                message: message.clone(),
+                field: String::new(),
+            };
+            details.causes.extend(errors.iter().map(cause));
+        }
+        Err(status)
+    }
+}
+
+/// What an invocation's expressions read besides the object.
+struct Surroundings<'s> {
+    invocation: &'s Invocation<'s>,
+    old: Option<&'s Value>,
+    namespace: Option<&'s Value>,
+    options: Option<&'s Value>,
+    /// The request's.
+    name: String,
+}
+
+impl AdmissionPlugin for MutatingPolicies {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+        phase == Phase::Mutate
+            && request.operation != Operation::Delete
+            && !crate::is_exempt(request)
+            && !self.source.is_empty(request.registry)
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        request: &'a AdmissionRequest<'a>,
+        object: &'a mut Value,
+        _: &'a mut Vec<String>,
+    ) -> Admitted<'a> {
+        let snapshot = self.source.snapshot(request.registry);
+        let matched = snapshot.matching(request, Some(object));
+        if matched.is_empty() {
+            return MaybeReady::Ready(Ok(()));
+        }
+        MaybeReady::wait(async move {
+            let answers = Answers::new(&self.authorizer, request.options.context.user());
+            let mut dispatch = Dispatch { plugin: self, request, answers, errors: Vec::new() };
+            dispatch.run(&snapshot, matched, object).await
+        })
+    }
+}

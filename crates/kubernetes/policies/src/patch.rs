@@ -1,0 +1,267 @@
+//! What a mutation makes of an object: apply configurations and JSON patches that expressions give.
+//! Guarantees kube-apiserver's texts, and that an object is changed as a whole or not at all.
+//! Must never track who owns fields: what policies set belongs to nobody.
+
+use pintle_apply::typed::{Duplicates, TypedErrors, atomic_paths, merge, validate};
+use pintle_apply::{PatchError, go_text, json_patch};
+use pintle_cel::value::{List, Map as CelMap};
+use pintle_cel::{EvalError, Value as CelValue};
+use pintle_codec::{Strictness, json};
+use pintle_registry::Status;
+use pintle_schema::{Map, Str, Struct, Value};
+
+/// Why an object was not changed.
+pub enum Refusal {
+    /// The policy is at fault: its failure policy decides.
+    Policy(String),
+    /// The request ends.
+    Request(Box<Status>),
+}
+
+impl From<EvalError> for Refusal {
+    fn from(error: EvalError) -> Self {
+        Refusal::Policy(error.to_string())
+    }
+}
+
+/// The type of the object that is changed.
+pub struct Target<'a> {
+    pub schema: &'a Struct,
+    /// Group, version and kind.
+    pub kind: [&'a str; 3],
+}
+
+impl Target<'_> {
+    fn shown(&self) -> String {
+        let [group, version, kind] = self.kind;
+        format!("{group}/{version}, Kind={kind}")
+    }
+}
+
+/// Merges the object that an expression made into an object.
+pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Value, Refusal> {
+    made.check_type_names().map_err(|error| Refusal::Policy(format!("type mismatch: {error}")))?;
+    let failed = |why: String| Refusal::Policy(format!("error applying patch: {why}"));
+    let (mut config, foreign) = configuration(made)?;
+    let own = config.make_map();
+    for field in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(field) {
+            own.set(field, value.clone());
+        }
+    }
+    check(target.schema, &mut config, &foreign)
+        .map_err(|errors| failed(format!("failed to convert patch object to typed object: {errors}")))?;
+    let atomic = atomic_paths(target.schema, &config);
+    if !atomic.is_empty() {
+        let paths = atomic.join(", ");
+        return Err(failed(format!(
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {paths}"
+        )));
+    }
+    let merged =
+        merge(target.schema, object, &config).map_err(|errors| failed(format!("failed to merge patch: {errors}")))?;
+    let restored = json::restore(target.schema, merged, Strictness::Ignore);
+    restored.map(|restored| restored.value).map_err(|error| {
+        Refusal::Policy(format!("unable to convert unstructured object to {}: {error}", target.shown()))
+    })
+}
+
+/// A value that no JSON has, at a path of a configuration.
+struct Foreign {
+    path: Vec<Step>,
+    /// As Go prints it.
+    plain: String,
+    /// As Go's source has it.
+    syntax: String,
+}
+
+#[derive(Clone)]
+enum Step {
+    Key(Str),
+    Item(usize),
+}
+
+/// The configuration as data, in which null stands for each value that no JSON has.
+fn configuration(made: &CelValue<'_>) -> Result<(Value, Vec<Foreign>), Refusal> {
+    let (mut path, mut foreign) = (Vec::new(), Vec::new());
+    let value = convert(made, &mut path, &mut foreign)?;
+    Ok((value, foreign))
+}
+
+fn convert(value: &CelValue<'_>, path: &mut Vec<Step>, foreign: &mut Vec<Foreign>) -> Result<Value, EvalError> {
+    let mut note = |plain: String, syntax: String| {
+        foreign.push(Foreign { path: path.clone(), plain, syntax });
+        Ok(Value::Null)
+    };
+    match value {
+        CelValue::Null => note("NULL_VALUE".to_owned(), "0".to_owned()),
+        CelValue::Duration(duration) => {
+            let plain = value.to_json()?.as_str().unwrap_or_default().to_owned();
+            note(plain, duration.nanos.to_string())
+        }
+        CelValue::Timestamp(_) => {
+            let text = value.to_json()?;
+            let text = text.as_str().unwrap_or_default();
+            note(go_text::moment(text), go_text::moment_syntax(text))
+        }
+        CelValue::Bytes(bytes) => {
+            let plain: Vec<String> = bytes.iter().map(u8::to_string).collect();
+            let syntax: Vec<String> = bytes.iter().map(|byte| format!("{byte:#x}")).collect();
+            note(format!("[{}]", plain.join(" ")), format!("[]uint8{{{}}}", syntax.join(", ")))
+        }
+        CelValue::Struct(object) => {
+            let mut map = Map::with_capacity(object.fields.len());
+            for (name, value) in &object.fields {
+                path.push(Step::Key(name.clone()));
+                map.set(name.clone(), convert(value, path, foreign)?);
+                path.pop();
+            }
+            Ok(Value::Map(map))
+        }
+        CelValue::Map(entries @ CelMap::Entries(_)) => {
+            let mut map = Map::with_capacity(entries.len());
+            for key in entries.keys() {
+                let Some(value) = entries.get(&key) else { continue };
+                let name = key_name(&key)?;
+                path.push(Step::Key(name.clone()));
+                map.set(name, convert(&value?, path, foreign)?);
+                path.pop();
+            }
+            Ok(Value::Map(map))
+        }
+        CelValue::List(list @ (List::Made(_) | List::Joined(_))) => {
+            let mut items = Vec::with_capacity(list.len());
+            for (at, item) in list.iter().enumerate() {
+                path.push(Step::Item(at));
+                items.push(convert(&item?, path, foreign)?);
+                path.pop();
+            }
+            Ok(Value::List(items))
+        }
+        CelValue::Optional(Some(value)) => convert(value, path, foreign),
+        other => other.to_object(),
+    }
+}
+
+/// The name of a field; objects have no other keys than strings.
+fn key_name(key: &CelValue<'_>) -> Result<Str, EvalError> {
+    let entry = CelValue::map(vec![(key.clone(), CelValue::Bool(true))])?;
+    let object = entry.to_object()?;
+    let name = object.as_map().and_then(|map| map.keys().next().cloned());
+    name.ok_or_else(EvalError::no_overload)
+}
+
+/// Validates a configuration. Values that no JSON has fit nowhere: lists take their places, and maps where lists do fit.
+fn check(schema: &Struct, config: &mut Value, foreign: &[Foreign]) -> Result<(), TypedErrors> {
+    let Err(mut errors) = validate_with(schema, config, foreign, || Value::List(Vec::new())) else {
+        return match foreign.is_empty() {
+            true => Ok(()),
+            false => validate_with(schema, config, foreign, Value::map).map_err(|mut errors| {
+                errors.0.iter_mut().for_each(|error| error.message = shown(error, foreign));
+                errors
+            }),
+        };
+    };
+    errors.0.iter_mut().for_each(|error| error.message = shown(error, foreign));
+    Err(errors)
+}
+
+fn validate_with(
+    schema: &Struct,
+    config: &mut Value,
+    foreign: &[Foreign],
+    stand_in: impl Fn() -> Value,
+) -> Result<(), TypedErrors> {
+    for value in foreign {
+        put(config, &value.path, stand_in());
+    }
+    let outcome = validate(schema, config, Duplicates::Refused);
+    for value in foreign {
+        put(config, &value.path, Value::Null);
+    }
+    outcome
+}
+
+fn put(mut at: &mut Value, path: &[Step], value: Value) {
+    for step in path {
+        let next = match (step, at) {
+            (Step::Key(key), Value::Map(map)) => map.get_mut(key),
+            (Step::Item(index), Value::List(items)) => items.get_mut(*index),
+            _ => None,
+        };
+        let Some(next) = next else { return };
+        at = next;
+    }
+    *at = value;
+}
+
+/// The message of an error about a value that no JSON has.
+fn shown(error: &pintle_apply::typed::TypedError, foreign: &[Foreign]) -> String {
+    const GOT: &str = ", got ";
+    let at = |value: &&Foreign| path_text(&value.path) == error.path;
+    let Some((start, value)) = error.message.find(GOT).zip(foreign.iter().find(at)) else {
+        return error.message.clone();
+    };
+    let (expected, got) = error.message.split_at(start + GOT.len());
+    match got.starts_with("&value.valueUnstructured{") {
+        true => format!("{expected}&value.valueUnstructured{{Value:{}}}", value.syntax),
+        false => format!("{expected}&{{{}}}", value.plain),
+    }
+}
+
+fn path_text(path: &[Step]) -> String {
+    path.iter()
+        .map(|step| match step {
+            Step::Key(key) => format!(".{key}"),
+            Step::Item(at) => format!("[{at}]"),
+        })
+        .collect()
+}
+
+/// Applies the operations that an expression gave to an object. `None`: a test among them does not hold.
+pub fn json_patch(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Option<Value>, Refusal> {
+    let CelValue::List(list) = made else {
+        let why = "type mismatch: JSONPatchType.expression should evaluate to array";
+        return Err(Refusal::Policy(why.to_owned()));
+    };
+    let mut operations = Vec::with_capacity(list.len());
+    for operation in list.iter() {
+        operations.push(self::operation(&operation?)?);
+    }
+    let patched = match json_patch::apply(object.clone(), &Value::List(operations)) {
+        Ok(patched) => patched,
+        Err(PatchError::TestFailed(_)) => return Ok(None),
+        Err(error) => return Err(Refusal::Policy(format!("JSON Patch: {}", error.detail()))),
+    };
+    let internal = |why: String| Refusal::Request(Box::new(Status::internal(why)));
+    let decoded =
+        json::conform_json(target.schema, patched, Strictness::Collect).map_err(|error| internal(error.to_string()))?;
+    if !decoded.problems.is_empty() {
+        let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
+        return Err(internal(format!("strict decoding error: {}", problems.join(", "))));
+    }
+    Ok(Some(decoded.value))
+}
+
+fn operation(made: &CelValue<'_>) -> Result<Value, Refusal> {
+    let CelValue::Struct(fields) = made else {
+        let why = "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch";
+        return Err(Refusal::Policy(why.to_owned()));
+    };
+    let text = |field: &str| fields.get(field).and_then(CelValue::as_str).unwrap_or_default();
+    let mut operation = Map::new();
+    operation.set("op", text("op"));
+    operation.set("path", text("path"));
+    if !text("from").is_empty() {
+        operation.set("from", text("from"));
+    }
+    if let Some(value) = fields.get("value") {
+        value.check_type_names().map_err(|error| Refusal::Policy(format!("type mismatch: {error}")))?;
+        let json = value.to_json().map_err(|error| {
+            let why = "JSONPath valueExpression evaluated to a type that could not marshal to JSON";
+            Refusal::Policy(format!("{why}: {error}"))
+        })?;
+        operation.set("value", json);
+    }
+    Ok(Value::Map(operation))
+}

@@ -1,0 +1,182 @@
+//! Admission policies on a whole server: what they refuse, change and warn of, with parameters of built-in and custom kinds.
+//! Guarantees that a policy acts on the first request after it was stored.
+
+mod common;
+
+use common::http::{Answer, Client};
+use common::in_process::InProcess;
+use serde_json::{Value, json};
+
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn send(client: &mut Client, path: &str, object: &Value) -> Answer {
+    client.post(path, object).expect("an answer")
+}
+
+/// Rules for all writes of config maps.
+fn config_maps() -> Value {
+    json!({"resourceRules": [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"]}
+    ]})
+}
+
+/// Stores a validating policy and its binding, both of this name.
+fn validate(client: &mut Client, name: &str, mut spec: Value, mut binding: Value) {
+    if spec.get("matchConstraints").is_none() {
+        spec["matchConstraints"] = config_maps();
+    }
+    let policy = json!({"metadata": {"name": name}, "spec": spec});
+    send(client, &format!("{GROUP}/validatingadmissionpolicies"), &policy).expect(201);
+    binding["policyName"] = json!(name);
+    if binding.get("validationActions").is_none() {
+        binding["validationActions"] = json!(["Deny"]);
+    }
+    let binding = json!({"metadata": {"name": name}, "spec": binding});
+    send(client, &format!("{GROUP}/validatingadmissionpolicybindings"), &binding).expect(201);
+}
+
+fn mutate(client: &mut Client, name: &str, mutations: Value) {
+    let spec = json!({"matchConstraints": config_maps(), "mutations": mutations, "reinvocationPolicy": "Never"});
+    let policy = json!({"metadata": {"name": name}, "spec": spec});
+    send(client, &format!("{GROUP}/mutatingadmissionpolicies"), &policy).expect(201);
+    let binding = json!({"metadata": {"name": name}, "spec": {"policyName": name}});
+    send(client, &format!("{GROUP}/mutatingadmissionpolicybindings"), &binding).expect(201);
+}
+
+fn config_map(client: &mut Client, name: &str, data: Value) -> Answer {
+    send(client, CONFIG_MAPS, &json!({"metadata": {"name": name}, "data": data}))
+}
+
+#[test]
+fn a_policy_refuses_what_it_does_not_allow() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    config_map(&mut client, "before", json!({"n": "9"})).expect(201);
+    let validation = json!({
+        "expression": "variables.n <= 5",
+        "messageExpression": "'at most 5, not ' + string(variables.n)",
+        "reason": "Forbidden"
+    });
+    let variables = json!([{"name": "n", "expression": "int(object.data.n)"}]);
+    validate(&mut client, "small", json!({"variables": variables, "validations": [validation]}), json!({}));
+    config_map(&mut client, "a", json!({"n": "5"})).expect(201);
+    let refused = config_map(&mut client, "b", json!({"n": "6"})).expect(403);
+    let why = "ValidatingAdmissionPolicy 'small' with binding 'small' denied request: at most 5, not 6";
+    assert_eq!(refused["message"], format!("configmaps \"b\" is forbidden: {why}"));
+    assert_eq!(refused["details"]["causes"], json!([{"message": why}]));
+    let failed = config_map(&mut client, "c", json!({})).expect(422);
+    assert!(failed["message"].to_string().contains("composited variable \\\"n\\\" fails to evaluate"), "{failed}");
+    client.delete(&format!("{GROUP}/validatingadmissionpolicybindings/small")).expect("an answer").expect(200);
+    config_map(&mut client, "b", json!({"n": "6"})).expect(201);
+}
+
+#[test]
+fn warnings_go_out_with_what_is_admitted() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let validations = json!([{"expression": "has(object.data)", "message": "no data"}]);
+    validate(&mut client, "w", json!({"validations": validations}), json!({"validationActions": ["Warn", "Audit"]}));
+    let answer = send(&mut client, CONFIG_MAPS, &json!({"metadata": {"name": "a"}}));
+    let warning = "299 - \"Validation failed for ValidatingAdmissionPolicy 'w' with binding 'w': no data\"";
+    assert_eq!((answer.status, answer.header("warning")), (201, warning));
+    assert_eq!(config_map(&mut client, "b", json!({"k": "v"})).header("warning"), "");
+}
+
+#[test]
+fn deletions_show_the_old_object() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    config_map(&mut client, "kept", json!({"keep": "yes"})).expect(201);
+    config_map(&mut client, "free", json!({})).expect(201);
+    let rules = json!({"resourceRules": [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["configmaps"]}
+    ]});
+    let validations = json!([{"expression": "object == null && !has(oldObject.data)"}]);
+    validate(&mut client, "keep", json!({"matchConstraints": rules, "validations": validations}), json!({}));
+    client.delete(&format!("{CONFIG_MAPS}/free")).expect("an answer").expect(200);
+    client.delete(&format!("{CONFIG_MAPS}/kept")).expect("an answer").expect(422);
+}
+
+#[test]
+fn parameters_are_objects_of_any_kind() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let definition = json!({
+        "metadata": {"name": "limits.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Cluster", "names": {"plural": "limits", "kind": "Limit"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"most": {"type": "integer"}}}}
+            }]
+        }
+    });
+    send(&mut client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).expect(201);
+    let limit = json!({"apiVersion": "example.com/v1", "kind": "Limit", "metadata": {"name": "one"}, "most": 1});
+    common::wait_for("the custom resource", || {
+        (send(&mut client, "/apis/example.com/v1/limits", &limit).status == 201).then_some(())
+    });
+    let spec = json!({
+        "paramKind": {"apiVersion": "example.com/v1", "kind": "Limit"},
+        "validations": [{"expression": "params == null || size(object.data) <= params.most"}]
+    });
+    let param = |name: &str| json!({"paramRef": {"name": name, "parameterNotFoundAction": "Deny"}});
+    validate(&mut client, "custom", spec, param("one"));
+    config_map(&mut client, "a", json!({"k": "v"})).expect(201);
+    config_map(&mut client, "b", json!({"k": "v", "l": "w"})).expect(422);
+    client.delete("/apis/example.com/v1/limits/one").expect("an answer").expect(200);
+    let refused = config_map(&mut client, "c", json!({"k": "v"})).expect(422);
+    assert!(refused["message"].to_string().contains("no params found for policy binding"), "{refused}");
+}
+
+#[test]
+fn policies_change_objects_one_after_the_other() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let label = "Object{metadata: Object.metadata{labels: {'by': request.userInfo.username}}}";
+    mutate(&mut client, "a", json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": label}}]));
+    let copy = "[JSONPatch{op: 'add', path: '/data/by', value: object.metadata.labels.by}]";
+    mutate(&mut client, "b", json!([{"patchType": "JSONPatch", "jsonPatch": {"expression": copy}}]));
+    let made = config_map(&mut client, "c", json!({"k": "v"})).expect(201);
+    let by = made["metadata"]["labels"]["by"].clone();
+    assert!(by.is_string(), "{made}");
+    assert_eq!(made["data"], json!({"k": "v", "by": by}));
+    // What policies set belongs to nobody.
+    let fields = &made["metadata"]["managedFields"][0]["fieldsV1"];
+    assert_eq!(fields, &json!({"f:data": {".": {}, "f:k": {}}}));
+    let wrong = "[JSONPatch{op: 'remove', path: '/data/none'}]";
+    mutate(&mut client, "z", json!([{"patchType": "JSONPatch", "jsonPatch": {"expression": wrong}}]));
+    let refused = config_map(&mut client, "d", json!({"k": "v"})).expect(403);
+    let why = "policy 'z' with binding 'z' denied request: JSON Patch: error in remove for path: '/data/none': Unable to remove \
+               nonexistent key: none: missing value";
+    assert_eq!((&refused["message"], &refused["reason"]), (&json!(why), &json!("Invalid")));
+}
+
+#[test]
+fn no_policy_acts_on_policies() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let all = json!({"resourceRules": [
+        {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    ]});
+    let validations = json!([{"expression": "false"}]);
+    validate(&mut client, "none", json!({"matchConstraints": all, "validations": validations}), json!({}));
+    config_map(&mut client, "a", json!({})).expect(422);
+    client.delete(&format!("{GROUP}/validatingadmissionpolicies/none")).expect("an answer").expect(200);
+    config_map(&mut client, "a", json!({})).expect(201);
+}
+
+#[test]
+fn expressions_that_do_not_compile_are_refused() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let policy = json!({
+        "metadata": {"name": "p"},
+        "spec": {"matchConstraints": config_maps(), "validations": [{"expression": "nothing == 1"}]}
+    });
+    let refused = send(&mut client, &format!("{GROUP}/validatingadmissionpolicies"), &policy).expect(422);
+    assert_eq!(refused["details"]["causes"][0]["field"], "spec.validations[0].expression");
+    let message = refused["details"]["causes"][0]["message"].to_string();
+    assert!(message.contains("undeclared reference to 'nothing'"), "{message}");
+}
