@@ -8,7 +8,9 @@ use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, che
 use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
 use pintle_types::config_resourcequota::v1::LimitedResource;
+use pintle_types::config_webhookadmission::v1::WebhookAdmission;
 use pintle_types::{config_eventratelimit, config_podtolerationrestriction, config_resourcequota};
+use pintle_webhook::Kubeconfig;
 use std::path::Path;
 
 const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
@@ -58,6 +60,8 @@ fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &P
             to.pod_security = PodSecurity::new(decode(&said, &versions, "PodSecurityConfiguration")?)?;
         }
         "ResourceQuota" if !said.is_empty() => to.limited_resources = limited_resources(&said)?,
+        "MutatingAdmissionWebhook" => to.webhooks.mutating = webhook_credentials(&said)?,
+        "ValidatingAdmissionWebhook" => to.webhooks.validating = webhook_credentials(&said)?,
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
         name if pintle_plugins::standing(name).is_none() => return Err("it is unknown".to_owned()),
         _ if said.is_empty() => {}
@@ -83,6 +87,29 @@ fn limited_resources(said: &[u8]) -> Result<Vec<LimitedResource>, String> {
         }
     }
     Ok(configuration.limited_resources)
+}
+
+/// The file with credentials for webhooks, if one is named.
+fn webhook_credentials(said: &[u8]) -> Result<Option<Kubeconfig>, String> {
+    if said.is_empty() {
+        return Ok(None);
+    }
+    let head = yaml::parse(said, Strictness::Ignore).map_err(|error| error.to_string())?.value;
+    let kind =
+        if head.str_at(&["kind"]) == "WebhookAdmission" { "WebhookAdmission" } else { "WebhookAdmissionConfiguration" };
+    let versions = ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1alpha1"];
+    let said: WebhookAdmission = decode(said, &versions, kind)?;
+    if !said.static_manifests_dir.is_empty() {
+        return Err("staticManifestsDir is not supported".to_owned());
+    }
+    let path = Path::new(&said.kube_config_file);
+    if said.kube_config_file.is_empty() {
+        return Ok(None);
+    }
+    if !path.is_absolute() {
+        return Err(format!("kubeConfigFile: Invalid value: {path:?}: must be an absolute file path"));
+    }
+    Kubeconfig::read(path).map(Some).map_err(|error| error.to_string())
 }
 
 /// The one configuration that has no kind: selectors by namespace.

@@ -4,6 +4,7 @@
 //! written.
 
 use crate::presence::{EndpointReconciler, IdentityLease};
+use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck};
 use pintle_auth::authorization::abac::Policies;
@@ -79,6 +80,8 @@ pub struct Builder {
     pub policies: Policies,
     pub runtime_config: RuntimeConfig,
     pub admission: AdmissionOptions,
+    /// Connections to webhooks, and webhooks that are closures of this process.
+    pub webhooks: Webhooks,
     pub services: ServiceNetwork,
     /// Where members of the cluster reach the server; the listener's address by default.
     pub advertise_address: Option<IpAddr>,
@@ -140,6 +143,7 @@ impl Builder {
             policies: Policies::default(),
             runtime_config: RuntimeConfig::default(),
             admission: AdmissionOptions::default(),
+            webhooks: Webhooks::default(),
             services: ServiceNetwork::default(),
             advertise_address: None,
             endpoint_reconciler: EndpointReconciler::default(),
@@ -191,6 +195,7 @@ impl Builder {
         let admission = self.admission(&authorizer, &roles);
         let mut opened = self.generic.open(admission, authorizer).await?;
         let registry = opened.registry.clone();
+        self.webhooks.services.set(Arc::downgrade(&registry));
         let advertised = advertised::address(self.advertise_address, address.ip());
         // The reference, too, does without endpoints then.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
@@ -292,9 +297,13 @@ impl Builder {
         let checks = [(); 2].map(|()| Arc::new(Checks::default()));
         let [mutating, validating] = checks.clone();
         self.generic.metrics.add_source(move |out| sources::policies(&checks, out));
+        let [mutating_webhooks, validating_webhooks] =
+            self.webhooks.plugins(authorizer, &configuration, &self.generic.metrics);
         let late: Vec<Arc<dyn AdmissionPlugin>> = vec![
             Arc::new(MutatingPolicies::new(authorizer.clone(), mutating)),
+            mutating_webhooks,
             Arc::new(ValidatingPolicies::new(authorizer.clone(), validating)),
+            validating_webhooks,
         ];
         pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration, late)
     }

@@ -18,6 +18,7 @@ mod service_accounts;
 mod sources;
 mod test_server;
 mod token_tracking;
+pub mod webhooks;
 
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
 pub use pintle_kubernetes_auth::Mode;

@@ -6,6 +6,7 @@ mod etcd;
 mod pod_security;
 mod policies;
 mod service_accounts;
+mod webhooks;
 mod work_queues;
 
 pub use encryption::render as encryption;
@@ -13,4 +14,5 @@ pub use etcd::render as etcd;
 pub use pod_security::render as pod_security;
 pub use policies::render as policies;
 pub use service_accounts::render as service_accounts;
+pub use webhooks::render as webhooks;
 pub use work_queues::render as work_queues;

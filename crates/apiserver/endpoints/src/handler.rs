@@ -5,6 +5,7 @@
 //! its path takes its method. Must never know a group: whoever installs a group registers its handlers.
 
 use crate::answer::ApiResponse;
+use crate::connection;
 use crate::context::Context;
 use crate::request::{Request, ResourcePath, Verb};
 use arc_swap::ArcSwap;
@@ -90,6 +91,7 @@ impl Handlers {
 /// There is none, or it refuses the request.
 pub(crate) async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let handler = call.context.api.handlers.find(call.resource, &call.path.subresource);
+    connection::admit(call).await?;
     handler.ok_or_else(Status::method_not_allowed)?.handle(call, request).await
 }
 

@@ -10,6 +10,7 @@ pub mod backend;
 mod blocking;
 pub mod body;
 mod compress;
+mod connection;
 pub mod context;
 pub mod decode;
 pub mod documents;

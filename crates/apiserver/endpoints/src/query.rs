@@ -6,7 +6,7 @@
 use pintle_registry::list::Match;
 use pintle_registry::options::Propagation;
 use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
-use pintle_registry::{DeleteOptions, ListOptions, RequestContext, Result, Status, WriteOptions};
+use pintle_registry::{DeleteOptions, ListOptions, RequestContext, Result, SentOptions, Status, WriteOptions};
 use pintle_schema::Value;
 use pintle_validation::ErrorList;
 use pintle_validation::metadata::validate_field_manager;
@@ -138,7 +138,15 @@ fn judged_write(query: &Query, kind: &str, context: Arc<RequestContext>, mut err
     };
     judged(kind, errors)?;
     let field_manager = if field_manager.is_empty() { context.agent.clone() } else { field_manager.to_owned() };
-    let options = WriteOptions { dry_run, field_manager, context };
+    let field_validation_sent = match (query.get("fieldValidation"), field_validation) {
+        ("", _) => "",
+        (_, FieldValidation::Ignore) => "Ignore",
+        (_, FieldValidation::Warn) => "Warn",
+        (_, FieldValidation::Strict) => "Strict",
+    };
+    let sent =
+        SentOptions { field_manager: !query.get("fieldManager").is_empty(), field_validation: field_validation_sent };
+    let options = WriteOptions { dry_run, field_manager, sent, context, ..WriteOptions::default() };
     Ok(WriteQuery { options, field_validation, force: query.optional_flag("force") })
 }
 

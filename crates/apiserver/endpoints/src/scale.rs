@@ -17,11 +17,11 @@ use crate::subresource::label_selector;
 use crate::write::{check_name, check_namespace, read_body, warned};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::meta::v1;
-use pintle_registry::scale::Scaling;
+use pintle_registry::scale::{Scaling, managers_of_scale};
 use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
-use pintle_registry::{Details, Payload, Result, Status, Target, metadata, status};
+use pintle_registry::{Admission, Details, Payload, Phase, Result, ShownAs, Status, Target, metadata, status};
+use pintle_resource::{Action, ScalePaths, Subresource};
 use pintle_resource::{Column, Now, Printer};
-use pintle_resource::{ScalePaths, Subresource};
 use pintle_schema::Str;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{ApiType, ApiValue, Time, Value, canonicalize, value};
@@ -67,10 +67,12 @@ pub(crate) async fn serve(
         };
     }
     let patch_type = (verb == Verb::Patch).then(|| context.patch_type(&target.resource)).transpose()?;
-    let query = match patch_type {
+    let mut query = match patch_type {
         None => write_options(&context.query, "UpdateOptions", context.request.clone())?,
         Some(kind) => patch_options(&context.query, kind.applies(), context.request.clone())?,
     };
+    query.options.admission = Admission::Shown(AS_SCALE);
+    let query = query;
     let bytes = read_body(context, request.body).await?;
     let mut found = Vec::new();
     let sent = Sent::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
@@ -141,6 +143,35 @@ fn not_converted(target: &Target) -> Status {
         "failed to convert new object (/{name}; {version}, Kind=Scale) to proper version: request to convert CR to an invalid \
          group/version: {version}"
     ))
+}
+
+/// How admission sees a write of a scale.
+const AS_SCALE: ShownAs = ShownAs { subresource: "scale", show: shown_scale, take_over: take_over_scale };
+
+/// Where an object of the storage version has its replicas.
+fn stored_paths(target: &Target) -> Option<&ScalePaths> {
+    let scale = target.stored.hub.subresource("scale").or_else(|| target.resource.subresource("scale"))?;
+    match &scale.action {
+        Action::Scale(paths) => Some(paths),
+        _ => None,
+    }
+}
+
+fn shown_scale(target: &Target, object: &Value, phase: Phase) -> Value {
+    let Some(paths) = stored_paths(target) else { return Value::map() };
+    let mut scale = scale_of(object, paths);
+    if phase == Phase::Mutate
+        && let Some(managers) = managers_of_scale(target, object, &paths.spec_replicas)
+    {
+        metadata::set(&mut scale, "managedFields", managers);
+    }
+    scale
+}
+
+fn take_over_scale(target: &Target, scale: &Value, object: &mut Value) {
+    if let Some(paths) = stored_paths(target) {
+        object.set_at(&paths.spec_replicas, replicas(scale));
+    }
 }
 
 /// What a client sends to set a scale.

@@ -56,11 +56,10 @@ impl Registry {
         match owners {
             ManagedFieldsUpdate::Compute => {
                 metadata::dedup_owners(&mut object, false, &mut warnings);
-                metadata::fill_new(&mut object, self.environment.as_ref());
+                metadata::clear_on_create(&mut object);
                 self.track_new(target, &mut object, creation.sent.as_ref(), options).await?;
             }
             ManagedFieldsUpdate::Provided => {
-                metadata::identify(&mut object, self.environment.as_ref());
                 self.finish(target, &mut object);
             }
         }
@@ -71,10 +70,7 @@ impl Registry {
         let (since, mut has_learned, mut has_waited) = (self.revision(), false, false);
         let mut attempt = 1;
         loop {
-            let (mut candidate, mut warnings) = (object.clone(), warnings.clone());
-            if generated {
-                metadata::set(&mut candidate, "name", generate_name(&prefix, self.environment.as_ref()));
-            }
+            let (candidate, mut warnings) = (object.clone(), warnings.clone());
             match creation.once(candidate, &mut warnings).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => attempt += 1,
                 Ok(Attempted::AllocationTaken) if attempt < attempts => attempt += 1,
@@ -105,7 +101,7 @@ impl Registry {
             // These bring the addresses they have, and the objects that stand for them.
             let creation = Creation::new(self, &target, &object, &options, ManagedFieldsUpdate::Compute);
             self.complete(&target, &mut object).await?;
-            metadata::fill_new(&mut object, self.environment.as_ref());
+            metadata::clear_on_create(&mut object);
             self.track_new(&target, &mut object, creation.sent.as_ref(), &options).await?;
             let status = object.get("status").cloned();
             creation.prepare(&mut object, None, &Charges::default(), &mut Vec::new()).await?;
@@ -209,11 +205,15 @@ impl<'a> Creation<'a> {
         let strategy = target.resource.strategy;
         let empties = || self.sent.clone();
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
-        let (operation, old) = (Operation::Create, None);
         let environment = &environment;
-        let request =
-            AdmissionRequest { registry, target, subresource: "", operation, old, options, environment, charges };
+        let request = AdmissionRequest {
+            environment,
+            ..AdmissionRequest::new(registry, target, "", Operation::Create, options, charges)
+        };
         registry.admission.mutate(&request, object, warnings).await?;
+        // Whatever plugins make of it: the server alone names and identifies new objects.
+        metadata::identify(object, registry.environment.as_ref());
+        self.name(object);
         metadata::dedup_owners(object, true, warnings);
         // Kinds that count no generations keep what they are given.
         if strategy.generation.is_some() {
@@ -244,6 +244,15 @@ impl<'a> Creation<'a> {
         options.context.spent(Step::Validation, started);
         warn(target, object, None, "", warnings);
         registry.admission.validate(&request, object, warnings).await
+    }
+
+    /// Gives an object a name, if it has a prefix for one.
+    fn name(&self, object: &mut Value) {
+        let prefix = metadata::text(object, "generateName");
+        if metadata::text(object, "name").is_empty() && !prefix.is_empty() {
+            let name = generate_name(prefix, self.registry.environment.as_ref());
+            metadata::set(object, "name", name);
+        }
     }
 
     async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<Attempted> {

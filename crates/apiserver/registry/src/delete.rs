@@ -95,7 +95,7 @@ impl Registry {
                 Decision::Keep(object) => **object == old,
                 Decision::Remove | Decision::MarkAndRemove(_) => false,
             };
-            if !matches!(decision, Decision::Leave) {
+            if !matches!(decision, Decision::Leave) && !options.is_admitted {
                 self.admit_deletion(target, &old, options).await?;
             }
             // Where nothing is written the store does not tell that the object has changed meanwhile.
@@ -136,18 +136,14 @@ impl Registry {
     }
 
     /// Asks admission about the deletion of a stored object.
-    async fn admit_deletion(&self, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
+    async fn admit_deletion(&self, target: &Target, old: &Value, deletion: &DeleteOptions) -> Result<()> {
         let options =
-            WriteOptions { dry_run: options.dry_run, context: options.context.clone(), ..WriteOptions::default() };
+            WriteOptions { dry_run: deletion.dry_run, context: deletion.context.clone(), ..WriteOptions::default() };
+        let charges = Charges::default();
         let request = AdmissionRequest {
-            registry: self,
-            target,
-            subresource: "",
-            operation: Operation::Delete,
             old: Some(old),
-            options: &options,
-            environment: &(),
-            charges: &Charges::default(),
+            deletion: Some(deletion),
+            ..AdmissionRequest::new(self, target, "", Operation::Delete, &options, &charges)
         };
         self.admission.delete(&request, old).await
     }

@@ -35,7 +35,7 @@ mod write_environment;
 
 pub use admission::{
     AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, NamespaceCheck,
-    Operation, Phase, RequestRules, RequestSelectors, Rights, read_selector,
+    Operation, Phase, RequestRules, RequestSelectors, Rights, Rounds, read_selector,
 };
 pub use allocation::{Allocator, Reservation};
 pub use apply::Applying;
@@ -44,7 +44,7 @@ pub use environment::Environment;
 pub use etcd_codec::EtcdCodec;
 pub use field_manager::track_posted;
 pub use list::ListOptions;
-pub use options::{DeleteOptions, WriteOptions};
+pub use options::{Admission, DeleteOptions, SentOptions, ShownAs, WriteOptions};
 pub use page::{Items, Page};
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};

@@ -60,10 +60,15 @@ pub fn now_text(environment: &dyn Environment) -> String {
 
 /// Fills what identifies a new object, and drops what only the server may set.
 pub fn fill_new(object: &mut Value, environment: &dyn Environment) {
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
-        clear(object, field);
-    }
+    clear_on_create(object);
     identify(object, environment);
+}
+
+/// Drops what only the server may set on a new object.
+pub fn clear_on_create(object: &mut Value) {
+    let fields =
+        ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"];
+    fields.iter().for_each(|field| clear(object, field));
 }
 
 /// Gives a new object what identifies it.

@@ -38,6 +38,16 @@ impl Versions for ScaleVersions {
     }
 }
 
+/// The managers of an object's scale, as far as they can be read.
+pub fn managers_of_scale(target: &Target, object: &Value, replicas: &[Str]) -> Option<Value> {
+    let versions: Vec<String> = target.stored.versions.iter().map(|version| version.api_version()).collect();
+    let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+    let replicas: Vec<&str> = replicas.iter().map(Str::as_str).collect();
+    let mapping = Mapping { versions: &versions, replicas: &replicas, api_version: &target.resource.api_version() };
+    let parent = decode_stored(object.at(&["metadata", MANAGED_FIELDS])).ok()?;
+    mapping.to_scale(&parent).ok()?.encode()
+}
+
 impl Registry {
     /// The scale after a write, canonical, and the object's managed fields then. `live` is the object's scale.
     ///

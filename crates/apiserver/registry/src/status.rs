@@ -21,6 +21,8 @@ pub struct Status {
     pub continue_token: Option<String>,
     /// The missing object that the failure is due to, if a controller is expected to create it soon. Not part of the response.
     pub awaits: Option<Box<AwaitedObject>>,
+    /// The whole `Status`, as another server gave it. It is answered in place of what the fields above say.
+    pub given: Option<Box<Value>>,
 }
 
 /// An object that is expected to be created soon.
@@ -58,7 +60,7 @@ pub type Result<T> = std::result::Result<T, Status>;
 impl Status {
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         let (message, warnings) = (message.into(), Vec::new());
-        Status { code, reason, message, details: None, warnings, continue_token: None, awaits: None }
+        Status { code, reason, message, details: None, warnings, continue_token: None, awaits: None, given: None }
     }
 
     /// The same failure, due to an object that is expected to be created soon.
@@ -208,6 +210,9 @@ impl Status {
 
     /// The Status object as the wire shows it.
     pub fn to_value(&self) -> Value {
+        if let Some(given) = &self.given {
+            return Value::clone(given);
+        }
         let mut map = head("Failure");
         if let (Some(token), Some(metadata)) = (&self.continue_token, map.get_mut("metadata")) {
             metadata.set_at(&["continue"], token.as_str());

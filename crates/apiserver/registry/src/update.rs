@@ -9,8 +9,8 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed,
-    metadata,
+    Admission, AdmissionRequest, Charges, Operation, Payload, Phase, Registry, ShownAs, Step, Target, WriteOptions,
+    Written, commit_failed, metadata,
 };
 use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
@@ -279,22 +279,22 @@ impl Attempt<'_> {
             registry.track(target, subresource, Some(&served), sent, &mut object, options).await?;
         }
         let same_link = object.at(LINK) == old.at(LINK);
-        metadata::carry_over(&mut object, old);
-        metadata::finish(&mut object);
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
-        let operation = Operation::Update;
-        let environment = &environment;
         let request = AdmissionRequest {
-            registry,
-            target,
-            subresource,
-            operation,
             old: Some(old),
-            options,
-            environment,
-            charges,
+            environment: &environment,
+            ..AdmissionRequest::new(registry, target, subresource, Operation::Update, options, charges)
         };
-        registry.admission.mutate(&request, &mut object, warnings).await?;
+        match options.admission {
+            Admission::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
+            Admission::Done => {}
+            Admission::Shown(view) => self.mutate_shown(view, old, &mut object, warnings).await?,
+        }
+        metadata::carry_over(&mut object, old);
+        if matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+            metadata::set(&mut object, "resourceVersion", metadata::text(old, "resourceVersion"));
+        }
+        metadata::finish(&mut object);
         metadata::dedup_owners(&mut object, true, warnings);
         self.follow_strategy(&mut object, old, reserved, warnings).await?;
         let mut compared = registry.finish_beside(target, &mut object, old);
@@ -321,7 +321,7 @@ impl Attempt<'_> {
             loop {
                 let outside = registry.environment.as_ref();
                 let compared = own.as_ref().unwrap_or(&compared);
-                let outcome = validate_update(target, compared, environment, subresource, user, outside, warnings);
+                let outcome = validate_update(target, compared, &environment, subresource, user, outside, warnings);
                 if !environment.ask_missing().await {
                     break outcome?;
                 }
@@ -330,11 +330,55 @@ impl Attempt<'_> {
             options.context.spent(Step::Validation, started);
         }
         warn(target, compared.new_object(), Some(old), subresource, warnings);
-        registry.admission.validate(&request, compared.new_object(), warnings).await?;
+        match options.admission {
+            Admission::Asked => registry.admission.validate(&request, compared.new_object(), warnings).await?,
+            Admission::Done => {}
+            Admission::Shown(view) => self.validate_shown(view, old, compared.new_object(), warnings).await?,
+        }
         // A link is never stored, but a dry run shows it.
         let is_stored = compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
         metadata::clear(&mut object, "resourceVersion");
         Ok(Prepared { object, is_stored, named_version })
+    }
+
+    /// Lets admission change what a subresource shows of an object.
+    async fn mutate_shown(
+        &self,
+        view: ShownAs,
+        old: &Value,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let Attempt { registry, target, options, .. } = *self;
+        let charges = Charges::default();
+        let request = AdmissionRequest::new(registry, target, view.subresource, Operation::Update, options, &charges);
+        if !registry.admission.concerns(&request) {
+            return Ok(());
+        }
+        let [mut shown, old] = [&*object, old].map(|object| (view.show)(target, object, Phase::Mutate));
+        let request = AdmissionRequest { old: Some(&old), ..request };
+        registry.admission.mutate(&request, &mut shown, warnings).await?;
+        (view.take_over)(target, &shown, object);
+        Ok(())
+    }
+
+    /// Asks admission about what a subresource shows of an object.
+    async fn validate_shown(
+        &self,
+        view: ShownAs,
+        old: &Value,
+        object: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let Attempt { registry, target, options, .. } = *self;
+        let charges = Charges::default();
+        let request = AdmissionRequest::new(registry, target, view.subresource, Operation::Update, options, &charges);
+        if !registry.admission.concerns(&request) {
+            return Ok(());
+        }
+        let [shown, old] = [object, old].map(|object| (view.show)(target, object, Phase::Validate));
+        let request = AdmissionRequest { old: Some(&old), ..request };
+        registry.admission.validate(&request, &shown, warnings).await
     }
 
     /// What the strategy does to an object, or to the part that a subresource writes, that replaces another.

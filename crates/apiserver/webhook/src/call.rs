@@ -28,8 +28,10 @@ const MAX_WAITS: usize = 10;
 pub struct Call {
     /// A JSON document.
     pub body: Bytes,
-    /// How long the whole call may take; the webhook sees it as the query parameter `timeout`.
+    /// How long the whole call may take.
     pub timeout: Duration,
+    /// The same as the webhook sees it, in the query parameter `timeout`.
+    pub shown_timeout: Duration,
     /// How many bytes the answer may have.
     pub max_answer_bytes: usize,
 }
@@ -44,7 +46,7 @@ impl Client {
     /// There is no answer in time, or it is an error.
     pub async fn post(&self, call: Call) -> Result<Answer, CallError> {
         let deadline = Instant::now() + call.timeout;
-        let nanos = i64::try_from(call.timeout.as_nanos()).unwrap_or(i64::MAX);
+        let nanos = i64::try_from(call.shown_timeout.as_nanos()).unwrap_or(i64::MAX);
         let url = format!("{}?timeout={}", self.inner.uri, pintle_schema::duration::Duration { nanos });
         let mut waits = 0;
         loop {

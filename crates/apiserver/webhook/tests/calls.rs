@@ -110,7 +110,7 @@ fn settings(url: String, ca_pem: &[u8]) -> Settings {
 }
 
 fn call(timeout: Duration) -> Call {
-    Call { body: Bytes::from_static(b"{}"), timeout, max_answer_bytes: 1 << 20 }
+    Call { body: Bytes::from_static(b"{}"), timeout, shown_timeout: timeout, max_answer_bytes: 1 << 20 }
 }
 
 const TIME: Duration = Duration::from_secs(20);

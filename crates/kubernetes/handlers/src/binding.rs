@@ -14,9 +14,9 @@ use pintle_endpoints::request::Request;
 use pintle_endpoints::subresource::{body, created};
 use pintle_endpoints::write::{decode_object, read_body};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, failed_precondition};
-use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata};
+use pintle_registry::{Admission, Details, Result, Status, Target, WriteOptions, metadata, track_posted};
 use pintle_resource::Part;
-use pintle_schema::{Time, Value, View, ViewMut, names};
+use pintle_schema::{ApiType, Time, Value, View, ViewMut, names};
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_validation::ErrorList;
 
@@ -31,8 +31,17 @@ impl Handler for PodBinding {
         let Call { context, path, .. } = call;
         async move {
             let wanted = context.negotiate(AllowedMediaTypes::Actions)?;
-            let (object, options, warnings) = body(context, call.subresource()?, &[], request).await?;
-            let bound = bind(context, &path.namespace, Some(&path.name), object, wanted, options.dry_run).await;
+            let (mut object, options, mut warnings) = body(context, call.subresource()?, &[], request).await?;
+            let bound = async {
+                let target = call.target()?;
+                in_namespace(&mut object, &path.namespace)?;
+                let environment = context.api.registry.environment.as_ref();
+                track_posted(Binding::schema(), "v1", "binding", &mut object, &options, environment);
+                let registry = &context.api.registry;
+                registry.admit_action(&target, &path.subresource, &mut object, &options, &mut warnings).await?;
+                bind(context, &path.namespace, Some(&path.name), object, wanted, options.dry_run).await
+            };
+            let bound = bound.await;
             warned(bound, warnings)
         }
         .boxed()
@@ -53,7 +62,17 @@ impl Handler for Bindings {
             let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
             // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
             object.remove_at(&["metadata", "uid"]);
-            let bound = bind(context, &path.namespace, None, object, wanted, query.options.dry_run).await;
+            let options = &query.options;
+            let bound = async {
+                in_namespace(&mut object, &path.namespace)?;
+                let environment = context.api.registry.environment.as_ref();
+                track_posted(Binding::schema(), "v1", "", &mut object, options, environment);
+                if let Some(target) = context.api.registry.posted_target(resource, &path.namespace) {
+                    context.api.registry.admit_action(&target, "", &mut object, options, &mut warnings).await?;
+                }
+                bind(context, &path.namespace, None, object, wanted, options.dry_run).await
+            };
+            let bound = bound.await;
             warned(bound, warnings)
         }
         .boxed()
@@ -113,7 +132,8 @@ async fn bind(
         // A binding is nobody's write to the pod.
         owners: ManagedFieldsUpdate::Provided,
     };
-    let options = WriteOptions { dry_run, context: context.request.clone(), ..WriteOptions::default() };
+    let (context_of, admission) = (context.request.clone(), Admission::Done);
+    let options = WriteOptions { dry_run, admission, context: context_of, ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
     Ok(created(wanted))
 }

@@ -15,8 +15,8 @@ use pintle_endpoints::request::Request;
 use pintle_endpoints::subresource::{body, created, label_selector};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
-    Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target, WriteOptions,
-    metadata,
+    Admission, Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target,
+    WriteOptions, metadata,
 };
 use pintle_schema::{ApiType, Time, Value, View, ViewMut, value};
 use pintle_types::core::v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodStatus};
@@ -84,7 +84,7 @@ async fn asked_for(
     let none = Value::map();
     let asked = eviction.get("deleteOptions").unwrap_or(&none);
     let deletion = delete_options_from_body(asked, false, context.request.clone())?;
-    Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, ..deletion })
+    Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, is_admitted: true, ..deletion })
 }
 
 enum Outcome {
@@ -208,7 +208,8 @@ impl Evicting<'_> {
     ) -> Result<Payload> {
         let part = SubresourcePart::of(&target.resource, "status");
         let update = Update { change, part, create: false, from_stored: true, owners };
-        let written = self.registry.update(target, &update, &WriteOptions::of_server("kube-apiserver")).await?;
+        let options = WriteOptions { admission: Admission::Done, ..WriteOptions::of_server("kube-apiserver") };
+        let written = self.registry.update(target, &update, &options).await?;
         Ok(written.payload)
     }
 }

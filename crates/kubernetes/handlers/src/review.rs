@@ -73,6 +73,9 @@ async fn complete(
     metadata::dedup_owners(object, false, warnings);
     let environment = context.api.registry.environment.as_ref();
     track_posted(&resource.schema, &resource.api_version(), "", object, options, environment);
+    if let Some(target) = context.api.registry.posted_target(resource, &path.namespace) {
+        context.api.registry.admit_action(&target, "", object, options, warnings).await?;
+    }
     if resource.group == "authorization.k8s.io" {
         prepare::validate_review(resource, object, environment)?;
     }

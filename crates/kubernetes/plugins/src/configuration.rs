@@ -8,7 +8,17 @@ pub use crate::pod_node_selector::check as check_node_selector;
 pub use crate::pod_security::{Counted, PodSecurity, PodSecurityCounts};
 use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
 use pintle_types::config_resourcequota::v1::LimitedResource;
+use pintle_webhook::Kubeconfig;
 use std::collections::BTreeMap;
+
+/// Files with the credentials that webhooks are shown.
+#[derive(Clone, Debug, Default)]
+pub struct WebhookCredentials {
+    /// For mutating webhooks.
+    pub mutating: Option<Kubeconfig>,
+    /// For validating webhooks.
+    pub validating: Option<Kubeconfig>,
+}
 
 /// Settings of plugins; by default what the reference does without any.
 #[derive(Debug, Default)]
@@ -23,6 +33,8 @@ pub struct Configuration {
     pub pod_security: PodSecurity,
     /// `ResourceQuota`: what must not be consumed without a quota.
     pub limited_resources: Vec<LimitedResource>,
+    /// `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: credentials for webhooks.
+    pub webhooks: WebhookCredentials,
     /// `PodTolerationRestriction`: what pods tolerate where their namespace does not say.
     pub tolerations: tolerations::Configuration,
 }

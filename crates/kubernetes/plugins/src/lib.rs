@@ -110,7 +110,8 @@ const NAMESPACE_EXISTS: &str = "NamespaceExists";
 const IMPLIED: [&str; 4] = ["AlwaysAdmit", NAMESPACE_EXISTS, resource_quota::NAME, ALWAYS_DENY];
 
 /// Plugins of other crates that act after those of the table and before the last ones, in the order in which they act.
-const LATE: [&str; 2] = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"];
+const LATE: [&str; 4] =
+    ["MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"];
 
 /// What there is of a plugin that the reference has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +134,7 @@ pub fn standing(name: &str) -> Option<Standing> {
 }
 
 /// Plugins of the reference that are not here.
-const ELSEWHERE: [&str; 3] = ["ImagePolicyWebhook", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
+const ELSEWHERE: [&str; 1] = ["ImagePolicyWebhook"];
 
 /// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The
 /// authorizer answers plugins and rules that ask for more than the request's own verb. `late` are plugins of other crates that
@@ -229,7 +230,7 @@ impl AdmissionPlugin for BuiltIn {
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
         let acts = match (request.operation, phase) {
             (Operation::Delete, Phase::Mutate) => self.plugin.delete.is_some(),
-            (Operation::Delete, Phase::Validate) => false,
+            (Operation::Delete, Phase::Validate) | (Operation::Connect, _) => false,
             (_, Phase::Mutate) => self.plugin.mutate.is_some() || self.authorizes_in(phase),
             (_, Phase::Validate) => self.plugin.validate.is_some() || self.authorizes_in(phase),
         };

@@ -7,17 +7,24 @@ use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
 use pintle_registry::status::Result;
 use pintle_schema::{Value, View, ViewMut};
-use pintle_types::core::v1::{Node, Pod, PodSpec};
+use pintle_types::core::v1::{Binding, Node, Pod, PodSpec};
 use pintle_types::meta::v1::ObjectMeta;
 
 pub const PLUGIN: Plugin =
-    Plugin::on(&[Requests::create("", "pods"), Requests::update("", "pods", "binding")]).mutating(mutate);
+    Plugin::on(&[Requests::create("", "pods"), BINDING, Requests::create("", "bindings")]).mutating(mutate);
+
+/// A binding, whose labels the pod gets.
+const BINDING: Requests = Requests { subresource: "binding", ..Requests::create("", "pods") };
 
 const NODES: Kind<Node> = Kind::new("", "nodes");
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
 fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
-    let name = View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::NODE_NAME).as_str();
+    let is_pod = request.resource() == "pods" && request.subresource().is_empty();
+    let name = match is_pod {
+        true => View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::NODE_NAME).as_str(),
+        false => object.str_at(&[Binding::TARGET.name(), "name"]),
+    };
     if name.is_empty() || !request.environment().feature_enabled("PodTopologyLabelsAdmission") {
         return Ok(());
     }
@@ -44,7 +51,9 @@ mod tests {
         for (node, zone) in [("", "own"), ("gone", "own"), ("n", "z")] {
             let created = cluster.create("", "pods", pod(node)).await.expect("admitted");
             assert_eq!(created.at(&["metadata", "labels"]), Some(&value!({"topology.kubernetes.io/zone": zone})));
-            let bound = cluster.update(("", "pods", "binding"), &pod(""), pod(node), "alice").expect("admitted");
+            let labels = value!({"topology.kubernetes.io/zone": "own"});
+            let binding = value!({"metadata": {"name": "p", "labels": labels}, "target": {"name": node}});
+            let bound = cluster.post(("", "pods", "binding"), "p", binding, "alice").expect("admitted");
             assert_eq!(bound.at(&["metadata", "labels"]), Some(&value!({"topology.kubernetes.io/zone": zone})));
         }
     }

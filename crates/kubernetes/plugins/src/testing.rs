@@ -177,8 +177,11 @@ impl Cluster {
         old: Option<&'a Value>,
         options: &'a WriteOptions,
     ) -> AdmissionRequest<'a> {
-        let (registry, charges) = (&self.registry, &self.charges);
-        AdmissionRequest { registry, target, subresource, operation, old, options, environment: &(), charges }
+        let charges = &self.charges;
+        AdmissionRequest {
+            old,
+            ..AdmissionRequest::new(&self.registry, target, subresource, operation, options, charges)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! Guarantees their order, that the first refusal ends a request, and that each plugin's time is reported once.
 //! Must never ask a plugin about a request that it does not handle.
 
-use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase};
+use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase, Rounds};
 use crate::context::Step;
 use crate::status::Result;
 use crate::{RequestContext, Target};
@@ -56,15 +56,30 @@ impl AdmissionChain {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
+        let rounds = Rounds::default();
+        let request = &AdmissionRequest { rounds: Some(&rounds), ..*request };
         let phase = self.begin(Phase::Mutate, request);
-        let mut outcome = Ok(());
-        for plugin in phase.concerned() {
-            outcome = phase.ask(&**plugin, || plugin.mutate(request, object, warnings)).await;
-            if outcome.is_err() {
-                break;
-            }
+        let mut outcome = Self::mutate_once(&phase, object, warnings).await;
+        if outcome.is_ok() && rounds.begin_second() {
+            outcome = Self::mutate_once(&phase, object, warnings).await;
         }
         phase.end(outcome)
+    }
+
+    /// One round of all plugins.
+    async fn mutate_once(phase: &Asked<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
+        for plugin in phase.concerned() {
+            phase.ask(&**plugin, || plugin.mutate(phase.request, object, warnings)).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a plugin has something to say about a request in a phase.
+    pub fn concerns(&self, request: &AdmissionRequest<'_>) -> bool {
+        let handles = |plugin: &Arc<dyn AdmissionPlugin>| {
+            plugin.handles(Phase::Mutate, request) || plugin.handles(Phase::Validate, request)
+        };
+        self.plugins.iter().any(handles)
     }
 
     /// Asks every plugin about the object as it will be stored.

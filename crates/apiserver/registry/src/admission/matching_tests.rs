@@ -1,7 +1,7 @@
 //! Which requests rules and selectors are about.
 
 use super::{AdmissionRequest, Operation, RequestRules, RequestSelectors};
-use crate::{RequestContext, WriteOptions, testing};
+use crate::{Charges, RequestContext, WriteOptions, testing};
 use pintle_schema::{Value, value};
 use std::sync::Arc;
 
@@ -26,15 +26,7 @@ fn with_request<T>(asked: &Asked, ask: impl FnOnce(&AdmissionRequest<'_>) -> T) 
     let target = registry.target_of(asked.resource, asked.namespace, asked.name).expect("a known resource");
     let context = Arc::new(RequestContext::new("create", String::new()));
     let options = WriteOptions { context, ..WriteOptions::default() };
-    ask(&AdmissionRequest {
-        registry: &registry,
-        target: &target,
-        subresource: asked.subresource,
-        operation: asked.operation,
-        old: None,
-        options: &options,
-        environment: &(),
-    })
+    ask(&AdmissionRequest::new(&registry, &target, asked.subresource, asked.operation, &options, &Charges::default()))
 }
 
 fn found(asked: &Asked, rule: Value, is_exact: bool, object: &Value) -> Option<String> {

@@ -8,17 +8,22 @@ mod charges;
 mod matching;
 #[cfg(test)]
 mod matching_tests;
+mod rounds;
+mod sent_options;
 
 pub use attributes::{has_generated_name, kind_of};
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
 pub use charges::{Charge, Charges};
 pub use matching::{RequestRules, RequestSelectors, read_selector};
+pub use rounds::Rounds;
 
 use crate::status::Result;
-use crate::{Registry, Target, WriteOptions};
-use pintle_resource::MaybeReady;
+use crate::{DeleteOptions, Registry, Target, WriteOptions};
+use pintle_cache::ResourceCache;
+use pintle_resource::{MaybeReady, Resource, StoredVersions};
 use pintle_schema::Value;
 use pintle_validation::ValidationEnvironment;
+use std::sync::Arc;
 
 /// What is done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +31,8 @@ pub enum Operation {
     Create,
     Update,
     Delete,
+    /// A stream, or a request that is passed on. The object is its options.
+    Connect,
 }
 
 impl Operation {
@@ -35,6 +42,7 @@ impl Operation {
             Operation::Create => "CREATE",
             Operation::Update => "UPDATE",
             Operation::Delete => "DELETE",
+            Operation::Connect => "CONNECT",
         }
     }
 }
@@ -72,6 +80,35 @@ pub struct AdmissionRequest<'a> {
     pub environment: &'a dyn ValidationEnvironment,
     /// What the write is charged with when it is committed. Deletions and actions are not charged.
     pub charges: &'a Charges,
+    /// How the stored object is to be deleted, for deletions.
+    pub deletion: Option<&'a DeleteOptions>,
+    /// The rounds in which objects are changed; `None` outside of them.
+    pub rounds: Option<&'a Rounds>,
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// A request about no stored object.
+    pub fn new(
+        registry: &'a Registry,
+        target: &'a Target,
+        subresource: &'a str,
+        operation: Operation,
+        options: &'a WriteOptions,
+        charges: &'a Charges,
+    ) -> Self {
+        AdmissionRequest {
+            registry,
+            target,
+            subresource,
+            operation,
+            old: None,
+            options,
+            environment: &(),
+            charges,
+            deletion: None,
+            rounds: None,
+        }
+    }
 }
 
 /// What admission answers, at once or after waiting.
@@ -148,18 +185,45 @@ impl Registry {
         options: &WriteOptions,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
-        let operation = Operation::Create;
-        let request = AdmissionRequest {
-            registry: self,
-            target,
-            subresource,
-            operation,
-            old: None,
-            options,
-            environment: &(),
-            charges: &Charges::default(),
-        };
+        let charges = Charges::default();
+        let request = AdmissionRequest::new(self, target, subresource, Operation::Create, options, &charges);
         self.admission.mutate(&request, object, warnings).await?;
         self.admission.validate(&request, object, warnings).await
+    }
+
+    /// Asks admission about a stream, or a request that is passed on, by the options of its query.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub async fn admit_connection(
+        &self,
+        target: &Target,
+        subresource: &str,
+        connection_options: &mut Value,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let charges = Charges::default();
+        let request = AdmissionRequest::new(self, target, subresource, Operation::Connect, options, &charges);
+        let mut warnings = Vec::new();
+        let outcome = self.admission.mutate(&request, connection_options, &mut warnings).await;
+        let outcome = match outcome {
+            Ok(()) => self.admission.validate(&request, connection_options, &mut warnings).await,
+            refused => refused,
+        };
+        warnings.into_iter().for_each(|warning| options.context.warn(warning));
+        outcome
+    }
+
+    /// The target of what is posted to a resource that stores nothing. Nothing can be found in it.
+    pub fn posted_target(&self, resource: &Arc<Resource>, namespace: &str) -> Option<Target> {
+        let stored = Arc::new(StoredVersions::new(vec![resource.clone()])?);
+        Some(Target {
+            resource: resource.clone(),
+            stored,
+            cache: Arc::new(ResourceCache::new("", [])),
+            namespace: namespace.to_owned(),
+            name: String::new(),
+            tells_unreadable: false,
+        })
     }
 }

@@ -201,7 +201,7 @@ fn judge_slice(asked: Asked<'_>) -> Result<()> {
     let verb = match asked.request.operation() {
         Operation::Create => "create",
         Operation::Delete => "delete",
-        Operation::Update => return Ok(()),
+        Operation::Update | Operation::Connect => return Ok(()),
     };
     let why = format_args!("can only {verb} ResourceSlice with the same NodeName as the requesting node");
     asked.demand(is_own, why)

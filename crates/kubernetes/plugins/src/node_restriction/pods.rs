@@ -47,6 +47,7 @@ pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
         Operation::Update => asked.refuse(format_args!(
             "unexpected operation \"UPDATE\", node {node} can only create and delete mirror pods"
         )),
+        Operation::Connect => Ok(()),
     }
 }
 

@@ -1,0 +1,59 @@
+//! Admission of connections: streams, and requests that are passed on, whose object is made of the query.
+//! Guarantees that the object is made only where a plugin has something to say about the request.
+//! Must never change how a connection is made.
+
+use crate::handler::Call;
+use crate::query::Query;
+use pintle_registry::{AdmissionRequest, Charges, Operation, Result, WriteOptions, set_type};
+use pintle_resource::{Action, Verbs};
+use pintle_schema::{Struct, Type, Value};
+
+/// Asks admission about a request for a subresource that connects. Any other is let through.
+///
+/// # Errors
+/// It is refused, or a number in the query is none.
+pub(crate) async fn admit(call: Call<'_>) -> Result<()> {
+    let Call { context, resource, path, .. } = call;
+    let Some(subresource) = resource.subresource(&path.subresource) else { return Ok(()) };
+    // What can only be read is no connection.
+    if !matches!(subresource.action, Action::Connect) || !subresource.verbs.contains(Verbs::CREATE) {
+        return Ok(());
+    }
+    let registry = &context.api.registry;
+    let target = call.target()?;
+    let options = WriteOptions { context: context.request.clone(), ..WriteOptions::default() };
+    let charges = Charges::default();
+    let request = AdmissionRequest::new(registry, &target, &path.subresource, Operation::Connect, &options, &charges);
+    if !registry.admission.concerns(&request) {
+        return Ok(());
+    }
+    let Some(schema) = &subresource.schema else { return Ok(()) };
+    let mut object = read(schema, &context.query, &path.rest)?;
+    let (group, version) = match &subresource.group_version {
+        Some((group, version)) => (group.as_str(), version.as_str()),
+        None => (resource.group.as_str(), resource.version.as_str()),
+    };
+    let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    set_type(&mut object, &api_version, &subresource.kind);
+    registry.admit_connection(&target, &path.subresource, &mut object, &options).await
+}
+
+/// The options in a query; the path behind a proxy is one of them.
+fn read(schema: &Struct, query: &Query, rest: &str) -> Result<Value> {
+    let mut object = Value::map();
+    for field in schema.fields.iter().filter(|field| !field.inline) {
+        let name: &str = &field.name;
+        let value = match &field.ty {
+            Type::Bool if query.has(name) => Value::Bool(query.flag(name)),
+            Type::String if name == "path" => Value::from(format!("/{}", rest.trim_start_matches('/'))),
+            Type::String if query.has(name) => Value::from(query.get(name)),
+            Type::List(list) if query.has(name) => match list.elem {
+                Type::Int32 | Type::Int64 => Value::List(query.integers(name)?.into_iter().map(Value::Int).collect()),
+                _ => Value::List(query.all(name).map(Value::from).collect()),
+            },
+            _ => continue,
+        };
+        object.set_at(&[name], value);
+    }
+    Ok(object)
+}

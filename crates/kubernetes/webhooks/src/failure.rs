@@ -1,0 +1,70 @@
+//! What goes wrong with a webhook, and what that is to the client.
+//! Guarantees kube-apiserver's codes and messages. Must never let a failure policy cover a denial.
+
+use pintle_registry::Status;
+use pintle_schema::{ApiType, canonicalize, names};
+use pintle_types::meta::v1;
+
+/// Why a webhook does not let a request pass.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It could not be called, or its answer cannot be used: the failure policy decides.
+    Call {
+        /// The name of the webhook.
+        webhook: String,
+        reason: String,
+        /// As metrics name it.
+        code: u16,
+    },
+    /// It, or what it made of the object, is refused whatever the policy says.
+    Refused(Status),
+    /// It says no.
+    Denied(Status),
+}
+
+impl Failure {
+    pub fn call(webhook: &str, reason: impl Into<String>) -> Failure {
+        Failure::Call { webhook: webhook.to_owned(), reason: reason.into(), code: 0 }
+    }
+
+    /// What the client gets.
+    pub fn into_status(self) -> Status {
+        match self {
+            Failure::Call { webhook, reason, .. } => {
+                Status::internal(format_args!("failed calling webhook {}: {reason}", names::quoted(&webhook)))
+            }
+            Failure::Refused(status) | Failure::Denied(status) => status,
+        }
+    }
+
+    /// A dry run of a webhook that has effects.
+    pub fn dry_run(webhook: &str) -> Failure {
+        let webhook = names::quoted(webhook);
+        Failure::Refused(Status::bad_request(format!("admission webhook {webhook} does not support dry run")))
+    }
+
+    /// A denial, with what the webhook says of it.
+    pub fn denied(webhook: &str, said: Option<v1::Status>) -> Failure {
+        let mut said = said.unwrap_or_default();
+        let denied = format!("admission webhook {} denied the request", names::quoted(webhook));
+        said.code = said.code.max(400);
+        if matches!(said.status.as_str(), "" | "Success") {
+            "Failure".clone_into(&mut said.status);
+        }
+        said.message = match (said.message.as_str(), said.reason.as_str()) {
+            ("", "") => format!("{denied} without explanation"),
+            ("", reason) => format!("{denied}: {reason}"),
+            (message, _) => format!("{denied}: {message}"),
+        };
+        "Status".clone_into(&mut said.type_meta.kind);
+        "v1".clone_into(&mut said.type_meta.api_version);
+        // The code of an answer has three digits.
+        let code = u16::try_from(said.code).ok().filter(|code| *code < 1000).unwrap_or(500);
+        let mut given = pintle_schema::ApiValue::to_value(&said);
+        canonicalize(v1::Status::schema(), &mut given);
+        given.map_entry("metadata");
+        let mut status = Status::new(code, "", said.message);
+        status.given = Some(Box::new(given));
+        Failure::Denied(status)
+    }
+}

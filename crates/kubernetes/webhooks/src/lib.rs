@@ -1,0 +1,175 @@
+//! Admission webhooks: the plugins `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`.
+//! Guarantees that a configuration is in force for every request that begins after its write was acknowledged, and that a
+//! request that no webhook matches waits for nothing.
+//! Must never call a webhook about webhook configurations or admission policies: a bad one could not be taken back.
+
+mod dispatch;
+mod failure;
+mod hook;
+mod metrics;
+mod mutating;
+mod review;
+mod services;
+mod source;
+mod validating;
+mod versioned;
+
+pub use metrics::WebhookMetrics;
+pub use services::RegistryServices;
+
+use hook::Making;
+use pintle_auth::AuthorizerUnion;
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase};
+use pintle_schema::Value;
+use pintle_webhook::{Clients, Kubeconfig};
+use source::{Snapshot, Source};
+use std::sync::Arc;
+
+/// The name of the plugin that calls mutating webhooks.
+pub const MUTATING: &str = "MutatingAdmissionWebhook";
+/// The name of the plugin that calls validating webhooks.
+pub const VALIDATING: &str = "ValidatingAdmissionWebhook";
+
+/// What the server calls itself to admission webhooks.
+const USER_AGENT: &str = "kube-apiserver-admission";
+
+/// The two kinds of webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Mutating,
+    Validating,
+}
+
+impl Kind {
+    /// The resource of its configurations.
+    const fn plural(self) -> &'static str {
+        match self {
+            Kind::Mutating => "mutatingwebhookconfigurations",
+            Kind::Validating => "validatingwebhookconfigurations",
+        }
+    }
+
+    /// As metrics name it.
+    const fn metric_type(self) -> &'static str {
+        match self {
+            Kind::Mutating => "admit",
+            Kind::Validating => "validating",
+        }
+    }
+
+    const fn phase(self) -> Phase {
+        match self {
+            Kind::Mutating => Phase::Mutate,
+            Kind::Validating => Phase::Validate,
+        }
+    }
+}
+
+/// What both plugins share.
+pub struct Parts {
+    /// Connections to webhooks.
+    pub clients: Arc<Clients>,
+    /// Answers match conditions.
+    pub authorizer: AuthorizerUnion,
+    /// Counts calls.
+    pub metrics: Arc<WebhookMetrics>,
+}
+
+/// A plugin that calls webhooks.
+pub struct AdmissionWebhooks {
+    kind: Kind,
+    source: Source,
+    authorizer: AuthorizerUnion,
+    metrics: Arc<WebhookMetrics>,
+}
+
+impl AdmissionWebhooks {
+    /// The plugin that calls mutating webhooks. They are shown the credentials that a file has for them.
+    pub fn mutating(parts: &Parts, credentials: Option<Kubeconfig>) -> AdmissionWebhooks {
+        AdmissionWebhooks::new(Kind::Mutating, parts, credentials)
+    }
+
+    /// The plugin that calls validating webhooks.
+    pub fn validating(parts: &Parts, credentials: Option<Kubeconfig>) -> AdmissionWebhooks {
+        AdmissionWebhooks::new(Kind::Validating, parts, credentials)
+    }
+
+    fn new(kind: Kind, parts: &Parts, credentials: Option<Kubeconfig>) -> AdmissionWebhooks {
+        AdmissionWebhooks {
+            kind,
+            source: Source::new(kind, Making { clients: parts.clients.clone(), credentials }),
+            authorizer: parts.authorizer.clone(),
+            metrics: parts.metrics.clone(),
+        }
+    }
+
+    /// The webhooks in force, if one may match the request.
+    fn concerned(&self, request: &AdmissionRequest<'_>) -> Option<Arc<Snapshot>> {
+        let snapshot = self.source.snapshot(request.registry)?;
+        let may_match = snapshot.may_match(request) && !is_exempt(request);
+        may_match.then_some(snapshot)
+    }
+}
+
+/// Whether the request is about what decides on requests.
+fn is_exempt(request: &AdmissionRequest<'_>) -> bool {
+    const EXEMPT: [&str; 6] = [
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ];
+    let resource = request.resource();
+    resource.group == "admissionregistration.k8s.io" && EXEMPT.contains(&resource.plural.as_str())
+}
+
+impl AdmissionPlugin for AdmissionWebhooks {
+    fn name(&self) -> &str {
+        match self.kind {
+            Kind::Mutating => MUTATING,
+            Kind::Validating => VALIDATING,
+        }
+    }
+
+    fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+        phase == self.kind.phase() && self.concerned(request).is_some()
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        request: &'a AdmissionRequest<'a>,
+        object: &'a mut Value,
+        _warnings: &'a mut Vec<String>,
+    ) -> Admitted<'a> {
+        match self.concerned(request) {
+            Some(hooks) => Admitted::wait(async move { self.call_mutating(&hooks, request, Some(object)).await }),
+            None => Admitted::Ready(Ok(())),
+        }
+    }
+
+    fn validate<'a>(
+        &'a self,
+        request: &'a AdmissionRequest<'a>,
+        object: &'a Value,
+        _warnings: &'a mut Vec<String>,
+    ) -> Admitted<'a> {
+        match self.concerned(request) {
+            Some(hooks) => Admitted::wait(async move { self.call_validating(&hooks, request, Some(object)).await }),
+            None => Admitted::Ready(Ok(())),
+        }
+    }
+
+    fn delete<'a>(&'a self, _phase: Phase, request: &'a AdmissionRequest<'a>, _old: &'a Value) -> Admitted<'a> {
+        match (self.concerned(request), self.kind) {
+            (None, _) => Admitted::Ready(Ok(())),
+            (Some(hooks), Kind::Mutating) => {
+                Admitted::wait(async move { self.call_mutating(&hooks, request, None).await })
+            }
+            (Some(hooks), Kind::Validating) => {
+                Admitted::wait(async move { self.call_validating(&hooks, request, None).await })
+            }
+        }
+    }
+}
