@@ -173,10 +173,13 @@ impl Builder {
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
         let (opened, roles, presence) = self.open(address).await?;
-        let documents = opened.spawn("the documents of extension servers", aggregated.follow(opened.registry.clone()));
+        let documents =
+            opened.spawn("the documents of extension servers", aggregated.clone().follow(opened.registry.clone()));
         let kept = presence.clone();
         let keeping = opened.spawn("the renewal of the server's leases", async move { kept.keep().await });
         let roles = opened.spawn("the watch of roles and bindings", rbac::follow(opened.registry.clone(), roles));
+        let (counted, of) = (aggregated, opened.registry.clone());
+        opened.builder.metrics.add_source(move |out| counted.render(&of, out));
         let generic = opened.serve()?;
         let api = generic.api();
         let controllers = Controllers::start(api.registry.clone(), &controllers);

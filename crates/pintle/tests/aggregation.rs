@@ -176,6 +176,13 @@ fn what_an_extension_server_does_wrong_is_not_this_servers() {
     world.client().delete("/api/v1/namespaces/default/services/api").expect("an answer").expect(200);
     let condition = wait_for_condition(&world, "ServiceNotFound");
     assert_eq!(condition["message"], "service/api in \"default\" is not present");
+    let metrics = world.client().get("/metrics").expect("an answer").text();
+    for line in [
+        "aggregator_unavailable_apiservice{name=\"v1.fun.example.com\"} 1",
+        "aggregator_unavailable_apiservice_total{name=\"v1.fun.example.com\",reason=\"ServiceNotFound\"} 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}");
+    }
     for path in [THINGS, "/apis/fun.example.com/v1", "/apis/fun.example.com/v1/", "/openapi/v3/apis/fun.example.com/v1"]
     {
         let answer = world.client().get(path).expect("an answer");

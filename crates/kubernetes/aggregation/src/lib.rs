@@ -9,6 +9,7 @@ mod documents;
 mod fetch;
 mod forward;
 mod identity;
+mod metrics;
 mod resolve;
 mod services;
 

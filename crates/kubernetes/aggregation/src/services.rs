@@ -4,6 +4,7 @@
 
 use crate::documents::Documents;
 use crate::forward;
+use crate::metrics::{self, AvailabilityMetrics};
 use crate::resolve::Routing;
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
@@ -14,6 +15,7 @@ use pintle_discovery::{AggregatedVersion, Catalog};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::elsewhere::{AggregatedApi, AggregatedApis, Delegated};
+use pintle_endpoints::metrics::Exposition;
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
 use pintle_types::apiregistration::v1::{APIService, APIServiceConditionType, ConditionStatus};
@@ -39,6 +41,7 @@ pub(crate) struct Shared {
     /// Whether a redirection of an extension server is an error.
     pub reject_redirects: bool,
     pub documents: Documents,
+    pub availability: AvailabilityMetrics,
     snapshot: ArcSwapOption<Snapshot>,
     generation: AtomicU64,
 }
@@ -56,6 +59,8 @@ pub(crate) struct ExtensionApi {
     pub ca_pem: Vec<u8>,
     pub insecure: bool,
     pub available: bool,
+    /// Why it is available, or not.
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +89,7 @@ impl ExtensionApi {
             ca_pem: spec.ca_bundle.0,
             insecure: spec.insecure_skip_tls_verify,
             available: available.is_some_and(|condition| condition.status == ConditionStatus::TRUE),
+            reason: available.map(|condition| condition.reason.clone()).unwrap_or_default(),
         }
     }
 
@@ -142,7 +148,10 @@ impl Shared {
             let before = known.as_ref().and_then(|known| known.entries.get(&api.name));
             let entry = match before {
                 Some(before) if *before.api == api => before.clone(),
-                Some(before) => Entry { api: Arc::new(api), in_flight: before.in_flight.clone() },
+                Some(before) => {
+                    self.availability.changed(&before.api, &api);
+                    Entry { api: Arc::new(api), in_flight: before.in_flight.clone() }
+                }
                 None => Entry { api: Arc::new(api), in_flight: Arc::new(Semaphore::new(IN_FLIGHT)) },
             };
             entries.insert(entry.api.name.clone(), entry);
@@ -193,9 +202,15 @@ impl ApiServices {
             routing: if to_endpoints { Routing::Endpoints } else { Routing::Cluster },
             reject_redirects,
             documents: Documents::default(),
+            availability: AvailabilityMetrics::default(),
             snapshot: ArcSwapOption::empty(),
             generation: AtomicU64::new(0),
         }))
+    }
+
+    /// Writes the metrics of extension servers.
+    pub fn render(&self, registry: &Registry, out: &mut Exposition) {
+        metrics::render(&self.0, registry, out);
     }
 
     /// Keeps the documents of extension servers, until it is dropped.
