@@ -3,11 +3,13 @@
 //! Must never fail or end what logs: a line that cannot be written is lost.
 
 use pintle_codec::json;
+use pintle_endpoints::httplog;
 use std::fmt::{self, Debug, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{FilterExt, FilterFn, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
@@ -33,15 +35,106 @@ const TRACE_VERBOSITY: u32 = 6;
 const OTHERS_DEBUG_VERBOSITY: u32 = 8;
 const OTHERS_TRACE_VERBOSITY: u32 = 10;
 
+/// From which verbosity on requests are logged, and slow ones with their steps.
+const REQUESTS_VERBOSITY: u32 = 3;
+const SLOW_VERBOSITY: u32 = 2;
+
 /// Has events written from here on. Only the first call of a process has an effect.
-pub fn install(format: LogFormat, verbosity: u32) {
-    let lines = tracing_subscriber::fmt::layer()
+pub fn install(format: LogFormat, verbosity: u32, modules: &[ModuleVerbosity]) {
+    let registry = tracing_subscriber::registry();
+    let _ = match modules {
+        [] => tracing::subscriber::set_global_default(registry.with(levels(verbosity)).with(lines(format))),
+        modules => {
+            let filter = levels(verbosity).or(of_modules(modules.to_vec()));
+            tracing::subscriber::set_global_default(registry.with(lines(format).with_filter(filter)))
+        }
+    };
+}
+
+/// What writes events to standard error.
+fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> impl Layer<S> {
+    tracing_subscriber::fmt::layer()
         .event_format(format)
         .with_writer(std::io::stderr)
         // It would be reported on standard error, by a macro that panics when that is closed.
-        .log_internal_errors(false);
-    let subscriber = tracing_subscriber::registry().with(levels(verbosity)).with(lines);
-    let _ = tracing::subscriber::set_global_default(subscriber);
+        .log_internal_errors(false)
+}
+
+/// How much the files of a name log, whatever the others do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleVerbosity {
+    /// The name of a file without its ending; `*` is any text, `?` any character.
+    pub pattern: String,
+    pub verbosity: u32,
+}
+
+impl ModuleVerbosity {
+    /// Reads `PATTERN=N`.
+    ///
+    /// # Errors
+    /// It is not of this form.
+    pub fn parse(text: &str) -> Result<ModuleVerbosity, String> {
+        let (pattern, verbosity) = text
+            .split_once('=')
+            .filter(|(pattern, verbosity)| !pattern.is_empty() && !verbosity.is_empty() && !verbosity.contains('='))
+            .ok_or_else(|| format!("{text:?} does not have the pattern=N format"))?;
+        let verbosity = verbosity.parse().map_err(|error| format!("parsing verbosity in {text:?}: {error}"))?;
+        Ok(ModuleVerbosity { pattern: pattern.to_owned(), verbosity })
+    }
+}
+
+/// Lets events through that a file's own verbosity asks for.
+fn of_modules(modules: Vec<ModuleVerbosity>) -> FilterFn<impl Fn(&Metadata<'_>) -> bool> {
+    filter_fn(move |metadata| {
+        let name = module_name(metadata.file().unwrap_or_default());
+        let asked = modules.iter().filter(|module| is_match(&module.pattern, name)).map(|module| module.verbosity);
+        asked.max().is_some_and(|verbosity| verbosity >= needed(metadata))
+    })
+}
+
+/// The verbosity from which an event of this program is logged.
+fn needed(metadata: &Metadata<'_>) -> u32 {
+    match (metadata.target(), *metadata.level()) {
+        (httplog::REQUESTS, _) => REQUESTS_VERBOSITY,
+        (httplog::SLOW, _) => SLOW_VERBOSITY,
+        (_, Level::DEBUG) => DEBUG_VERBOSITY,
+        (_, Level::TRACE) => TRACE_VERBOSITY,
+        _ => 0,
+    }
+}
+
+/// The name by which a file is known: its own, or its directory's where it is the root of a module.
+fn module_name(file: &str) -> &str {
+    let path = file.strip_suffix(".rs").unwrap_or(file);
+    let path = path.strip_suffix("/mod").unwrap_or(path);
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a name fits a pattern. Takes time in proportion to both lengths.
+fn is_match(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut from) = (0, 0);
+    // Where the last star stood, and how much of the name it takes.
+    let mut star: Option<(usize, usize)> = None;
+    while from < name.len() {
+        match (pattern.get(at), star) {
+            (Some('*'), _) => {
+                star = Some((at, from));
+                at += 1;
+            }
+            (Some(wanted), _) if *wanted == '?' || Some(wanted) == name.get(from) => {
+                at += 1;
+                from += 1;
+            }
+            (_, Some((behind, taken))) => {
+                star = Some((behind, taken + 1));
+                at = behind + 1;
+                from = taken + 1;
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern.get(at..).is_some_and(|rest| rest.iter().all(|c| *c == '*'))
 }
 
 fn levels(verbosity: u32) -> Targets {
@@ -55,7 +148,12 @@ fn levels(verbosity: u32) -> Targets {
         OTHERS_DEBUG_VERBOSITY.. => LevelFilter::DEBUG,
         _ => LevelFilter::WARN,
     };
-    Targets::new().with_default(others).with_target(OWN, own)
+    let from = |least: u32| if verbosity >= least { LevelFilter::INFO } else { LevelFilter::OFF };
+    Targets::new()
+        .with_default(others)
+        .with_target(OWN, own)
+        .with_target(httplog::REQUESTS, from(REQUESTS_VERBOSITY))
+        .with_target(httplog::SLOW, from(SLOW_VERBOSITY))
 }
 
 impl<S, N> FormatEvent<S, N> for LogFormat
@@ -259,6 +357,50 @@ mod tests {
         assert!(lines[0].contains("\"on\":true"));
         assert_eq!((number(debug, "v"), debug.str_at(&["name"])), (Some(4), "a"));
         assert_eq!((number(error, "v"), error.str_at(&["msg"])), (None, "worse"));
+    }
+
+    #[test]
+    fn names_fit_patterns() {
+        let rows = [
+            ("httplog", "httplog", true),
+            ("http*", "httplog", true),
+            ("*log", "httplog", true),
+            ("h?tp*g", "httplog", true),
+            ("*", "", true),
+            ("a*b*c", "aXbXbc", true),
+            ("httplog", "httplogs", false),
+            ("?", "", false),
+            ("a*b", "acd", false),
+        ];
+        for (pattern, name, expected) in rows {
+            assert_eq!(is_match(pattern, name), expected, "{pattern} {name}");
+        }
+        for (file, name) in [("crates/a/src/httplog.rs", "httplog"), ("src/watch/mod.rs", "watch"), ("", "")] {
+            assert_eq!(module_name(file), name);
+        }
+    }
+
+    #[test]
+    fn a_file_may_log_more_than_the_others() {
+        let logged_with = |module: &str| {
+            let lines = Lines::default();
+            let writer = lines.clone();
+            let layer =
+                tracing_subscriber::fmt::layer().event_format(LogFormat::Text).with_writer(move || writer.clone());
+            let modules = vec![ModuleVerbosity::parse(module).expect("a pattern")];
+            let subscriber = tracing_subscriber::registry().with(layer.with_filter(levels(0).or(of_modules(modules))));
+            tracing::subscriber::with_default(subscriber, || {
+                warn!("always");
+                debug!("at four");
+                tracing::info!(target: httplog::REQUESTS, "HTTP");
+            });
+            let bytes = lines.0.lock().expect("whole").clone();
+            String::from_utf8(bytes).expect("text").lines().count()
+        };
+        assert_eq!(["logs=4", "logs=3", "log*=0", "other=9"].map(logged_with), [3, 2, 1, 1]);
+        for wrong in ["logs", "logs=", "=3", "logs=x", "a=1=2"] {
+            assert!(ModuleVerbosity::parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         }
         Err(error) => return fail(&error),
     };
-    logs::install(config.log_format, config.verbosity);
+    logs::install(config.log_format, config.verbosity, &config.modules);
     config.warnings.iter().for_each(|warning| warn!("{warning}"));
     if !config.watch_cache {
         warn!("--watch-cache=false has no effect: all reads are made from memory");

@@ -5,6 +5,7 @@
 mod common;
 
 use common::process::Installation;
+use common::wait_for;
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -47,4 +48,31 @@ fn json_lines_have_the_members_of_kube_apiserver() {
     assert_eq!(find("data has mode 0755").map(|it| &it["v"]), Some(&0.into()), "{lines:?}");
     let replayed = find("the store was replayed").expect("a line");
     assert_eq!((&replayed["v"], replayed["current"].is_u64()), (&4.into(), true), "{replayed}");
+}
+
+/// The lines of a server that has answered one request, which say of it what `part` is.
+fn lines_about(flags: &[&str], part: &str) -> Vec<String> {
+    let installation = Installation::own();
+    let process = installation.start_with(flags);
+    let mut client = process.endpoint().client().with_header("User-Agent", "tester/1");
+    client.get("/version?pretty=true").expect("an answer").expect(200);
+    wait_for("the end of the request", || {
+        let found: Vec<String> =
+            process.errors().lines().filter(|line| line.contains(part)).map(str::to_owned).collect();
+        (!found.is_empty()).then_some(found)
+    })
+}
+
+#[test]
+fn requests_are_lines_on_demand() {
+    let part = r#"info: HTTP verb="GET" URI="/version?pretty=true""#;
+    for flags in [["--v=3"], ["--vmodule=http*=3"]] {
+        let lines = lines_about(&flags, part);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        for field in ["latency=\"", "userAgent=\"tester/1\"", "srcIP=\"127.0.0.1\"", "resp=200"] {
+            assert!(lines[0].contains(field), "{field}: {lines:?}");
+        }
+    }
+    let quiet = lines(&["--v=2"]);
+    assert!(!quiet.iter().any(|line| line.contains("info: HTTP")), "{quiet:?}");
 }

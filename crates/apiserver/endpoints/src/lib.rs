@@ -18,6 +18,7 @@ pub mod elsewhere;
 pub mod flow;
 pub mod handler;
 pub mod health;
+pub mod httplog;
 mod impersonation;
 pub mod limits;
 mod media_type;

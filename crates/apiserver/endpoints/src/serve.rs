@@ -13,7 +13,8 @@ use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::{
-    Api, SharedApi, access, documents, elsewhere, health, limits, patch, read, remove, routes, subresource, write,
+    Api, SharedApi, access, documents, elsewhere, health, httplog, limits, patch, read, remove, routes, subresource,
+    write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
@@ -42,6 +43,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     if !well_escaped(&request.path) {
         return respond(unreadable_address(), sending);
     }
+    let line = httplog::Line::of(&request);
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
     }
@@ -70,11 +72,13 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     }
     let code = answer.code;
     let response = respond(answer, sending);
+    let logged = line.map(|line| line.answered(context, verb, code));
     let (series, slot) = tally.answered();
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
         let counted = series.map(|series| series.long_running(started, outcome));
-        return response.map(|body| body.holding((counted, slot)));
+        let logged = logged.map(httplog::Answered::endless);
+        return response.map(|body| body.holding((counted, slot, logged)));
     }
     if let Some(series) = &series {
         series.answered(&outcome);

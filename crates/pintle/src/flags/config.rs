@@ -9,7 +9,7 @@ use super::setting::{InputFile, NamedPair, Repeated};
 use super::table::{self, Flag};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
-use crate::logs::LogFormat;
+use crate::logs::{LogFormat, ModuleVerbosity};
 use pintle::EndpointReconciler;
 use pintle::browsers::BrowserConfig;
 use pintle::certs::AdministratorBy;
@@ -137,6 +137,7 @@ with_defaults! {
         pub worker_threads: Option<u32>,
         pub log_format: LogFormat,
         pub verbosity: u32,
+        pub modules: Vec<ModuleVerbosity>,
         /// What labels of metrics may show, by metric and label.
         pub metric_labels: AllowedLabels,
         /// The same in a file, which counts where the flag is not given.
@@ -215,6 +216,9 @@ impl Config {
             return refused(
                 "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
             );
+        }
+        if self.log_format == LogFormat::Json && !self.modules.is_empty() {
+            return refused("vmodule: Forbidden: Only supported for text log format");
         }
         self.admission_plugins.check()?;
         runtime_config::check(&self)?;

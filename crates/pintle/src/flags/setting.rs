@@ -3,7 +3,7 @@
 //! Must never know a flag; and of files only whether they can be opened.
 
 use super::values::{self, ServiceRanges};
-use crate::logs::LogFormat;
+use crate::logs::{LogFormat, ModuleVerbosity};
 use pintle_http::TlsVersion;
 use pintle_kubernetes_auth::Mode;
 use std::net::IpAddr;
@@ -145,6 +145,18 @@ pub struct NamedPair {
     pub certificate: InputFile,
     pub key: InputFile,
     pub names: Vec<String>,
+}
+
+impl Word for ModuleVerbosity {
+    const SHAPE: &'static str = "PATTERN=N";
+
+    fn read(text: &str) -> Result<Self, String> {
+        ModuleVerbosity::parse(text)
+    }
+
+    fn write(&self) -> String {
+        format!("{}={}", self.pattern, self.verbosity)
+    }
 }
 
 impl Word for NamedPair {

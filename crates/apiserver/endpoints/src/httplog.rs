@@ -1,0 +1,125 @@
+//! One line for each request, on demand (`--v=3`), and the time of each step of those that took long (`--v=2`).
+//! Guarantees the names of kube-apiserver's fields, and that a request costs nothing for lines that nobody wants.
+//! Must never log a body or a credential.
+
+use crate::metrics;
+use crate::request::{Request, Verb};
+use http::header::USER_AGENT;
+use pintle_registry::RequestContext;
+use pintle_schema::Duration as Shown;
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tracing::{enabled, info};
+
+/// The target of the lines about requests. Verbosity turns it on.
+pub const REQUESTS: &str = "pintle::http";
+/// The target of the lines about slow requests.
+pub const SLOW: &str = "pintle::trace";
+
+/// Requests that take longer show their steps, as in kube-apiserver.
+const SLOW_AFTER: Duration = Duration::from_millis(500);
+
+/// What of a request is logged at its end, whenever that is.
+pub struct Line {
+    method: String,
+    uri: String,
+    agent: String,
+    peer: Option<IpAddr>,
+    started: Instant,
+}
+
+impl Line {
+    /// Remembers a request as it came; `None` where nobody wants to read of it.
+    pub fn of(request: &Request) -> Option<Line> {
+        if !enabled!(target: REQUESTS, tracing::Level::INFO) && !enabled!(target: SLOW, tracing::Level::INFO) {
+            return None;
+        }
+        let query = if request.query.is_empty() { "" } else { "?" };
+        Some(Line {
+            method: request.method.as_str().to_owned(),
+            uri: format!("{}{query}{}", request.path, request.query),
+            agent: request.header(USER_AGENT).to_owned(),
+            peer: request.peer,
+            started: Instant::now(),
+        })
+    }
+
+    /// The line of a request whose answer has been made, or, where that has no end of its own, has ended when the returned
+    /// value is dropped.
+    pub fn answered(self, context: Arc<RequestContext>, verb: Verb, code: u16) -> Answered {
+        Answered { line: self, context, verb, code, ends: true }
+    }
+}
+
+/// A request whose end is logged when this is dropped.
+pub struct Answered {
+    line: Line,
+    context: Arc<RequestContext>,
+    verb: Verb,
+    code: u16,
+    ends: bool,
+}
+
+impl Answered {
+    /// The same for a request without an end of its own: it is never slow.
+    #[must_use]
+    pub fn endless(self) -> Answered {
+        let mut answered = self;
+        answered.ends = false;
+        answered
+    }
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        let Answered { line, context, verb, code, ends } = self;
+        let took = line.started.elapsed();
+        let verb = match verb {
+            Verb::Other => line.method.as_str(),
+            verb => metrics::verb(*verb, false, false),
+        };
+        let peer = line.peer.map(|peer| peer.to_string()).unwrap_or_default();
+        info!(
+            target: REQUESTS,
+            verb,
+            URI = line.uri,
+            latency = %shown(took),
+            userAgent = line.agent,
+            "audit-ID" = context.id,
+            srcIP = peer,
+            resp = *code,
+            "HTTP"
+        );
+        if *ends && took >= SLOW_AFTER {
+            info!(
+                target: SLOW,
+                verb,
+                url = line.uri,
+                "user-agent" = line.agent,
+                "audit-id" = context.id,
+                client = peer,
+                steps = steps(context),
+                total = %shown(took),
+                "Trace"
+            );
+        }
+    }
+}
+
+/// The steps of a request and their times, in the order in which they first ended.
+fn steps(context: &RequestContext) -> String {
+    let mut text = String::new();
+    for (step, took) in context.timings() {
+        let separator = if text.is_empty() { "" } else { ", " };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{separator}{step:?} {}", shown(took));
+    }
+    text
+}
+
+/// A time as Go writes it.
+fn shown(time: Duration) -> Shown {
+    Shown { nanos: i64::try_from(time.as_nanos()).unwrap_or(i64::MAX) }
+}
