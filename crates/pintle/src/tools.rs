@@ -5,6 +5,7 @@
 mod lines;
 mod lint;
 mod store;
+mod top;
 mod validate;
 
 use std::fmt::Write;
@@ -17,6 +18,7 @@ Usage:
   pintle rules --share         print how many rules of each group are tags and how many are handwritten functions
   pintle lint                  check the rules of the built-in kinds for mistakes
   pintle store check|copy      verify or copy a store; see pintle store --help
+  pintle top [--once]          show what a running server does; see pintle top --help
   pintle validate FILE...      validate the objects in YAML or JSON files as a create would; - is standard input
 
 Exit codes: 0 if no problem was found, 1 if a problem was found, 2 if a file or the command line is invalid.
@@ -42,6 +44,7 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
         ("rules", [kind]) if !kind.starts_with('-') => rules(kind),
         ("lint", []) => lint(),
         ("store", rest) => store::run(rest),
+        ("top", rest) => top::run(rest),
         ("validate", files) if !files.is_empty() && !files.iter().any(|file| file.starts_with("--")) => {
             validate::files(files)
         }
