@@ -42,8 +42,8 @@ pub enum FlagError {
     #[error("unknown flag: {0}")]
     Unknown(String),
     /// kube-apiserver knows the flag, this program does not act on it.
-    #[error("flag {0} is not supported")]
-    NotSupported(String),
+    #[error("flag {0} is not supported: {1}")]
+    NotSupported(String, &'static str),
     /// The flag needs a value.
     #[error("flag needs an argument: {0}")]
     NoValue(String),
@@ -144,7 +144,7 @@ fn one_flag(word: &str, rest: &mut impl Iterator<Item = String>) -> Result<(Give
     let Some(flag) = table::all().find(|flag| flag.name == name) else {
         let written = written.to_owned();
         return Err(match reference::NOT_SUPPORTED.binary_search(&name.as_str()) {
-            Ok(_) => FlagError::NotSupported(written),
+            Ok(_) => FlagError::NotSupported(written, reference::reason(&name)),
             Err(_) => FlagError::Unknown(written),
         });
     };

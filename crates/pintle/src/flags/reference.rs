@@ -48,17 +48,11 @@ pub static NOT_SUPPORTED: &[&str] = &[
     "coordinated-leadership-lease-duration",
     "coordinated-leadership-renew-deadline",
     "coordinated-leadership-retry-period",
-    "debug-socket-path",
     "disabled-metrics",
     "egress-selector-config-file",
-    "emulated-version",
-    "emulation-forward-compatible",
     "etcd-servers-overrides",
-    "log-flush-frequency",
     "log-json-info-buffer-size",
-    "log-json-split-stream",
     "log-text-info-buffer-size",
-    "log-text-split-stream",
     "min-compatibility-version",
     "oidc-ca-file",
     "oidc-client-id",
@@ -72,13 +66,32 @@ pub static NOT_SUPPORTED: &[&str] = &[
     "peer-advertise-ip",
     "peer-advertise-port",
     "peer-ca-file",
-    "permit-address-sharing",
-    "runtime-config-emulation-forward-compatible",
-    "send-retry-after-while-not-ready-once",
     "service-account-signing-endpoint",
-    "show-hidden-metrics-for-version",
-    "storage-initialization-timeout",
     "tls-curve-preferences",
     "tracing-config-file",
-    "vmodule",
 ];
+
+/// Why flags are refused, by the beginnings of their names.
+static REASONS: &[(&str, &str)] = &[
+    ("admission-control", "It is deprecated: use --enable-admission-plugins."),
+    ("audit-", "Requests are not audited."),
+    ("authentication-", "Only client certificates, static tokens, service accounts and front proxies authenticate."),
+    ("authorization-", "Webhooks do not authorize."),
+    ("coordinated-leadership-", "The server does not elect leaders of components."),
+    ("disabled-metrics", "All metrics are shown."),
+    ("egress-selector-config-file", "The server connects to nodes, webhooks and extension servers directly."),
+    ("etcd-servers-overrides", "All resources are in one cluster, whose revisions order them."),
+    ("log-", "Lines are written at once."),
+    ("min-compatibility-version", "Only the current version is served."),
+    ("oidc-", "Tokens of other issuers do not authenticate."),
+    ("peer-", "Requests are not passed on to servers of other versions."),
+    ("service-account-signing-endpoint", "Tokens are signed with a key from a file."),
+    ("tls-curve-preferences", "The order of curves is that of the TLS library."),
+    ("tracing-config-file", "Spans are not exported; --v=2 logs the time of each step of slow requests."),
+];
+
+/// Why a flag is refused.
+pub fn reason(name: &str) -> &'static str {
+    let found = REASONS.iter().find(|(beginning, _)| name.starts_with(beginning));
+    found.map_or("This program does not act on it.", |(_, reason)| reason)
+}

@@ -8,7 +8,7 @@ use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::setting::Setting;
 use super::storage::STORAGE_FLAGS;
 use super::surface::SURFACE_FLAGS;
-use super::{FeatureGates, runtime_config, values};
+use super::{FeatureGates, reference, runtime_config, values};
 use pintle_controllers::Controller;
 use std::fmt::Write;
 use std::time::Duration;
@@ -127,7 +127,13 @@ pub fn help() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}\n          {help}", format!("  {name} {shape}").trim_end());
     }
-    text.push_str("  -h, --help\n          Print this text.\n      --version\n          Print the version.\n");
+    text.push_str("\nFlags of kube-apiserver that are not supported:\n");
+    for name in reference::NOT_SUPPORTED {
+        let _ = writeln!(text, "  --{name}\n          {}", reference::reason(name));
+    }
+    text.push_str(
+        "\nOther flags:\n  -h, --help\n          Print this text.\n      --version\n          Print the version.\n",
+    );
     text
 }
 
@@ -139,6 +145,13 @@ pub fn all() -> impl Iterator<Item = &'static Flag> {
 /// Succeeds if the condition holds; otherwise returns the message, which continues the flag's name.
 pub fn must(condition: bool, otherwise: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(otherwise.to_owned()) }
+}
+
+/// Takes a value over that changes nothing here, and says so.
+fn no_effect<T>(config: &mut Config, value: Result<T, String>, flag: &str, why: &str) -> Result<(), String> {
+    value?;
+    config.warnings.push(format!("{flag} has no effect: {why}"));
+    Ok(())
 }
 
 fn must_last(time: Duration) -> Result<(), String> {
@@ -490,6 +503,70 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new(
         "v",
         |c| &mut c.verbosity,
-        "How much is logged: debug messages from 4, traces from 6, those of libraries from 8 and 10.",
+        "How much is logged: slow requests with their steps from 2, all requests from 3, debug messages from 4, traces from 6, \
+         those of libraries from 8 and 10.",
+    ),
+    Flag::new(
+        "vmodule",
+        |c| &mut c.modules,
+        "How much the files of a name log, for the text format: httplog=3 logs requests.",
+    ),
+    Flag::only("log-json-split-stream", "false", "Whether errors and other lines go to different streams."),
+    Flag::only("log-text-split-stream", "false", "Whether errors and other lines go to different streams."),
+    Flag::only(
+        "emulation-forward-compatible",
+        "false",
+        "Whether later versions of APIs are served than those emulated.",
+    ),
+    Flag::only(
+        "runtime-config-emulation-forward-compatible",
+        "false",
+        "Whether --runtime-config may name later versions of APIs than those emulated.",
+    ),
+    Flag::only(
+        "send-retry-after-while-not-ready-once",
+        "false",
+        "Whether requests are answered with 429 until the server is ready; they wait for it here.",
+    ),
+    Flag::only("debug-socket-path", "", "Path of a socket that serves profiles."),
+    Flag::read(
+        "emulated-version",
+        "VERSION",
+        "The version of Kubernetes whose APIs and feature gates are served. Only 1.36 is supported.",
+        |_, value| {
+            let named = value.strip_prefix("kube=").unwrap_or(value);
+            must(matches!(named, "" | "1.36" | "v1.36"), "can only be 1.36")
+        },
+    ),
+    Flag::read(
+        "log-flush-frequency",
+        "DURATION",
+        "Time between flushes of the log. It has no effect: lines are written at once.",
+        |c, value| no_effect(c, values::duration(value), "--log-flush-frequency", "lines are written at once"),
+    ),
+    Flag::read(
+        "storage-initialization-timeout",
+        "DURATION",
+        "How long the store may take before the server is ready. It has no effect: the store is read before.",
+        |c, value| {
+            let why = "the server answers after the store has been read";
+            no_effect(c, values::duration(value), "--storage-initialization-timeout", why)
+        },
+    ),
+    Flag::read(
+        "show-hidden-metrics-for-version",
+        "VERSION",
+        "Version of Kubernetes whose hidden metrics are shown. It has no effect: no metric is hidden.",
+        |c, value| {
+            let is_version = value.split('.').count() == 2 && value.split('.').all(|part| part.parse::<u32>().is_ok());
+            let version = must(is_version || value.is_empty(), "must be a version such as 1.35");
+            no_effect(c, version, "--show-hidden-metrics-for-version", "no metric is hidden")
+        },
+    ),
+    Flag::read(
+        "permit-address-sharing",
+        "",
+        "Whether an address may be bound while connections of an earlier server linger. It always may.",
+        |_, value| values::boolean(value).map(drop),
     ),
 ];

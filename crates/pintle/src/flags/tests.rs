@@ -168,7 +168,7 @@ fn refusals_name_the_flag() {
         ("pintle serve -x", "unknown flag: -x"),
         (
             "pintle --etcd-servers-overrides=/events#http://127.0.0.1:1",
-            "flag --etcd-servers-overrides is not supported",
+            "flag --etcd-servers-overrides is not supported: All resources are in one cluster, whose revisions order them.",
         ),
         ("pintle --etcd-servers=http://a:1 --storage=memory", "--storage and --etcd-servers exclude each other"),
         ("pintle --etcd-certfile=/dev/null", "--etcd-certfile and --etcd-keyfile must be given together"),
@@ -176,7 +176,10 @@ fn refusals_name_the_flag() {
             "pintle --etcd-servers=ftp://a",
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
         ),
-        ("kube-apiserver --audit-policy-file p", "flag --audit-policy-file is not supported"),
+        (
+            "kube-apiserver --audit-policy-file p",
+            "flag --audit-policy-file is not supported: Requests are not audited.",
+        ),
         (
             "kube-apiserver --enable-admission-plugins=PodSecurity,ImagePolicyWebhook",
             "invalid argument \"PodSecurity,ImagePolicyWebhook\" for \"--enable-admission-plugins\" flag: plugin \
@@ -420,6 +423,29 @@ fn flags_of_storage() {
     ] {
         let error = run(&format!("pintle {line}")).expect_err(line);
         assert!(error.contains(reason), "{line}: {error}");
+    }
+}
+
+#[test]
+fn flags_that_change_nothing_say_so() {
+    let config =
+        run("pintle --log-flush-frequency=1s --show-hidden-metrics-for-version=1.35 --emulated-version=kube=1.36");
+    let warnings = config.expect("valid").warnings;
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings.iter().all(|warning| warning.contains("has no effect: ")), "{warnings:?}");
+    for line in ["--emulated-version=1.35", "--log-flush-frequency=x", "--show-hidden-metrics-for-version=one"] {
+        assert!(run(&format!("pintle {line}")).is_err(), "{line}");
+    }
+    let refused = run("pintle --vmodule=a=1 --logging-format=json").expect_err("two formats");
+    assert!(refused.contains("Only supported for text log format"), "{refused}");
+    assert_eq!(run("pintle --vmodule=a=1,b*=2").expect("valid").modules.len(), 2);
+}
+
+#[test]
+fn reasons_are_those_of_flags_that_are_refused() {
+    let help = super::table::help();
+    for name in reference::NOT_SUPPORTED {
+        assert!(help.contains(&format!("--{name}\n          {}", reference::reason(name))), "{name}");
     }
 }
 
