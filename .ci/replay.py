@@ -38,6 +38,8 @@ CONFORMANCE = (
     "extend/access", "extend/aggregation", "extend/allocations", "extend/builtin-admission", "extend/crds",
     "extend/policies", "extend/webhooks",
 )
+# Cases that each set a default of the whole cluster: one at a time, when nothing else is replayed.
+ALONE = ("conformance-alone", ["extend/alone"], 1, 120)
 # Cases one at a time, for a server with more plugins of admission than are on by default.
 WITH_FLAGS = "extend/with-flags"
 PLUGINS = (
@@ -62,6 +64,14 @@ ORACLE = (
     ("update", "code", "default"), ("update", "causes", "default"), ("update", "full", "default"),
     ("create", "code", "all"), ("update", "code", "all"), ("versions", "full", "all"),
 )
+# Kinds of CEL cases, the largest first; all on one server.
+CEL = ("eval", "compile", "post", "update", "admit", "mutate")
+# Cases with a backend: the program starts a server of its own for each group.
+BACKENDS = "backends"
+BACKENDS_SERVER = (
+    "exec %s serve --bind-address 127.0.0.1 --secure-port {port} --data-dir {dir}/data --cert-dir {dir}/certs"
+    " --token-auth-file {tokens} --service-account-key-file {sa_key} --service-account-signing-key-file {sa_key}"
+    " --controllers= {flags}")
 # Before an area's name: replayed on etcd.
 ON_ETCD = "etcd: "
 EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=false,AllBeta=true"]
@@ -69,6 +79,8 @@ EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=fals
 CONFORMANCE_SECONDS = 300
 AGAIN_SECONDS = 120
 ORACLE_SECONDS = 240
+CEL_SECONDS = 300
+BACKENDS_SECONDS = 600
 # A replay of those cases: its log, areas, jobs and time.
 FLAGGED = ("conformance-with-flags", [WITH_FLAGS], 1, AGAIN_SECONDS)
 
@@ -176,15 +188,15 @@ class Replays:
     def __init__(self, recorded, logs):
         self.recorded, self.logs = recorded, logs
 
-    def run(self, name, seconds, command):
-        """Runs a replay with its output in a log; -> what it reported as JSON, or None."""
+    def run(self, name, seconds, command, **environment):
+        """Runs a replay with its output in a log; -> what it reported as JSON, or None, and its last line."""
         log, report = (os.path.join(self.logs, name + end) for end in (".log", ".json"))
         if os.path.exists(report):
             os.remove(report)
         with open(log, "w") as f:
             try:
                 subprocess.run([sys.executable] + command + ["--json", os.path.abspath(report)], cwd=self.recorded,
-                               stdout=f, stderr=f, timeout=seconds)
+                               env=dict(os.environ, **environment), stdout=f, stderr=f, timeout=seconds)
             except subprocess.TimeoutExpired:
                 print("%s: stopped after %d s" % (name, seconds), file=f)
         if not os.path.exists(report):
@@ -217,10 +229,39 @@ class Replays:
         _, last = self.run(name, ORACLE_SECONDS, [
             "oracle.py", "replay", "--server", server.url, "--token-file", server.tokens, "--level", level,
             "--instance", instance, "--jobs", str(jobs), "-v", "oracle/" + suite])
-        words = last.replace(",", "").split()
-        if len(words) == 4 and words[1] == "passed" and words[3] == "failed":
-            return int(words[0]), int(words[0]) + int(words[2])
-        return 0, 0
+        return counts(last)
+
+    def every_cel(self, server):
+        """-> {area: (passed, of)}"""
+        return {"cel/" + kind: self.cel(server, kind) for kind in CEL}
+
+    def cel(self, server, kind):
+        """-> (passed, of)"""
+        _, last = self.run("cel-" + kind, CEL_SECONDS, [
+            "cel/replay.py", "--server", server.url, "--token", "admin-token", "-v", "cel/%s.jsonl.gz" % kind])
+        return counts(last)
+
+    def backends(self, binary, groups=None):
+        """Groups of cases with a backend, all by default. -> {area: (passed, of)}"""
+        folder = os.path.join(self.recorded, BACKENDS, "cases")
+        groups = groups or sorted(os.listdir(folder))
+        name = BACKENDS if len(groups) > 1 else BACKENDS + "-" + groups[0]
+        report, _ = self.run(name, BACKENDS_SECONDS, [
+            os.path.join(BACKENDS, "run.py"), "replay", "-v"] + [os.path.join(BACKENDS, "cases", group) for group in groups],
+            SERVER=BACKENDS_SERVER % binary)
+        out = {}
+        for group in groups:
+            cases = [bad for path, bad in (report or {}).items() if "/cases/%s/" % group in path]
+            out["%s/%s" % (BACKENDS, group)] = (sum(not bad for bad in cases), len(cases))
+        return out
+
+
+def counts(last):
+    """`N passed, M failed` as (passed, of)."""
+    words = last.replace(",", "").split()
+    if len(words) == 4 and words[1] == "passed" and words[3] == "failed":
+        return int(words[0]), int(words[0]) + int(words[2])
+    return 0, 0
 
 
 def log_name(area):
@@ -276,19 +317,23 @@ def replay_all(binary, etcd, replays, floors):
     with contextlib.ExitStack() as stack:
         servers = {"default": stack.enter_context(Server(binary)),
                    "all": stack.enter_context(Server(binary, *EVERYTHING_ON)),
-                   "plugins": stack.enter_context(Server(binary, plugins=PLUGINS))}
+                   "plugins": stack.enter_context(Server(binary, plugins=PLUGINS)),
+                   "cel": stack.enter_context(Server(binary))}
         stores = {"": servers["default"]}
         if etcd:
             cluster = stack.enter_context(Etcd(etcd))
             servers["etcd"] = stores[ON_ETCD] = stack.enter_context(Server(binary, "--etcd-servers", cluster.url))
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            # The contract cases mostly wait, the oracle mostly computes: together they fill two processors.
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            # The contract cases mostly wait, the oracle and CEL mostly compute: together they fill two processors.
             cases = [pool.submit(replays.every_conformance, server, prefix) for prefix, server in stores.items()]
             cases.append(pool.submit(replays.conformance, servers["plugins"], *FLAGGED))
+            cases.append(pool.submit(replays.backends, binary))
+            cases.append(pool.submit(replays.every_cel, servers["cel"]))
             for suite, level, instance in ORACLE:
                 results[area_of(suite, level, instance)] = replays.oracle(servers[instance], suite, level, instance, 3)
             for found in cases:
                 results.update(found.result())
+        results.update(replays.conformance(servers["default"], *ALONE))
         # Those on etcd last, as they are measured by the others.
         for area in sorted((area for area in results if low(area)), key=lambda area: area.startswith(ON_ETCD)):
             before = results[area]
@@ -297,6 +342,12 @@ def replay_all(binary, etcd, replays, floors):
                 bare = area[len(prefix):]
                 results.update(replays.conformance(
                     stores[prefix], bare.replace("/", "-") + "-again", [bare], 4, AGAIN_SECONDS, prefix))
+            elif area.startswith("cel/"):
+                results[area] = replays.cel(servers["cel"], area.split("/")[1])
+            elif area.startswith(BACKENDS + "/"):
+                results.update(replays.backends(binary, [area.split("/")[1]]))
+            elif area in ALONE[1]:
+                results.update(replays.conformance(servers["default"], *ALONE))
             elif area == WITH_FLAGS:
                 results.update(replays.conformance(servers["plugins"], *FLAGGED))
             else:
