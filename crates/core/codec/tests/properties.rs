@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Chance, Thing};
+use common::Thing;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
+use pintle_schema::random::Random;
 use pintle_schema::{ApiType, Value, canonicalize};
 
 fn things(count: u64) -> impl Iterator<Item = (u64, Value)> {
@@ -12,7 +13,7 @@ fn things(count: u64) -> impl Iterator<Item = (u64, Value)> {
 
 fn made(count: u64, separators: bool) -> impl Iterator<Item = (u64, Value)> {
     (1..=count).map(move |seed| {
-        let mut chance = Chance::new(seed);
+        let mut chance = Random::new(seed);
         chance.separators = separators;
         let mut value = chance.object(Thing::schema(), 4);
         canonicalize(Thing::schema(), &mut value);
@@ -114,7 +115,7 @@ fn sorted(mut value: Value) -> Value {
 }
 
 /// Changes a few bytes: flips, cuts, repeats, and meaningful pieces.
-fn mutate(chance: &mut Chance, bytes: &mut Vec<u8>) {
+fn mutate(chance: &mut Random, bytes: &mut Vec<u8>) {
     const PIECES: &[&[u8]] = &[
         b"{",
         b"}",
@@ -182,7 +183,7 @@ fn no_input_panics() {
             [json::to_vec(&value), yaml::encode(&value).into_bytes(), items, message]
         })
         .collect();
-    let mut chance = Chance::new(7);
+    let mut chance = Random::new(7);
     let (mut taken, mut refused) = (0, 0);
     for round in 0..8000 {
         let mut input = seeds[chance.below(seeds.len())][round % 4].clone();

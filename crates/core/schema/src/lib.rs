@@ -19,6 +19,7 @@ pub mod map;
 pub mod map_editor;
 pub mod names;
 pub mod quantity;
+pub mod random;
 pub mod rules;
 pub mod scalars;
 pub mod schema;
