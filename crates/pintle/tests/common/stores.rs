@@ -28,19 +28,23 @@ pub struct Server {
     _etcd: Option<Etcd>,
 }
 
+/// An empty store, and the etcd that it is in, if tests are to use one.
+pub fn store() -> Result<(Arc<dyn Store>, Option<Etcd>), StartError> {
+    let etcd = etcd();
+    let store: Arc<dyn Store> = match &etcd {
+        None => Arc::new(MemoryStore::new()),
+        Some(etcd) => {
+            let endpoints = vec![etcd.urls()];
+            let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
+            pintle::etcd::store(options, EtcdCodec::new(pintle_groups::resources()), None)?.0
+        }
+    };
+    Ok((store, etcd))
+}
+
 impl Server {
     pub async fn start() -> Result<Server, StartError> {
-        let etcd = etcd();
-        let store: Arc<dyn Store> = match &etcd {
-            None => Arc::new(MemoryStore::new()),
-            Some(etcd) => {
-                let endpoints = vec![etcd.urls()];
-                let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
-                pintle::etcd::store(options, EtcdCodec::new(pintle_groups::resources()), None)
-                    .map_err(StartError::Store)?
-                    .0
-            }
-        };
+        let (store, etcd) = store()?;
         Ok(Server { server: TestServer::start_with(store).await?, _etcd: etcd })
     }
 
