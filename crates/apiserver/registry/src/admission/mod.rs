@@ -5,6 +5,7 @@
 mod attributes;
 mod chain;
 mod charges;
+mod function;
 mod matching;
 #[cfg(test)]
 mod matching_tests;
@@ -14,6 +15,7 @@ mod sent_options;
 pub use attributes::{has_generated_name, kind_of};
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
 pub use charges::{Charge, Charges};
+pub use function::{AdmittedRequest, FunctionPlugin, Refused, RequestSelector};
 pub use matching::{RequestRules, RequestSelectors, read_selector};
 pub use rounds::Rounds;
 
