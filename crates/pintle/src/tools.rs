@@ -2,6 +2,7 @@
 //!
 //! They run the very engine that the server runs. Nothing here listens; only `store` opens stores.
 
+mod definitions;
 mod lines;
 mod lint;
 mod store;
@@ -19,7 +20,9 @@ Usage:
   pintle lint                  check the rules of the built-in kinds for mistakes
   pintle store check|copy      verify or copy a store; see pintle store --help
   pintle top [--once]          show what a running server does; see pintle top --help
-  pintle validate FILE...      validate the objects in YAML or JSON files as a create would; - is standard input
+  pintle validate [--crd DIR_OR_FILE]... FILE...
+                               validate the objects in YAML or JSON files as a create would; - is standard input;
+                               --crd names files with CustomResourceDefinitions, whose objects are known then
 
 Exit codes: 0 if no problem was found, 1 if a problem was found, 2 if a file or the command line is invalid.
 ";
@@ -45,10 +48,11 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
         ("lint", []) => lint(),
         ("store", rest) => store::run(rest),
         ("top", rest) => top::run(rest),
-        ("validate", files) if !files.is_empty() && !files.iter().any(|file| file.starts_with("--")) => {
-            validate::files(files)
-        }
-        ("rules" | "lint" | "validate", _) => Outcome::Failed(USAGE.to_owned()),
+        ("validate", rest) => match split_validate(rest) {
+            Some((definitions, files)) => validate::files(&definitions, &files),
+            None => Outcome::Failed(USAGE.to_owned()),
+        },
+        ("rules" | "lint", _) => Outcome::Failed(USAGE.to_owned()),
         _ => return None,
     };
     Some(match outcome {
@@ -65,6 +69,21 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
             ExitCode::from(2)
         }
     })
+}
+
+/// The values of `--crd`, and the files; `None` if something else is there, or no file.
+fn split_validate<'a>(rest: &[&'a str]) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+    let (mut definitions, mut files) = (Vec::new(), Vec::new());
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--crd") {
+            Some("") => definitions.push(*words.next()?),
+            Some(value) => definitions.push(value.strip_prefix('=')?),
+            None if word.starts_with("--") => return None,
+            None => files.push(*word),
+        }
+    }
+    (!files.is_empty()).then_some((definitions, files))
 }
 
 /// The rules of a kind, by its name in any of its forms.

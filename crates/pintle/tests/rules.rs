@@ -89,6 +89,64 @@ fn manifests_are_judged_offline() {
     }
 }
 
+const DEFINITION: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: shelves.example.com
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: shelves, singular: shelf, kind: Shelf, listKind: ShelfList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            x-kubernetes-validations:
+            - rule: self.used <= self.size
+              fieldPath: .used
+            properties:
+              size: {type: integer, default: 3}
+              used: {type: integer}
+";
+
+#[test]
+fn custom_resources_are_validated_offline() {
+    let folder = Scratch::new();
+    folder.write("definition.yaml", DEFINITION);
+    folder.write("wrong-definition.yaml", &DEFINITION.replace("self.size", "self.siz"));
+    let shelf = |used: &str| {
+        format!("apiVersion: example.com/v1\nkind: Shelf\nmetadata:\n  name: a\nspec:\n  color: red\n  used: {used}\n")
+    };
+    folder.write("shelf.yaml", &shelf("3").replace("  color: red\n", ""));
+    folder.write("full.yaml", &shelf("4"));
+    let run = |words: &[&str]| run(&folder, words, "");
+    let right = (Some(0), "1 objects are valid\n".to_owned(), String::new());
+    assert_eq!(run(&["validate", "definition.yaml"]), right);
+    assert_eq!(run(&["validate", "--crd", "definition.yaml", "shelf.yaml"]), right);
+    let (code, _, told) = run(&["validate", "shelf.yaml"]);
+    assert_eq!((code, told.as_str()), (Some(1), "shelf.yaml:2: no kind \"Shelf\" in version \"example.com/v1\"\n"));
+    let (code, _, told) = run(&["validate", "--crd=definition.yaml", "full.yaml"]);
+    let wrong = "full.yaml:6: unknown field \"spec.color\"\n\
+                 full.yaml:7: spec.used: Invalid value: failed rule: self.used <= self.size\n";
+    assert_eq!((code, told.as_str()), (Some(1), wrong));
+    let (code, _, told) = run(&["validate", "--crd", "wrong-definition.yaml", "shelf.yaml"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.starts_with("wrong-definition.yaml:20: spec.validation.openAPIV3Schema.properties[spec]"), "{told}");
+    assert!(told.contains("undefined field 'siz'"), "{told}");
+    // The folder holds a definition that is right and one that is wrong.
+    let (code, _, told) = run(&["validate", "--crd", ".", "shelf.yaml"]);
+    assert!(code == Some(1) && !told.contains("no kind"), "{told}");
+    assert_eq!(run(&["validate", "--crd"]).0, Some(2));
+    assert_eq!(run(&["validate", "--crd", "absent", "shelf.yaml"]).0, Some(2));
+}
+
 #[test]
 fn rules_are_explained_and_linted() {
     let folder = Scratch::new();

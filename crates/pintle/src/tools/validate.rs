@@ -3,6 +3,7 @@
 //! What depends on other objects (a namespace that is missing, quota, admission) is not looked at: there is no server.
 
 use super::Outcome;
+use super::definitions::Definitions;
 use super::lines::{Document, documents};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, yaml};
 use pintle_resource::{NameRule, Resource};
@@ -10,16 +11,19 @@ use pintle_schema::{Struct, Value, canonicalize};
 use pintle_validation::{Operation, Request};
 use std::fmt::Write;
 use std::io::Read;
+use std::mem;
 
 /// What is wrong with a document: where in it, and what.
-struct Finding {
-    field: String,
-    text: String,
+pub struct Finding {
+    pub field: String,
+    pub text: String,
 }
 
-/// Judges the objects in files; `-` is standard input.
-pub fn files(names: &[&str]) -> Outcome {
-    let (mut wrong, mut failed, mut right) = (String::new(), String::new(), 0);
+/// Validates the objects in files, those of definitions in other files too; `-` is standard input.
+pub fn files(definitions: &[&str], names: &[&str]) -> Outcome {
+    let mut definitions = Definitions::load(definitions);
+    let (mut wrong, mut failed) = (mem::take(&mut definitions.wrong), mem::take(&mut definitions.failed));
+    let mut right = 0;
     for name in names {
         let text = match *name {
             "-" => {
@@ -36,7 +40,7 @@ pub fn files(names: &[&str]) -> Outcome {
             }
         };
         for document in documents(&text) {
-            let objects = validate(&document);
+            let objects = validate(&document, &definitions);
             right += objects.iter().filter(|findings| findings.is_empty()).count();
             for Finding { field, text } in objects.iter().flatten() {
                 _ = writeln!(wrong, "{name}:{}: {text}", document.line_of(field));
@@ -51,7 +55,7 @@ pub fn files(names: &[&str]) -> Outcome {
 }
 
 /// What is wrong with each object of a document; a `List` holds several.
-fn validate(document: &Document<'_>) -> Vec<Vec<Finding>> {
+fn validate(document: &Document<'_>, definitions: &Definitions) -> Vec<Vec<Finding>> {
     let bytes = document.text.as_bytes();
     let head = match yaml::parse(bytes, Strictness::Ignore) {
         Ok(head) => head.value,
@@ -59,22 +63,38 @@ fn validate(document: &Document<'_>) -> Vec<Vec<Finding>> {
     };
     let of = |value: &Value| (value.str_at(&["apiVersion"]).to_owned(), value.str_at(&["kind"]).to_owned());
     if of(&head) != ("v1".to_owned(), "List".to_owned()) {
-        return vec![findings(&of(&head), "", |schema| yaml::decode(schema, bytes, Strictness::Collect))];
+        let decode = |schema: &Struct| yaml::decode(schema, bytes, Strictness::Collect);
+        return vec![findings(&of(&head), definitions, "", decode).0];
     }
     let items = head.get("items").and_then(Value::as_list).unwrap_or(&[]);
-    let judge_item = |(index, item): (usize, &Value)| {
+    let validate_item = |(index, item): (usize, &Value)| {
         let bytes = json::to_vec(item);
-        findings(&of(item), &format!("items[{index}]"), |schema| json::decode(schema, &bytes, Strictness::Collect))
+        let decode = |schema: &Struct| json::decode(schema, &bytes, Strictness::Collect);
+        findings(&of(item), definitions, &format!("items[{index}]"), decode).0
     };
-    items.iter().enumerate().map(judge_item).collect()
+    items.iter().enumerate().map(validate_item).collect()
 }
 
-/// What is wrong with one object, which stands at a place in its document.
+/// What is wrong with a CustomResourceDefinition, apart from fields that it may not have; its stored form if nothing is.
+pub fn definition(bytes: &[u8]) -> (Vec<Finding>, Option<Value>) {
+    let version = match yaml::parse(bytes, Strictness::Ignore) {
+        Ok(head) => head.value.str_at(&["apiVersion"]).to_owned(),
+        Err(error) => return (vec![Finding { field: String::new(), text: error.to_string() }], None),
+    };
+    let of = (version, "CustomResourceDefinition".to_owned());
+    let decode = |schema: &Struct| yaml::decode(schema, bytes, Strictness::Ignore);
+    let (findings, stored) = findings(&of, &Definitions::default(), "", decode);
+    let stored = stored.filter(|_| findings.is_empty());
+    (findings, stored)
+}
+
+/// What is wrong with one object, which stands at a place in its document; and its stored form.
 fn findings(
     (version, kind): &(String, String),
+    definitions: &Definitions,
     place: &str,
-    decode: impl FnOnce(&'static Struct) -> Result<Decoded, DecodeError>,
-) -> Vec<Finding> {
+    decode: impl FnOnce(&Struct) -> Result<Decoded, DecodeError>,
+) -> (Vec<Finding>, Option<Value>) {
     let at = |field: &str, text: String| Finding {
         field: if place.is_empty() || field.is_empty() {
             format!("{place}{field}")
@@ -84,14 +104,20 @@ fn findings(
         text,
     };
     let resource = pintle_groups::all().find(|resource| resource.api_version() == *version && resource.kind == kind);
-    let Some(resource) = resource else {
+    let Some(resource) = resource.map(|built_in| &**built_in).or_else(|| definitions.find(version, kind)) else {
         let field = if kind.is_empty() { "" } else { "kind" };
-        return vec![at(field, format!("no kind {kind:?} in version {version:?}"))];
+        return (vec![at(field, format!("no kind {kind:?} in version {version:?}"))], None);
     };
     let mut decoded = match decode(&resource.schema) {
         Ok(decoded) => decoded,
-        Err(error) => return vec![at("", error.to_string())],
+        Err(error) => return (vec![at("", error.to_string())], None),
     };
+    if let Some(custom) = &resource.custom {
+        match custom.coerce(&mut decoded.value) {
+            Ok(unknown) => decoded.problems.extend(unknown.into_iter().map(StrictProblem::UnknownField)),
+            Err(error) => return (vec![at("", error)], None),
+        }
+    }
     let mut findings: Vec<Finding> = Vec::new();
     for problem in &decoded.problems {
         let field = match problem {
@@ -100,16 +126,30 @@ fn findings(
         };
         findings.push(at(field, problem.to_string()));
     }
-    findings.extend(causes(resource, &mut decoded.value).into_iter().map(|(field, text)| at(&field, text)));
-    findings
+    let causes = causes(resource, &mut decoded.value);
+    findings.extend(causes.into_iter().map(|(field, text)| at(&as_sent(resource, field), text)));
+    (findings, Some(decoded.value))
 }
 
-fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, String)> {
-    // No rule depends on when it is asked.
-    if let Err(error) = resource.complete_now(object, 0) {
-        return vec![(String::new(), error.to_string())];
+/// The path in what was sent. What all versions of a definition share stands once in its stored form.
+fn as_sent(resource: &Resource, field: String) -> String {
+    match field.strip_prefix("spec.validation.") {
+        Some(rest) if resource.kind == "CustomResourceDefinition" => format!("spec.versions[0].schema.{rest}"),
+        _ => field,
     }
-    let schema = resource.stored_schema();
+}
+
+fn causes(resource: &Resource, object: &mut Value) -> Vec<(String, String)> {
+    // No rule depends on when it is asked.
+    let schema = if resource.custom.is_some() {
+        // Each version of a definition has rules of its own.
+        resource.default(object, 0);
+        &*resource.schema
+    } else if let Err(error) = resource.complete_now(object, 0) {
+        return vec![(String::new(), error.to_string())];
+    } else {
+        resource.stored_schema()
+    };
     if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {
         object.set_at(&["metadata", "namespace"], "default");
     }
