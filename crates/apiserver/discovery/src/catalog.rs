@@ -3,7 +3,7 @@
 //! Built-in and custom resources are alike in it, and what other servers serve has a place. It is a snapshot: a change of what is served makes a new one.
 
 use crate::openapi::names;
-use pintle_resource::{Action, GroupPriorities, Resource, ResourceTable, Subresource, VersionPriorities};
+use pintle_resource::{Action, CustomKind, GroupPriorities, Resource, ResourceTable, Subresource, VersionPriorities};
 use pintle_schema::{Ref, Str, Struct, Value};
 use ring::digest::{SHA256, digest};
 use std::cmp::{Ordering, Reverse};
@@ -68,6 +68,8 @@ pub struct DiscoveredResource {
     /// In the order they are shown.
     pub subresources: Vec<DiscoveredSubresource>,
     pub schema: Ref<Struct>,
+    /// What is known of a kind that was defined at run time.
+    pub custom: Option<Arc<dyn CustomKind>>,
     /// Whether a delete answers the object it removed.
     pub delete_answers_object: bool,
     /// Whether a strategic merge patch is understood: by all but custom resources.
@@ -163,6 +165,13 @@ impl Catalog {
         let at = self.groups.partition_point(|group| group.rank() < entry.rank());
         self.groups.insert(at, entry);
         &mut self.groups[at]
+    }
+}
+
+impl VersionEntry {
+    /// Whether all resources of the version were defined at run time, so that no other type is in it.
+    pub fn is_custom(&self) -> bool {
+        !self.resources.is_empty() && self.resources.iter().all(|resource| resource.custom.is_some())
     }
 }
 
@@ -264,6 +273,7 @@ impl From<&Resource> for DiscoveredResource {
                 .unwrap_or_default(),
             subresources: resource.subresources.iter().map(DiscoveredSubresource::from).collect(),
             schema: resource.schema.clone(),
+            custom: resource.custom.clone(),
             delete_answers_object: resource.strategy.delete_answers_object,
             strategic_patch: resource.custom.is_none(),
         }

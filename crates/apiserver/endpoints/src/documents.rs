@@ -35,6 +35,8 @@ pub struct DocumentSet {
     generation: u64,
     pub catalog: Catalog,
     pub documents: Documents,
+    /// The hashes of documents that no definition has a part in: those of earlier tables hold.
+    hashes: Arc<Mutex<HashMap<String, String>>>,
 }
 
 /// Documents that are made when they are first asked for.
@@ -60,7 +62,7 @@ struct Made {
 
 impl DiscoveryCache {
     pub fn new(resources: Arc<Resources>) -> Self {
-        let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read()));
+        let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read(), None));
         let build = pintle_discovery::version::Build::default();
         DiscoveryCache { resources, build, current, everywhere: ArcSwapOption::empty() }
     }
@@ -82,7 +84,7 @@ impl DiscoveryCache {
         if current.generation == table.generation() {
             return current;
         }
-        let new = Arc::new(DocumentSet::of(&table));
+        let new = Arc::new(DocumentSet::of(&table, Some(&current)));
         // Who made one of an older table meanwhile is corrected by the next who asks.
         self.current.store(new.clone());
         new
@@ -90,8 +92,32 @@ impl DiscoveryCache {
 }
 
 impl DocumentSet {
-    fn of(table: &ResourceTable) -> Self {
-        DocumentSet { generation: table.generation(), catalog: Catalog::of(table), documents: Documents::default() }
+    fn of(table: &ResourceTable, before: Option<&DocumentSet>) -> Self {
+        let catalog = Catalog::of(table);
+        let built_in = |catalog: &Catalog| catalog.resources().filter(|resource| resource.custom.is_none()).count();
+        // Definitions come and go; as long as nothing else does, no other document is made anew for the index.
+        let before = before.filter(|before| built_in(&before.catalog) == built_in(&catalog));
+        DocumentSet {
+            generation: table.generation(),
+            hashes: before.map(|before| before.hashes.clone()).unwrap_or_default(),
+            catalog,
+            documents: Documents::default(),
+        }
+    }
+
+    /// The index of OpenAPI version 3. The key tells indexes with rules from those without.
+    fn index(&self, key: &str, gates: Option<openapi::v3::Gates<'_>>) -> Vec<u8> {
+        openapi::v3::index(&self.catalog, gates, &mut |path, make| {
+            let key = format!("{key}/{path}");
+            let known = self.hashes.lock().ok().and_then(|hashes| hashes.get(&key).cloned());
+            known.unwrap_or_else(|| {
+                let made = make();
+                if let Ok(mut hashes) = self.hashes.lock() {
+                    hashes.insert(key, made.clone());
+                }
+                made
+            })
+        })
     }
 }
 
@@ -309,10 +335,14 @@ fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, Strin
     let (gates, key): (Option<openapi::v3::Gates<'_>>, _) =
         if rules { (Some(&enabled), "v3+rules") } else { (None, "v3") };
     let (kept, catalog) = (&documents.documents, &documents.catalog);
+    if let Some(tag) = openapi::v3::custom_etag(catalog, path) {
+        // Made when it is asked for, and not kept: there may be ten thousand of them.
+        return Some((openapi::v3::document(catalog, path, gates)?, tag));
+    }
     if !path.is_empty() {
         return kept.kept(&format!("{key}/{path}"), || openapi::v3::document(catalog, path, gates));
     }
-    let own = kept.kept(key, || Some(openapi::v3::index(catalog, gates)))?;
+    let own = kept.kept(key, || Some(documents.index(key, gates)))?;
     let everywhere = api.documents.everywhere(api);
     match everywhere.openapi_v3(api) {
         [] => Some(own),

@@ -6,10 +6,12 @@
 use crate::embedded::{self, Malformed};
 use crate::json_schema::JsonSchema;
 use crate::object;
+use crate::openapi;
 use crate::prune;
 use crate::rules::{Budget, Findings, Replaced, RuleTree, field_of};
 use crate::topology;
 use crate::values::{Purpose, ValueSchema};
+use pintle_resource::OpenApiVersion;
 use pintle_schema::{Struct, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath, ObjectRule};
 use std::sync::OnceLock;
@@ -76,6 +78,11 @@ impl CustomSchema {
             unknown.extend(embedded::coerce(object, &self.schema, Malformed::Refused)?);
         }
         Ok(unknown)
+    }
+
+    /// The schema that OpenAPI publishes.
+    pub fn openapi(&self, version: OpenApiVersion, metadata: &str) -> Value {
+        openapi::of_object(&self.schema, version, metadata)
     }
 
     /// Why the scale of an object cannot be shown.

@@ -11,6 +11,7 @@ mod field_path;
 pub mod json_schema;
 pub mod naming;
 pub mod object;
+pub mod openapi;
 pub mod pattern;
 pub mod prune;
 pub mod resource;

@@ -8,10 +8,12 @@ use crate::definition::{Definition, text};
 use crate::engine::{CustomSchema, Scale};
 use crate::topology::meta_fields;
 use pintle_discovery::catalog::{compare_versions, storage_version_hash};
+use pintle_discovery::etag;
 use pintle_meta::autoscaling;
 use pintle_resource::{
     Action, Context, Conversion, Converted, CustomKind, DefaultFunction, DefaultFunctions, FieldValue, GENERAL,
-    MaybeReady, Part, Resource, ScalePaths, Selectable, Served, Storage, Strategy, Subresource, Verbs, WITH_STATUS,
+    MaybeReady, OpenApiVersion, Part, Resource, ScalePaths, Selectable, Served, Storage, Strategy, Subresource, Verbs,
+    WITH_STATUS,
 };
 use pintle_schema::{ApiType, Form, Ref, Slice, Str, Struct, Text, Value};
 use pintle_validation::Validator;
@@ -53,6 +55,8 @@ struct Custom {
     engine: Arc<CustomSchema>,
     list_kind: Str,
     is_terminating: bool,
+    selectable: Vec<Str>,
+    fingerprint: Arc<str>,
 }
 
 impl CustomKind for Custom {
@@ -76,6 +80,18 @@ impl CustomKind for Custom {
 
     fn is_terminating(&self) -> bool {
         self.is_terminating
+    }
+
+    fn openapi(&self, version: OpenApiVersion, metadata: &str) -> Value {
+        self.engine.openapi(version, metadata)
+    }
+
+    fn selectable_paths(&self) -> &[Str] {
+        &self.selectable
+    }
+
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     fn scale_problem(&self, object: &Value) -> Option<String> {
@@ -151,6 +167,8 @@ struct Version<'a> {
     decoded: Ref<Struct>,
     /// Whether the definition is being deleted.
     is_terminating: bool,
+    /// Of the definition.
+    fingerprint: Arc<str>,
 }
 
 /// The resources of a definition in its stored form, by the names that it was given: one for each version that is served or
@@ -167,6 +185,9 @@ pub fn resources(definition: &Value) -> Vec<(Arc<Resource>, bool)> {
         .versions
         .iter()
         .filter(|(version, _)| text(version, "name") == stored || flag(version, "served") && !by_webhook);
+    let mut defined = pintle_codec::json::to_vec(of.spec);
+    pintle_codec::json::encode(&names, &mut defined);
+    let fingerprint: Arc<str> = etag(&defined).into();
     let is_terminating = !definition.str_at(&["metadata", "deletionTimestamp"]).is_empty();
     let versions: Vec<Version<'_>> = used
         .map(|(version, _)| {
@@ -174,7 +195,7 @@ pub fn resources(definition: &Value) -> Vec<(Arc<Resource>, bool)> {
             let schema = of.schema_of(name).cloned().unwrap_or_default();
             let decoded = Ref::Shared(Arc::new(decoded(kind, &schema.description)));
             let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version)));
-            Version { of: version, name, engine, decoded, is_terminating }
+            Version { of: version, name, engine, decoded, is_terminating, fingerprint: fingerprint.clone() }
         })
         .collect();
     let group = text(of.spec, "group");
@@ -279,6 +300,8 @@ fn resource(
             engine: version.engine.clone(),
             list_kind: text(names, "listKind").into(),
             is_terminating: version.is_terminating,
+            selectable: selectable.iter().map(|field| text(field, "jsonPath").trim_start_matches('.').into()).collect(),
+            fingerprint: version.fingerprint.clone(),
         })),
     }
 }

@@ -195,6 +195,11 @@ fn is_int_or_string(any_of: &[JsonSchema]) -> bool {
     matches!(any_of, [integer, string] if is(integer, "integer") && is(string, "string"))
 }
 
+/// Whether a schema spells "an integer or a string" itself, in one of the two ways that it may.
+pub(crate) fn says_int_or_string(schema: &JsonSchema) -> bool {
+    is_int_or_string(&schema.any_of) || has_int_or_string(schema)
+}
+
 fn has_int_or_string(schema: &JsonSchema) -> bool {
     schema.all_of.first().is_some_and(|first| is_int_or_string(&first.any_of))
 }

@@ -2,7 +2,14 @@
 //! Guarantees that built-in kinds pay nothing for it: they have none.
 //! Must never do I/O.
 
-use pintle_schema::{Struct, Value};
+use pintle_schema::{Str, Struct, Value};
+
+/// A version of OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenApiVersion {
+    V2,
+    V3,
+}
 
 /// A kind that was defined at run time. Its objects are decoded as trees; this is what is known of them beyond.
 pub trait CustomKind: Send + Sync {
@@ -24,6 +31,15 @@ pub trait CustomKind: Send + Sync {
 
     /// Whether objects are no longer created, because the definition is being deleted.
     fn is_terminating(&self) -> bool;
+
+    /// The schema of objects that OpenAPI publishes. `metadata` refers to the type of their metadata.
+    fn openapi(&self, version: OpenApiVersion, metadata: &str) -> Value;
+
+    /// The paths of the fields that selectors may name.
+    fn selectable_paths(&self) -> &[Str];
+
+    /// A hash of the definition: as long as it stays the same, so does what is published.
+    fn fingerprint(&self) -> &str;
 
     /// Why the scale of an object cannot be shown; `None` if it can.
     fn scale_problem(&self, object: &Value) -> Option<String>;

@@ -9,6 +9,7 @@ use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ResourceIndex, waits_for};
+use crate::served_versions;
 use crate::stats::Reading;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_extensions::definition::{self, Approval};
@@ -20,7 +21,7 @@ use pintle_registry::defined::DefinedResource;
 use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};
 use pintle_storage::Revision;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ struct Installed {
     group: String,
     plural: String,
     versions: Vec<String>,
+    /// Those of them that are served.
+    served: Vec<String>,
 }
 
 /// Serves what definitions define.
@@ -58,6 +61,8 @@ pub struct Definitions {
     /// The definitions that there are, and the names that they have.
     claims: Mutex<BTreeMap<String, Claims>>,
     installed: Mutex<HashMap<String, Installed>>,
+    /// Groups and versions that a definition served, and whose APIService may have to go.
+    unserved: Mutex<BTreeSet<(String, String)>>,
 }
 
 impl Installed {
@@ -71,6 +76,7 @@ impl Installed {
             group: definition.str_at(&["spec", "group"]).to_owned(),
             plural: definition.str_at(&["status", "acceptedNames", "plural"]).to_owned(),
             versions: Vec::new(),
+            served: Vec::new(),
         }
     }
 
@@ -83,6 +89,8 @@ impl Installed {
 /// The resources of a definition; notes their versions.
 fn defined(definition: &Value, installed: &mut Installed) -> DefinedResource {
     let versions = resources(definition);
+    let served = versions.iter().filter(|(_, is_served)| *is_served);
+    installed.served = served.map(|(version, _)| version.version.to_string()).collect();
     installed.versions = versions.iter().map(|(version, _)| version.version.to_string()).collect();
     let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
     DefinedResource { versions, defined_at: Revision(revision) }
@@ -98,6 +106,7 @@ impl Definitions {
             queue: Queue::new("crd_naming_condition_controller"),
             claims: Mutex::default(),
             installed: Mutex::default(),
+            unserved: Mutex::default(),
         })
     }
 
@@ -105,7 +114,10 @@ impl Definitions {
     pub async fn work(&self) {
         loop {
             let name = self.queue.next().await;
-            let outcome = self.sync(&name).await;
+            let outcome = match self.sync(&name).await {
+                Outcome::Done => retry_on_failure(&self.follow_services(&name).await),
+                outcome => outcome,
+            };
             self.queue.finish(name, outcome);
         }
     }
@@ -216,15 +228,53 @@ impl Definitions {
         }
         let defined = defined(definition, &mut now);
         self.world.registry.install_defined(&[defined]);
-        self.installed().insert(name.to_owned(), now);
+        let before = self.installed().insert(name.to_owned(), now);
+        self.note_unserved(before);
+    }
+
+    fn unserved(&self) -> MutexGuard<'_, BTreeSet<(String, String)>> {
+        self.unserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the versions that a definition served before.
+    fn note_unserved(&self, before: Option<Installed>) {
+        if let Some(Installed { group, served, .. }) = before {
+            self.unserved().extend(served.into_iter().map(|version| (group.clone(), version)));
+        }
+    }
+
+    /// Whether a definition serves a version of a group.
+    fn is_served(&self, group: &str, version: &str) -> bool {
+        let serves = |of: &Installed| of.group == group && of.served.iter().any(|served| served == version);
+        self.installed().values().any(serves)
+    }
+
+    /// Makes the APIServices of the versions that a definition serves, and removes those of versions that none serves any more.
+    async fn follow_services(&self, name: &str) -> pintle_registry::Result<()> {
+        let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
+        let (group, served) =
+            self.installed().get(name).map(|of| (of.group.clone(), of.served.clone())).unwrap_or_default();
+        for version in &served {
+            served_versions::register(&requests, &group, version).await?;
+        }
+        loop {
+            let first = self.unserved().first().cloned();
+            let Some((group, version)) = first else { return Ok(()) };
+            if !self.is_served(&group, &version) {
+                served_versions::deregister(&requests, &group, &version).await?;
+            }
+            self.unserved().remove(&(group, version));
+        }
     }
 
     /// Takes out what a definition that is gone had installed.
     fn withdraw(&self, name: &str) {
-        if let Some(installed) = self.installed().remove(name) {
+        let installed = self.installed().remove(name);
+        if let Some(installed) = installed {
             for version in &installed.versions {
                 self.world.registry.uninstall(&installed.group, version, &installed.plural);
             }
+            self.note_unserved(Some(installed));
         }
         let claims = self.claims().remove(name);
         if let Some(claims) = claims {

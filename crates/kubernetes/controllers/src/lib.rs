@@ -15,6 +15,7 @@ mod queue;
 mod reconcile;
 mod requests;
 mod resource_index;
+mod served_versions;
 mod stats;
 #[cfg(test)]
 mod tests;

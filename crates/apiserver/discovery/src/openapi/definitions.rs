@@ -3,8 +3,11 @@
 //! Collected before anything is written, so that definitions are written one by one in the order of their names.
 
 use super::names;
-use pintle_schema::{Form, Ref, Str, Struct, Type};
+use pintle_meta::meta::v1::ObjectMeta;
+use pintle_resource::CustomKind;
+use pintle_schema::{ApiType, Form, Ref, Str, Struct, Type};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Types by name.
 #[derive(Default)]
@@ -20,12 +23,19 @@ pub(crate) enum Definition {
         schema: Ref<Struct>,
         kind: Option<Kind>,
     },
+    /// The objects of a kind that was defined at run time.
+    Custom {
+        custom: Arc<dyn CustomKind>,
+        kind: Kind,
+    },
     /// A scalar that has a name of its own.
     Scalar(Type),
     /// A list of a kind.
     List {
         item: String,
         kind: Kind,
+        /// The paths of fields that selectors may name, of a kind that was defined at run time.
+        selectable: Vec<Str>,
     },
 }
 
@@ -52,9 +62,15 @@ impl Definitions {
         self.collect();
     }
 
+    /// Adds the type of a resource that was defined at run time.
+    pub fn add_custom(&mut self, name: String, custom: &Arc<dyn CustomKind>, kind: Kind) {
+        self.types.entry(name).or_insert_with(|| Definition::Custom { custom: custom.clone(), kind });
+        self.add(&Ref::Static(ObjectMeta::schema));
+    }
+
     /// Adds the list type of a resource.
-    pub fn add_list(&mut self, name: String, item: String, kind: Kind) {
-        self.types.entry(name).or_insert(Definition::List { item, kind });
+    pub fn add_list(&mut self, name: String, item: String, kind: Kind, selectable: &[Str]) {
+        self.types.entry(name).or_insert_with(|| Definition::List { item, kind, selectable: selectable.to_vec() });
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&String, &Definition)> {

@@ -8,7 +8,7 @@ use super::operation::{
     ACCEPTED, ANY_MEDIA_TYPE, Answer, Body, CREATED, JSON_ONLY, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
     Parameters, PathItem, Status, TEXT,
 };
-use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, api_version};
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, VersionEntry, api_version};
 use pintle_meta::meta::v1;
 use pintle_schema::{ApiType, Ref, Str, Struct};
 
@@ -149,11 +149,16 @@ impl<'a> ResourceRoutes<'a> {
     }
 
     fn add_types(&self, definitions: &mut Definitions) {
-        definitions.add_kind(self.type_name.clone(), &self.resource.schema, self.kind.clone());
+        let custom = self.resource.custom.as_ref();
+        match custom {
+            Some(custom) => definitions.add_custom(self.type_name.clone(), custom, self.kind.clone()),
+            None => definitions.add_kind(self.type_name.clone(), &self.resource.schema, self.kind.clone()),
+        }
         if self.can("list") {
             let kind = Kind { kind: self.resource.list_kind.clone(), ..self.kind.clone() };
             definitions.add(&options::<v1::ListMeta>());
-            definitions.add_list(self.list_name.clone(), self.type_name.clone(), kind);
+            let selectable = custom.map_or(&[][..], |custom| custom.selectable_paths());
+            definitions.add_list(self.list_name.clone(), self.type_name.clone(), kind, selectable);
         }
         if self.can("watch") {
             definitions.add(&options::<v1::WatchEvent>());
@@ -338,7 +343,8 @@ impl<'a> ResourceRoutes<'a> {
         let suffix: String = subresource.name.split('-').map(names::capital).collect();
         let kind = self.kind_of(subresource);
         let mut type_name = self.type_name.clone();
-        if let Some(schema) = &subresource.schema {
+        let is_own = self.resource.custom.is_some() && subresource.group_version.is_none();
+        if let Some(schema) = subresource.schema.as_ref().filter(|_| !is_own) {
             type_name = names::of_kind(schema, &kind.group, &kind.version, &kind.kind);
             routes.definitions.add_kind(type_name.clone(), schema, kind.clone());
         }
@@ -426,21 +432,22 @@ fn delete_options() -> Body {
     Body { type_name: names::meta("DeleteOptions"), required: false, media_types: ANY_MEDIA_TYPE }
 }
 
-/// What the index of version 3 lists: a path below `/openapi/v3/` for each of these.
-pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address)> {
+/// What the index of version 3 lists: a path below `/openapi/v3/` for each of these, and the version that it is about.
+pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address, Option<&VersionEntry>)> {
     let mut addresses = vec![
-        ("api".to_owned(), Address::CoreVersions),
-        ("apis".to_owned(), Address::Groups),
-        ("version".to_owned(), Address::Version),
+        ("api".to_owned(), Address::CoreVersions, None),
+        ("apis".to_owned(), Address::Groups, None),
+        ("version".to_owned(), Address::Version, None),
     ];
     for group in catalog.groups() {
-        if !group.name.is_empty() {
-            addresses.push((format!("apis/{}", group.name), Address::Group(group.name.clone())));
+        let is_custom = group.versions.iter().all(VersionEntry::is_custom);
+        if !group.name.is_empty() && !is_custom {
+            addresses.push((format!("apis/{}", group.name), Address::Group(group.name.clone()), None));
         }
         for version in &group.versions {
             let below = if group.name.is_empty() { "api" } else { "apis" };
             let path = format!("{below}/{}", api_version(&group.name, &version.name));
-            addresses.push((path, Address::GroupVersion(group.name.clone(), version.name.clone())));
+            addresses.push((path, Address::GroupVersion(group.name.clone(), version.name.clone()), Some(version)));
         }
     }
     addresses.sort_by(|a, b| a.0.cmp(&b.0));

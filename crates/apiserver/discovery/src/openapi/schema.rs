@@ -9,6 +9,7 @@ use super::rules::is_pointer;
 use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
 use crate::catalog::Catalog;
 use pintle_meta::meta::v1::TypeMeta;
+use pintle_resource::{CustomKind, OpenApiVersion};
 use pintle_schema::{ApiType, Enum, Field, Form, Keys, List, ListKind, Map, Presence, Str, Struct, Type, Value, value};
 
 /// Writes schemas in one dialect.
@@ -24,8 +25,22 @@ impl Schemas<'_> {
         match definition {
             Definition::Struct { schema, kind } => self.named_struct(schema, kind.as_ref()),
             Definition::Scalar(ty) => self.named_scalar(ty),
-            Definition::List { item, kind } => self.list_of_kind(item, kind),
+            Definition::Custom { custom, kind } => self.custom(&**custom, kind),
+            Definition::List { item, kind, selectable } => self.list_of_kind(item, kind, selectable),
         }
+    }
+
+    fn custom(&self, custom: &dyn CustomKind, kind: &Kind) -> Value {
+        let version = match self.dialect {
+            Dialect::V2 => OpenApiVersion::V2,
+            Dialect::V3 => OpenApiVersion::V3,
+        };
+        let metadata = self.dialect.reference(&names::meta("ObjectMeta"));
+        let mut out = custom.openapi(version, metadata.as_str().unwrap_or_default());
+        let map = out.make_map();
+        push(map, GROUP_VERSION_KIND, Value::List(vec![group_version_kind(&kind.group, &kind.version, &kind.kind)]));
+        push_selectable(map, custom.selectable_paths());
+        out
     }
 
     fn named_struct(&self, schema: &Struct, kind: Option<&Kind>) -> Value {
@@ -45,7 +60,7 @@ impl Schemas<'_> {
         let mut kinds = vec![group_version_kind(&kind.group, &kind.version, &kind.kind)];
         if matches!(kind.kind.as_str(), "DeleteOptions" | "WatchEvent") && kind.group.is_empty() {
             for group in self.catalog.groups().iter().filter(|group| !group.name.is_empty()) {
-                let versions = group.versions.iter();
+                let versions = group.versions.iter().filter(|version| !version.is_custom());
                 kinds.extend(versions.map(|version| group_version_kind(&group.name, &version.name, &kind.kind)));
             }
         }
@@ -229,7 +244,7 @@ impl Schemas<'_> {
         }
     }
 
-    fn list_of_kind(&self, item: &str, kind: &Kind) -> Value {
+    fn list_of_kind(&self, item: &str, kind: &Kind, selectable: &[Str]) -> Value {
         let mut properties = Map::new();
         let described = |text: &'static str, reference: &str| {
             let mut out = Map::new();
@@ -256,13 +271,23 @@ impl Schemas<'_> {
             }),
         );
         let name = kind.kind.strip_suffix("List").unwrap_or(&kind.kind);
-        value!({
+        let mut out = value!({
             "description": (format!("A list of {name} objects.")),
             "type": "object",
             "properties": properties,
             "required": ["items"],
             "x-kubernetes-group-version-kind": [(group_version_kind(&kind.group, &kind.version, &kind.kind))],
-        })
+        });
+        push_selectable(out.make_map(), selectable);
+        out
+    }
+}
+
+/// The fields that selectors may name, of a kind that was defined at run time.
+fn push_selectable(out: &mut Map, paths: &[Str]) {
+    if !paths.is_empty() {
+        let paths = paths.iter().map(|path| value!({"fieldPath": (Value::String(path.clone()))}));
+        push(out, "x-kubernetes-selectable-fields", Value::List(paths.collect()));
     }
 }
 

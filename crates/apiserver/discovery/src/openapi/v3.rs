@@ -9,7 +9,7 @@ use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED, query_fields
 use super::routes::{Address, Routes, addresses};
 use super::schema::Schemas;
 use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, push};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, VersionEntry};
 use crate::document::etag;
 use pintle_schema::{Map, Str, Value, value};
 
@@ -18,11 +18,17 @@ pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
 
 /// `/openapi/v3`: where each document is. The addresses carry a hash of the documents, so that clients may keep them.
 ///
-/// Makes every document once; whoever serves the index should keep it while the catalog stays the same.
-pub fn index(catalog: &Catalog, rules: Option<Gates<'_>>) -> Vec<u8> {
+/// `hash_of` gives the hash of a document that does not depend on definitions, from an earlier index or by the function that it
+/// is given, which makes the document.
+pub fn index(
+    catalog: &Catalog,
+    rules: Option<Gates<'_>>,
+    hash_of: &mut dyn FnMut(&str, &dyn Fn() -> String) -> String,
+) -> Vec<u8> {
     let asked = if rules.is_some() { "&rules=true" } else { "" };
-    let paths = addresses(catalog).into_iter().map(|(path, address)| {
-        let hash = etag(&write(catalog, &address, rules));
+    let paths = addresses(catalog).into_iter().map(|(path, address, version)| {
+        let hash =
+            version.and_then(custom_hash).unwrap_or_else(|| hash_of(&path, &|| etag(&write(catalog, &address, rules))));
         let url = format!("/openapi/v3/{path}?hash={hash}{asked}");
         (Str::from(path), value!({ "serverRelativeURL": url }))
     });
@@ -42,10 +48,28 @@ pub fn index_with(index: &[u8], others: &[(String, String)]) -> Option<Vec<u8>> 
     Some(crate::document::to_json(&index))
 }
 
+/// The hash of a version whose resources were all defined at run time: that of their definitions, so that no document is made
+/// for it.
+fn custom_hash(entry: &VersionEntry) -> Option<String> {
+    if !entry.is_custom() {
+        return None;
+    }
+    let custom = entry.resources.iter().filter_map(|resource| resource.custom.as_deref());
+    let mut content = entry.name.as_bytes().to_vec();
+    custom.for_each(|custom| content.extend_from_slice(custom.fingerprint().as_bytes()));
+    Some(etag(&content))
+}
+
+/// The ETag of the document at a path whose content definitions alone determine; `None` for every other.
+pub fn custom_etag(catalog: &Catalog, path: &str) -> Option<String> {
+    let (group, version) = path.trim_matches('/').strip_prefix("apis/")?.split_once('/')?;
+    custom_hash(catalog.version(group, version)?)
+}
+
 /// The document at a path below `/openapi/v3/`, such as `apis/apps/v1`; `None` when there is none.
 pub fn document(catalog: &Catalog, path: &str, rules: Option<Gates<'_>>) -> Option<Vec<u8>> {
     let path = path.trim_matches('/');
-    let (_, address) = addresses(catalog).into_iter().find(|(known, _)| known == path)?;
+    let (_, address, _) = addresses(catalog).into_iter().find(|(known, ..)| known == path)?;
     Some(write(catalog, &address, rules))
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn documents(catalog: &Catalog) -> Vec<(String, Value)> {
-    let index = parse(&v3::index(catalog, None));
+    let index = parse(&v3::index(catalog, None, &mut |_, make| make()));
     let paths = index.get("paths").and_then(Value::as_map).expect("paths");
     paths
         .keys()
@@ -177,7 +177,7 @@ fn properties_say_what_the_schema_says() {
 #[test]
 fn the_index_names_documents_by_their_content() {
     let catalog = default_catalog();
-    let index = parse(&v3::index(&catalog, None));
+    let index = parse(&v3::index(&catalog, None, &mut |_, make| make()));
     let hash = crate::etag(&v3::document(&catalog, "apis/apps/v1", None).expect("served"));
     assert_eq!(
         index.str_at(&["paths", "apis/apps/v1", "serverRelativeURL"]),
@@ -276,7 +276,7 @@ fn rules_are_shown_when_asked_for() {
 #[test]
 fn rules_hide_nothing_and_lead_nowhere_wrong() {
     let catalog = everything();
-    let index = parse(&v3::index(&catalog, Some(&|_| true)));
+    let index = parse(&v3::index(&catalog, Some(&|_| true), &mut |_, make| make()));
     for (path, entry) in index.get("paths").and_then(Value::as_map).expect("paths").iter() {
         assert!(entry.str_at(&["serverRelativeURL"]).ends_with("&rules=true"), "{entry:?}");
         let shown = parse(&v3::document(&catalog, path, Some(&|_| true)).expect("served"));
