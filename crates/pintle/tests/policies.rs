@@ -37,7 +37,11 @@ fn validate(client: &mut Client, name: &str, mut spec: Value, mut binding: Value
 }
 
 fn mutate(client: &mut Client, name: &str, mutations: Value) {
-    let spec = json!({"matchConstraints": config_maps(), "mutations": mutations, "reinvocationPolicy": "Never"});
+    mutate_again(client, name, mutations, "Never");
+}
+
+fn mutate_again(client: &mut Client, name: &str, mutations: Value, reinvocation: &str) {
+    let spec = json!({"matchConstraints": config_maps(), "mutations": mutations, "reinvocationPolicy": reinvocation});
     let policy = json!({"metadata": {"name": name}, "spec": spec});
     send(client, &format!("{GROUP}/mutatingadmissionpolicies"), &policy).expect(201);
     let binding = json!({"metadata": {"name": name}, "spec": {"policyName": name}});
@@ -134,7 +138,7 @@ fn parameters_are_objects_of_any_kind() {
 fn policies_change_objects_one_after_the_other() {
     let server = InProcess::start();
     let mut client = server.client();
-    let label = "Object{metadata: Object.metadata{labels: {'by': request.userInfo.username}}}";
+    let label = "Object{metadata: Object.metadata{labels: {'by': request.userInfo.username.replace(':', '.')}}}";
     mutate(&mut client, "a", json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": label}}]));
     let copy = "[JSONPatch{op: 'add', path: '/data/by', value: object.metadata.labels.by}]";
     mutate(&mut client, "b", json!([{"patchType": "JSONPatch", "jsonPatch": {"expression": copy}}]));
@@ -151,6 +155,33 @@ fn policies_change_objects_one_after_the_other() {
     let why = "policy 'z' with binding 'z' denied request: JSON Patch: error in remove for path: '/data/none': Unable to remove \
                nonexistent key: none: missing value";
     assert_eq!((&refused["message"], &refused["reason"]), (&json!(why), &json!("Invalid")));
+}
+
+#[test]
+fn a_policy_is_asked_once_more_after_later_changes() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let keep = "[JSONPatch{op: 'add', path: '/data/seen', value: string(size(object.data))}]";
+    for (name, reinvocation) in [("a", "IfNeeded"), ("b", "Never")] {
+        let expression = if name == "a" { keep } else { "[JSONPatch{op: 'add', path: '/data/new', value: 'x'}]" };
+        let mutations = json!([{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]);
+        mutate_again(&mut client, name, mutations, reinvocation);
+    }
+    let made = config_map(&mut client, "c", json!({"k": "v"})).expect(201);
+    assert_eq!(made["data"], json!({"k": "v", "seen": "3", "new": "x"}));
+}
+
+#[test]
+fn no_policy_moves_an_object_to_another_namespace() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let expression = "Object{metadata: Object.metadata{namespace: 'other'}}";
+    mutate(
+        &mut client,
+        "m",
+        json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}]),
+    );
+    config_map(&mut client, "c", json!({})).expect(400);
 }
 
 #[test]

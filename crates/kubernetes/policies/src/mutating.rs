@@ -1,5 +1,6 @@
 //! MutatingAdmissionPolicy: expressions that change an object.
-//! Guarantees that policies change an object one after the other, each on what the one before made of it.
+//! Guarantees that policies change an object one after the other, each on what the one before made of it, and that those that ask
+//! for it are asked once more after later changes.
 
 use crate::metrics::{Checks, NO_ERROR, error_type};
 use crate::params;
@@ -14,9 +15,10 @@ use pintle_expressions::{
     Answers, BUDGET, Budget, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables, evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
-use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result};
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result, Rounds};
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::{Value, canonicalize};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,6 +36,8 @@ pub struct Mutating {
     variables: PolicyVariables,
     conditions: MatchConditions,
     mutations: Vec<(PatchKind, Expression)>,
+    /// Whether it is asked once more when the object was changed after it.
+    is_reinvoked: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +69,7 @@ impl Mutating {
                 variables.clone(),
             ),
             mutations: mutations.iter().filter_map(mutation).collect(),
+            is_reinvoked: spec.str_at(&["reinvocationPolicy"]) == "IfNeeded",
             variables,
         }
     }
@@ -76,6 +81,32 @@ struct Invocation<'s> {
     binding: &'s Binding,
     resource: Arc<Resource>,
     params: Option<Value>,
+}
+
+/// Identifies an invocation in both rounds: policy, binding, and the parameter's namespace and name.
+type Key = [String; 4];
+
+impl Invocation<'_> {
+    fn key(&self) -> Key {
+        let param = |field| self.params.as_ref().map_or("", |params| params.str_at(&["metadata", field])).to_owned();
+        [self.policy.name.clone(), self.binding.name.clone(), param("namespace"), param("name")]
+    }
+}
+
+/// What is kept from the first round for the second.
+#[derive(Default)]
+struct Kept {
+    output: Option<Value>,
+    /// Those that are asked once more if something changes after them.
+    invoked: HashSet<Key>,
+    /// Those that are asked once more.
+    reinvoked: HashSet<Key>,
+}
+
+impl Kept {
+    fn object_changed(&mut self) {
+        self.reinvoked.extend(self.invoked.drain());
+    }
 }
 
 impl MutatingPolicies {
@@ -153,7 +184,13 @@ impl<'a> Dispatch<'a> {
     async fn invoke(&mut self, invocations: &[Invocation<'_>], object: &mut Value) -> Result<()> {
         let request = self.request;
         let namespace = namespace_object(request)?;
-        let options = crate::versions::options_object(request);
+        let options = request.options_object();
+        let is_second = request.rounds.is_some_and(Rounds::is_second);
+        let mut kept: Kept = request.rounds.and_then(|rounds| rounds.take(NAME)).unwrap_or_default();
+        if is_second && kept.output.as_ref() != Some(object) {
+            kept.object_changed();
+        }
+        let mut is_applied = false;
         for invocation in invocations {
             let mut current = object.clone();
             self.to_version(&invocation.resource, &mut current).await?;
@@ -174,10 +211,28 @@ impl<'a> Dispatch<'a> {
                     continue;
                 }
             }
-            if self.mutate(&surroundings, &mut current).await? {
+            let key = invocation.key();
+            if is_second && !kept.reinvoked.contains(&key) {
+                continue;
+            }
+            let applied = self.mutate(&surroundings, &mut current).await?;
+            is_applied |= applied.is_some();
+            if applied == Some(true) {
+                kept.object_changed();
                 self.store_version(&invocation.resource, &mut current).await?;
                 *object = current;
             }
+            if invocation.policy.evaluator.is_reinvoked {
+                kept.invoked.insert(key);
+            }
+        }
+        if let Some(rounds) = request.rounds {
+            if is_applied {
+                kept.object_changed();
+                rounds.request_second();
+            }
+            kept.output = Some(object.clone());
+            rounds.keep(NAME, kept);
         }
         Ok(())
     }
@@ -208,10 +263,10 @@ impl<'a> Dispatch<'a> {
         inputs
     }
 
-    /// Applies the mutations of a policy one after the other: whether they changed something.
-    async fn mutate(&mut self, of: &Surroundings<'_>, current: &mut Value) -> Result<bool> {
+    /// Applies the mutations of a policy one after the other: whether they changed something; `None` if none was applied.
+    async fn mutate(&mut self, of: &Surroundings<'_>, current: &mut Value) -> Result<Option<bool>> {
         let Invocation { policy, binding, resource, .. } = of.invocation;
-        let before = current.clone();
+        let (mut is_applied, before) = (false, current.clone());
         for (kind, expression) in &policy.evaluator.mutations {
             let started = Instant::now();
             let outcome = self.mutate_once(of, *kind, expression, current).await;
@@ -220,6 +275,7 @@ impl<'a> Dispatch<'a> {
             match outcome {
                 Ok(changed) => {
                     checks.note(&policy.name, &binding.name, NO_ERROR, "allow", took);
+                    is_applied = true;
                     *current = self.completed(resource, changed);
                 }
                 Err(Refusal::Request(status)) => {
@@ -232,7 +288,7 @@ impl<'a> Dispatch<'a> {
                 }
             }
         }
-        Ok(*current != before)
+        Ok(is_applied.then(|| *current != before))
     }
 
     async fn mutate_once(

@@ -275,7 +275,7 @@ struct Dispatch<'a> {
 
 impl Dispatch<'_> {
     async fn run(&mut self, snapshot: &Snapshot<Validating>, matched: Matches) -> Result<()> {
-        let options = crate::versions::options_object(self.request);
+        let options = self.request.options_object();
         let namespace = namespace_object(self.request)?;
         let mut versions = Versions::new(self.request, self.object);
         for (at, resource) in matched {

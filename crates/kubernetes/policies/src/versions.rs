@@ -127,16 +127,3 @@ pub fn namespace_object(request: &AdmissionRequest<'_>) -> Result<Option<Value>>
     }
     Ok(Some(Value::Map(shown)))
 }
-
-pub fn options_object(request: &AdmissionRequest<'_>) -> Option<Value> {
-    let kind = match request.operation.name() {
-        "CREATE" => "CreateOptions",
-        "UPDATE" => "UpdateOptions",
-        _ => "DeleteOptions",
-    };
-    let mut object = pintle_schema::value!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
-    if request.options.dry_run {
-        object.set_at(&["dryRun"], Value::List(vec!["All".into()]));
-    }
-    Some(object)
-}

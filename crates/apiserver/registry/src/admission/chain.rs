@@ -4,7 +4,8 @@
 
 use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase, Rounds};
 use crate::context::Step;
-use crate::status::Result;
+use crate::metadata;
+use crate::status::{Result, Status};
 use crate::{RequestContext, Target};
 use pintle_resource::MaybeReady;
 use pintle_schema::Value;
@@ -63,7 +64,7 @@ impl AdmissionChain {
         if outcome.is_ok() && rounds.begin_second() {
             outcome = Self::mutate_once(&phase, object, warnings).await;
         }
-        phase.end(outcome)
+        phase.end(outcome.and_then(|()| keep_namespace(request, object)))
     }
 
     /// One round of all plugins.
@@ -125,6 +126,23 @@ impl AdmissionChain {
     fn begin<'a>(&'a self, phase: Phase, request: &'a AdmissionRequest<'a>) -> Asked<'a> {
         Asked { chain: self, phase, request, started: Instant::now() }
     }
+}
+
+/// Whatever plugins make of an object, it stays in the namespace of the request.
+fn keep_namespace(request: &AdmissionRequest<'_>, object: &mut Value) -> Result<()> {
+    let is_written = matches!(request.operation, Operation::Create | Operation::Update);
+    if !is_written || !request.subresource.is_empty() || !request.resource().namespaced {
+        return Ok(());
+    }
+    match metadata::text(object, "namespace") {
+        "" => metadata::set(object, "namespace", request.target.namespace.as_str()),
+        namespace if namespace == request.target.namespace => {}
+        _ => {
+            let why = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(Status::bad_request(why));
+        }
+    }
+    Ok(())
 }
 
 /// A phase of one request.
