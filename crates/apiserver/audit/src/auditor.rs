@@ -1,0 +1,160 @@
+//! `Auditor` and `Record`: what steps of a request tell the audit log, and when events are made of it.
+//! Guarantees that an event shows what was known at its stage. Must never delay a request for longer than its backends ask for.
+
+use crate::backend::{Backend, Stats};
+use crate::event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus};
+use crate::policy::{Level, Policy, RuleOutcome, Stage};
+use bytes::Bytes;
+use pintle_auth::{Attributes, UserInfo};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+/// The audit log of a server.
+pub struct Auditor {
+    policy: Policy,
+    /// All of them are given every event.
+    backends: Vec<Arc<dyn Backend>>,
+    stats: Arc<Stats>,
+}
+
+impl Auditor {
+    /// Requests are recorded as the policy says, in all backends.
+    pub fn new(policy: Policy, backends: Vec<Arc<dyn Backend>>, stats: Arc<Stats>) -> Auditor {
+        Auditor { policy, backends, stats }
+    }
+
+    pub fn stats(&self) -> &Arc<Stats> {
+        &self.stats
+    }
+
+    /// Begins to record a request; `None` if it is not audited.
+    pub fn begin(
+        self: &Arc<Self>,
+        attributes: &Attributes<'_>,
+        request: impl FnOnce() -> RequestInfo,
+        has_user: bool,
+    ) -> Option<Arc<Record>> {
+        let rule = self.policy.evaluate(attributes, has_user);
+        self.stats.levels[rule.level as usize].increment();
+        if rule.level == Level::None {
+            return None;
+        }
+        let object = attributes.is_resource.then(|| ObjectReference {
+            resource: attributes.resource.to_owned(),
+            namespace: attributes.namespace.to_owned(),
+            name: attributes.name.to_owned(),
+            api_group: attributes.api_group.to_owned(),
+            api_version: attributes.api_version.to_owned(),
+            subresource: attributes.subresource.to_owned(),
+            ..ObjectReference::default()
+        });
+        let details = Mutex::new(Details { object, ..Details::default() });
+        Some(Arc::new(Record { auditor: self.clone(), rule, request: Arc::new(request()), details }))
+    }
+
+    /// Writes and sends everything that waits.
+    pub async fn shutdown(&self) {
+        for backend in &self.backends {
+            backend.shutdown().await;
+        }
+    }
+}
+
+/// A request that is audited.
+pub struct Record {
+    auditor: Arc<Auditor>,
+    rule: RuleOutcome,
+    request: Arc<RequestInfo>,
+    details: Mutex<Details>,
+}
+
+impl std::fmt::Debug for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Record").field("rule", &self.rule).field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+impl Record {
+    pub fn level(&self) -> Level {
+        self.rule.level
+    }
+
+    /// Whether objects are recorded without their managed fields.
+    pub fn omits_managed_fields(&self) -> bool {
+        self.rule.omit_managed_fields
+    }
+
+    /// The user that the request acts as, and the kind of constrained impersonation.
+    pub fn impersonated(&self, user: Arc<UserInfo>, constraint: impl Into<String>) {
+        let mut details = self.details();
+        details.impersonated = Some(user);
+        details.impersonation_constraint = constraint.into();
+    }
+
+    /// What the object of the request says of itself. What the path says counts first.
+    pub fn object(&self, namespace: &str, name: &str, uid: &str, resource_version: &str) {
+        let mut details = self.details();
+        let reference = details.object.get_or_insert_default();
+        for (known, said) in [
+            (&mut reference.namespace, namespace),
+            (&mut reference.name, name),
+            (&mut reference.uid, uid),
+            (&mut reference.resource_version, resource_version),
+        ] {
+            if known.is_empty() {
+                said.clone_into(known);
+            }
+        }
+    }
+
+    /// The object of the request, or its patch, as compact JSON.
+    pub fn request_object(&self, json: Bytes) {
+        if self.rule.level >= Level::Request {
+            self.details().request_object = Some(json);
+        }
+    }
+
+    /// The object of the response as compact JSON.
+    pub fn response_object(&self, json: Bytes) {
+        if self.rule.level >= Level::RequestResponse {
+            self.details().response_object = Some(json);
+        }
+    }
+
+    pub fn response(&self, status: ResponseStatus) {
+        self.details().response = Some(status);
+    }
+
+    /// Whether the outcome is known.
+    pub fn has_response(&self) -> bool {
+        self.details().response.is_some()
+    }
+
+    /// Makes an event, with these annotations, and gives it to the backends. Returns whether all took it.
+    pub async fn stage(&self, stage: Stage, annotations: Vec<(Cow<'static, str>, String)>) -> bool {
+        if self.rule.omit_stages.contains(stage) {
+            return true;
+        }
+        let time = if stage == Stage::RequestReceived { self.request.received } else { SystemTime::now() };
+        let mut details = self.details().clone();
+        details.annotations.extend(annotations);
+        let event = Event { level: self.rule.level, stage, time, request: self.request.clone(), details };
+        self.auditor.stats.events.increment();
+        let event = Arc::new(event);
+        let mut taken = true;
+        for backend in &self.auditor.backends {
+            taken &= backend.process(vec![event.clone()]).await;
+        }
+        taken
+    }
+
+    /// Counts that the request fails because an event was not taken.
+    pub fn rejected(&self) {
+        self.auditor.stats.rejected.increment();
+    }
+
+    fn details(&self) -> MutexGuard<'_, Details> {
+        self.details.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
