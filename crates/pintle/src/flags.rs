@@ -3,6 +3,7 @@
 //! Must never ignore a flag: what is not acted on is refused.
 
 mod admission;
+mod audit;
 mod config;
 mod etcd;
 mod front_proxy;
@@ -18,6 +19,7 @@ mod values;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
+pub use audit::{AuditFlags, Delivery, Mode};
 pub use config::{Config, KeyPair, Storage};
 pub use front_proxy::FrontProxyFlags;
 pub use gates::FeatureGates;

@@ -1,5 +1,6 @@
 //! The command: flags, files and signals around the library.
 
+mod audit;
 mod authorities;
 mod flags;
 mod logs;
@@ -183,6 +184,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.admission.enabled = plugins.enabled.iter().cloned().collect();
     builder.admission.disabled = plugins.disabled.iter().cloned().collect();
     builder.admission.configuration = plugins.configuration()?;
+    builder.generic.auditor = audit::auditor(&config.audit)?;
     builder.generic.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     builder.generic.settings.clone_from(&config.settings);

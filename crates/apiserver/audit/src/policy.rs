@@ -210,7 +210,11 @@ mod tests {
             ("pods/*", "pods", "", true),
             ("pods/*", "nodes", "", false),
         ] {
-            assert_eq!(resource_matches(pattern, resource, subresource), expected, "{pattern} {resource}/{subresource}");
+            assert_eq!(
+                resource_matches(pattern, resource, subresource),
+                expected,
+                "{pattern} {resource}/{subresource}"
+            );
         }
     }
 

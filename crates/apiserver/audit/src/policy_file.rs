@@ -263,8 +263,14 @@ mod tests {
         let rows = [
             ("rules: []", "loaded illegal policy with 0 rules"),
             ("rules: [{}]", "rules[0].level: Required value"),
-            ("rules: [{level: All}]", "rules[0].level: Unsupported value: \"All\": supported values: \"None\", \"Metadata\""),
-            ("rules: [{level: None, omitStages: [X]}]", "rules[0].omitStages[0]: Invalid value: \"X\": allowed stages are"),
+            (
+                "rules: [{level: All}]",
+                "rules[0].level: Unsupported value: \"All\": supported values: \"None\", \"Metadata\"",
+            ),
+            (
+                "rules: [{level: None, omitStages: [X]}]",
+                "rules[0].omitStages[0]: Invalid value: \"X\": allowed stages are",
+            ),
             ("rules: [{level: None, nonResourceURLs: [a]}]", "must begin with a '/' character"),
             ("rules: [{level: None, nonResourceURLs: ['/a*b']}]", "must be the final character of the rule"),
             ("rules: [{level: None, nonResourceURLs: [/a], namespaces: [a]}]", "both regular resources"),

@@ -262,7 +262,8 @@ mod tests {
         let folder = folder("disk");
         let mut log = LogFile::open(&folder.join("audit.log"), ALL).expect("a log");
         log.append(&[b"a\n".to_vec()]).expect("a line");
-        let good = std::mem::replace(&mut log.file, OpenOptions::new().append(true).open("/dev/full").expect("a device"));
+        let good =
+            std::mem::replace(&mut log.file, OpenOptions::new().append(true).open("/dev/full").expect("a device"));
         assert!(log.append(&[b"b\n".to_vec()]).is_err());
         log.file = good;
         log.append(&[b"c\n".to_vec()]).expect("a line");

@@ -119,7 +119,7 @@ impl Impersonator {
         wanted: UserInfo,
         request: &Attributes<'_>,
         constrained: bool,
-    ) -> Result<UserInfo, Forbidden> {
+    ) -> Result<(UserInfo, &'static str), Forbidden> {
         let since = Instant::now();
         let mut hasher = DefaultHasher::new();
         request.user.name.hash(&mut hasher);
@@ -134,7 +134,7 @@ impl Impersonator {
                     Ok(user) => {
                         ImpersonationFigures::made(&self.figures.attempts, mode.label(), true, since);
                         last.store(index as u8 + 1, Ordering::Relaxed);
-                        return Ok(user);
+                        return Ok((user, mode.name()));
                     }
                     Err(refusal) => refused = refused.or(Some(refusal)),
                 }

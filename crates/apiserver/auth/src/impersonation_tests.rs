@@ -50,7 +50,7 @@ fn list_pods(allowed: &[&str], requestor: &UserInfo, wanted: UserInfo) -> Result
     let request = Attributes::resource(requestor, "list", "", "pods");
     let (impersonator, rules) = (Impersonator::default(), rules(allowed));
     let outcome = impersonator.impersonate(&rules, wanted, &request, true).now_or_never().expect("nothing waits");
-    outcome.map(|user| user.groups).map_err(|refused| refused.message)
+    outcome.map(|(user, _)| user.groups).map_err(|refused| refused.message)
 }
 
 const LIST: &str = "impersonate-on:user-info:list  pods";
@@ -156,7 +156,7 @@ fn the_mode_that_last_succeeded_is_tried_first() {
     let refused = |name: &str, constrained| act(name, constrained).expect_err(name).message;
     assert!(refused("jim", true).contains("cannot impersonate-on:user-info:list"));
     assert!(refused("jim", false).contains("cannot impersonate resource"));
-    assert_eq!(act("joe", true).map(|user| user.groups), Ok(strs(&["system:authenticated"])));
+    assert_eq!(act("joe", true).map(|(user, _)| user.groups), Ok(strs(&["system:authenticated"])));
     assert!(refused("jim", true).contains("cannot impersonate resource"));
 }
 

@@ -16,10 +16,27 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+/// The user that sends the request.
+///
+/// # Errors
+/// 401 for an invalid credential.
+pub(crate) async fn authenticated(
+    api: &Api,
+    request: &mut Request,
+    context: &RequestContext,
+) -> Result<Arc<UserInfo>, Status> {
+    let started = Instant::now();
+    let outcome = authenticate(api, request).await;
+    context.spent(Step::Authentication, started);
+    let authentication::Identity { user, warnings, .. } = outcome?;
+    warnings.into_iter().for_each(|warning| context.warn(warning));
+    Ok(user)
+}
+
 /// The user that sends the request, and the user that it acts as.
 ///
 /// # Errors
-/// 401 for an invalid credential, 403 for an impersonation that is not allowed.
+/// 403 for an impersonation that is not allowed.
 pub(crate) async fn identify(
     api: &Api,
     request: &mut Request,
@@ -27,12 +44,8 @@ pub(crate) async fn identify(
     verb: Verb,
     query: &Query,
     context: &RequestContext,
+    user: Arc<UserInfo>,
 ) -> Result<Identity, Status> {
-    let started = Instant::now();
-    let outcome = authenticate(api, request).await;
-    context.spent(Step::Authentication, started);
-    let authentication::Identity { user, warnings, .. } = outcome?;
-    warnings.into_iter().for_each(|warning| context.warn(warning));
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
     let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else {
         return Ok(Identity { original: user.clone(), user });
@@ -51,8 +64,13 @@ pub(crate) async fn identify(
     };
     // Boxed, as few requests impersonate.
     let outcome = Box::pin(api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained)).await;
-    let acted_as = outcome.map_err(refusal)?;
-    Ok(Identity { original: user, user: Arc::new(acted_as) })
+    let (acted_as, mode) = outcome.map_err(refusal)?;
+    let acted_as = Arc::new(acted_as);
+    if let Some(record) = context.audit() {
+        let constraint = if mode.is_empty() { String::new() } else { format!("impersonate:{mode}") };
+        record.impersonated(acted_as.clone(), constraint);
+    }
+    Ok(Identity { original: user, user: acted_as })
 }
 
 async fn authenticate(api: &Api, request: &mut Request) -> Result<authentication::Identity, Status> {
@@ -115,13 +133,15 @@ impl NotAllowed {
 /// No authorizer allows the request.
 pub async fn authorize(
     api: &Api,
+    context: &RequestContext,
     user: &UserInfo,
     verb: Verb,
     path: &ResourcePath,
     query: &Query,
 ) -> Result<(), NotAllowed> {
     let selector = field_selector(verb, query);
-    decide(api, &of_resource(user, verb, path, &name_asked_for(path, verb, query), selector.as_ref())).await
+    let name = name_asked_for(path, verb, query);
+    decide_request(api, context, &of_resource(user, verb, path, &name, selector.as_ref())).await
 }
 
 /// The selector of a collection; a malformed one selects everything.
@@ -158,6 +178,31 @@ pub(crate) fn name_asked_for<'a>(path: &'a ResourcePath, verb: Verb, query: &Que
     let name = selector.exact_match("metadata.name").unwrap_or("");
     let is_segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
     Cow::Owned(if is_segment { name.to_owned() } else { String::new() })
+}
+
+/// Decides about a whole request, and notes it for audit.
+///
+/// # Errors
+/// No authorizer allows the request.
+pub(crate) async fn decide_request(
+    api: &Api,
+    context: &RequestContext,
+    attributes: &Attributes<'_>,
+) -> Result<(), NotAllowed> {
+    let started = Instant::now();
+    let decision = api.authorizer.authorize(attributes).get().await;
+    if context.audit().is_some() {
+        let reason = match decision.error() {
+            Some(_) if !decision.is_allowed() => "internal error".to_owned(),
+            _ => {
+                let word = if decision.is_allowed() { "allow" } else { "forbid" };
+                context.annotate("authorization.k8s.io/decision", word);
+                decision.reason(attributes.user)
+            }
+        };
+        context.annotate("authorization.k8s.io/reason", reason);
+    }
+    decided(api, attributes, &decision, started)
 }
 
 /// # Errors

@@ -6,6 +6,7 @@
 pub mod access;
 pub mod answer;
 mod apply;
+pub mod audit;
 pub mod backend;
 mod blocking;
 pub mod body;
@@ -53,6 +54,7 @@ use handler::Handlers;
 use health::Health;
 use metrics::Metrics;
 use negotiation::Format;
+use pintle_audit::Auditor;
 use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator, UserInfo};
 use pintle_registry::Registry;
 use scheme::Scheme;
@@ -134,6 +136,8 @@ pub struct Api {
     /// What answers for subresources that do something, and for resources that store nothing.
     pub handlers: Handlers,
     pub scheme: Scheme,
+    /// Where audit events go; `None` if nothing is audited.
+    pub auditor: Option<Arc<Auditor>>,
     /// What is served elsewhere.
     pub aggregated: Box<dyn AggregatedApis>,
 }

@@ -4,6 +4,7 @@
 
 use crate::answer::ApiResponse;
 use crate::apply::{self, Configuration};
+use crate::audit;
 use crate::blocking;
 use crate::context::Context;
 use crate::decode;
@@ -35,6 +36,7 @@ pub async fn patch(
     let kind = context.patch_type(&target.resource)?;
     let bytes = read_body(context, request.body).await?;
     let query = patch_options(&context.query, kind.applies(), context.request.clone())?;
+    audit::request_patch(context, &bytes, kind.format());
     if let Ok(stored) = target.get() {
         // A small patch may ask for much work where the object is large.
         blocking::expect(stored.encoded.size()).await;
@@ -134,6 +136,14 @@ impl PatchType {
     }
 
     /// Whether it is a configuration to apply.
+    /// The form of its text.
+    pub fn format(self) -> Format {
+        match self {
+            PatchType::Apply(format) => format,
+            _ => Format::Json,
+        }
+    }
+
     pub fn applies(self) -> bool {
         matches!(self, PatchType::Apply(_))
     }

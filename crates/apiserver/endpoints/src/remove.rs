@@ -1,6 +1,7 @@
 //! Delete and deletecollection.
 
 use crate::answer::{ApiResponse, warned};
+use crate::audit;
 use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
@@ -185,5 +186,6 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
             "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\""
         )));
     }
+    audit::request_body(context, schema, "meta.k8s.io/v1", "DeleteOptions", &body);
     delete_options_from_body(&body, unsafe_allowed, context.request.clone())
 }

@@ -4,6 +4,7 @@
 
 use crate::answer::ApiResponse;
 use crate::apply::Configuration;
+use crate::audit;
 use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::{MediaTypeOptions, ResponseKind};
@@ -75,7 +76,13 @@ pub(crate) async fn serve(
     let query = query;
     let bytes = read_body(context, request.body).await?;
     let mut found = Vec::new();
+    if let Some(kind) = patch_type {
+        audit::request_patch(context, &bytes, kind.format());
+    }
     let sent = Sent::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
+    if let Sent::Scale(scale) = &sent {
+        audit::request_body(context, Scale::schema(), "autoscaling/v1", "Scale", scale);
+    }
     let warnings = Mutex::new(found);
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };

@@ -2,6 +2,7 @@
 
 use crate::access::NotAllowed;
 use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
+use crate::audit::{Arrival, Audited, Begun, End, Unfinished, audit_id, put_id, received};
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
@@ -44,6 +45,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         return respond(unreadable_address(), sending);
     }
     let line = httplog::Line::of(&request);
+    let arrival = Arrival::of(&api, &request);
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
     }
@@ -57,29 +59,42 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let system_client = metrics::system_client(agent);
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
         .then(|| FieldValidation::of(query.get("fieldValidation")));
+    let id = audit_id(&api, &request.headers);
     if api.health.turns_away(&request.path, agent) {
-        return respond(stopping(), sending);
+        let mut response = respond(stopping(), sending);
+        put_id(&mut response, &id);
+        return response;
     }
     let verb = path.as_ref().map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
-    let context = Arc::new(context_of(&api, &request, verb, path.as_ref(), &query));
+    let context = Arc::new(context_of(&api, &request, verb, path.as_ref(), &query, id));
     let mut tally = Tally::default();
-    let outcome = steps(api, request, query, path.as_ref(), &context, &mut tally).await;
+    let unfinished = arrival.is_some().then(|| Unfinished { context: Some(context.clone()) });
+    let outcome = steps(api, request, query, path.as_ref(), &context, arrival, &mut tally).await;
+    let error = context.audit().and_then(|_| outcome.as_ref().err().map(Status::to_value));
     let mut answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
+    if let Some(record) = context.audit() {
+        let is_long_running = context.deadline.is_none();
+        let audited = Audited { api: &shared, context: &context, record, end: tally.audit, is_long_running };
+        Box::pin(audited.answered(&mut answer, error)).await;
+    }
     // Those about the client's credential come first.
     answer.warnings.splice(0..0, context.take_warnings());
     if tally.is_suspect && shared.registry.environment.feature_enabled(STRANGERS_LEAVE_GATE) {
         answer.headers.push(("connection", "close".to_owned()));
     }
     let code = answer.code;
-    let response = respond(answer, sending);
+    let mut response = respond(answer, sending);
+    put_id(&mut response, &context.id);
     let logged = line.map(|line| line.answered(context, verb, code));
     let (series, slot) = tally.answered();
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
         let counted = series.map(|series| series.long_running(started, outcome));
         let logged = logged.map(httplog::Answered::endless);
-        return response.map(|body| body.holding((counted, slot, logged)));
+        let unfinished = unfinished.filter(|_| tally.audit == End::Complete);
+        return response.map(|body| body.holding((counted, slot, logged, unfinished)));
     }
+    unfinished.into_iter().for_each(Unfinished::done);
     if let Some(series) = &series {
         series.answered(&outcome);
         if let Some(validation) = validated {
@@ -97,6 +112,7 @@ struct Tally {
     slot: Option<Slot>,
     /// The connection is HTTP/2 and the client is not authenticated.
     is_suspect: bool,
+    audit: End,
 }
 
 impl Tally {
@@ -130,6 +146,7 @@ async fn steps(
     query: Query,
     path: Option<&ResourcePath>,
     known: &Arc<RequestContext>,
+    arrival: Option<Box<Arrival>>,
     tally: &mut Tally,
 ) -> Result<ApiResponse, Status> {
     if path.is_some_and(ResourcePath::is_prefix_alone) {
@@ -138,16 +155,33 @@ async fn steps(
     let verb = path.map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
     let long_running = known.deadline.is_none();
     if !long_running {
-        check_timeout(&query)?;
+        check_timeout(&query).inspect_err(|_| {
+            let refused = Begun { api: &api, request: &request, path, verb, query: &query, context: known };
+            tally.audit = End::Refused;
+            arrival.iter().for_each(|arrival| drop(refused.record(arrival, None)));
+        })?;
     }
-    let identity = in_time(known, access::identify(&api, &mut request, path, verb, &query, known)).await?;
+    let authenticated = in_time(known, access::authenticated(&api, &mut request, known)).await.flatten();
     tally.is_suspect = request.over_http2 && request.is_unauthenticated;
+    if let Some(arrival) = arrival {
+        let record = Begun { api: &api, request: &request, path, verb, query: &query, context: known }
+            .record(&arrival, authenticated.as_ref().ok());
+        tally.audit = if authenticated.is_ok() { End::Complete } else { End::Refused };
+        if let (Some(record), Ok(_)) = (record, &authenticated)
+            && !Box::pin(received(&record, known)).await
+        {
+            tally.audit = End::Nothing;
+            return Ok(internal_server_error(&request, &"failed to store audit event"));
+        }
+    }
+    let identity = access::identify(&api, &mut request, path, verb, &query, known, authenticated?);
+    let identity = in_time(known, identity).await?;
     known.identify(identity?);
     let user = known.user();
     let Some(path) = path else {
         let (started, verb) = (Instant::now(), request.method.as_str().to_ascii_lowercase());
         let attributes = Attributes::non_resource(user, &verb, &request.path);
-        let allowed = in_time(known, access::decide(&api, &attributes)).await?;
+        let allowed = in_time(known, access::decide_request(&api, known, &attributes)).await?;
         known.spent(Step::Authorization, started);
         if let Err(why) = allowed {
             return not_allowed(&request, why);
@@ -165,7 +199,7 @@ async fn steps(
         return Ok(turn_away());
     }
     let started = Instant::now();
-    let allowed = in_time(known, access::authorize(&api, user, verb, path, &query)).await?;
+    let allowed = in_time(known, access::authorize(&api, known, user, verb, path, &query)).await?;
     known.spent(Step::Authorization, started);
     if let Err(why) = allowed {
         return not_allowed(&request, why);
@@ -186,6 +220,7 @@ async fn steps(
             (None, _) => return Err(Status::no_such_path()),
         },
     };
+    annotate_deprecated(known, resource);
     if let Err(status) = routes::check(resource, path, &request.method) {
         return match resource.custom.is_some() && status.code == 404 {
             true => not_routed(resource, path),
@@ -248,9 +283,17 @@ fn is_long_running(api: &Api, verb: Verb, subresource: &str) -> bool {
 }
 
 /// What is known of a request before its user is. One without an end of its own has no deadline.
-fn context_of(api: &Api, request: &Request, verb: Verb, path: Option<&ResourcePath>, query: &Query) -> RequestContext {
+fn context_of(
+    api: &Api,
+    request: &Request,
+    verb: Verb,
+    path: Option<&ResourcePath>,
+    query: &Query,
+    id: String,
+) -> RequestContext {
     let agent = request.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes());
     let mut context = RequestContext::new(verb.name(), agent_name(agent));
+    context.id = id;
     if !path.is_some_and(|path| is_long_running(api, verb, &path.subresource)) {
         context.deadline = Some(context.started + time_limit(api, query));
     }
@@ -378,6 +421,18 @@ fn not_routed(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, S
         return Ok(ApiResponse::text(404, "404 page not found\n"));
     }
     Err(Status::not_found(resource, &path.name))
+}
+
+/// Audit events of deprecated versions say so.
+fn annotate_deprecated(context: &RequestContext, resource: &Resource) {
+    if resource.deprecation.is_empty() || context.audit().is_none() {
+        return;
+    }
+    context.annotate("k8s.io/deprecated", "true");
+    let release = metrics::removed_release(&resource.deprecation);
+    if !release.is_empty() {
+        context.annotate("k8s.io/removed-release", release);
+    }
 }
 
 /// A time limit that cannot be read is refused.

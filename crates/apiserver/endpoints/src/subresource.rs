@@ -1,6 +1,7 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
 use crate::answer::ApiResponse;
+use crate::audit;
 use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::handler::{self, Call};
@@ -74,6 +75,7 @@ pub async fn body(
         Expected { group, version, kind: &subresource.kind, schema, also, malformed: None, custom: None, scheme };
     let mut warnings = Vec::new();
     let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
+    audit::request_body(context, schema, &expected.api_version(), &subresource.kind, &object);
     Ok((object, query.options, warnings))
 }
 

@@ -1,6 +1,7 @@
 //! Create and update: from a body to the registry and back, and what all writes do on that way.
 
 use crate::answer::ApiResponse;
+use crate::audit;
 use crate::blocking;
 use crate::context::Context;
 use crate::decode::{self, Expected};
@@ -115,7 +116,9 @@ pub fn decode_object(
         custom: resource.custom.as_deref(),
         scheme: &context.api.scheme,
     };
-    decode::body(&expected, context.object_format(resource)?, bytes, validation, warnings)
+    let object = decode::body(&expected, context.object_format(resource)?, bytes, validation, warnings)?;
+    audit::request_object(context, resource, &object);
+    Ok(object)
 }
 
 /// The name in a body that replaces an object must be the path's.

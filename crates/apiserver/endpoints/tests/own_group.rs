@@ -191,6 +191,7 @@ fn server() -> SharedApi {
         connector: Arc::new(Nobody),
         handlers,
         scheme: Scheme::new(resources, Box::new(())),
+        auditor: None,
         aggregated: Box::new(()),
     })
 }

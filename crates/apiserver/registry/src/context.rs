@@ -2,6 +2,7 @@
 //! Guarantees that whom a request acts as is set once, by authentication, and that what steps note of it keeps its order.
 //! Must never decide anything: steps read it and add to it.
 
+use pintle_audit::Record;
 use pintle_auth::{UserInfo, groups};
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
@@ -21,6 +22,7 @@ pub struct RequestContext {
     /// When its answer is due; `None` for requests without an end of their own.
     pub deadline: Option<Instant>,
     identity: OnceLock<Identity>,
+    audit: OnceLock<Arc<Record>>,
     notes: Mutex<Notes>,
 }
 
@@ -72,6 +74,7 @@ impl RequestContext {
             agent,
             deadline: None,
             identity: OnceLock::new(),
+            audit: OnceLock::new(),
             notes: Mutex::default(),
         }
     }
@@ -106,6 +109,16 @@ impl RequestContext {
     pub fn user(&self) -> &Arc<UserInfo> {
         static NOBODY: LazyLock<Arc<UserInfo>> = LazyLock::new(Arc::default);
         self.identity.get().map_or(&NOBODY, |identity| &identity.user)
+    }
+
+    /// Says that the request is audited. Only the first call counts.
+    pub fn audited_by(&self, record: Arc<Record>) {
+        let _ = self.audit.set(record);
+    }
+
+    /// What audit events are made of; `None` if the request is not audited, or it is not known yet.
+    pub fn audit(&self) -> Option<&Arc<Record>> {
+        self.audit.get()
     }
 
     /// Adds a text for a Warning header, whatever the answer will be.

@@ -108,7 +108,9 @@ impl Connections {
         let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
         if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
             // A WebSocket begins with a GET, but what it does in a container is no reading.
-            let allowed = access::authorize(&context.api, context.user(), Verb::Create, path, &context.query).await;
+            let allowed =
+                access::authorize(&context.api, &context.request, context.user(), Verb::Create, path, &context.query)
+                    .await;
             allowed.map_err(NotAllowed::into_status)?;
         }
         let query = &context.query;

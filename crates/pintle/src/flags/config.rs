@@ -3,6 +3,7 @@
 //! Must never read a file: that comes when all flags are known to be good.
 
 use super::admission::Plugins;
+use super::audit::AuditFlags;
 use super::etcd::Etcd;
 use super::front_proxy::FrontProxyFlags;
 use super::setting::{InputFile, NamedPair, Repeated};
@@ -121,6 +122,7 @@ with_defaults! {
         pub aggregator_routing: bool,
         pub aggregator_reject_redirects: bool = true,
         pub admission_plugins: Plugins,
+        pub audit: AuditFlags,
         /// The address in it is left to who knows all addresses.
         pub settings: Settings,
         pub connections: ServerConfig,
@@ -221,6 +223,7 @@ impl Config {
             return refused("vmodule: Forbidden: Only supported for text log format");
         }
         self.admission_plugins.check()?;
+        self.audit.check()?;
         runtime_config::check(&self)?;
         self.front_proxy.check(&mut self.warnings)?;
         let mut warn = |sentence: &str| self.warnings.push(sentence.to_owned());

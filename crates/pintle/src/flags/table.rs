@@ -3,6 +3,7 @@
 //! Must never repeat a default of the configuration: the help text reads it there.
 
 use super::admission::ADMISSION_FLAGS;
+use super::audit::{AUDIT_FLAGS, AUDIT_LOG_FLAGS, AUDIT_WEBHOOK_FLAGS};
 use super::config::{Config, ReconcilerType, Storage};
 use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::setting::Setting;
@@ -139,7 +140,9 @@ pub fn help() -> String {
 
 /// All supported flags.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
-    OWN_FLAGS.iter().chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
+    let audit = AUDIT_FLAGS.iter().chain(AUDIT_LOG_FLAGS).chain(AUDIT_WEBHOOK_FLAGS);
+    let others = OWN_FLAGS.iter().chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS);
+    others.chain(audit).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
 }
 
 /// Succeeds if the condition holds; otherwise returns the message, which continues the flag's name.

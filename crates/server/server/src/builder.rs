@@ -5,6 +5,7 @@ use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::BrowserConfig;
 use crate::service::ApiService;
 use crate::{System, sources, vital};
+use pintle_audit::Auditor;
 use pintle_auth::{
     Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, Str,
     UserInfo,
@@ -74,6 +75,8 @@ pub struct Builder {
     /// Documents at paths of their own.
     pub published: Vec<PublishedDocument>,
     pub listeners: Vec<Listener>,
+    /// Where audit events go; `None` if nothing is audited.
+    pub auditor: Option<Arc<Auditor>>,
     /// Whether a feature gate is on.
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub settings: Settings,
@@ -119,6 +122,7 @@ impl Builder {
             aggregated: Box::new(()),
             published: Vec::new(),
             listeners: Vec::new(),
+            auditor: None,
             feature_gate: Arc::new(|_| false),
             settings: Settings::default(),
             connections: ServerConfig::default(),
@@ -177,7 +181,8 @@ impl Builder {
         self.metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
         self.metrics.add_source(sources::process);
         self.metrics.add_source(sources::rules);
-        self.metrics.add_source(sources::audit);
+        let audit = self.auditor.as_ref().map(|auditor| auditor.stats().clone());
+        self.metrics.add_source(sources::audit(audit.unwrap_or_default()));
         if authorizer.members().is_empty() {
             authorizer = AuthorizerUnion::new(std::mem::take(&mut self.authorizers));
         }
@@ -255,6 +260,7 @@ impl OpenedServer {
             scheme: Scheme::new(builder.resources, builder.kinds),
             impersonator: Impersonator::default(),
             published: builder.published,
+            auditor: builder.auditor,
             aggregated: builder.aggregated,
         });
         let shutdown = Shutdown::new();
@@ -338,6 +344,9 @@ impl Server {
             false => self.drain().await,
         };
         self.ends.abort();
+        if let Some(auditor) = &self.api.auditor {
+            auditor.shutdown().await;
+        }
         let store = self.store;
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         outcome.and(closed.map_err(io::Error::other))

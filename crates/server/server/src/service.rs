@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{HOST, HeaderValue};
 use pintle_auth::CertCache;
+use pintle_endpoints::audit;
 use pintle_endpoints::backend::ByteStream;
 use pintle_endpoints::{Body, BodyFailure, Request, Room, SharedApi, UnreadBody};
 use pintle_http::{
@@ -94,6 +95,7 @@ impl Service for ApiService {
         }
         let told = self.browsers.told(&parts.headers);
         if let Some(mut response) = preflight(&parts.method, &told) {
+            audit::put_id(&mut response, &audit::audit_id(&self.api, &parts.headers));
             response.headers_mut().extend(told);
             return response;
         }

@@ -2,6 +2,7 @@
 //! Guarantees that a figure that the system does not give is left out.
 //! Must never be asked but by a scrape: it reads files of the system.
 
+use pintle_audit::{Level, Stats};
 use pintle_discovery::version;
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
@@ -9,18 +10,22 @@ use pintle_validation::OUTCOMES;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const HANDSHAKE_ERRORS: Family =
     Family::counter("apiserver_tls_handshake_errors_total", "Connections that ended before they were encrypted.");
-const AUDIT: [Family; 2] = [
-    Family::counter("apiserver_audit_event_total", "Audit events that were made."),
-    Family::counter(
-        "apiserver_audit_requests_rejected_total",
-        "Requests that were refused because they could not be audited.",
-    ),
-];
+const EVENTS: Family = Family::counter("apiserver_audit_event_total", "Audit events that were made.");
+const REJECTED: Family = Family::counter(
+    "apiserver_audit_requests_rejected_total",
+    "Requests that were refused because they could not be audited.",
+);
+const LEVELS: Family = Family::counter("apiserver_audit_level_total", "Requests by the level of the audit policy.");
+const ERRORS: Family = Family::counter(
+    "apiserver_audit_error_total",
+    "Audit events that were lost, by the part of a backend that lost them.",
+);
 const MISMATCHES: [Family; 2] = mismatch_families();
 const PANICS: [Family; 2] = panic_families();
 const BUILD: Family = Family::gauge(
@@ -90,9 +95,21 @@ pub fn rules(out: &mut Exposition) {
     PANICS.iter().for_each(|family| out.single(family, OUTCOMES.panics()));
 }
 
-/// Nothing is audited: there is no flag that asks for it.
-pub fn audit(out: &mut Exposition) {
-    AUDIT.iter().for_each(|family| out.single(family, 0));
+/// What became of audit events.
+pub fn audit(stats: Arc<Stats>) -> impl Fn(&mut Exposition) + Send + Sync {
+    move |out| {
+        out.single(&EVENTS, stats.events.get());
+        out.single(&REJECTED, stats.rejected.get());
+        let levels = Level::ALL.into_iter().map(|level| (level.name(), stats.levels[level as usize].get()));
+        let levels: Vec<_> = levels.filter(|(_, count)| *count > 0).collect();
+        let failed: Vec<_> = stats.failed().collect();
+        for (family, label, counts) in [(&LEVELS, "level", levels), (&ERRORS, "plugin", failed)] {
+            if !counts.is_empty() {
+                out.family(family);
+                counts.into_iter().for_each(|(value, count)| out.sample(family.name, &[(label, value)], count));
+            }
+        }
+    }
 }
 
 /// What the build and the system say of this process.

@@ -20,6 +20,7 @@ pub use allowed::AllowedLabels;
 pub use bodies::Bodies;
 pub use credentials::client_certificates;
 pub use exposition::{Exposition, Family};
+pub(crate) use request::removed_release;
 pub use request::{
     DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb,
 };

@@ -403,7 +403,7 @@ fn render_deprecated(all: &[Arc<Series>], out: &mut Exposition) {
 }
 
 /// The release that a deprecation warning says removes a version, if it says one.
-fn removed_release(warning: &str) -> &str {
+pub(crate) fn removed_release(warning: &str) -> &str {
     let release = warning.split_once("unavailable in v").map_or("", |(_, rest)| rest);
     release.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or("")
 }

@@ -114,7 +114,8 @@ impl Resource {
         Ok(())
     }
 
-    fn default_sent(&self, object: &mut Value, now_unix: i64) {
+    /// Applies the strategy's normalization and the version's defaults to a decoded object.
+    pub fn default_sent(&self, object: &mut Value, now_unix: i64) {
         if let Some(normalize) = self.strategy.normalize {
             normalize(object);
         }

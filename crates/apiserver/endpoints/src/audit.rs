@@ -1,0 +1,428 @@
+//! Audit: what a request tells its [`Record`] on its way, and when events are made of it.
+//! Guarantees that a request that is not audited costs a look at an option. Must never change a response, but for one whose
+//! event had to be stored first and was not.
+
+use crate::access::name_asked_for;
+use crate::answer::ApiResponse;
+use crate::body::{Body, Size};
+use crate::context::Context;
+use crate::negotiation::{Format, MediaTypeOptions};
+use crate::query::Query;
+use crate::request::{Request, ResourcePath, Verb};
+use crate::{Api, limits, represent};
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use http::HeaderMap;
+use http::header::{HeaderValue, USER_AGENT};
+use pintle_audit::{Level, Record, RequestInfo, ResponseStatus, Stage, truncated_user_agent};
+use pintle_auth::{Attributes, UserInfo};
+use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
+use pintle_meta::meta::v1;
+use pintle_registry::{RequestContext, Status, environment, metadata, set_type};
+use pintle_resource::Resource;
+use pintle_schema::{ApiType, Struct, Value, canonicalize};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Identifies a request, in both directions.
+pub const AUDIT_ID: &str = "audit-id";
+
+/// The id of a request: the client's own, as it is, or a new one.
+pub fn audit_id(api: &Api, headers: &HeaderMap) -> String {
+    match headers.get(AUDIT_ID).map(|id| String::from_utf8_lossy(id.as_bytes())) {
+        Some(id) if !id.is_empty() => id.into_owned(),
+        _ => environment::new_uid(api.registry.environment.as_ref()),
+    }
+}
+
+/// Puts the id into a response that has none from elsewhere.
+pub fn put_id<B>(response: &mut http::Response<B>, id: &str) {
+    if let Ok(value) = HeaderValue::from_bytes(id.as_bytes()) {
+        response.headers_mut().entry(AUDIT_ID).or_insert(value);
+    }
+}
+
+/// What is noted of a request before anything of it is read; there is none where nothing is audited.
+pub(crate) struct Arrival {
+    received: SystemTime,
+    uri: String,
+}
+
+impl Arrival {
+    pub(crate) fn of(api: &Api, request: &Request) -> Option<Box<Arrival>> {
+        api.auditor.as_ref()?;
+        let query = if request.query.is_empty() { "" } else { "?" };
+        let uri = format!("{}{query}{}", request.path, request.query);
+        Some(Box::new(Arrival { received: SystemTime::now(), uri }))
+    }
+}
+
+/// A request whose user is about to be known.
+pub(crate) struct Begun<'a> {
+    pub api: &'a Api,
+    pub request: &'a Request,
+    pub path: Option<&'a ResourcePath>,
+    pub verb: Verb,
+    pub query: &'a Query,
+    pub context: &'a RequestContext,
+}
+
+impl Begun<'_> {
+    /// Begins the record of a request, if it is audited; one that could not be authenticated has no user.
+    pub(crate) fn record(&self, arrival: &Arrival, user: Option<&Arc<UserInfo>>) -> Option<Arc<Record>> {
+        let auditor = self.api.auditor.as_ref()?;
+        let (name, method, nobody);
+        let of = match user {
+            Some(user) => user,
+            None => {
+                nobody = UserInfo::default();
+                &nobody
+            }
+        };
+        let attributes = match self.path {
+            Some(path) => {
+                name = name_asked_for(path, self.verb, self.query);
+                Attributes {
+                    api_version: &path.version,
+                    subresource: &path.subresource,
+                    namespace: &path.namespace,
+                    name: &name,
+                    ..Attributes::resource(of, self.verb.name(), &path.group, &path.resource)
+                }
+            }
+            None => {
+                method = self.request.method.as_str().to_ascii_lowercase();
+                Attributes::non_resource(of, &method, &self.request.path)
+            }
+        };
+        let info = || RequestInfo {
+            id: self.context.id.clone(),
+            received: arrival.received,
+            uri: arrival.uri.clone(),
+            verb: attributes.verb.to_owned(),
+            user: user.cloned(),
+            source_ips: source_ips(&self.request.headers, self.request.peer),
+            user_agent: truncated_user_agent(
+                self.request.headers.get(USER_AGENT).map_or(&[], |agent| agent.as_bytes()),
+            ),
+        };
+        let record = auditor.begin(&attributes, info, user.is_some())?;
+        self.context.audited_by(record.clone());
+        Some(record)
+    }
+}
+
+/// Stores the first event of a request. Returns whether the request may go on.
+pub(crate) async fn received(record: &Record, context: &RequestContext) -> bool {
+    let stored = record.stage(Stage::RequestReceived, context.annotations()).await;
+    if !stored {
+        record.rejected();
+    }
+    stored
+}
+
+/// The addresses that the client's proxies named, without the same one twice in a row at the end.
+fn source_ips(headers: &HeaderMap, peer: Option<IpAddr>) -> Vec<IpAddr> {
+    let parse = |text: &str| text.trim().parse::<IpAddr>().ok().map(|address| address.to_canonical());
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let mut addresses: Vec<IpAddr> =
+        text("x-forwarded-for").into_iter().flat_map(|list| list.split(',')).filter_map(parse).collect();
+    if let Some(real) = text("x-real-ip").and_then(parse)
+        && !addresses.contains(&real)
+    {
+        addresses.push(real);
+    }
+    if let Some(peer) = peer.map(|peer| peer.to_canonical())
+        && addresses.last() != Some(&peer)
+    {
+        addresses.push(peer);
+    }
+    addresses
+}
+
+/// Records a decoded object of a request, of the resource's own kind.
+pub fn request_object(context: &Context, resource: &Resource, object: &Value) {
+    let Some(record) = context.request.audit() else { return };
+    name_object(record, object);
+    if record.level() >= Level::Request {
+        let mut object = object.clone();
+        resource.default_sent(&mut object, context.api.registry.environment.now_unix());
+        set_type(&mut object, &resource.api_version(), &resource.kind);
+        record.request_object(encoded(record, &resource.schema, object));
+    }
+}
+
+/// Records a decoded object of a request that has a kind of its own, as the options of a delete and bodies of subresources.
+pub fn request_body(context: &Context, schema: &Struct, api_version: &str, kind: &str, object: &Value) {
+    let Some(record) = context.request.audit() else { return };
+    name_object(record, object);
+    if record.level() >= Level::Request {
+        let mut object = object.clone();
+        set_type(&mut object, api_version, kind);
+        record.request_object(encoded(record, schema, object));
+    }
+}
+
+fn name_object(record: &Record, object: &Value) {
+    let text = |key| metadata::text(object, key);
+    record.object(text("namespace"), text("name"), text("uid"), text("resourceVersion"));
+}
+
+fn encoded(record: &Record, schema: &Struct, mut object: Value) -> Bytes {
+    canonicalize(schema, &mut object);
+    if record.omits_managed_fields() {
+        remove_managed_fields(&mut object);
+    }
+    let mut json = represent::encode(&object, schema, MediaTypeOptions::JSON);
+    json.truncate(json.trim_ascii_end().len());
+    json
+}
+
+/// Records a patch.
+pub fn request_patch(context: &Context, bytes: &Bytes, format: Format) {
+    let Some(record) = context.request.audit().filter(|record| record.level() >= Level::Request) else { return };
+    let json = match format {
+        Format::Json => compacted(bytes),
+        _ => parsed(format, bytes).map(|patch| json::to_vec(&patch).into()),
+    };
+    json.into_iter().for_each(|json| record.request_object(json));
+}
+
+fn parsed(format: Format, bytes: &[u8]) -> Option<Value> {
+    match format {
+        Format::Json => json::parse_spelled(bytes, Strictness::Ignore).ok().map(|parsed| parsed.value),
+        Format::Yaml => yaml::parse(bytes, Strictness::Ignore).ok().map(|parsed| parsed.value),
+        Format::Cbor => cbor::parse(bytes).ok(),
+        Format::Protobuf => None,
+    }
+}
+
+/// JSON without whitespace, if it is JSON.
+fn compacted(bytes: &[u8]) -> Option<Bytes> {
+    json::parse_spelled(bytes, Strictness::Ignore).ok()?;
+    let mut out = Vec::with_capacity(bytes.len());
+    json::compact(bytes, &mut out);
+    Some(out.into())
+}
+
+fn remove_managed_fields(object: &mut Value) {
+    object.remove_at(&["metadata", "managedFields"]);
+    for (list, inner) in [("items", None), ("rows", Some("object"))] {
+        for item in object.get_mut(list).and_then(Value::as_list_mut).into_iter().flatten() {
+            let item = match inner {
+                Some(key) => item.get_mut(key),
+                None => Some(item),
+            };
+            if let Some(item) = item {
+                item.remove_at(&["metadata", "managedFields"]);
+            }
+        }
+    }
+}
+
+/// Which events the end of a request makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum End {
+    /// `ResponseComplete`.
+    #[default]
+    Complete,
+    /// `ResponseStarted` alone: the request never came to the steps that are audited.
+    Refused,
+    /// None: the first event could not be stored.
+    Nothing,
+}
+
+/// A request with its record.
+pub(crate) struct Audited<'a> {
+    pub api: &'a Api,
+    pub context: &'a RequestContext,
+    pub record: &'a Arc<Record>,
+    pub end: End,
+    /// By its path the request has no end of its own.
+    pub is_long_running: bool,
+}
+
+impl Audited<'_> {
+    /// Makes the events of a response whose head is known. `error` is the `Status` that it was made of.
+    pub(crate) async fn answered(&self, answer: &mut ApiResponse, error: Option<Value>) {
+        let status = error.or_else(|| status_of(answer));
+        self.record.response(match &status {
+            Some(status) => ResponseStatus::of(status, answer.code),
+            None => ResponseStatus::of_code(answer.code),
+        });
+        if self.record.level() >= Level::RequestResponse
+            && let Some(object) = self.response_object(answer).await
+        {
+            self.record.response_object(object);
+        }
+        let annotations = self.context.annotations();
+        if self.is_long_running || self.end == End::Refused {
+            self.record.stage(Stage::ResponseStarted, annotations.clone()).await;
+        }
+        if self.end == End::Complete && !answer.body.is_long_running() {
+            self.record.stage(Stage::ResponseComplete, annotations).await;
+        }
+    }
+
+    /// The object of a response as JSON.
+    async fn response_object(&self, answer: &mut ApiResponse) -> Option<Bytes> {
+        let format = format_of(&answer.content_type)?;
+        if matches!(answer.body, Body::Chunks(..)) {
+            collect(&mut answer.body).await;
+        }
+        let Body::Full(body) = &answer.body else { return None };
+        let is_object = format != Format::Json || body.trim_ascii_start().starts_with(b"{");
+        let mut value = match format {
+            _ if !is_object => return None,
+            Format::Json if !self.record.omits_managed_fields() => {
+                let is_typed = json::type_meta(body).is_ok_and(|head| !head.kind.is_empty());
+                return compacted(body).filter(|_| is_typed);
+            }
+            Format::Protobuf => self.of_protobuf(body)?,
+            _ => parsed(format, body)?,
+        };
+        if value.str_at(&["kind"]).is_empty() {
+            return None;
+        }
+        if self.record.omits_managed_fields() {
+            remove_managed_fields(&mut value);
+        }
+        Some(json::to_vec(&value).into())
+    }
+
+    fn of_protobuf(&self, body: &[u8]) -> Option<Value> {
+        let envelope = protobuf::decode_envelope(body).ok()?;
+        let (api_version, kind) = (envelope.api_version.to_string(), envelope.kind.to_string());
+        let table = self.api.registry.resources.snapshot();
+        let schema = match (api_version.as_str(), kind.as_str()) {
+            ("v1", "Status") => v1::Status::schema(),
+            _ => &table.all().find(|resource| *resource.kind == kind && resource.api_version() == api_version)?.schema,
+        };
+        let mut value = protobuf::decode(schema, envelope.raw).ok()?;
+        set_type(&mut value, &api_version, &kind);
+        let mut json = represent::encode(&value, schema, MediaTypeOptions::JSON);
+        json.truncate(json.trim_ascii_end().len());
+        parsed(Format::Json, &json)
+    }
+}
+
+fn format_of(content_type: &str) -> Option<Format> {
+    let media_type = content_type.split(';').next().unwrap_or_default();
+    match media_type {
+        "application/json" => Some(Format::Json),
+        "application/yaml" => Some(Format::Yaml),
+        "application/cbor" => Some(Format::Cbor),
+        "application/vnd.kubernetes.protobuf" => Some(Format::Protobuf),
+        _ => None,
+    }
+}
+
+/// Reads a body of pieces into one, up to a limit; one that is larger stays in pieces.
+async fn collect(body: &mut Body) {
+    let Body::Chunks(mut chunks, size) = std::mem::replace(body, Body::empty()) else { return };
+    let (mut pieces, mut bytes) = (Vec::new(), 0);
+    while bytes <= limits::AUDITED_BODY_BYTES {
+        match chunks.next().await {
+            Some(piece) => {
+                bytes += piece.len();
+                pieces.push(piece);
+            }
+            None => {
+                *body = Body::Full(pieces.concat().into());
+                return;
+            }
+        }
+    }
+    *body = Body::Chunks(Box::pin(stream::iter(pieces).chain(chunks)), Size::About(size.bytes()));
+}
+
+/// The `Status` that a good response is, as those of deletes are.
+fn status_of(answer: &ApiResponse) -> Option<Value> {
+    let Body::Full(body) = &answer.body else { return None };
+    match format_of(&answer.content_type)? {
+        Format::Protobuf => {
+            let envelope = protobuf::decode_envelope(body).ok()?;
+            let is_status = &*envelope.kind == "Status" && &*envelope.api_version == "v1";
+            if is_status { protobuf::decode(v1::Status::schema(), envelope.raw).ok() } else { None }
+        }
+        Format::Json => {
+            let head = json::type_meta(body.get(..LONGEST_STATUS.min(body.len()))?).ok()?;
+            if head.kind == "Status" { parsed(Format::Json, body) } else { None }
+        }
+        format if body.len() <= LONGEST_STATUS => {
+            parsed(format, body).filter(|value| value.str_at(&["kind"]) == "Status")
+        }
+        _ => None,
+    }
+}
+
+/// Larger bodies are not looked at for a `Status`: those of good responses are short.
+const LONGEST_STATUS: usize = 16 << 10;
+
+/// Makes the last event of a request when it is dropped: its body has been sent, or its client has gone.
+pub(crate) struct Unfinished {
+    pub(crate) context: Option<Arc<RequestContext>>,
+}
+
+impl Unfinished {
+    /// The last event has been made.
+    pub(crate) fn done(mut self) {
+        self.context = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let Some(context) = self.context.take() else { return };
+        let Some(record) = context.audit().cloned() else { return };
+        let stage = if std::thread::panicking() { Stage::Panic } else { Stage::ResponseComplete };
+        if stage == Stage::Panic {
+            let status = Status::new(500, "InternalError", "APIServer panic'd");
+            record.response(ResponseStatus::of(&status.to_value(), 500));
+        } else if !record.has_response() {
+            let status = ResponseStatus {
+                status: "Success".to_owned(),
+                message: "Connection closed early".to_owned(),
+                ..ResponseStatus::of_code(200)
+            };
+            record.response(status);
+        }
+        // Without a runtime the process ends.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { record.stage(stage, context.annotations()).await });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_proxies_come_before_the_peer() {
+        let peer = Some(IpAddr::from([10, 0, 0, 1]));
+        for (forwarded, real, expected) in [
+            ("", "", vec!["10.0.0.1"]),
+            ("1.2.3.4, x, 5.6.7.8", "", vec!["1.2.3.4", "5.6.7.8", "10.0.0.1"]),
+            ("1.2.3.4", "1.2.3.4", vec!["1.2.3.4", "10.0.0.1"]),
+            ("1.2.3.4", "10.0.0.1", vec!["1.2.3.4", "10.0.0.1"]),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in [("x-forwarded-for", forwarded), ("x-real-ip", real)] {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
+            let found: Vec<String> = source_ips(&headers, peer).iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn managed_fields_are_left_out_of_objects_lists_and_tables() {
+        let text = r#"{"metadata":{"a":1,"managedFields":[]},"items":[{"metadata":{"managedFields":[1]}}],"rows":[{"object":{"metadata":{"managedFields":[1]}}}]}"#;
+        let mut value = parsed(Format::Json, text.as_bytes()).expect("JSON");
+        remove_managed_fields(&mut value);
+        let expected = r#"{"metadata":{"a":1},"items":[{"metadata":{}}],"rows":[{"object":{"metadata":{}}}]}"#;
+        assert_eq!(json::to_string(&value), expected);
+    }
+}

@@ -1,0 +1,77 @@
+//! The audit log that the flags ask for.
+//! Guarantees that a policy or a webhook that cannot be used is refused before the server starts. Must never audit without a policy.
+
+use crate::flags::{AuditFlags, Delivery, Mode};
+use pintle_audit::{
+    Auditor, Backend, BatchOptions, Buffered, IgnoreErrors, Log, Policy, Rotation, Stats, Truncate, TruncateOptions,
+    Webhook,
+};
+use pintle_webhook::{Backoff, Clients, Kubeconfig};
+use std::error::Error;
+use std::sync::Arc;
+
+/// What the server calls itself.
+const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
+
+/// The audit log; `None` without a policy, or without a backend. Needs a runtime.
+///
+/// # Errors
+/// A file cannot be read or written, or has no meaning.
+pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error>> {
+    let Some(path) = flags.policy_file.as_deref() else { return Ok(None) };
+    let policy = Policy::read(path).map_err(|error| format!("loading audit policy file: {error}"))?;
+    let stats = Arc::new(Stats::default());
+    let mut backends = Vec::new();
+    if let Some(path) = &flags.log_path {
+        let log = Log::open(path, flags.log_format.0, rotation(flags), stats.clone());
+        let log = log.map_err(|error| format!("ensureLogFile: {}: {error}", path.display()))?;
+        backends.push(delivered(Arc::new(log), &flags.log, false, &stats));
+    }
+    if let Some(path) = flags.webhook_config.as_deref() {
+        let failed = |error: &dyn Error| format!("initializing audit webhook: {error}");
+        let settings = Kubeconfig::read(path).and_then(|config| config.current(USER_AGENT));
+        let client = Clients::default().client(settings.map_err(|error| failed(&error))?);
+        let client = client.map_err(|error| failed(&error))?;
+        let backoff = Backoff::starting_with(flags.webhook_backoff);
+        let webhook = Webhook { client, backoff, stats: stats.clone() };
+        backends.push(delivered(Arc::new(webhook), &flags.webhook, true, &stats));
+    }
+    Ok((!backends.is_empty()).then(|| Arc::new(Auditor::new(policy, backends, stats))))
+}
+
+fn rotation(flags: &AuditFlags) -> Rotation {
+    let natural = |number: i64| u64::try_from(number).unwrap_or_default();
+    Rotation {
+        max_megabytes: natural(flags.log_max_size),
+        max_age_days: natural(flags.log_max_age),
+        max_backups: usize::try_from(flags.log_max_backup).unwrap_or_default(),
+        compress: flags.log_compress,
+    }
+}
+
+/// A backend behind what its flags say. Truncation comes before the buffer, so that it bounds what the buffer holds.
+fn delivered(backend: Arc<dyn Backend>, how: &Delivery, is_remote: bool, stats: &Arc<Stats>) -> Arc<dyn Backend> {
+    let natural = |number: i64| usize::try_from(number).unwrap_or_default();
+    let throttle = (how.throttle_qps as f32, u32::try_from(how.throttle_burst).unwrap_or_default());
+    let backend: Arc<dyn Backend> = match how.mode {
+        Mode::BlockingStrict => backend,
+        Mode::Blocking => Arc::new(IgnoreErrors(backend)),
+        Mode::Batch => {
+            let options = BatchOptions {
+                buffer_size: natural(how.buffer_size),
+                max_batch_size: natural(how.max_size),
+                max_wait: how.max_wait,
+                throttle: how.throttle.then_some(throttle),
+                concurrent: is_remote,
+            };
+            Arc::new(Buffered::new(backend, options, stats.clone()))
+        }
+    };
+    if !how.truncate {
+        return backend;
+    }
+    let bytes = |number: i64| u64::try_from(number).unwrap_or_default();
+    let options =
+        TruncateOptions { max_event_bytes: bytes(how.max_event_bytes), max_batch_bytes: bytes(how.max_batch_bytes) };
+    Arc::new(Truncate { backend, options, stats: stats.clone() })
+}
