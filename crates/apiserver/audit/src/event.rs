@@ -240,12 +240,12 @@ fn micro_time(time: SystemTime) -> MicroTime {
 /// RFC 3339 with as many digits as are needed, up to the nanosecond.
 fn nano_time(time: SystemTime) -> String {
     let time = micro_time(time);
-    let whole = MicroTime { nanos: 0, ..time }.to_rfc3339();
-    let seconds = whole.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
+    let text = time.to_rfc3339();
+    let whole = text.split('.').next().unwrap_or(&text);
     let digits = format!("{:09}", time.nanos);
     match digits.trim_end_matches('0') {
-        "" => format!("{}Z", whole.split('.').next().unwrap_or(seconds)),
-        digits => format!("{}.{digits}Z", whole.split('.').next().unwrap_or(seconds)),
+        "" => format!("{whole}Z"),
+        digits => format!("{whole}.{digits}Z"),
     }
 }
 

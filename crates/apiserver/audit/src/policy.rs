@@ -140,7 +140,8 @@ impl Policy {
 impl Rule {
     fn matches(&self, of: &Attributes<'_>, has_user: bool) -> bool {
         let any = |list: &[String], text: &str| list.iter().any(|item| item == text);
-        if !self.users.is_empty() && !(has_user && any(&self.users, &of.user.name)) {
+        let is_user = || has_user && any(&self.users, &of.user.name);
+        if !self.users.is_empty() && !is_user() {
             return false;
         }
         let in_group = || has_user && of.user.groups.iter().any(|group| any(&self.user_groups, group));

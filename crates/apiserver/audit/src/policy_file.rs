@@ -191,7 +191,8 @@ fn validate(file: &PolicyFile) -> ErrorList {
             validate_resources(of, &at("resources"), &mut errors);
         }
         validate_stages(&rule.omit_stages, &at("omitStages"), &mut errors);
-        if !rule.non_resource_urls.is_empty() && !(rule.resources.is_empty() && rule.namespaces.is_empty()) {
+        let is_of_resources = !rule.resources.is_empty() || !rule.namespaces.is_empty();
+        if !rule.non_resource_urls.is_empty() && is_of_resources {
             let why = "rules cannot apply to both regular resources and non-resource URLs";
             errors.invalid(at("nonResourceURLs"), list(&rule.non_resource_urls), why);
         }

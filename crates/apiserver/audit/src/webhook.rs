@@ -5,7 +5,7 @@ use crate::backend::{Backend, Plugin, Stats};
 use crate::event::Event;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use pintle_webhook::{Backoff, Call, Client};
+use pintle_webhook::{Backoff, Call, CallError, Client};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +40,13 @@ impl Backend for Webhook {
             let body = event_list(&events);
             let call = || {
                 let call = Call { body: body.clone(), timeout: TIMEOUT, max_answer_bytes: MAX_ANSWER_BYTES };
-                self.client.post(call)
+                async {
+                    match self.client.post(call).await {
+                        // There is nothing to answer.
+                        Ok(_) | Err(CallError::Empty(_)) => Ok(()),
+                        Err(error) => Err(error),
+                    }
+                }
             };
             let sent = self.backoff.run(|_| true, call).await;
             if let Err(error) = &sent {

@@ -343,7 +343,7 @@ fn status_of(answer: &ApiResponse) -> Option<Value> {
     match format_of(&answer.content_type)? {
         Format::Protobuf => {
             let envelope = protobuf::decode_envelope(body).ok()?;
-            let is_status = &*envelope.kind == "Status" && &*envelope.api_version == "v1";
+            let is_status = envelope.kind == "Status" && envelope.api_version == "v1";
             if is_status { protobuf::decode(v1::Status::schema(), envelope.raw).ok() } else { None }
         }
         Format::Json => {

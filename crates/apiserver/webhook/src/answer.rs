@@ -127,7 +127,7 @@ pub(crate) fn understand(code: u16, headers: &HeaderMap, method: &str, body: Byt
     let content_type = if content_type.is_empty() { "application/json".to_owned() } else { content_type };
     if body.is_empty() {
         let why = format!("0-length response with status code: {code} and content type: {}", shown(given));
-        return Err(CallError::Unusable(why));
+        return Err(CallError::Empty(why));
     }
     Ok(Answer { code, content_type, body })
 }

@@ -53,7 +53,10 @@ pub enum CallError {
     /// The answer is an error, or says that there is one.
     #[error(transparent)]
     Status(#[from] StatusError),
-    /// The answer is empty, or its content type is unusable.
+    /// The answer is good, but empty.
+    #[error("{0}")]
+    Empty(String),
+    /// Its content type is unusable.
     #[error("{0}")]
     Unusable(String),
 }
@@ -70,7 +73,7 @@ impl CallError {
                     || status.code == 429
                     || status.retry_after_seconds.is_some()
             }
-            CallError::Setup(_) | CallError::Unusable(_) => false,
+            CallError::Setup(_) | CallError::Empty(_) | CallError::Unusable(_) => false,
         }
     }
 

@@ -43,7 +43,6 @@ pub static NOT_SUPPORTED: &[&str] = &[
 /// Why flags are refused, by the beginnings of their names.
 static REASONS: &[(&str, &str)] = &[
     ("admission-control", "It is deprecated: use --enable-admission-plugins."),
-    ("audit-", "Requests are not audited."),
     ("authentication-", "Only client certificates, static tokens, service accounts and front proxies authenticate."),
     ("authorization-", "Webhooks do not authorize."),
     ("coordinated-leadership-", "The server does not elect leaders of components."),

@@ -176,10 +176,7 @@ fn refusals_name_the_flag() {
             "pintle --etcd-servers=ftp://a",
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
         ),
-        (
-            "kube-apiserver --audit-policy-file p",
-            "flag --audit-policy-file is not supported: Requests are not audited.",
-        ),
+        ("kube-apiserver --disabled-metrics m", "flag --disabled-metrics is not supported: All metrics are shown."),
         (
             "kube-apiserver --enable-admission-plugins=PodSecurity,ImagePolicyWebhook",
             "invalid argument \"PodSecurity,ImagePolicyWebhook\" for \"--enable-admission-plugins\" flag: plugin \

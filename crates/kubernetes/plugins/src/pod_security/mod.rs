@@ -65,11 +65,14 @@ impl PodSecurity {
         Ok(PodSecurity { defaults, exemptions: configuration.exemptions, counts: Arc::default() })
     }
 
-    /// Whether nobody asks what is in this namespace, or what this user does.
-    fn exempts(&self, request: &Request<'_>) -> bool {
+    /// By what a request is exempt: its namespace or its user.
+    fn exempts(&self, request: &Request<'_>) -> Option<&'static str> {
         let PodSecurityExemptions { usernames, namespaces, .. } = &self.exemptions;
-        namespaces.iter().any(|name| name == request.namespace())
-            || !usernames.is_empty() && usernames.iter().any(|name| *name == request.requester().name)
+        if namespaces.iter().any(|name| name == request.namespace()) {
+            return Some("namespace");
+        }
+        let is_user = !usernames.is_empty() && usernames.iter().any(|name| *name == request.requester().name);
+        is_user.then_some("user")
     }
 
     fn exempts_pod(&self, spec: View<'_, PodSpec>) -> bool {
@@ -84,8 +87,9 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
         return validate_namespace(request, object, warnings);
     }
     let counted = Counted::of(request);
-    if settings.exempts(request) {
+    if let Some(by) = settings.exempts(request) {
         settings.counts.exempted(&counted);
+        annotate(request, "exempt", || by.to_owned());
         return Ok(());
     }
     let (policies, errors) = Policies::from_labels(&request.namespace_labels(), &settings.defaults);
@@ -93,6 +97,7 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
     let (subject, spec) = if is_pod {
         if errors.is_empty() && policies.are_privileged() {
             settings.counts.evaluated(policies.enforce, "enforce", true, &counted);
+            annotate(request, "enforce-policy", || "privileged:latest".to_owned());
             return Ok(());
         }
         if request.old().is_some_and(|old| !is_significant(object, old)) {
@@ -108,10 +113,12 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
     };
     if settings.exempts_pod(spec) {
         settings.counts.exempted(&counted);
+        annotate(request, "exempt", || "runtimeClass".to_owned());
         return Ok(());
     }
     if !errors.is_empty() {
         settings.counts.failed(&counted);
+        annotate(request, "error", || format!("Failed to parse policy: {}", errors.as_list().summary()));
     }
     evaluate(request, is_pod.then_some(object), &subject, &policies, warnings)
 }
@@ -127,6 +134,7 @@ fn evaluate(
     let (counts, counted) = (&request.configuration.pod_security.counts, Counted::of(request));
     let mut refusal = None;
     if let Some(pod) = pod {
+        annotate(request, "enforce-policy", || policies.enforce.to_string());
         let violations = checks::violations(policies.enforce, subject);
         counts.evaluated(policies.enforce, "enforce", violations.is_empty(), &counted);
         if !violations.is_empty() {
@@ -134,8 +142,12 @@ fn evaluate(
             refusal = Some(request.forbidden(pod, why));
         }
     }
-    if !checks::violations(policies.audit, subject).is_empty() {
+    let violations = checks::violations(policies.audit, subject);
+    if !violations.is_empty() {
         counts.evaluated(policies.audit, "audit", false, &counted);
+        annotate(request, "audit-violations", || {
+            format!("would violate PodSecurity \"{}\": {}", policies.audit, details(&violations))
+        });
     }
     if let Some(refusal) = refusal {
         return Err(refusal);
@@ -146,6 +158,14 @@ fn evaluate(
         warnings.push(format!("would violate PodSecurity \"{}\": {}", policies.warn, details(&violations)));
     }
     Ok(())
+}
+
+/// Adds an annotation to the request's audit events.
+fn annotate(request: &Request<'_>, key: &str, value: impl FnOnce() -> String) {
+    let context = &request.write.options.context;
+    if context.audit().is_some() {
+        context.annotate(format!("pod-security.kubernetes.io/{key}"), value());
+    }
 }
 
 fn details(violations: &[Violation]) -> String {

@@ -1,0 +1,132 @@
+//! Audit: which requests are recorded, and what a log or a webhook that fails does to requests.
+//! Guarantees that a backend that fails or hangs harms only requests whose mode asks for it.
+
+mod common;
+
+use common::http::Client;
+use common::process::{Installation, Process};
+use common::wait_for;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::Path;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const ID: &str = "11111111-2222-3333-4444-555555555555";
+
+fn start(installation: &Installation, rules: &str, flags: &[&str]) -> Process {
+    let policy = format!("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n{rules}\n");
+    let policy = installation.scratch.write("policy.yaml", &policy);
+    let policy = format!("--audit-policy-file={}", policy.display());
+    installation.start_with(&[&["--storage=memory", "--controllers=", &policy], flags].concat())
+}
+
+/// The events in a log, which has whole lines only.
+fn events(log: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    assert!(text.is_empty() || text.ends_with('\n'), "half a line: {text:?}");
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+fn stages_of(events: &[Value], id: &str) -> Vec<String> {
+    let own = events.iter().filter(|event| event["auditID"] == id);
+    own.map(|event| event["stage"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn metric(client: &mut Client, line: &str) -> Option<u64> {
+    let text = client.get("/metrics").expect("an answer").text();
+    let value = text.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(' ').map(str::to_owned));
+    value.and_then(|value| value.parse().ok())
+}
+
+#[test]
+fn requests_are_recorded_at_their_level() {
+    let installation = Installation::own();
+    let log = installation.path("logs/audit.log");
+    let flag = format!("--audit-log-path={}", log.display());
+    let rules = "- {level: None, nonResourceURLs: ['*']}\n- {level: RequestResponse, omitManagedFields: true, resources: \
+                 [{group: '', resources: [configmaps]}]}\n- {level: Metadata}";
+    let process = start(&installation, rules, &[&flag]);
+    let mut client = process.endpoint().client().with_header("audit-id", ID);
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+    let answer = client.post(CONFIG_MAPS, &object).expect("an answer");
+    assert_eq!((answer.status, answer.header("audit-id")), (201, ID));
+    let recorded = events(&log);
+    assert_eq!(stages_of(&recorded, ID), ["RequestReceived", "ResponseComplete"]);
+    let complete = recorded.iter().rfind(|event| event["auditID"] == ID).expect("an event");
+    assert_eq!(complete["requestObject"]["data"], json!({"k": "v"}));
+    assert_eq!(complete["responseObject"]["metadata"]["name"], "a");
+    assert_eq!(complete["responseObject"]["metadata"]["managedFields"], Value::Null);
+    assert_eq!(complete["annotations"]["authorization.k8s.io/decision"], "allow");
+    // The body of a list comes in pieces.
+    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let listed = events(&log);
+    let items = listed.last().map(|event| event["responseObject"]["items"].as_array().map_or(0, Vec::len));
+    assert!(items.is_some_and(|items| items >= 1), "{:?}", listed.last());
+    let mut other = process.endpoint().client();
+    let answer = other.get("/version").expect("an answer");
+    assert_eq!(answer.header("audit-id").len(), ID.len());
+    assert!(events(&log).iter().all(|event| event["requestURI"] != "/version"));
+}
+
+#[test]
+fn a_watch_is_recorded_when_it_begins_and_when_its_client_has_gone() {
+    let installation = Installation::own();
+    let log = installation.path("audit.log");
+    let flag = format!("--audit-log-path={}", log.display());
+    let process = start(&installation, "- {level: Metadata}", &[&flag]);
+    let mut client = process.endpoint().client().with_header("audit-id", ID);
+    let watch = client.watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch");
+    assert_eq!(stages_of(&events(&log), ID), ["RequestReceived", "ResponseStarted"]);
+    drop(watch);
+    drop(client);
+    wait_for("the last event", || {
+        (stages_of(&events(&log), ID) == ["RequestReceived", "ResponseStarted", "ResponseComplete"]).then_some(())
+    });
+}
+
+/// `/dev/full` takes nothing, as a full disk.
+#[test]
+fn a_full_disk_harms_audited_requests_in_strict_mode_only() {
+    for (mode, status) in [("blocking-strict", 500), ("blocking", 200), ("batch", 200)] {
+        let installation = Installation::own();
+        let mode = format!("--audit-log-mode={mode}");
+        let rules = "- {level: Metadata, resources: [{group: '', resources: [configmaps]}]}";
+        let process = start(&installation, rules, &["--audit-log-path=/dev/full", &mode]);
+        let mut client = process.endpoint().client();
+        let answer = client.get(CONFIG_MAPS).expect("an answer");
+        assert_eq!(answer.status, status, "{mode}: {}", answer.text());
+        if status == 500 {
+            assert!(answer.text().contains("failed to store audit event"), "{}", answer.text());
+            assert_eq!(metric(&mut client, "apiserver_audit_requests_rejected_total"), Some(1));
+        }
+        client.get("/api/v1/namespaces/default/secrets").expect("an answer").expect(200);
+        wait_for("lost events", || {
+            metric(&mut client, "apiserver_audit_error_total{plugin=\"log\"}").filter(|n| *n > 0)
+        });
+    }
+}
+
+#[test]
+fn a_webhook_that_never_answers_delays_no_request_in_batch_mode() {
+    let installation = Installation::own();
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "x",
+        "clusters": [{"name": "c", "cluster": {"server": format!("http://{}", silent.local_addr().expect("an address"))}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+    });
+    let config = installation.scratch.write("webhook.yaml", &config.to_string());
+    let config = format!("--audit-webhook-config-file={}", config.display());
+    let buffer = "--audit-webhook-batch-buffer-size=10";
+    let flags = [&config, buffer, "--audit-webhook-batch-max-size=1", "--audit-webhook-batch-throttle-qps=1000"];
+    let mut process = start(&installation, "- {level: Metadata}", &flags);
+    let mut client = process.endpoint().client();
+    // More than wait in the buffer, and more than are sent at a time.
+    for _ in 0..200 {
+        client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    }
+    let lost = wait_for("lost events", || metric(&mut client, "apiserver_audit_error_total{plugin=\"buffered\"}"));
+    assert!(lost > 0);
+    process.kill();
+}
