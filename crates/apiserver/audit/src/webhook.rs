@@ -39,7 +39,12 @@ impl Backend for Webhook {
         Box::pin(async move {
             let body = event_list(&events);
             let call = || {
-                let call = Call { body: body.clone(), timeout: TIMEOUT, max_answer_bytes: MAX_ANSWER_BYTES };
+                let call = Call {
+                    body: body.clone(),
+                    timeout: TIMEOUT,
+                    shown_timeout: TIMEOUT,
+                    max_answer_bytes: MAX_ANSWER_BYTES,
+                };
                 async {
                     match self.client.post(call).await {
                         // There is nothing to answer.
