@@ -170,6 +170,7 @@ impl Builder {
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.generic.store.expires());
         let servers = self.extension_servers.clone();
         let aggregated = ApiServices::new(servers, self.aggregator_routing, self.reject_redirects);
+        controllers.webhooks = self.webhooks.clients.clone();
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
         let (opened, roles, presence) = self.open(address).await?;

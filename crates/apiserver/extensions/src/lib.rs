@@ -4,6 +4,7 @@
 //! do I/O; who stores definitions and serves their resources calls these functions.
 
 pub mod columns;
+mod conversion;
 pub mod definition;
 pub mod embedded;
 pub mod engine;

@@ -1,9 +1,9 @@
 //! Resources from definitions: what is installed into the table for each version that a definition serves.
 //!
-//! Each resource brings its engine along, so that it goes with the resource. Versions that only a webhook can convert to are
-//! left out: nothing calls conversion webhooks yet.
+//! Each resource brings its engine along, so that it goes with the resource.
 
 use crate::columns::Columns;
+use crate::conversion::ConversionWebhook;
 use crate::definition::{Definition, text};
 use crate::engine::{CustomSchema, Scale};
 use crate::topology::meta_fields;
@@ -17,22 +17,38 @@ use pintle_resource::{
 };
 use pintle_schema::{ApiType, Form, Ref, Slice, Str, Struct, Text, Value};
 use pintle_validation::Validator;
+use pintle_webhook::Clients;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Converts between versions that differ in their schemas alone: an object loses what its new version does not know.
-struct Versions(HashMap<String, Arc<CustomSchema>>);
+/// Converts between versions: by a webhook where the definition names one. An object loses what its new version does not know.
+struct Versions {
+    engines: HashMap<String, Arc<CustomSchema>>,
+    webhook: Option<ConversionWebhook>,
+}
 
 impl Conversion for Versions {
-    fn convert<'a>(&'a self, mut objects: Vec<Value>, _: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
-        if let Some(schema) = self.0.get(to) {
-            objects.iter_mut().for_each(|object| schema.prune(object));
+    fn convert<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
+        match self.webhook.as_ref().filter(|_| from != to && !objects.is_empty()) {
+            Some(webhook) => MaybeReady::wait(async move {
+                let converted = webhook.convert(objects, from, to).await?;
+                Ok(self.pruned(converted, to))
+            }),
+            None => MaybeReady::Ready(Ok(self.pruned(objects, to))),
         }
-        MaybeReady::Ready(Ok(objects))
     }
 
     fn is_immediate(&self) -> bool {
-        true
+        self.webhook.is_none()
+    }
+}
+
+impl Versions {
+    fn pruned(&self, mut objects: Vec<Value>, to: &str) -> Vec<Value> {
+        if let Some(schema) = self.engines.get(to) {
+            objects.iter_mut().for_each(|object| schema.prune(object));
+        }
+        objects
     }
 }
 
@@ -172,19 +188,17 @@ struct Version<'a> {
 }
 
 /// The resources of a definition in its stored form, by the names that it was given: one for each version that is served or
-/// stored, each with whether it is served.
-pub fn resources(definition: &Value) -> Vec<(Arc<Resource>, bool)> {
+/// stored, each with whether it is served. Conversion webhooks are called by `webhooks`.
+pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resource>, bool)> {
     let of = Definition::of(definition);
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let kind = text(&names, "kind");
     let flag = |version: &Value, name: &str| version.get(name).and_then(Value::as_bool).unwrap_or_default();
     let Some((stored, _)) = of.versions.iter().find(|(version, _)| flag(version, "storage")) else { return Vec::new() };
     let stored = text(stored, "name");
-    let by_webhook = of.spec.str_at(&["conversion", "strategy"]) == "Webhook";
-    let used = of
-        .versions
-        .iter()
-        .filter(|(version, _)| text(version, "name") == stored || flag(version, "served") && !by_webhook);
+    let webhook = of.spec.get("conversion").filter(|conversion| text(conversion, "strategy") == "Webhook");
+    let webhook = webhook.map(|conversion| ConversionWebhook::of(conversion, webhooks));
+    let used = of.versions.iter().filter(|(version, _)| text(version, "name") == stored || flag(version, "served"));
     let mut defined = pintle_codec::json::to_vec(of.spec);
     pintle_codec::json::encode(&names, &mut defined);
     let fingerprint: Arc<str> = etag(&defined).into();
@@ -200,7 +214,7 @@ pub fn resources(definition: &Value) -> Vec<(Arc<Resource>, bool)> {
         .collect();
     let group = text(of.spec, "group");
     let engines = versions.iter().map(|version| (format!("{group}/{}", version.name), version.engine.clone()));
-    let conversion: Arc<dyn Conversion> = Arc::new(Versions(engines.collect()));
+    let conversion: Arc<dyn Conversion> = Arc::new(Versions { engines: engines.collect(), webhook });
     let Some(storage) = versions.iter().find(|version| version.name == stored) else { return Vec::new() };
     let made = |version| Arc::new(resource(&of, version, storage, &conversion, &names));
     versions.iter().map(|version| (made(version), flag(version.of, "served"))).collect()
@@ -369,7 +383,7 @@ mod tests {
                     {"name": "v1beta1", "served": true, "deprecated": true},
                     {"name": "v1alpha1"}]},
             "status": {"acceptedNames": (names)}});
-        let made = resources(&definition);
+        let made = resources(&definition, &Arc::default());
         let [(v1, true), (v1beta1, true)] = made.as_slice() else { panic!("two versions are served") };
         assert_eq!(
             (v1.api_version().as_str(), v1beta1.api_version().as_str()),
@@ -385,11 +399,12 @@ mod tests {
         v1.default(&mut object, 0);
         assert_eq!(object, value!({"spec": {"size": 3}}));
         definition.set_at(&["spec", "conversion", "strategy"], "Webhook");
-        assert_eq!(resources(&definition).len(), 1);
+        assert_eq!(resources(&definition, &Arc::default()).len(), 2);
         let versions = value!([{"name": "v1", "served": false, "storage": true}, {"name": "v2", "served": true}]);
         definition.set_at(&["spec", "versions"], versions);
         definition.set_at(&["spec", "conversion", "strategy"], "None");
-        let served: Vec<bool> = resources(&definition).iter().map(|(_, is_served)| *is_served).collect();
+        let served: Vec<bool> =
+            resources(&definition, &Arc::default()).iter().map(|(_, is_served)| *is_served).collect();
         assert_eq!(served, [false, true], "the storage version is needed, though nobody sees it");
     }
 

@@ -88,6 +88,10 @@ impl Registry {
             let stored = target.get()?;
             options.check_preconditions(target, stored.encoded.uid(), &stored.revision.0.to_string())?;
             let old = self.decode(target, &stored)?;
+            // What cannot be shown in the version of the request is not deleted in it.
+            if !self.serves_stored_form(target) {
+                self.to_served(target, &mut old.clone()).await?;
+            }
             let uid = stored.encoded.uid().to_owned();
             let decision = self.decide(target, &old, options);
             let is_written = match &decision {

@@ -72,7 +72,7 @@ impl<'a> KindVersions<'a> {
             let sent = missed.iter().map(|object| object.object.clone()).collect();
             let conversion = [&from, &to].into_iter().find_map(|version| self.find(version)?.conversion());
             let conversion = conversion.ok_or_else(|| Status::internal("a version has no conversion"))?;
-            let answer = conversion.convert(sent, &from, &to).get().await.map_err(Status::internal)?;
+            let answer = conversion.convert(sent, &from, &to).get().await.map_err(Status::not_converted)?;
             if answer.len() != missed.len() {
                 return Err(Status::internal("a conversion gave another number of objects"));
             }
@@ -261,7 +261,7 @@ async fn in_served_form<'v>(target: &Target, object: &'v Value) -> Result<Cow<'v
     let storage = target.storage();
     let Some(conversion) = &storage.conversion else { return Ok(Cow::Borrowed(object)) };
     let (mut object, version) = (object.clone(), target.resource.api_version());
-    convert_one(&**conversion, &mut object, &storage.api_version, &version).await.map_err(Status::internal)?;
+    convert_one(&**conversion, &mut object, &storage.api_version, &version).await.map_err(Status::not_converted)?;
     canonicalize(&target.resource.schema, &mut object);
     Ok(Cow::Owned(object))
 }

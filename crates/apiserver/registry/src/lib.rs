@@ -380,7 +380,7 @@ impl Registry {
         let storage = target.storage();
         if let Some(conversion) = &storage.conversion {
             let version = target.resource.api_version();
-            convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::internal)?;
+            convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::not_converted)?;
         }
         self.dress(target, object);
         Ok(())
@@ -394,7 +394,7 @@ impl Registry {
         let storage = target.storage();
         if let Some(conversion) = &storage.conversion {
             let version = target.resource.api_version();
-            convert_now(&**conversion, object, &storage.api_version, &version).map_err(Status::internal)?;
+            convert_now(&**conversion, object, &storage.api_version, &version).map_err(Status::not_converted)?;
         }
         self.dress(target, object);
         Ok(())

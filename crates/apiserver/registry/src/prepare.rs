@@ -20,7 +20,7 @@ impl Registry {
     /// # Errors
     /// It cannot be converted to the storage version.
     pub(crate) async fn complete(&self, target: &Target, object: &mut Value) -> Result<()> {
-        target.resource.complete(object, self.environment.now_unix()).await.map_err(Status::internal)?;
+        target.resource.complete(object, self.environment.now_unix()).await.map_err(Status::not_converted)?;
         self.place(target, object);
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! Modules below have errors of their own; here they become what clients see, and nowhere else.
 
-use pintle_resource::Resource;
+use pintle_resource::{ConversionError, Resource};
 use pintle_schema::names::quoted;
 use pintle_schema::{Map, Str, Value};
 use pintle_validation::{ErrorList, ErrorWords};
@@ -181,6 +181,11 @@ impl Status {
             causes: vec![Cause { reason: String::new(), message: message.to_string(), field: String::new() }],
             ..Details::default()
         })
+    }
+
+    /// An object could not be converted.
+    pub fn not_converted(error: ConversionError) -> Self {
+        Status::unexplained(error.0)
     }
 
     /// A failure the reference answers with code 500 and no reason.

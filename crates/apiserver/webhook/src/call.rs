@@ -12,6 +12,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full, Limited};
+use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::answer::{Answer, asks_to_wait, understand};
@@ -34,6 +35,14 @@ pub struct Call {
     pub shown_timeout: Duration,
     /// How many bytes the answer may have.
     pub max_answer_bytes: usize,
+}
+
+/// A random UID for a call, by which its answer is known.
+pub fn call_uid() -> String {
+    let mut bytes = [0; 16];
+    // Without randomness the UID is the same for all calls, which are told apart by their connections anyway.
+    let _ = SystemRandom::new().fill(&mut bytes);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 /// The head and the body of an answer.

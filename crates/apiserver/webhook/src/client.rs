@@ -65,6 +65,12 @@ pub(crate) struct Transport {
     pub(crate) http: legacy::Client<Connector, Full<Bytes>>,
 }
 
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clients").finish_non_exhaustive()
+    }
+}
+
 /// A resolver that knows no service.
 struct NoServices;
 

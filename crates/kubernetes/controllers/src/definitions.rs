@@ -21,6 +21,7 @@ use pintle_registry::defined::DefinedResource;
 use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};
 use pintle_storage::Revision;
+use pintle_webhook::Clients;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -55,6 +56,8 @@ struct Installed {
 /// Serves what definitions define.
 pub struct Definitions {
     world: Arc<ResourceIndex>,
+    /// Calls conversion webhooks.
+    webhooks: Arc<Clients>,
     subject: KindId,
     /// The names of definitions.
     queue: Queue<String>,
@@ -87,8 +90,8 @@ impl Installed {
 }
 
 /// The resources of a definition; notes their versions.
-fn defined(definition: &Value, installed: &mut Installed) -> DefinedResource {
-    let versions = resources(definition);
+fn defined(definition: &Value, installed: &mut Installed, webhooks: &Arc<Clients>) -> DefinedResource {
+    let versions = resources(definition, webhooks);
     let served = versions.iter().filter(|(_, is_served)| *is_served);
     installed.served = served.map(|(version, _)| version.version.to_string()).collect();
     installed.versions = versions.iter().map(|(version, _)| version.version.to_string()).collect();
@@ -98,10 +101,11 @@ fn defined(definition: &Value, installed: &mut Installed) -> DefinedResource {
 
 impl Definitions {
     /// `None` when definitions are not stored.
-    pub fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+    pub fn new(world: Arc<ResourceIndex>, webhooks: Arc<Clients>) -> Option<Self> {
         let subject = world.stored(GROUP, PLURAL)?;
         Some(Definitions {
             world,
+            webhooks,
             subject,
             queue: Queue::new("crd_naming_condition_controller"),
             claims: Mutex::default(),
@@ -226,7 +230,7 @@ impl Definitions {
         if self.installed().get(name).is_some_and(|before| before.is_same(&now)) {
             return;
         }
-        let defined = defined(definition, &mut now);
+        let defined = defined(definition, &mut now, &self.webhooks);
         self.world.registry.install_defined(&[defined]);
         let before = self.installed().insert(name.to_owned(), now);
         self.note_unserved(before);
@@ -300,7 +304,7 @@ impl Definitions {
         for (name, definition) in definitions {
             let mut now = Installed::of(definition);
             if installed.get(name).is_none_or(|before| !before.is_same(&now)) {
-                all.push(defined(definition, &mut now));
+                all.push(defined(definition, &mut now, &self.webhooks));
                 installed.insert(name.clone(), now);
             }
         }

@@ -64,6 +64,8 @@ pub struct Settings {
     /// Whether the conditions that are an API server's own are kept, whichever controllers run.
     pub conditions: bool,
     /// How the servers of API services are asked whether they answer; without it none is called available.
+    /// Calls conversion webhooks of definitions.
+    pub webhooks: Arc<pintle_webhook::Clients>,
     pub api_services: Option<Arc<dyn ApiServiceCheck>>,
 }
 
@@ -76,6 +78,7 @@ impl Default for Settings {
             root_ca: None,
             event_ttl: None,
             conditions: true,
+            webhooks: Arc::default(),
             api_services: None,
         }
     }
@@ -132,7 +135,7 @@ impl Controllers {
         if settings.conditions {
             keep(Dangling, &world, &mut observers, &mut tasks);
             keep(Available(settings.api_services.clone()), &world, &mut observers, &mut tasks);
-            if let Some(controller) = Definitions::new(world.clone()).map(Arc::new) {
+            if let Some(controller) = Definitions::new(world.clone(), settings.webhooks.clone()).map(Arc::new) {
                 observers.push(controller.clone());
                 tasks.spawn(restarted(async move || controller.work().await));
             }

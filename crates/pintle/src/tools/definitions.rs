@@ -73,7 +73,7 @@ fn served(mut definition: Value) -> Vec<Arc<Resource>> {
     definition.set_at(&["status", "acceptedNames"], names);
     // Objects are validated in the version that they are written in: nothing is converted.
     definition.set_at(&["spec", "conversion", "strategy"], "None");
-    let all = pintle_extensions::resource::resources(&definition);
+    let all = pintle_extensions::resource::resources(&definition, &Default::default());
     all.into_iter().filter(|(_, is_served)| *is_served).map(|(resource, _)| resource).collect()
 }
 

@@ -32,7 +32,7 @@ impl Converted {
         });
         let values = values.collect::<Result<Vec<_>>>()?;
         let (from, to) = (&target.storage().api_version, target.resource.api_version());
-        let converted = conversion.convert(values, from, &to).get().await.map_err(Status::internal)?;
+        let converted = conversion.convert(values, from, &to).get().await.map_err(Status::not_converted)?;
         if converted.len() != payloads.len() {
             return Err(Status::internal("a conversion gave another number of objects"));
         }

@@ -232,7 +232,7 @@ impl AdmissionRequest<'_> {
         if let Some(storage) = &resource.storage
             && let Some(conversion) = &storage.conversion
         {
-            convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::internal)?;
+            convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::not_converted)?;
         }
         set_type(object, &version, &resource.kind);
         Ok(())

@@ -1,0 +1,328 @@
+//! Conversion of custom resources by a webhook: ConversionReviews, and checks of what comes back.
+//! Guarantees kube-apiserver's messages, and that a webhook changes nothing of an object's metadata but labels and annotations.
+//! Must never convert a part of a batch: all objects are converted, or none.
+
+use crate::definition::text;
+use pintle_codec::{Strictness, json};
+use pintle_meta::v1::Status;
+use pintle_resource::{ConversionError, Converted};
+use pintle_schema::{ApiType, ApiValue, RawExtension, Value, base64, names, value};
+use pintle_validation::{ErrorList, metadata};
+use pintle_webhook::{
+    Address, Call, CallError, Client, Clients, Credentials, ServiceReference, Settings, TlsSettings, call_uid,
+};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The time of a call, as in the reference.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How many objects go into one review.
+const BATCH: usize = 250;
+/// How many bytes an answer may have: as many objects of the largest size as a page of a list usually holds.
+const MAX_ANSWER_BYTES: usize = 128 << 20;
+/// What the server calls itself to webhooks.
+const USER_AGENT: &str = "kube-apiserver-admission";
+
+const GROUP: &str = "apiextensions.k8s.io";
+const REVIEW: &str = "ConversionReview";
+/// Where kube-apiserver keeps the types of reviews, which a message names.
+const SCHEME: &str = "k8s.io/apiserver/pkg/util/webhook/client.go:71";
+
+/// A conversion webhook of a definition.
+pub(crate) struct ConversionWebhook {
+    clients: Arc<Clients>,
+    settings: Settings,
+    client: OnceLock<Client>,
+    /// `v1` or `v1beta1`; `None` if the webhook understands neither.
+    version: Option<&'static str>,
+}
+
+/// The answer of a webhook.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Review {
+    #[k8s(proto = 1, optional)]
+    response: Option<Response>,
+}
+
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Response {
+    #[k8s(proto = 1, optional)]
+    uid: String,
+    #[k8s(proto = 2, optional)]
+    converted_objects: Vec<RawExtension>,
+    #[k8s(proto = 3, optional)]
+    result: Status,
+}
+
+impl ConversionWebhook {
+    /// The webhook that a definition names, in its stored form.
+    pub(crate) fn of(conversion: &Value, clients: &Arc<Clients>) -> ConversionWebhook {
+        let none = Value::Null;
+        let config = conversion.get("webhookClientConfig").unwrap_or(&none);
+        let address = match config.get("service").filter(|service| !service.is_null()) {
+            Some(service) => Address::Service(ServiceReference {
+                namespace: text(service, "namespace").to_owned(),
+                name: text(service, "name").to_owned(),
+                port: service
+                    .get("port")
+                    .and_then(Value::as_i64)
+                    .and_then(|port| u16::try_from(port).ok())
+                    .unwrap_or(443),
+                path: text(service, "path").to_owned(),
+            }),
+            None => Address::Url(text(config, "url").to_owned()),
+        };
+        let ca_pem = base64::decode(text(config, "caBundle")).unwrap_or_default();
+        let versions = conversion.get("conversionReviewVersions").and_then(Value::as_list).unwrap_or_default();
+        let version = versions.iter().filter_map(Value::as_str).find_map(|version| match version {
+            "v1" => Some("v1"),
+            "v1beta1" => Some("v1beta1"),
+            _ => None,
+        });
+        let settings = Settings {
+            address,
+            tls: TlsSettings { ca_pem, ..TlsSettings::default() },
+            credentials: Credentials::default(),
+            user_agent: USER_AGENT.to_owned(),
+        };
+        ConversionWebhook { clients: clients.clone(), settings, client: OnceLock::new(), version }
+    }
+
+    /// Converts objects between two versions, in reviews of many.
+    pub(crate) async fn convert(&self, objects: Vec<Value>, from: &str, to: &str) -> Converted {
+        let mut converted = Vec::with_capacity(objects.len());
+        for batch in objects.chunks(BATCH) {
+            match self.convert_batch(batch, from, to).await {
+                Ok(batch) => converted.extend(batch),
+                // The reference converts each object by itself, and its messages are about one.
+                Err(_) if batch.len() > 1 => {
+                    for object in batch {
+                        converted.extend(self.convert_batch(std::slice::from_ref(object), from, to).await?);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(converted)
+    }
+
+    async fn convert_batch(&self, objects: &[Value], from: &str, to: &str) -> Converted {
+        let kind = objects.first().map_or("", |object| object.str_at(&["kind"]));
+        let error = |what: String| ConversionError(format!("conversion webhook for {from}, Kind={kind} {what}"));
+        let answered = self.review(objects, from, to).await.map_err(|why| error(format!("failed: {why}")))?;
+        if answered.len() != objects.len() {
+            return Err(error(format!("returned {} objects, expected {}", answered.len(), objects.len())));
+        }
+        let mut converted = Vec::with_capacity(objects.len());
+        for (at, (answered, object)) in answered.into_iter().zip(objects).enumerate() {
+            let invalid_at = |why: String| error(format!("returned invalid object at index {at}: {why}"));
+            let mut answered = match answered.0 {
+                Value::Raw(text) => {
+                    json::parse(text.as_bytes(), Strictness::Ignore).map_err(|why| invalid_at(why.to_string()))?.value
+                }
+                other => other,
+            };
+            let (version, found) = (answered.str_at(&["apiVersion"]), answered.str_at(&["kind"]));
+            if version != to {
+                return Err(invalid_at(format!("invalid groupVersion (expected {to}, received {version})")));
+            }
+            if found != kind {
+                return Err(invalid_at(format!("invalid kind (expected {kind}, received {found})")));
+            }
+            check_same(object, &answered).map_err(|why| error(format!("returned invalid object: {why}")))?;
+            restore_metadata(object, &mut answered)
+                .map_err(|why| error(format!("returned invalid metadata: {why}")))?;
+            converted.push(answered);
+        }
+        Ok(converted)
+    }
+
+    /// Asks the webhook.
+    async fn review(&self, objects: &[Value], from: &str, to: &str) -> Result<Vec<RawExtension>, String> {
+        let version = self.version.ok_or("does not support known conversionReviewVersions")?;
+        let client = self.client()?;
+        let uid = call_uid();
+        let mut body =
+            format!("{{\"kind\":\"{REVIEW}\",\"apiVersion\":\"{GROUP}/{version}\",\"request\":{{\"uid\":\"{uid}\",")
+                .into_bytes();
+        body.extend_from_slice(b"\"desiredAPIVersion\":");
+        json::encode_str(to, &mut body);
+        body.extend_from_slice(b",\"objects\":[");
+        for (at, object) in objects.iter().enumerate() {
+            if at > 0 {
+                body.push(b',');
+            }
+            let mut object = object.clone();
+            object.make_map().set("apiVersion", from);
+            json::encode(&object, &mut body);
+        }
+        body.extend_from_slice(b"]}}");
+        let call =
+            Call { body: body.into(), timeout: TIMEOUT, shown_timeout: TIMEOUT, max_answer_bytes: MAX_ANSWER_BYTES };
+        let answer = client.post(call).await.map_err(|error: CallError| error.to_string())?;
+        decode(&answer.body, &uid, version)
+    }
+
+    /// The client, made with the first call.
+    fn client(&self) -> Result<&Client, String> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = self.clients.client(self.settings.clone()).map_err(|error| error.to_string())?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+/// Reads and checks an answer.
+fn decode(body: &[u8], uid: &str, version: &str) -> Result<Vec<RawExtension>, String> {
+    let head =
+        json::type_meta(body).map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    let own = format!("{GROUP}/{version}");
+    let api_version = if head.api_version.is_empty() { own.as_str() } else { head.api_version.as_str() };
+    let kind = if head.kind.is_empty() { REVIEW } else { head.kind.as_str() };
+    if (api_version, kind) != (own.as_str(), REVIEW) {
+        let known = match (api_version, kind) {
+            (_, "Status" | "APIVersions" | "APIGroupList" | "APIGroup" | "APIResourceList") => Some("v1"),
+            ("apiextensions.k8s.io/v1", REVIEW) => Some("v1"),
+            ("apiextensions.k8s.io/v1beta1", REVIEW) => Some("v1beta1"),
+            _ => None,
+        };
+        return Err(match known {
+            Some(known) => format!("converting ({known}.{kind}) to ({version}.{REVIEW}): unknown conversion"),
+            None => format!(
+                "no kind {} is registered for version {} in scheme {}",
+                names::quoted(kind),
+                names::quoted(api_version),
+                names::quoted(SCHEME)
+            ),
+        });
+    }
+    let decoded = json::decode(Review::schema(), body, Strictness::Ignore).map_err(|error| error.to_string())?;
+    let review = Review::from_value(&decoded.value).map_err(|error| error.to_string())?;
+    if version == "v1" && (head.api_version.as_str(), head.kind.as_str()) != (own.as_str(), REVIEW) {
+        let (group, found) = head.api_version.rsplit_once('/').unwrap_or(("", head.api_version.as_str()));
+        return Err(format!(
+            "expected webhook response of {own}, Kind={REVIEW}, got {group}/{found}, Kind={}",
+            head.kind
+        ));
+    }
+    let response = review.response.ok_or("no response provided")?;
+    if version == "v1" && response.uid != uid {
+        return Err(format!("expected response.uid={}, got {}", names::quoted(uid), names::quoted(&response.uid)));
+    }
+    if response.result.status != "Success" {
+        return Err(match response.result.message.as_str() {
+            "" => format!("response.result.status was '{}', not 'Success'", response.result.status),
+            message => message.to_owned(),
+        });
+    }
+    Ok(response.converted_objects)
+}
+
+/// A converted object is the same object.
+fn check_same(object: &Value, converted: &Value) -> Result<(), String> {
+    for (path, what) in [
+        (&["kind"] as &[&str], "kind"),
+        (&["metadata", "name"], "name"),
+        (&["metadata", "namespace"], "namespace"),
+        (&["metadata", "uid"], "UID"),
+    ] {
+        let (before, after) = (object.str_at(path), converted.str_at(path));
+        if before != after {
+            return Err(format!("must have the same {what}: {before} != {after}"));
+        }
+    }
+    Ok(())
+}
+
+/// Gives a converted object the metadata that the object had, with its own labels and annotations.
+fn restore_metadata(object: &Value, converted: &mut Value) -> Result<(), String> {
+    let answered = match converted.get("metadata") {
+        None => return Err("missing metadata in converted object".to_owned()),
+        Some(answered @ Value::Map(_)) => answered.clone(),
+        Some(other) => return Err(format!("invalid metadata of type {} in converted object", go_type(other))),
+    };
+    let mut metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
+    for field in ["labels", "annotations"] {
+        let Some(texts) = answered.get(field).filter(|texts| !texts.is_null()) else {
+            metadata.make_map().remove(field);
+            continue;
+        };
+        let Value::Map(map) = texts else {
+            let found = go_type(texts);
+            return Err(format!("invalid metadata.{field} of type {found} in converted object"));
+        };
+        if let Some((key, other)) = map.iter().find(|(_, text)| text.as_str().is_none()) {
+            let found = go_type(other);
+            return Err(format!("metadata.{field}[{key}] must be a string, but is {found} in converted object"));
+        }
+        if metadata.get(field) != Some(texts) {
+            let mut errors = ErrorList::default();
+            match field {
+                "labels" => metadata::validate_labels(Some(texts), "metadata.labels", &mut errors),
+                _ => metadata::validate_annotations(Some(texts), "metadata.annotation", &mut errors),
+            }
+            if !errors.is_empty() {
+                return Err(errors.summary());
+            }
+        }
+        metadata.make_map().set(field, texts.clone());
+    }
+    converted.make_map().set("metadata", metadata);
+    Ok(())
+}
+
+/// What Go calls the type of a value that was decoded without a schema.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::String(_) => "string",
+        Value::List(_) => "[]interface {}",
+        Value::Map(_) => "map[string]interface {}",
+        Value::Int(_) => "int64",
+        _ => "float64",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers() {
+        let response = |response: Value| {
+            let review =
+                value!({"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "response": response});
+            decode(&json::to_vec(&review), "u", "v1").map(|objects| objects.len())
+        };
+        let success = || value!({"status": "Success"});
+        assert_eq!(response(value!({"uid": "u", "result": (success()), "convertedObjects": [{"a": 1}]})), Ok(1));
+        let wrong = response(value!({"uid": "w", "result": (success())}));
+        assert_eq!(wrong, Err("expected response.uid=\"u\", got \"w\"".to_owned()));
+        let failed = response(value!({"uid": "u", "result": {"status": "Failed", "message": "m"}}));
+        assert_eq!(failed, Err("m".to_owned()));
+        let silent = response(value!({"uid": "u"}));
+        assert_eq!(silent, Err("response.result.status was '', not 'Success'".to_owned()));
+        assert_eq!(response(Value::Null), Err("no response provided".to_owned()));
+        let status = decode(br#"{"kind":"Status","apiVersion":"v1"}"#, "u", "v1");
+        assert_eq!(status, Err("converting (v1.Status) to (v1.ConversionReview): unknown conversion".to_owned()));
+    }
+
+    #[test]
+    fn only_labels_and_annotations_change() {
+        let object =
+            value!({"metadata": {"name": "a", "labels": {"x": "y"}, "generation": 1, "annotations": {"k": "l"}}});
+        let mut converted =
+            value!({"metadata": {"name": "a", "labels": {"x": "z"}, "generation": 9, "finalizers": ["f"]}});
+        restore_metadata(&object, &mut converted).expect("restored");
+        assert_eq!(converted, value!({"metadata": {"name": "a", "labels": {"x": "z"}, "generation": 1}}));
+        let mut wrong = value!({"metadata": {"labels": {"x": 1}}});
+        let error = restore_metadata(&object, &mut wrong).expect_err("refused");
+        assert_eq!(error, "metadata.labels[x] must be a string, but is int64 in converted object");
+        let mut invalid = value!({"metadata": {"labels": {"x": "not valid!"}}});
+        assert!(
+            restore_metadata(&object, &mut invalid).expect_err("refused").starts_with("metadata.labels: Invalid value")
+        );
+    }
+}
