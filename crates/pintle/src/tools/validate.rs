@@ -153,6 +153,11 @@ fn causes(resource: &Resource, object: &mut Value) -> Vec<(String, String)> {
     if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {
         object.set_at(&["metadata", "namespace"], "default");
     }
+    let prefix = object.str_at(&["metadata", "generateName"]).to_owned();
+    if !prefix.is_empty() && object.str_at(&["metadata", "name"]).is_empty() {
+        // As good as any name that a server would generate.
+        object.set_at(&["metadata", "name"], prefix + "aaaaa");
+    }
     canonicalize(schema, object);
     let rule = &resource.strategy.name;
     let request = Request {
