@@ -2,10 +2,10 @@
 //! Guarantees that whatever is in it is either acted on or refused, before the server starts.
 //! Must never let a setting pass that a plugin would not understand.
 
+use crate::config_file::{decode, read as read_file};
 use pintle_codec::{Strictness, yaml};
-use pintle_groups::config::apply_defaults;
 use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
-use pintle_schema::{ApiType, Value};
+use pintle_schema::Value;
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
 use pintle_types::config_resourcequota::v1::LimitedResource;
 use pintle_types::config_webhookadmission::v1::WebhookAdmission;
@@ -23,7 +23,7 @@ const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 /// # Errors
 /// A file cannot be read or says something that has no meaning here.
 pub fn read(path: &Path) -> Result<Configuration, String> {
-    let all: AdmissionConfiguration = decode(&text(path)?, &VERSIONS, "AdmissionConfiguration")
+    let all: AdmissionConfiguration = decode(&read_file(path)?, &VERSIONS, "AdmissionConfiguration")
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let mut configuration = Configuration::default();
     for plugin in all.plugins {
@@ -33,15 +33,11 @@ pub fn read(path: &Path) -> Result<Configuration, String> {
     Ok(configuration)
 }
 
-fn text(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
 fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &Path) -> Result<(), String> {
     let said = match (plugin.configuration, plugin.path.as_str()) {
         (Some(said), _) => pintle_codec::json::to_vec(&said.0),
         (None, "") => Vec::new(),
-        (None, file) => text(&beside.parent().unwrap_or(Path::new("")).join(file))?,
+        (None, file) => read_file(&beside.parent().unwrap_or(Path::new("")).join(file))?,
     };
     match plugin.name.as_str() {
         "EventRateLimit" => {
@@ -126,21 +122,6 @@ fn node_selectors(said: &[u8]) -> Result<std::collections::BTreeMap<String, Stri
         }
     };
     selectors.iter().map(text).collect()
-}
-
-fn decode<T: ApiType>(text: &[u8], versions: &[&str], kind: &str) -> Result<T, String> {
-    let head = yaml::parse(text, Strictness::Ignore).map_err(|error| error.to_string())?.value;
-    let (version, found) = (head.str_at(&["apiVersion"]), head.str_at(&["kind"]));
-    if found != kind || !versions.contains(&version) {
-        return Err(format!("no kind {found:?} is registered for version {version:?}"));
-    }
-    let mut decoded = yaml::decode(T::schema(), text, Strictness::Collect).map_err(|error| error.to_string())?;
-    if !decoded.problems.is_empty() {
-        let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
-        return Err(format!("strict decoding error: {}", problems.join(", ")));
-    }
-    apply_defaults(T::schema(), &mut decoded.value);
-    T::from_value(&decoded.value).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 //! Everything is checked before a port is bound: a server that started has its store open and its first objects
 //! written.
 
+use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::presence::{EndpointReconciler, IdentityLease};
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck};
 use pintle_auth::authorization::abac::Policies;
-use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
-use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
+use pintle_auth::{Authenticator, AuthorizerUnion};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
@@ -23,7 +23,7 @@ use pintle_kubelet::Connections;
 use pintle_kubernetes_auth::Mode;
 use pintle_kubernetes_auth::bootstrap_token::BootstrapTokens;
 use pintle_kubernetes_auth::node::NodeAuthorizer;
-use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
+use pintle_kubernetes_auth::rbac::{Rbac, RbacSnapshot};
 use pintle_kubernetes_auth::service_account::{JWKS_PATH, ServiceAccountTokens, TokenConfig};
 use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
@@ -76,6 +76,12 @@ pub struct Builder {
     pub bootstrap_tokens: bool,
     /// Built-in authorizers, asked in this order.
     pub modes: Vec<Mode>,
+    /// Authorizers in their order, where that is not the order of the modes.
+    pub authorizer_chain: Vec<ChainMember>,
+    /// The file that the order comes from, which is followed.
+    pub authorization_file: Option<AuthorizationFile>,
+    /// Authenticators that are asked after all others, as they ask other servers.
+    pub remote_authenticators: Vec<Arc<dyn Authenticator>>,
     /// The policies of the mode ABAC.
     pub policies: Policies,
     pub runtime_config: RuntimeConfig,
@@ -140,6 +146,9 @@ impl Builder {
             service_account_tokens: None,
             bootstrap_tokens: false,
             modes: vec![Mode::AlwaysAllow],
+            authorizer_chain: Vec::new(),
+            authorization_file: None,
+            remote_authenticators: Vec::new(),
             policies: Policies::default(),
             runtime_config: RuntimeConfig::default(),
             admission: AdmissionOptions::default(),
@@ -195,7 +204,11 @@ impl Builder {
         let allocators = self.install();
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let node_objects = Arc::new(node_objects::Objects::default());
-        let authorizer = self.authorizer(&roles, node_objects.clone());
+        let built_in = self.built_in(&roles, node_objects.clone());
+        let authorizer = self.authorizer(&built_in);
+        if let Some(file) = self.authorization_file.take() {
+            file.follow(&authorizer, built_in)?;
+        }
         let admission = self.admission(&authorizer, &roles);
         let mut opened = self.generic.open(admission, authorizer).await?;
         let registry = opened.registry.clone();
@@ -239,6 +252,7 @@ impl Builder {
             let secrets = service_accounts::BootstrapSecrets(registry.clone());
             builder.authenticators.push(Arc::new(BootstrapTokens(Box::new(secrets))));
         }
+        builder.authenticators.append(&mut self.remote_authenticators);
         builder.published.extend(published(&tokens, &builder.settings.server_address));
         pintle_handlers::install(&builder.handlers, tokens.clone());
         Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);
@@ -275,22 +289,22 @@ impl Builder {
         allocators
     }
 
-    /// The built-in authorizers in the order of the modes, and those that were added.
-    fn authorizer(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> AuthorizerUnion {
+    /// The authorizers in their order, and those that were added.
+    fn authorizer(&mut self, built_in: &BuiltIn) -> AuthorizerUnion {
+        if self.authorizer_chain.is_empty() {
+            let by_mode = |mode: &Mode| ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase());
+            self.authorizer_chain = self.modes.iter().map(by_mode).collect();
+        }
+        let mut authorizers = built_in.chain(&self.authorizer_chain);
+        authorizers.append(&mut self.generic.authorizers);
+        AuthorizerUnion::new(authorizers)
+    }
+
+    /// The authorizers that need no configuration of their own.
+    fn built_in(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> BuiltIn {
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeAuthorizer::new(node_rules, nodes);
-        let policies = Arc::new(std::mem::take(&mut self.policies));
-        let built_in = std::mem::take(&mut self.modes).into_iter().map(|mode| {
-            let authorizer: Arc<dyn Authorizer> = match mode {
-                Mode::Node => Arc::new(nodes.clone()),
-                Mode::Rbac => Arc::new(RbacAuthorizer(roles.clone())),
-                Mode::Abac => policies.clone(),
-                Mode::AlwaysAllow => Arc::new(AlwaysAllow),
-                Mode::AlwaysDeny => Arc::new(AlwaysDeny),
-            };
-            NamedAuthorizer::new(mode.name(), mode.name().to_ascii_lowercase(), authorizer)
-        });
-        AuthorizerUnion::new(built_in.chain(std::mem::take(&mut self.generic.authorizers)).collect())
+        BuiltIn { nodes, roles: roles.clone(), policies: Arc::new(std::mem::take(&mut self.policies)) }
     }
 
     /// The built-in admission plugins.

@@ -4,6 +4,8 @@
 
 mod admission;
 mod audit;
+mod authentication;
+mod authorization;
 mod config;
 mod etcd;
 mod front_proxy;
@@ -20,7 +22,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 pub use audit::{AuditFlags, Delivery, Mode};
-pub use config::{Config, KeyPair, Storage};
+pub use authorization::AuthorizationMode;
+pub use config::{Config, KeyPair, Kubelet, Storage};
 pub use front_proxy::FrontProxyFlags;
 pub use gates::FeatureGates;
 pub use setting::NamedPair;

@@ -5,11 +5,14 @@
 
 pub mod admission_config;
 pub mod advertised;
+pub mod authentication_config;
+pub mod authorization_config;
 pub mod encryption;
 pub mod etcd;
 
 mod bootstrap;
 mod builder;
+mod config_file;
 mod node_objects;
 mod presence;
 mod rbac;
@@ -19,6 +22,9 @@ mod sources;
 mod test_server;
 mod token_tracking;
 pub mod webhooks;
+
+/// What the server calls itself to others.
+const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
 pub use pintle_kubernetes_auth::Mode;

@@ -1,13 +1,15 @@
 //! The command: flags, files and signals around the library.
 
+mod access;
 mod audit;
 mod authorities;
 mod flags;
 mod logs;
 mod tools;
 
+use access::StaticTokens;
 use authorities::Authorities;
-use flags::{Command, Config, KeyPair, NamedPair, Storage};
+use flags::{Command, Config, KeyPair, Kubelet, NamedPair, Storage};
 use futures_util::future::{Either, select};
 use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
 use pintle::extension_servers::ExtensionSockets;
@@ -17,8 +19,6 @@ use pintle::{
     private_files,
 };
 use pintle_auth::UserInfo;
-use pintle_auth::authentication::TokenFile;
-use pintle_auth::authorization::abac::Policies;
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
@@ -28,7 +28,7 @@ use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
 use pintle_kubernetes_auth::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_registry::EtcdCodec;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
-use pintle_webhook::Identity as ClientIdentity;
+use pintle_webhook::{Clients, Identity as ClientIdentity};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -169,12 +169,9 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let certs = serving_certs(config)?;
     identities(config, &certs, &mut builder)?;
     builder.own_certificate_ends = config.tls.files().is_none().then(|| certs.serving_ends()).flatten();
-    builder.modes.clone_from(&config.authorization_modes);
-    if let Some(path) = config.authorization_policy_file.as_deref() {
-        let text = String::from_utf8(read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
-        let failed = |error| format!("error reading policy file {}, {error}", path.display());
-        builder.policies = Policies::parse(&text).map_err(failed)?;
-    }
+    let clients = Arc::new(Clients::default());
+    access::authentication(config, &clients, &mut builder)?;
+    access::authorization(config, &clients, &mut builder)?;
     builder.runtime_config.clone_from(&config.runtime_config);
     let gates = config.feature_gates.clone();
     builder.generic.feature_gate = Arc::new(move |name| gates.enabled(name));
@@ -205,11 +202,12 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let root_ca = Some(certs.server_ca_pem.clone());
     builder.controllers = pintle_controllers::Settings { root_ca, ..config.controllers.clone() };
     let kubelet = &config.kubelet;
-    let material = ClientTlsMaterial {
-        ca_pem: kubelet.certificate_authority.as_deref().map(read).transpose()?,
-        identity: identity(&kubelet.identity)?,
-    };
+    let material = kubelet_material(kubelet)?;
     let connector = SocketConnector::new(&material, kubelet.timeout).map_err(|error| format!("kubelets: {error}"))?;
+    if kubelet.certificate_authority.is_some() || kubelet.identity.files().is_some() {
+        let followed = kubelet.clone();
+        connector.follow(material, move || kubelet_material(&followed))?;
+    }
     builder.generic.connector = Some(Arc::new(connector));
     builder.extension_servers = extension_servers(config)?;
     builder.aggregator_routing = config.aggregator_routing;
@@ -237,6 +235,16 @@ fn extension_servers(config: &Config) -> Result<Arc<ExtensionSockets>, Box<dyn E
         })?;
     }
     Ok(sockets)
+}
+
+/// What kubelets are shown, and by what they are believed.
+fn kubelet_material(kubelet: &Kubelet) -> Result<ClientTlsMaterial, String> {
+    let identity = kubelet.identity.files();
+    let identity = identity.map(|(certificate, key)| Ok::<_, String>((follow::read(certificate)?, follow::read(key)?)));
+    Ok(ClientTlsMaterial {
+        ca_pem: kubelet.certificate_authority.as_deref().map(follow::read).transpose()?,
+        identity: identity.transpose()?,
+    })
 }
 
 /// A server over the store that the flags name, with what there is to tell of it.
@@ -299,20 +307,17 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
 
 /// By what the server is known, and clients are.
 fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    builder.generic.anonymous_auth = config.anonymous_auth.unwrap_or(true);
     let authorities = Authorities::load(config, &certs.ca_pem)?;
     authorities.install(builder);
-    let mut token_file = match &config.token_auth_file {
-        Some(path) => TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?,
-        None => TokenFile::default(),
+    let administrator = match &certs.admin {
+        Administrator::Token(token) => {
+            let groups = vec![ADMINISTRATORS.into()];
+            Some((token.clone(), UserInfo { name: ADMINISTRATOR.into(), groups, ..UserInfo::default() }))
+        }
+        Administrator::Certificate { .. } => None,
     };
-    if let Administrator::Token(token) = &certs.admin {
-        let groups = vec![ADMINISTRATORS.into()];
-        let user = UserInfo { name: ADMINISTRATOR.into(), groups, ..UserInfo::default() };
-        token_file.insert(token, user);
-    }
-    if !token_file.is_empty() {
-        builder.generic.authenticators.push(Arc::new(token_file));
+    if let Some(tokens) = StaticTokens::load(config.token_auth_file.as_deref(), administrator)? {
+        builder.generic.authenticators.push(tokens);
     }
     builder.bootstrap_tokens = config.bootstrap_tokens;
     builder.service_account_tokens = Some(tokens(config)?);

@@ -7,8 +7,8 @@ use crate::request::{Request, ResourcePath, Verb};
 use crate::upgrade::take_bearer_protocol;
 use crate::{Api, impersonation};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use pintle_auth::authentication::{self, bearer_token, is_front_proxy_header};
-use pintle_auth::authorization::{AuthorizationError, Forbidden, forbidden};
+use pintle_auth::authentication::{self, bearer_token, has_space_before_token, is_front_proxy_header};
+use pintle_auth::authorization::{AuthorizationError, Forbidden, Labels, forbidden};
 use pintle_auth::{Attributes, AuthenticationRequest, Authenticator, Authorizer, Decision, UserInfo, groups};
 use pintle_registry::{Details, Identity, RequestContext, Status, Step};
 use pintle_schema::field_selector::FieldSelector;
@@ -26,6 +26,9 @@ pub(crate) async fn authenticated(
     context: &RequestContext,
 ) -> Result<Arc<UserInfo>, Status> {
     let started = Instant::now();
+    if request.headers.get(AUTHORIZATION).is_some_and(|header| has_space_before_token(header.as_bytes())) {
+        context.warn(SPACE_BEFORE_TOKEN);
+    }
     let outcome = authenticate(api, request).await;
     context.spent(Step::Authentication, started);
     let authentication::Identity { user, warnings, .. } = outcome?;
@@ -55,7 +58,7 @@ pub(crate) async fn identify(
         Some(path) => {
             name = name_asked_for(path, verb, query);
             selector = field_selector(verb, query);
-            of_resource(&user, verb, path, &name, selector.as_ref())
+            of_resource(&user, verb, path, &name, selector.as_ref(), label_selector(verb, query))
         }
         None => {
             method = request.method.as_str().to_ascii_lowercase();
@@ -72,6 +75,10 @@ pub(crate) async fn identify(
     }
     Ok(Identity { original: user, user: acted_as })
 }
+
+/// What a client is warned of whose header names a token that is not looked at.
+const SPACE_BEFORE_TOKEN: &str =
+    "the provided Authorization header contains extra space before the bearer token, and is ignored";
 
 async fn authenticate(api: &Api, request: &mut Request) -> Result<authentication::Identity, Status> {
     let started = Instant::now();
@@ -91,6 +98,7 @@ async fn authenticate(api: &Api, request: &mut Request) -> Result<authentication
             client_certs: &request.client_certs,
             cert_cache: request.cert_cache.as_deref(),
             audiences: &api.authenticator.audiences,
+            path: &request.path,
             now: SystemTime::now(),
         })
         .await;
@@ -140,15 +148,25 @@ pub async fn authorize(
     query: &Query,
 ) -> Result<(), NotAllowed> {
     let selector = field_selector(verb, query);
-    let name = name_asked_for(path, verb, query);
-    decide_request(api, context, &of_resource(user, verb, path, &name, selector.as_ref())).await
+    let (name, labels) = (name_asked_for(path, verb, query), label_selector(verb, query));
+    decide_request(api, context, &of_resource(user, verb, path, &name, selector.as_ref(), labels)).await
 }
 
 /// The selector of a collection; a malformed one selects everything.
 fn field_selector(verb: Verb, query: &Query) -> Option<FieldSelector> {
     let selector = query.get("fieldSelector");
-    let of_collection = matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) && !selector.is_empty();
+    let of_collection = is_of_collection(verb) && !selector.is_empty();
     of_collection.then(|| FieldSelector::parse(selector).ok()).flatten()
+}
+
+/// The label selector of a collection.
+fn label_selector(verb: Verb, query: &Query) -> Option<Labels<'_>> {
+    let selector = query.get("labelSelector");
+    (is_of_collection(verb) && !selector.is_empty()).then_some(Labels::Text(selector))
+}
+
+fn is_of_collection(verb: Verb) -> bool {
+    matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
 }
 
 fn of_resource<'a>(
@@ -157,6 +175,7 @@ fn of_resource<'a>(
     path: &'a ResourcePath,
     name: &'a str,
     field_selector: Option<&'a FieldSelector>,
+    label_selector: Option<Labels<'a>>,
 ) -> Attributes<'a> {
     Attributes {
         api_version: &path.version,
@@ -164,6 +183,7 @@ fn of_resource<'a>(
         namespace: &path.namespace,
         name,
         field_selector,
+        label_selector,
         ..Attributes::resource(user, verb.name(), &path.group, &path.resource)
     }
 }

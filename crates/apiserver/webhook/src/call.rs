@@ -1,4 +1,4 @@
-//! One call: a POST, its redirects, its waits where the webhook asks to wait, and the body of the answer.
+//! One call: a POST, or a GET of a document, its redirects, its waits where the webhook asks to wait, and the body of the answer.
 //! Guarantees that it ends when its time is over, whatever the webhook does, and that no more than the limit is held.
 //! Must never show credentials to a host to which a redirect leads.
 
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::answer::{Answer, asks_to_wait, understand};
 use crate::client::{Client, Target};
-use crate::error::{CallError, TransportError};
+use crate::error::{CallError, SetupError, TransportError};
 
 /// As many redirects as Go's client follows.
 const MAX_REDIRECTS: usize = 10;
@@ -45,6 +45,27 @@ pub fn call_uid() -> String {
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
+/// A document that was fetched, whatever the status code says.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The status code.
+    pub code: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// All of the body.
+    pub body: Bytes,
+}
+
+/// A request before its redirects are followed.
+struct Sent<'a> {
+    method: Method,
+    url: &'a str,
+    body: Bytes,
+    max_answer_bytes: usize,
+    /// The header `Authorization` for the host of the URL, where it is not the client's own.
+    authorization: Option<HeaderValue>,
+}
+
 /// The head and the body of an answer.
 type Received = (http::response::Parts, Bytes);
 
@@ -59,7 +80,14 @@ impl Client {
         let url = format!("{}?timeout={}", self.inner.uri, pintle_schema::duration::Duration { nanos });
         let mut waits = 0;
         loop {
-            let (parts, body) = self.follow(&url, &call, deadline).await?;
+            let sent = Sent {
+                method: Method::POST,
+                url: &url,
+                body: call.body.clone(),
+                max_answer_bytes: call.max_answer_bytes,
+                authorization: None,
+            };
+            let (parts, body) = self.follow(sent, deadline).await?;
             let code = parts.status.as_u16();
             if waits < MAX_WAITS
                 && let Some(seconds) = asks_to_wait(code, &parts.headers)
@@ -75,20 +103,41 @@ impl Client {
         }
     }
 
+    /// Gets a document, from any host whose certificate the client's authorities issued.
+    ///
+    /// # Errors
+    /// There is no answer in time.
+    pub async fn get(
+        &self,
+        url: &str,
+        access_token: Option<&str>,
+        timeout: Duration,
+        max_answer_bytes: usize,
+    ) -> Result<Document, CallError> {
+        let authorization = access_token.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
+        let authorization = authorization.map_err(|_| SetupError::Credentials("token"))?;
+        let sent = Sent { method: Method::GET, url, body: Bytes::new(), max_answer_bytes, authorization };
+        let (parts, body) = self.follow(sent, Instant::now() + timeout).await?;
+        Ok(Document { code: parts.status.as_u16(), headers: parts.headers, body })
+    }
+
     /// Sends the request and follows redirects.
-    async fn follow(&self, url: &str, call: &Call, deadline: Instant) -> Result<Received, CallError> {
-        let mut uri = url.parse::<Uri>().map_err(|error| CallError::Unusable(error.to_string()))?;
-        let mut method = Method::POST;
+    async fn follow(&self, sent: Sent<'_>, deadline: Instant) -> Result<Received, CallError> {
+        let first = sent.url.parse::<Uri>().map_err(|error| CallError::Unusable(error.to_string()))?;
+        let (mut uri, mut method) = (first.clone(), sent.method.clone());
         for _ in 0..=MAX_REDIRECTS {
             let failed = |reason| CallError::Unanswered { method: method.clone(), url: uri.to_string(), reason };
-            let body = if method == Method::POST { call.body.clone() } else { Bytes::new() };
-            let request = self.request(&method, &uri, body);
+            let body = if method == Method::POST { sent.body.clone() } else { Bytes::new() };
+            let mut request = self.request(&method, &uri, body);
+            if let Some(value) = sent.authorization.clone().filter(|_| uri.authority() == first.authority()) {
+                request.headers_mut().insert(AUTHORIZATION, value);
+            }
             let (parts, body) = match &self.inner.target {
                 Target::Network(transport) => {
                     let response = timeout_at(deadline, transport.http.request(request.map(Full::new))).await;
                     let response = response.map_err(|_| failed(TransportError::DeadlineExceeded))?;
                     let response = response.map_err(|error| failed(error.into()))?;
-                    receive(response, call.max_answer_bytes, deadline).await.map_err(CallError::Body)?
+                    receive(response, sent.max_answer_bytes, deadline).await.map_err(CallError::Body)?
                 }
                 Target::InProcess(webhook) => {
                     let response = timeout_at(deadline, webhook.call(request)).await;

@@ -22,7 +22,7 @@ mod verify;
 
 pub use answer::{Answer, StatusError};
 pub use backoff::{Backoff, Retry};
-pub use call::{Call, call_uid};
+pub use call::{Call, Document, call_uid};
 pub use client::{Client, Clients, Settings};
 pub use connect::{Address, ResolveError, ServiceReference, ServiceResolver};
 pub use error::{CallError, SetupError, TransportError};

@@ -10,7 +10,7 @@ mod plan;
 mod qualify;
 mod validate;
 
-use crate::ast::Ast;
+use crate::ast::{Ast, Expr, Kind, Literal};
 use crate::checker::{self, Checks, Reference};
 use crate::cost::CostEstimate;
 use crate::environment::Environment;
@@ -94,6 +94,11 @@ impl<'e> Checked<'e> {
         self.checks.references.values().any(is_meant)
     }
 
+    /// Whether it reads a field of a variable by its name: `a.b`, `has(a.b)` or `a.?b`.
+    pub fn selects(&self, variable: &str, field: &str) -> bool {
+        selects(&self.ast.root, variable, field)
+    }
+
     /// Plans it and estimates its cost.
     ///
     /// # Errors
@@ -126,6 +131,29 @@ impl Program {
     /// Evaluates it; what costs more than `limit` is cancelled.
     pub fn evaluate<'a>(&'a self, variables: &dyn Variables<'a>, limit: u64) -> Evaluated<'a> {
         eval::evaluate(&self.plan, variables, limit)
+    }
+}
+
+/// The function that `a.?b` calls.
+const OPTIONAL_SELECT: &str = "_?._";
+
+fn selects(expr: &Expr, variable: &str, field: &str) -> bool {
+    let is_variable = |expr: &Expr| matches!(&expr.kind, Kind::Ident(name) if name == variable);
+    let within = |expr: &Expr| selects(expr, variable, field);
+    match &expr.kind {
+        Kind::Unspecified | Kind::Literal(_) | Kind::Ident(_) => false,
+        Kind::Select { operand, field: name, .. } => name == field && is_variable(operand) || within(operand),
+        Kind::Call { function, target, args } => {
+            let is_optional = target.is_none() && function == OPTIONAL_SELECT;
+            let is_field = |expr: &Expr| matches!(&expr.kind, Kind::Literal(Literal::String(name)) if name == field);
+            is_optional && matches!(&args[..], [of, name] if is_variable(of) && is_field(name))
+                || args.iter().any(within)
+                || target.as_deref().is_some_and(within)
+        }
+        Kind::List { elements, .. } => elements.iter().any(within),
+        Kind::Map(entries) => entries.iter().any(|entry| within(&entry.key) || within(&entry.value)),
+        Kind::Struct { fields, .. } => fields.iter().any(|field| within(&field.value)),
+        Kind::Comprehension(it) => [&it.range, &it.init, &it.condition, &it.step, &it.result].into_iter().any(within),
     }
 }
 

@@ -5,6 +5,7 @@ mod selectors;
 
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
+use pintle_auth::authorization::{Labels, aggregate};
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
@@ -168,12 +169,16 @@ async fn token_status(context: &Context, spec: &TokenReviewSpec) -> TokenReviewS
     }
 }
 
+fn texts(list: &[String]) -> Vec<pintle_auth::Str> {
+    list.iter().map(|text| text.as_str().into()).collect()
+}
+
 async fn subject_access(context: &Context, spec: SubjectAccessReviewSpec) -> Result<SubjectAccessReviewStatus> {
     let user = UserInfo {
         name: spec.user.as_str().into(),
         uid: spec.uid.as_str().into(),
         groups: spec.groups.iter().map(|group| group.as_str().into()).collect(),
-        ..UserInfo::default()
+        extra: spec.extra.iter().map(|(key, values)| (key.as_str().into(), texts(&values.items))).collect(),
     };
     access(context, &user, spec.resource_attributes, spec.non_resource_attributes).await
 }
@@ -193,13 +198,16 @@ async fn access(
         (resource, path) => (resource, path),
     };
     let fields = resource.as_ref().and_then(selectors::field_selector);
+    let labels = resource.as_ref().and_then(selectors::label_selector);
     let attributes = match (&resource, &path) {
         (Some(asked), _) => Attributes {
             namespace: &asked.namespace,
             name: &asked.name,
             subresource: &asked.subresource,
-            api_version: &asked.version,
+            // No version is all of them.
+            api_version: if asked.version.is_empty() { "*" } else { &asked.version },
             field_selector: fields.as_ref(),
+            label_selector: labels.as_ref().map(Labels::Parsed),
             ..Attributes::resource(user, &asked.verb, &asked.group, &asked.resource)
         },
         (None, Some(asked)) => Attributes::non_resource(user, &asked.verb, &asked.path),
@@ -238,10 +246,8 @@ async fn rules(context: &Context, namespace: &str) -> Value {
         "nonResourceRules": (Value::List(other_rules.collect())),
         "incomplete": (Value::Bool(rules.incomplete))
     });
-    match &rules.errors[..] {
-        [] => {}
-        [error] => status.set_at(&["evaluationError"], error.as_str()),
-        errors => status.set_at(&["evaluationError"], format!("[{}]", errors.join(", "))),
+    if !rules.errors.is_empty() {
+        status.set_at(&["evaluationError"], aggregate(rules.errors.iter().map(String::as_str)));
     }
     status
 }

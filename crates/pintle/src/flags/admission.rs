@@ -2,6 +2,7 @@
 //! Guarantees that the name of an unsupported plugin is rejected.
 //! Must never list plugins: the admission crate knows them.
 
+use super::authorization::AuthorizationMode;
 use super::config::Config;
 use super::setting::InputFile;
 use super::table::Flag;
@@ -41,10 +42,10 @@ impl Plugins {
 
     /// Warns that the authorization mode Node is too permissive without its admission plugin. A server on the loopback
     /// interface gets no warning, as no kubelet of another machine can connect to it.
-    pub fn permissive_node_mode(&self, modes: &[Mode], bind_address: IpAddr) -> Option<&'static str> {
+    pub fn permissive_node_mode(&self, modes: &[AuthorizationMode], bind_address: IpAddr) -> Option<&'static str> {
         const RESTRICTION: &str = "NodeRestriction";
         let is_on = self.enabled.contains(RESTRICTION) && !self.disabled.contains(RESTRICTION);
-        (modes.contains(&Mode::Node) && !is_on && !bind_address.is_loopback()).then_some(
+        (modes.contains(&Mode::Node.into()) && !is_on && !bind_address.is_loopback()).then_some(
             "authorization mode Node without the admission plugin NodeRestriction allows every kubelet to modify all nodes and \
              the pods of all nodes; use --enable-admission-plugins=NodeRestriction to restrict each kubelet to its own",
         )

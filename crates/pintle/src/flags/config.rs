@@ -4,6 +4,8 @@
 
 use super::admission::Plugins;
 use super::audit::AuditFlags;
+use super::authentication::AuthenticationFlags;
+use super::authorization::{AuthorizationFlags, AuthorizationMode};
 use super::etcd::Etcd;
 use super::front_proxy::FrontProxyFlags;
 use super::setting::{InputFile, NamedPair, Repeated};
@@ -106,7 +108,9 @@ with_defaults! {
         pub client_ca_file: Option<InputFile>,
         pub token_auth_file: Option<InputFile>,
         pub anonymous_auth: Option<bool>,
-        pub authorization_modes: Vec<Mode>,
+        pub authentication: AuthenticationFlags,
+        pub authorization_modes: Vec<AuthorizationMode>,
+        pub authorization: AuthorizationFlags,
         /// The policies of the mode ABAC.
         pub authorization_policy_file: Option<InputFile>,
         pub service_cluster_ip_ranges: ServiceRanges,
@@ -191,10 +195,12 @@ impl Config {
     /// # Errors
     /// Flags do not go together.
     pub(super) fn checked(mut self) -> Result<Config, FlagError> {
-        if self.authorization_modes.is_empty() {
+        if self.authorization_modes.is_empty() && self.authorization.config_file.is_none() {
             // kube-apiserver would allow everything; a server that does so unasked is a trap.
-            self.authorization_modes = vec![Mode::Node, Mode::Rbac];
+            self.authorization_modes = vec![Mode::Node.into(), Mode::Rbac.into()];
         }
+        self.authentication.check()?;
+        self.authorization.check(&self.given, &self.authorization_modes)?;
         for (pair, flags) in [
             (&self.tls, "--tls-cert-file and --tls-private-key-file"),
             (&self.kubelet.identity, "--kubelet-client-certificate and --kubelet-client-key"),
@@ -206,9 +212,12 @@ impl Config {
             }
         }
         let refused = |sentence: &str| Err(FlagError::Combination(sentence.to_owned()));
-        match (self.authorization_modes.contains(&Mode::Abac), &self.authorization_policy_file) {
+        let by_file = self.authorization.config_file.is_some();
+        match (self.authorization_modes.contains(&Mode::Abac.into()), &self.authorization_policy_file) {
             (true, None) => return refused("authorization-mode ABAC's authorization policy file not passed"),
-            (false, Some(_)) => return refused("cannot specify --authorization-policy-file without mode ABAC"),
+            (false, Some(_)) if !by_file => {
+                return refused("cannot specify --authorization-policy-file without mode ABAC");
+            }
             _ => {}
         }
         if self.own_storage.is_some() && !self.etcd.servers.is_empty() {
@@ -230,7 +239,9 @@ impl Config {
         if self.advertise_address.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
             warn("--advertise-address is no address for pods: the kubernetes service has no endpoints");
         }
-        if self.authorization_modes.contains(&Mode::AlwaysAllow) && self.anonymous_auth.replace(false) == Some(true) {
+        if self.authorization_modes.contains(&Mode::AlwaysAllow.into())
+            && self.anonymous_auth.replace(false) == Some(true)
+        {
             warn("--anonymous-auth is not allowed with the authorization mode AlwaysAllow and has been turned off");
         }
         Ok(self)
@@ -262,7 +273,13 @@ impl Config {
     pub fn secret_files(&self) -> impl Iterator<Item = &Path> {
         let pairs = [&self.tls, &self.kubelet.identity, &self.etcd.identity, &self.front_proxy.identity];
         let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
-        let others = [&self.token_auth_file, &self.encryption_config, &self.service_accounts.signing_key_file];
+        let others = [
+            &self.token_auth_file,
+            &self.encryption_config,
+            &self.service_accounts.signing_key_file,
+            &self.authentication.webhook_file,
+            &self.authorization.webhook_file,
+        ];
         let named = self.named_certificates.0.iter().map(|pair| &*pair.key);
         let keys = keys.chain(named);
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))

@@ -2,10 +2,10 @@
 //! Guarantees that what a place shows is read again as the same, so that the help can tell defaults.
 //! Must never know a flag; and of files only whether they can be opened.
 
+use super::authorization::AuthorizationMode;
 use super::values::{self, ServiceRanges};
 use crate::logs::{LogFormat, ModuleVerbosity};
 use pintle_http::TlsVersion;
-use pintle_kubernetes_auth::Mode;
 use std::net::IpAddr;
 use std::ops::{Deref, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -215,18 +215,9 @@ words! {
     f64, "SHARE", |text| text.parse().map_err(|_| "must be a number".to_owned()), f64::to_string;
     RangeInclusive<u16>, "FIRST-LAST", values::ports, |ports| format!("{}-{}", ports.start(), ports.end());
     ServiceRanges, "CIDR[,CIDR]", ServiceRanges::parse, ServiceRanges::to_string;
-    Mode, "MODE", mode, |mode| mode_name(*mode).to_owned();
+    AuthorizationMode, "MODE", AuthorizationMode::read, |mode| mode.name().to_owned();
     LogFormat, "FORMAT", log_format, |format| if *format == LogFormat::Text { "text" } else { "json" }.to_owned();
     TlsVersion, "VERSION", tls_version, |version| format!("VersionTLS1{}", if *version == TlsVersion::Tls12 { 2 } else { 3 });
-}
-
-fn mode(text: &str) -> Result<Mode, String> {
-    let known = || Mode::NAMES.map(|(name, _)| name).join(", ");
-    text.parse().map_err(|_| format!("{text} is not one of {}", known()))
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    Mode::NAMES.iter().find(|(_, named)| *named == mode).map_or("", |(name, _)| name)
 }
 
 fn log_format(text: &str) -> Result<LogFormat, String> {

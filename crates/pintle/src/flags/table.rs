@@ -4,6 +4,8 @@
 
 use super::admission::ADMISSION_FLAGS;
 use super::audit::{AUDIT_FLAGS, AUDIT_LOG_FLAGS, AUDIT_WEBHOOK_FLAGS};
+use super::authentication::AUTHENTICATION_FLAGS;
+use super::authorization::AUTHORIZATION_FLAGS;
 use super::config::{Config, ReconcilerType, Storage};
 use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::setting::Setting;
@@ -141,7 +143,8 @@ pub fn help() -> String {
 /// All supported flags.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
     let audit = AUDIT_FLAGS.iter().chain(AUDIT_LOG_FLAGS).chain(AUDIT_WEBHOOK_FLAGS);
-    let others = OWN_FLAGS.iter().chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS);
+    let access = AUTHENTICATION_FLAGS.iter().chain(AUTHORIZATION_FLAGS);
+    let others = OWN_FLAGS.iter().chain(access).chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS);
     others.chain(audit).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
 }
 

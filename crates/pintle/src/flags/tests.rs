@@ -34,7 +34,7 @@ fn who_is_called_decides_the_address() {
     assert_eq!(config.storage(), Storage::Embedded);
     assert_eq!(config.data_dir, Path::new("pintle-data"));
     assert_eq!(config.kubeconfig(), Path::new("pintle-data/kubeconfig"));
-    assert_eq!(config.authorization_modes, [Mode::Node, Mode::Rbac]);
+    assert_eq!(config.authorization_modes, [Mode::Node, Mode::Rbac].map(AuthorizationMode::from));
     assert_eq!(config.service_cluster_ip_ranges[0].to_string(), "10.0.0.0/24");
     assert_eq!(config.anonymous_auth, None);
 }
@@ -101,7 +101,7 @@ fn forms_of_flags() {
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
         ("pintle --storage=memory --storage embedded", |c| c.storage() == Storage::Embedded),
         ("pintle --authorization-mode=RBAC --authorization-mode=AlwaysDeny", |c| {
-            c.authorization_modes == [Mode::Rbac, Mode::AlwaysDeny]
+            c.authorization_modes == [Mode::Rbac, Mode::AlwaysDeny].map(AuthorizationMode::from)
         }),
         ("pintle --runtime-config=api/all=true,apps/v1=false,/v1", |c| {
             let expected = [("api/all", true), ("apps/v1", false), ("v1", true)];

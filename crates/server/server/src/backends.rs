@@ -2,6 +2,8 @@
 //! Guarantees that a kubelet is shown this server's certificate and nobody else is, and that what users point at is
 //! never this machine itself. Must never decide where a request goes.
 
+use crate::follow::follow;
+use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Trust, Unreachable, is_global_unicast};
@@ -11,12 +13,26 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the server connects to others.
+/// How the server connects to others. Clones share what they show and believe.
+#[derive(Clone)]
 pub struct SocketConnector {
-    kubelet: Arc<ClientConfig>,
-    unverified_kubelet: Arc<ClientConfig>,
+    /// Replaced when its files change; connections that are open stay.
+    kubelet: Arc<ArcSwap<KubeletConfigs>>,
     unverified: Arc<ClientConfig>,
     kubelet_timeout: Duration,
+}
+
+/// TLS with kubelets, of which the second believes any.
+pub struct KubeletConfigs {
+    verified: Arc<ClientConfig>,
+    unverified: Arc<ClientConfig>,
+}
+
+impl KubeletConfigs {
+    fn new(material: &ClientTlsMaterial) -> Result<KubeletConfigs, TlsError> {
+        let any = ClientTlsMaterial { ca_pem: None, ..material.clone() };
+        Ok(KubeletConfigs { verified: client_config(material)?, unverified: client_config(&any)? })
+    }
 }
 
 /// Time for connecting to pods and services, as in the reference.
@@ -31,28 +47,44 @@ impl SocketConnector {
     /// # Errors
     /// The material is unusable.
     pub fn new(material: &ClientTlsMaterial, kubelet_timeout: Duration) -> Result<SocketConnector, TlsError> {
-        let unverified = ClientTlsMaterial { ca_pem: None, ..material.clone() };
         Ok(SocketConnector {
-            kubelet: client_config(material)?,
-            unverified_kubelet: client_config(&unverified)?,
+            kubelet: Arc::new(ArcSwap::from_pointee(KubeletConfigs::new(material)?)),
             unverified: client_config(&ClientTlsMaterial::default())?,
             kubelet_timeout,
         })
     }
 
+    /// Reads what kubelets are shown and believed by again, for as long as the connector is in use.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn follow(
+        &self,
+        mut last: ClientTlsMaterial,
+        read: impl Fn() -> Result<ClientTlsMaterial, String> + Send + 'static,
+    ) -> std::io::Result<()> {
+        follow("certificates for kubelets", &self.kubelet, move |configs: &ArcSwap<KubeletConfigs>| {
+            let material = read()?;
+            if (&material.ca_pem, &material.identity) != (&last.ca_pem, &last.identity) {
+                configs.store(Arc::new(KubeletConfigs::new(&material).map_err(|error| error.to_string())?));
+                last = material;
+            }
+            Ok(())
+        })
+    }
+
     async fn send(&self, to: Destination, request: http::Request<ByteStream>) -> Result<Exchange, Unreachable> {
         let tls = match to.trust {
-            Trust::Kubelet => &self.kubelet,
-            Trust::UnverifiedKubelet => &self.unverified_kubelet,
-            Trust::Unverified | Trust::Local => &self.unverified,
+            Trust::Kubelet => self.kubelet.load().verified.clone(),
+            Trust::UnverifiedKubelet => self.kubelet.load().unverified.clone(),
+            Trust::Unverified | Trust::Local => self.unverified.clone(),
         };
         let (connect_timeout, allowed): (_, fn(IpAddr) -> bool) = match to.trust {
             Trust::Kubelet | Trust::UnverifiedKubelet => (self.kubelet_timeout, |_| true),
             Trust::Unverified => (CONNECT_TIMEOUT, is_global_unicast),
             Trust::Local => (CONNECT_TIMEOUT, |address| address.is_loopback()),
         };
-        let upstream =
-            Upstream { host: &to.host, port: to.port, tls: to.tls.then(|| tls.clone()), connect_timeout, allowed };
+        let upstream = Upstream { host: &to.host, port: to.port, tls: to.tls.then_some(tls), connect_timeout, allowed };
         let response = pintle_http::send(upstream, request).await.map_err(|error| Unreachable(error.to_string()))?;
         Ok(exchange(response))
     }

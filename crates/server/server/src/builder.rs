@@ -62,6 +62,8 @@ pub struct Builder {
     pub audiences: Vec<Str>,
     /// Whether requests without a credential go on as those of the anonymous user.
     pub anonymous_auth: bool,
+    /// The only paths at which they do; all when there are none.
+    pub anonymous_paths: Vec<String>,
     /// Asked in this order whether a request is allowed; without one only `system:masters` may do anything.
     pub authorizers: Vec<NamedAuthorizer>,
     /// Asked in this order about every write.
@@ -115,6 +117,7 @@ impl Builder {
             authenticators: Vec::new(),
             audiences: Vec::new(),
             anonymous_auth: false,
+            anonymous_paths: Vec::new(),
             authorizers: Vec::new(),
             admission_plugins: Vec::new(),
             allocators: Vec::new(),
@@ -247,6 +250,7 @@ impl OpenedServer {
                 authenticators: AuthenticatorUnion::new(builder.authenticators),
                 audiences: builder.audiences,
                 anonymous: builder.anonymous_auth.then(|| Arc::new(UserInfo::anonymous())),
+                anonymous_paths: builder.anonymous_paths,
             },
             authorizer: self.authorizer,
             registry: self.registry,

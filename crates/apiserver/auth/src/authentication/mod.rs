@@ -1,11 +1,12 @@
 //! Authentication: who a request comes from. The `Authenticator` trait, a union of authenticators, and those that need no
-//! kind: client certificates, static tokens and the front proxy.
+//! kind: client certificates, static tokens, the front proxy, and a cache before authenticators of tokens that ask others.
 //! Guarantees that a credential that was shown and is refused by all is an error, even where anonymous requests are allowed.
 //! Must never trust a certificate without verifying its chain, nor tell the client why a credential was refused.
 
 mod certificate;
 mod front_proxy;
 mod request;
+mod token_cache;
 mod token_file;
 mod union;
 mod version_1;
@@ -20,7 +21,8 @@ use crate::{Str, UserInfo};
 
 pub use certificate::{Subject, not_after, subject_of_request};
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unescaped_key};
-pub use request::{AuthenticationRequest, bearer_token};
+pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
+pub use token_cache::{TokenCache, TokenCacheFigures, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
 pub use union::{AuthenticatorUnion, RequestAuthenticator, common_audiences};
 pub use version_1::version_1_key;

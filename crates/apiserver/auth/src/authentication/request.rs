@@ -22,6 +22,8 @@ pub struct AuthenticationRequest<'a> {
     pub cert_cache: Option<&'a CertCache>,
     /// The audiences of which the credential must be valid for one.
     pub audiences: &'a [Str],
+    /// The path of the request; empty where there is none.
+    pub path: &'a str,
     /// The current time.
     pub now: SystemTime,
 }
@@ -29,7 +31,15 @@ pub struct AuthenticationRequest<'a> {
 impl<'a> AuthenticationRequest<'a> {
     /// A request without any credential.
     pub fn new(headers: &'a HeaderMap, now: SystemTime) -> AuthenticationRequest<'a> {
-        AuthenticationRequest { headers, bearer_token: None, client_certs: &[], cert_cache: None, audiences: &[], now }
+        AuthenticationRequest {
+            headers,
+            bearer_token: None,
+            client_certs: &[],
+            cert_cache: None,
+            audiences: &[],
+            path: "",
+            now,
+        }
     }
 }
 
@@ -39,4 +49,32 @@ pub fn bearer_token(header: &[u8]) -> Option<&[u8]> {
     let scheme = parts.next()?;
     let token = parts.next()?;
     (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Whether a header for bearer tokens has more than one space before its token, which then is no credential.
+pub fn has_space_before_token(header: &[u8]) -> bool {
+    let header = header.trim_ascii();
+    header.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"bearer  "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_headers() {
+        let rows: [(&str, Option<&str>, bool); 7] = [
+            ("Bearer a", Some("a"), false),
+            ("bearer a b", Some("a"), false),
+            ("Bearer  a", None, true),
+            ("Bearer ", None, false),
+            ("Bearer   ", None, false),
+            ("Basic  a", None, false),
+            ("", None, false),
+        ];
+        for (header, token, space) in rows {
+            assert_eq!(bearer_token(header.as_bytes()), token.map(str::as_bytes), "{header}");
+            assert_eq!(has_space_before_token(header.as_bytes()), space, "{header}");
+        }
+    }
 }

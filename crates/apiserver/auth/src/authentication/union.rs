@@ -91,6 +91,8 @@ pub struct RequestAuthenticator {
     pub audiences: Vec<Str>,
     /// The user of requests without a credential; `None` refuses them.
     pub anonymous: Option<Arc<UserInfo>>,
+    /// The only paths at which requests without a credential are taken; all when there are none.
+    pub anonymous_paths: Vec<String>,
 }
 
 impl RequestAuthenticator {
@@ -104,10 +106,15 @@ impl RequestAuthenticator {
         match (outcome, invalid) {
             (Ok(Some(identity)), _) => Ok(identity),
             (Ok(None), Some(invalid)) => Err(invalid),
-            (Ok(None), None) => self.anonymous.clone().map(Identity::of).ok_or(AuthenticationError::NoCredentials),
+            (Ok(None), None) => self.anonymous_at(request.path).ok_or(AuthenticationError::NoCredentials),
             (Err(error), Some(invalid)) => Err(invalid.and(error)),
             (Err(error), None) => Err(error),
         }
+    }
+
+    fn anonymous_at(&self, path: &str) -> Option<Identity> {
+        let is_taken = self.anonymous_paths.is_empty() || self.anonymous_paths.iter().any(|taken| taken == path);
+        self.anonymous.clone().filter(|_| is_taken).map(Identity::of)
     }
 
     /// The user of a token, and the audiences it is valid for, of those requested (the server's own when there are none).

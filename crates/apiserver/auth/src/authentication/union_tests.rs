@@ -87,6 +87,7 @@ fn with_tokens(anonymous: bool) -> RequestAuthenticator {
         authenticators: AuthenticatorUnion::new(vec![Arc::new(file)]),
         anonymous: anonymous.then(|| Arc::new(UserInfo::anonymous())),
         audiences: vec!["api".into()],
+        ..RequestAuthenticator::default()
     }
 }
 

@@ -2,6 +2,15 @@
 
 use crate::UserInfo;
 use pintle_schema::field_selector::FieldSelector;
+use pintle_schema::label_selector::LabelSelector;
+
+/// Which labels the objects that a request is about have. Most authorizers do not look, so that it is parsed by those that do.
+#[derive(Clone, Copy, Debug)]
+pub enum Labels<'a> {
+    /// As the request has it; text that is no selector narrows nothing.
+    Text(&'a str),
+    Parsed(&'a LabelSelector),
+}
 
 /// What a request wants to do. Empty text means that there is none of it.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +35,8 @@ pub struct Attributes<'a> {
     pub name: &'a str,
     /// Which objects of a collection are asked for, where that narrows it.
     pub field_selector: Option<&'a FieldSelector>,
+    /// The same, by labels.
+    pub label_selector: Option<Labels<'a>>,
     /// The path of a request that is not about a resource.
     pub path: &'a str,
 }
@@ -49,6 +60,7 @@ impl<'a> Attributes<'a> {
             namespace: "",
             name: "",
             field_selector: None,
+            label_selector: None,
             path: "",
         }
     }

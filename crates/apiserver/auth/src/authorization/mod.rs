@@ -18,17 +18,17 @@ use pintle_resource::MaybeReady;
 use crate::UserInfo;
 
 pub use always::{AlwaysAllow, AlwaysDeny};
-pub use attributes::Attributes;
+pub use attributes::{Attributes, Labels};
 pub use forbidden::{Forbidden, escape, forbidden};
 pub use rules::{NonResourceRule, ResourceRule, UserRules};
-pub use union::{AuthorizerUnion, NamedAuthorizer};
+pub use union::{AuthorizerUnion, NamedAuthorizer, SharedAuthorizers, aggregate};
 
 /// Decides about requests.
 ///
 /// Called for every request, from many tasks at a time. An implementation that knows its decision returns
 /// [`MaybeReady::Ready`]; one that asks the network returns [`MaybeReady::Wait`] and sets its own time limit.
 pub trait Authorizer: Send + Sync {
-    /// Whether the request is allowed.
+    /// Whether the request is allowed. A future that is never polled must have no effect: the union may drop it and ask again.
     fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision>;
 
     /// What the user may do in a namespace, as a list of rules. An authorizer that cannot list rules returns

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arc_swap::{ArcSwap, Guard};
 use pintle_metrics::Counter;
 use pintle_resource::MaybeReady;
 
@@ -19,8 +20,8 @@ pub struct NamedAuthorizer {
     /// Its name within the union, as `rbac`.
     pub name: String,
     /// How many requests it allowed, and denied.
-    pub allowed: Counter,
-    pub denied: Counter,
+    pub allowed: Arc<Counter>,
+    pub denied: Arc<Counter>,
     authorizer: Arc<dyn Authorizer>,
 }
 
@@ -31,24 +32,54 @@ impl NamedAuthorizer {
         name: impl Into<String>,
         authorizer: impl Into<Arc<dyn Authorizer>>,
     ) -> NamedAuthorizer {
-        let (allowed, denied) = (Counter::new(), Counter::new());
+        let (allowed, denied) = Default::default();
         NamedAuthorizer { kind, name: name.into(), allowed, denied, authorizer: authorizer.into() }
     }
 }
 
-/// Authorizers that are asked in order. Cheap to clone.
+/// Authorizers that are asked in order, and that may be replaced by others while requests are served. Cheap to clone: clones
+/// stay the same union.
 #[derive(Clone, Default)]
-pub struct AuthorizerUnion(Arc<[NamedAuthorizer]>);
+pub struct AuthorizerUnion(Arc<SharedAuthorizers>);
+
+/// The authorizers that all clones of a union share.
+#[derive(Default)]
+pub struct SharedAuthorizers(ArcSwap<Vec<NamedAuthorizer>>);
 
 impl AuthorizerUnion {
     /// A union in the given order.
     pub fn new(authorizers: Vec<NamedAuthorizer>) -> AuthorizerUnion {
-        AuthorizerUnion(authorizers.into())
+        AuthorizerUnion(Arc::new(SharedAuthorizers(ArcSwap::from_pointee(authorizers))))
     }
 
     /// The authorizers in their order.
-    pub fn members(&self) -> &[NamedAuthorizer] {
+    pub fn members(&self) -> Arc<Vec<NamedAuthorizer>> {
+        self.0.0.load_full()
+    }
+
+    /// What all clones share, for who replaces it while it is in use.
+    pub fn shared(&self) -> &Arc<SharedAuthorizers> {
         &self.0
+    }
+
+    /// Takes other authorizers; see [`SharedAuthorizers::replace`].
+    pub fn replace(&self, authorizers: Vec<NamedAuthorizer>) {
+        self.0.replace(authorizers);
+    }
+}
+
+impl SharedAuthorizers {
+    /// Takes other authorizers. Requests that were begun are decided by those before. An authorizer of the same type and name
+    /// goes on counting where the one before stopped.
+    pub fn replace(&self, mut authorizers: Vec<NamedAuthorizer>) {
+        let before = self.0.load();
+        for authorizer in &mut authorizers {
+            let same = |it: &&NamedAuthorizer| it.kind == authorizer.kind && it.name == authorizer.name;
+            if let Some(same) = before.iter().find(same) {
+                (authorizer.allowed, authorizer.denied) = (same.allowed.clone(), same.denied.clone());
+            }
+        }
+        self.0.store(Arc::new(authorizers));
     }
 }
 
@@ -77,14 +108,21 @@ impl Opinions {
     fn into_decision(self) -> Decision {
         let error = match &self.errors[..] {
             [] => None,
-            [error] => Some(error.clone()),
-            errors => {
-                let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
-                Some(AuthorizationError(format!("[{}]", texts.join(", "))))
-            }
+            errors => Some(AuthorizationError(aggregate(errors.iter().map(|error| error.0.as_str())))),
         };
         Decision::NoOpinion(Refusal { reason: self.reasons.join("\n"), error })
     }
+}
+
+/// Several errors as one text: each text once, a single one without brackets.
+pub fn aggregate<'a>(errors: impl IntoIterator<Item = &'a str>) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for error in errors {
+        if !texts.contains(&error) {
+            texts.push(error);
+        }
+    }
+    if let [only] = texts[..] { only.to_owned() } else { format!("[{}]", texts.join(", ")) }
 }
 
 impl Authorizer for AuthorizerUnion {
@@ -92,29 +130,24 @@ impl Authorizer for AuthorizerUnion {
         if attributes.user.in_group(groups::MASTERS) {
             return MaybeReady::Ready(Decision::Allow(Reason::None));
         }
+        let members = self.0.0.load();
         let mut opinions = Opinions::default();
-        let mut members = self.0.iter();
-        while let Some(member) = members.next() {
-            match member.authorizer.authorize(attributes) {
-                MaybeReady::Ready(decision) => {
-                    if let Some(decision) = opinions.add(member, decision) {
-                        return MaybeReady::Ready(decision);
-                    }
-                }
-                MaybeReady::Wait(decision) => {
-                    return MaybeReady::wait(async move {
-                        if let Some(decision) = opinions.add(member, decision.await) {
+        for (at, member) in members.iter().enumerate() {
+            let MaybeReady::Ready(decision) = member.authorizer.authorize(attributes) else {
+                // What was answered borrows from members that may be replaced. It is asked for again, by a future that keeps them.
+                let members = Guard::into_inner(members);
+                return MaybeReady::wait(async move {
+                    for member in members.iter().skip(at) {
+                        let decision = member.authorizer.authorize(attributes).get().await;
+                        if let Some(decision) = opinions.add(member, decision) {
                             return decision;
                         }
-                        for member in members {
-                            let decision = member.authorizer.authorize(attributes).get().await;
-                            if let Some(decision) = opinions.add(member, decision) {
-                                return decision;
-                            }
-                        }
-                        opinions.into_decision()
-                    });
-                }
+                    }
+                    opinions.into_decision()
+                });
+            };
+            if let Some(decision) = opinions.add(member, decision) {
+                return MaybeReady::Ready(decision);
             }
         }
         MaybeReady::Ready(opinions.into_decision())
@@ -124,7 +157,7 @@ impl Authorizer for AuthorizerUnion {
         // Only reviews ask, so a box for each does no harm.
         MaybeReady::wait(async move {
             let mut rules = UserRules::default();
-            for member in self.members() {
+            for member in self.members().iter() {
                 rules.extend(member.authorizer.rules_for(user, namespace).get().await);
             }
             rules

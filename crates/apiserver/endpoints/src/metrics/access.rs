@@ -118,7 +118,7 @@ impl Access {
     /// Renders the decisions of each authorizer.
     pub(super) fn render_decisions(&self, authorizers: &AuthorizerUnion, out: &mut Exposition) {
         out.family(&DECISIONS);
-        for member in authorizers.members() {
+        for member in authorizers.members().iter() {
             for (decision, count) in [("allowed", member.allowed.get()), ("denied", member.denied.get())] {
                 if count > 0 {
                     let labels = [("decision", decision), ("name", &*member.name), ("type", member.kind)];

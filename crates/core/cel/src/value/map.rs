@@ -4,7 +4,7 @@
 
 use super::{Text, Value, read};
 use crate::error::EvalError;
-use crate::schema::{Decl, Shape};
+use crate::schema::{Decl, Shape, unescape};
 use pintle_schema::{Map as DataMap, Str};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,13 +59,15 @@ pub struct Entries<'a> {
     /// What any other key gives.
     default: Option<Box<Value<'a>>>,
     index: HashMap<Key, usize>,
+    /// Whether keys may be given as identifiers.
+    takes_identifiers: bool,
 }
 
 impl<'a> Entries<'a> {
     /// Entries of which the last counts when a key is given twice.
     pub fn new(entries: Vec<(Value<'a>, Value<'a>)>) -> Result<Self, EvalError> {
         let list = Vec::with_capacity(entries.len());
-        let mut made = Entries { list, default: None, index: HashMap::new() };
+        let mut made = Entries { list, default: None, index: HashMap::new(), takes_identifiers: false };
         for (key, value) in entries {
             made.set(key, value);
         }
@@ -75,6 +77,12 @@ impl<'a> Entries<'a> {
     /// Gives keys that are not there a value when they are looked up.
     pub fn with_default(mut self, default: Value<'a>) -> Self {
         self.default = Some(Box::new(default));
+        self
+    }
+
+    /// Looks a key with an escape (`a__dot__b`) up as the name that it stands for.
+    pub fn taking_identifiers(mut self) -> Self {
+        self.takes_identifiers = true;
         self
     }
 
@@ -99,7 +107,15 @@ impl<'a> Entries<'a> {
 
     /// The value of a key.
     pub fn get(&self, key: &Value<'_>) -> Option<&Value<'a>> {
-        match self.position(key) {
+        let name = match key {
+            Value::String(text) if self.takes_identifiers => unescaped(text.as_str()),
+            _ => None,
+        };
+        let position = match &name {
+            Some(name) => self.position(&Value::String(Text::Borrowed(name))),
+            None => self.position(key),
+        };
+        match position {
             Some(at) => self.list.get(at).map(|(_, value)| value),
             None => self.default.as_deref(),
         }
@@ -127,6 +143,14 @@ impl<'a> Entries<'a> {
 
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+}
+
+/// The name that an identifier with escapes stands for.
+fn unescaped(identifier: &str) -> Option<String> {
+    match unescape(identifier)? {
+        std::borrow::Cow::Owned(name) if name != identifier => Some(name),
+        _ => None,
     }
 }
 

@@ -69,12 +69,23 @@ fn labels(selector: &LabelSelectorAttributes) -> Reading {
     if selector.requirements.is_empty() {
         return Reading::of(1, usize::from(LabelSelector::parse(&selector.raw_selector).is_ok()));
     }
-    let is_read = |it: &&LabelSelectorRequirement| {
-        let values: Vec<Str> = it.values.iter().map(Str::new).collect();
-        let expression = Expression { key: &it.key, operator: it.operator.as_str(), values: &values };
-        LabelSelector::from_parts([], [expression]).is_ok()
-    };
-    Reading::of(selector.requirements.len(), selector.requirements.iter().filter(is_read).count())
+    Reading::of(selector.requirements.len(), selector.requirements.iter().filter_map(label_term).count())
+}
+
+fn label_term(it: &LabelSelectorRequirement) -> Option<LabelSelector> {
+    let values: Vec<Str> = it.values.iter().map(Str::new).collect();
+    let expression = Expression { key: &it.key, operator: it.operator.as_str(), values: &values };
+    LabelSelector::from_parts([], [expression]).ok()
+}
+
+/// What can be read of the labels that a review says the objects have.
+pub fn label_selector(asked: &ResourceAttributes) -> Option<LabelSelector> {
+    let selector = asked.label_selector.as_ref()?;
+    if selector.requirements.is_empty() {
+        return LabelSelector::parse(&selector.raw_selector).ok();
+    }
+    let terms = selector.requirements.iter().filter_map(label_term);
+    Some(LabelSelector::new(terms.flat_map(|term| term.requirements().to_vec()).collect()))
 }
 
 #[cfg(test)]

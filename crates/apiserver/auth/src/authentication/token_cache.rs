@@ -1,0 +1,174 @@
+//! A cache before an authenticator of tokens that asks others: an issuer of keys, a webhook, another API server.
+//! Guarantees that requests with one token that come together make one call, that the number of entries has a bound, and that
+//! no token is kept, only its hash. Must never keep an answer longer than its configured time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared, WeakShared};
+use http::HeaderMap;
+use pintle_metrics::{Counter, Histogram, Layout, exponential};
+use pintle_resource::MaybeReady;
+use ring::digest::{Context, SHA256};
+
+use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity};
+
+/// Parts of the cache that are locked apart.
+const SHARDS: usize = 16;
+
+/// Tokens in one part: twice those of a large cluster's clients in all.
+const MAX_ENTRIES_PER_SHARD: usize = 2048;
+
+/// Calls under way from which on those that nobody waits for any more are forgotten.
+const MANY_CALLS: usize = 64;
+
+type Key = [u8; 32];
+type Outcome = Result<Option<Identity>, AuthenticationError>;
+
+/// How long answers are kept; no time keeps none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCacheTimes {
+    /// Of a user.
+    pub success: Duration,
+    /// Of no user.
+    pub failure: Duration,
+}
+
+static LATENCIES: Layout = Layout::seconds(&LATENCY_BOUNDS);
+const LATENCY_BOUNDS: [f64; 15] = exponential(0.001, 2.0);
+
+/// What is counted of a cache.
+#[derive(Debug)]
+pub struct TokenCacheFigures {
+    pub hits: Counter,
+    pub misses: Counter,
+    /// Calls that gave an answer, and that failed.
+    pub fetched: Counter,
+    pub failed: Counter,
+    /// How long the calls took.
+    pub durations: Histogram,
+}
+
+impl Default for TokenCacheFigures {
+    fn default() -> Self {
+        let durations = Histogram::new(&LATENCIES);
+        let [hits, misses, fetched, failed] = Default::default();
+        TokenCacheFigures { hits, misses, fetched, failed, durations }
+    }
+}
+
+/// Keeps the answers of an authenticator by the token and the audiences that it is for. Errors are not kept.
+pub struct TokenCache {
+    inner: Arc<dyn Authenticator>,
+    times: TokenCacheTimes,
+    shards: Box<[RwLock<HashMap<Key, Entry>>]>,
+    calls: Mutex<HashMap<Key, WeakShared<BoxFuture<'static, Outcome>>>>,
+    pub figures: TokenCacheFigures,
+}
+
+struct Entry {
+    until: SystemTime,
+    identity: Option<Identity>,
+}
+
+impl TokenCache {
+    /// A cache before an authenticator, which must look at nothing but the token, its audiences and the time.
+    pub fn new(inner: Arc<dyn Authenticator>, times: TokenCacheTimes) -> Arc<TokenCache> {
+        Arc::new(TokenCache {
+            inner,
+            times,
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            calls: Mutex::default(),
+            figures: TokenCacheFigures::default(),
+        })
+    }
+
+    fn shard(&self, key: &Key) -> &RwLock<HashMap<Key, Entry>> {
+        &self.shards[usize::from(key[0]) % SHARDS]
+    }
+
+    fn known(&self, key: &Key, now: SystemTime) -> Option<Option<Identity>> {
+        let shard = self.shard(key).read().unwrap_or_else(PoisonError::into_inner);
+        shard.get(key).filter(|entry| now < entry.until).map(|entry| entry.identity.clone())
+    }
+
+    fn keep(&self, key: Key, outcome: &Outcome, now: SystemTime) {
+        let Ok(identity) = outcome else { return };
+        let time = if identity.is_some() { self.times.success } else { self.times.failure };
+        let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) else { return };
+        let mut shard = self.shard(&key).write().unwrap_or_else(PoisonError::into_inner);
+        if shard.len() >= MAX_ENTRIES_PER_SHARD {
+            shard.retain(|_, entry| now < entry.until);
+        }
+        if shard.len() >= MAX_ENTRIES_PER_SHARD {
+            shard.clear();
+        }
+        shard.insert(key, Entry { until, identity: identity.clone() });
+    }
+
+    /// The call for a token: the one under way, or a new one.
+    fn call(self: &Arc<Self>, key: Key, request: &AuthenticationRequest<'_>) -> Shared<BoxFuture<'static, Outcome>> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(call) = calls.get(&key).and_then(WeakShared::upgrade) {
+            return call;
+        }
+        if calls.len() >= MANY_CALLS {
+            calls.retain(|_, call| call.upgrade().is_some());
+        }
+        let token = request.bearer_token.unwrap_or_default().to_vec();
+        let (audiences, now) = (request.audiences.to_vec(), request.now);
+        let cache = self.clone();
+        let call = async move {
+            let headers = HeaderMap::new();
+            let request = AuthenticationRequest {
+                bearer_token: Some(&token),
+                audiences: &audiences,
+                ..AuthenticationRequest::new(&headers, now)
+            };
+            let since = std::time::Instant::now();
+            let outcome = cache.inner.authenticate(&request).get().await;
+            cache.figures.durations.observe_duration(since.elapsed());
+            let counter = if outcome.is_ok() { &cache.figures.fetched } else { &cache.figures.failed };
+            counter.increment();
+            cache.keep(key, &outcome, now + since.elapsed());
+            cache.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            outcome
+        };
+        let call = call.boxed().shared();
+        calls.extend(call.downgrade().map(|weak| (key, weak)));
+        call
+    }
+}
+
+/// The hash of a token and its audiences, each with its length before it, so that no two pairs are alike.
+fn key_of(token: &[u8], request: &AuthenticationRequest<'_>) -> Key {
+    let mut hash = Context::new(&SHA256);
+    for part in std::iter::once(token).chain(request.audiences.iter().map(|audience| audience.as_bytes())) {
+        hash.update(&part.len().to_le_bytes());
+        hash.update(part);
+    }
+    let mut key = [0; 32];
+    key.copy_from_slice(hash.finish().as_ref());
+    key
+}
+
+impl Authenticator for Arc<TokenCache> {
+    fn authenticate<'a>(&'a self, request: &'a AuthenticationRequest<'a>) -> MaybeReady<'a, Outcome> {
+        let Some(token) = request.bearer_token.filter(|token| !token.is_empty()) else {
+            return MaybeReady::Ready(Ok(None));
+        };
+        let key = key_of(token, request);
+        if let Some(known) = self.known(&key, request.now) {
+            self.figures.hits.increment();
+            return MaybeReady::Ready(Ok(known));
+        }
+        self.figures.misses.increment();
+        MaybeReady::Wait(self.call(key, request).boxed())
+    }
+}
+
+#[cfg(test)]
+#[path = "token_cache_tests.rs"]
+mod tests;

@@ -1,0 +1,25 @@
+//! Authentication by JSON web tokens of other issuers, as OpenID Connect describes it: an issuer's keys are found by
+//! discovery and fetched again when they change, and claims become a user by names or by expressions.
+//! Guarantees that no claim is used before the signature is verified, except the issuer, which selects the authenticator, and
+//! what refuses a token without its keys. Must never open a connection itself: documents come through [`Fetch`].
+
+mod authenticator;
+mod claims;
+mod distributed;
+mod expression;
+mod fetch;
+mod jose;
+mod keys;
+mod mapping;
+
+pub use authenticator::{Issuer, JwtAuthenticator, JwtAuthenticators, JwtFigures};
+pub use expression::{Expression, ExpressionError, Returns, Rule};
+pub use fetch::{Fetch, Fetched};
+pub use jose::Algorithm;
+pub use mapping::{ClaimOrExpression, Mapping, PrefixedClaim, UsernameFrom};
+
+/// A list as Go prints it quoted: `["a" "b"]`.
+fn quoted_list<T: AsRef<str>>(list: &[T]) -> String {
+    let items: Vec<String> = list.iter().map(|item| pintle_schema::names::quoted(item.as_ref()).to_string()).collect();
+    format!("[{}]", items.join(" "))
+}

@@ -1,0 +1,15 @@
+//! Authentication by TokenReviews and authorization by SubjectAccessReviews that another server answers: a webhook, or the API
+//! server to which a server delegates.
+//! Guarantees that a failed call never authenticates anybody, and allows nothing by itself. Must never keep a token: the cache
+//! before the authenticator keeps hashes.
+
+mod access_review;
+mod condition;
+mod expiring;
+mod review;
+mod token_review;
+
+pub use access_review::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, WebhookFigures};
+pub use condition::{Condition, ConditionError};
+pub use review::{Posted, ReviewVersion};
+pub use token_review::TokenReviews;

@@ -1,0 +1,119 @@
+//! A review as it is sent and answered.
+//! Guarantees the reference's texts for an answer that is no such review. Must never take a status of another kind.
+
+use std::time::{Duration, Instant};
+
+use pintle_codec::{Strictness, json};
+use pintle_schema::{ApiType, Value, value};
+use pintle_webhook::{Backoff, Call, CallError, Client};
+
+/// How large the answer to a review may be.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// The pause before the second attempt.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// The version of a review.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReviewVersion {
+    V1,
+    #[default]
+    V1beta1,
+}
+
+impl ReviewVersion {
+    /// As a group-version has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReviewVersion::V1 => "v1",
+            ReviewVersion::V1beta1 => "v1beta1",
+        }
+    }
+
+    /// The version of a name.
+    pub fn of_name(name: &str) -> Option<ReviewVersion> {
+        [ReviewVersion::V1, ReviewVersion::V1beta1].into_iter().find(|version| version.name() == name)
+    }
+}
+
+/// Where reviews of one kind are sent.
+#[derive(Clone, Debug)]
+pub struct Posted {
+    pub client: Client,
+    pub version: ReviewVersion,
+    /// How long one call may take.
+    pub timeout: Duration,
+}
+
+/// Why there is no review.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReviewError {
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("{0}")]
+    Answer(String),
+}
+
+/// How metrics name the outcome of a call.
+pub(crate) fn label(outcome: &Result<(), &CallError>) -> &'static str {
+    match outcome {
+        Ok(()) => "success",
+        Err(error) if error.is_timeout() || error.code() == Some(504) => "timeout",
+        Err(_) => "error",
+    }
+}
+
+impl Posted {
+    /// Sends a review until it is answered or an error is final, and returns the answer's status. `observe` sees the outcome of
+    /// each call.
+    ///
+    /// # Errors
+    /// There is no answer, or it is no such review.
+    pub(crate) async fn review<T: ApiType>(
+        &self,
+        group: &str,
+        kind: &str,
+        spec: Value,
+        status: Value,
+        observe: impl Fn(Result<(), &CallError>, Duration),
+    ) -> Result<T, ReviewError> {
+        let api_version = format!("{group}/{}", self.version.name());
+        let review = value!({
+            "kind": kind,
+            "apiVersion": (api_version.as_str()),
+            "metadata": (Value::map()),
+            "spec": spec,
+            "status": status
+        });
+        let call =
+            Call { body: json::to_vec(&review).into(), timeout: self.timeout, max_answer_bytes: MAX_ANSWER_BYTES };
+        let (call, observe) = (&call, &observe);
+        let answer = Backoff::starting_with(FIRST_PAUSE).run(CallError::is_transient, || async move {
+            let since = Instant::now();
+            let outcome = self.client.post(call.clone()).await;
+            observe(outcome.as_ref().map(drop), since.elapsed());
+            outcome
+        });
+        decode::<T>(&answer.await?.body, &api_version, kind).map_err(ReviewError::Answer)
+    }
+}
+
+/// The review in an answer. What the answer does not say of its kind and version is taken for what was sent.
+fn decode<T: ApiType>(body: &[u8], api_version: &str, kind: &str) -> Result<T, String> {
+    let head = json::type_meta(body);
+    let head = head.map_err(|error| format!("couldn't get version/kind; json parse error: {}", error.text()))?;
+    let found_kind = if head.kind.is_empty() { kind } else { &head.kind };
+    let found_version = if head.api_version.is_empty() { api_version } else { &head.api_version };
+    if (found_kind, found_version) != (kind, api_version) {
+        let (found, wanted) = (go_type(found_version, found_kind), go_type(api_version, kind));
+        return Err(format!("converting ({found}) to ({wanted}): unknown conversion"));
+    }
+    let decoded = json::decode(T::schema(), body, Strictness::Ignore).map_err(|error| error.text().to_owned())?;
+    T::from_value(&decoded.value).map_err(|error| error.to_string())
+}
+
+/// The Go type of a version and kind.
+fn go_type(api_version: &str, kind: &str) -> String {
+    let version = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
+    format!("{version}.{kind}")
+}

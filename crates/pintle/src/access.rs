@@ -1,0 +1,235 @@
+//! Who may use the server by what others say: issuers of tokens, token webhooks, authorization webhooks and the files about them.
+//! Guarantees that every file is read before a port is bound. Must never ask anybody yet: issuers are looked for in tasks.
+
+use crate::flags::{AuthorizationMode, Config};
+use arc_swap::ArcSwap;
+use pintle::Builder;
+use pintle::authentication_config::{self, Issuers, JWTAuthenticator};
+use pintle::authorization_config::{self, AuthorizationFile, ChainMember};
+use pintle::follow::{follow, read};
+use pintle_auth::authentication::{
+    AuthenticationError, AuthenticationRequest, Authenticator, Identity, TokenCache, TokenCacheTimes, TokenFile,
+    TokenFileError,
+};
+use pintle_auth::authorization::abac::Policies;
+use pintle_auth::{AuthenticatorUnion, UserInfo};
+use pintle_jwt::Algorithm;
+use pintle_resource::MaybeReady;
+use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, TokenReviews};
+use pintle_types::config_apiserver::v1 as types;
+use pintle_webhook::Clients;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long one call of a webhook may take that no configuration says another time for.
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long users of tokens that others issue or review are kept, whatever a webhook's flag says.
+const TOKENS_KEPT: Duration = Duration::from_secs(10);
+
+/// The name of the webhook that flags configure.
+const WEBHOOK: &str = "webhook";
+
+/// Adds the authenticators of tokens that others issue or review, and says who is anonymous.
+///
+/// # Errors
+/// A file cannot be read, or has faults.
+pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+    builder.generic.anonymous_auth = config.anonymous_auth.unwrap_or(true);
+    let own_issuers = own_issuers(config);
+    let mut authenticators: Vec<Arc<dyn Authenticator>> = Vec::new();
+    if let Some(path) = config.authentication.config_file.as_deref() {
+        let in_file = |error: String| format!("{}: {error}", path.display());
+        let configuration = authentication_config::read(path, &own_issuers).map_err(in_file)?;
+        if let Some(anonymous) = &configuration.anonymous {
+            if config.anonymous_auth.is_some() {
+                let refused = "--anonymous-auth flag cannot be set when anonymous field is configured in authentication \
+                               configuration file";
+                return Err(refused.into());
+            }
+            builder.generic.anonymous_auth = anonymous.enabled;
+            builder.generic.anonymous_paths =
+                anonymous.conditions.iter().map(|condition| condition.path.clone()).collect();
+        }
+        let issuers = Issuers::start(&configuration.jwt, &Algorithm::ALL, &own_issuers, clients).map_err(in_file)?;
+        issuers.follow(path.to_owned(), own_issuers, clients.clone())?;
+        authenticators.push(issuers);
+    } else if let Some(authenticator) = of_flags(config)? {
+        let algorithms = config.authentication.oidc.algorithms();
+        authenticators.push(Issuers::start(&[authenticator], &algorithms, &own_issuers, clients)?);
+    }
+    if let Some(path) = config.authentication.webhook_file.as_deref() {
+        authenticators.push(token_webhook(config, path, clients)?);
+    }
+    if !authenticators.is_empty() {
+        let all = Arc::new(AuthenticatorUnion::new(authenticators));
+        let times = TokenCacheTimes { success: TOKENS_KEPT, failure: Duration::ZERO };
+        builder.remote_authenticators.push(Arc::new(TokenCache::new(all, times)));
+    }
+    Ok(())
+}
+
+fn own_issuers(config: &Config) -> Vec<String> {
+    match &config.service_accounts.issuers.0[..] {
+        [] => vec![pintle::DEFAULT_ISSUER.to_owned()],
+        issuers => issuers.to_vec(),
+    }
+}
+
+/// The webhook that reviews tokens.
+fn token_webhook(config: &Config, path: &Path, clients: &Clients) -> Result<Arc<dyn Authenticator>, String> {
+    let version = config.authentication.webhook_version();
+    let posted = authorization_config::posted(path, version, WEBHOOK_TIMEOUT, clients)?;
+    let audiences = match &config.service_accounts.api_audiences[..] {
+        [] => own_issuers(config),
+        audiences => audiences.to_vec(),
+    };
+    let audiences = audiences.iter().map(|audience| audience.as_str().into()).collect();
+    let ttl = config.authentication.webhook_cache_ttl;
+    let times = TokenCacheTimes { success: ttl, failure: ttl };
+    Ok(Arc::new(TokenCache::new(Arc::new(TokenReviews::new(posted, audiences)), times)))
+}
+
+/// The issuer that the flags describe, if they do.
+fn of_flags(config: &Config) -> Result<Option<JWTAuthenticator>, String> {
+    let oidc = &config.authentication.oidc;
+    let (Some(issuer), Some(client)) = (&oidc.issuer_url, &oidc.client_id) else { return Ok(None) };
+    let prefix = match oidc.username_prefix.as_deref() {
+        Some("-") => String::new(),
+        Some(prefix) => prefix.to_owned(),
+        None if oidc.username_claim == "email" => String::new(),
+        // Names of different issuers must not be mixed up.
+        None => format!("{issuer}#"),
+    };
+    let ca = oidc.ca_file.as_deref().map(read).transpose()?.unwrap_or_default();
+    let mapping = |claim: &str, prefix: String| types::PrefixedClaimOrExpression {
+        claim: claim.to_owned(),
+        prefix: Some(prefix),
+        expression: String::new(),
+    };
+    let groups = oidc.groups_claim.as_deref();
+    let groups = groups.map(|claim| mapping(claim, oidc.groups_prefix.clone().unwrap_or_default()));
+    Ok(Some(JWTAuthenticator {
+        issuer: types::Issuer {
+            url: issuer.clone(),
+            certificate_authority: String::from_utf8_lossy(&ca).into_owned(),
+            audiences: vec![client.clone()],
+            ..types::Issuer::default()
+        },
+        claim_validation_rules: required_claims(config),
+        claim_mappings: types::ClaimMappings {
+            username: mapping(&oidc.username_claim, prefix),
+            groups: groups.unwrap_or_default(),
+            ..types::ClaimMappings::default()
+        },
+        user_validation_rules: Vec::new(),
+    }))
+}
+
+fn required_claims(config: &Config) -> Vec<types::ClaimValidationRule> {
+    let mut rules: Vec<types::ClaimValidationRule> = Vec::new();
+    for required in &config.authentication.oidc.required_claims.0 {
+        // The last value of a claim counts.
+        rules.retain(|rule| rule.claim != required.claim);
+        let (claim, required_value) = (required.claim.clone(), required.value.clone());
+        rules.push(types::ClaimValidationRule { claim, required_value, ..Default::default() });
+    }
+    rules
+}
+
+/// Says who decides about requests, in which order.
+///
+/// # Errors
+/// A file cannot be read, or has faults.
+pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+    if let Some(path) = config.authorization_policy_file.as_deref() {
+        let text = String::from_utf8(read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let failed = |error| format!("error reading policy file {}, {error}", path.display());
+        builder.policies = Policies::parse(&text).map_err(failed)?;
+    }
+    if let Some(path) = config.authorization.config_file.as_deref() {
+        let file = AuthorizationFile::load(path, clients.clone());
+        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+        builder.modes = file.modes();
+        builder.authorizer_chain.clone_from(&file.members);
+        builder.authorization_file = Some(file);
+        return Ok(());
+    }
+    builder.modes.clear();
+    for mode in &config.authorization_modes {
+        builder.authorizer_chain.push(match mode {
+            AuthorizationMode::BuiltIn(mode) => {
+                builder.modes.push(*mode);
+                ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase())
+            }
+            AuthorizationMode::Webhook => ChainMember::Webhook(WEBHOOK.to_owned(), Arc::new(webhook(config, clients)?)),
+        });
+    }
+    Ok(())
+}
+
+/// The webhook that the flags configure.
+fn webhook(config: &Config, clients: &Clients) -> Result<AccessReviews, Box<dyn Error>> {
+    let flags = &config.authorization;
+    let path = flags.webhook_file.as_deref();
+    let path = path.ok_or("authorization-mode Webhook's authorization config file not passed")?;
+    Ok(AccessReviews::new(AccessReviewConfig {
+        posted: authorization_config::posted(path, flags.webhook_version(), WEBHOOK_TIMEOUT, clients)?,
+        times: CacheTimes { allowed: flags.authorized_ttl, others: flags.unauthorized_ttl },
+        on_failure: OnFailure::NoOpinion,
+        conditions: Vec::new(),
+    }))
+}
+
+/// A file of static tokens that is followed, and the administrator's token, if it has one.
+pub struct StaticTokens(ArcSwap<TokenFile>);
+
+impl StaticTokens {
+    /// Reads the file, if there is one, and follows it; `administrator` is added to what it says.
+    ///
+    /// # Errors
+    /// It cannot be read, or has faults.
+    pub fn load(
+        path: Option<&Path>,
+        administrator: Option<(String, UserInfo)>,
+    ) -> Result<Option<Arc<StaticTokens>>, Box<dyn Error>> {
+        if path.is_none() && administrator.is_none() {
+            return Ok(None);
+        }
+        let text = path.map(read).transpose()?.unwrap_or_default();
+        let tokens = Arc::new(StaticTokens(ArcSwap::from_pointee(parse(&text, administrator.as_ref())?)));
+        if let Some(path) = path {
+            let (path, mut last) = (PathBuf::from(path), text);
+            follow("file of static tokens", &tokens, move |tokens: &StaticTokens| {
+                let text = read(&path)?;
+                if text != last {
+                    let parsed = parse(&text, administrator.as_ref());
+                    tokens.0.store(Arc::new(parsed.map_err(|error| error.to_string())?));
+                    last = text;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Some(tokens))
+    }
+}
+
+fn parse(text: &[u8], administrator: Option<&(String, UserInfo)>) -> Result<TokenFile, TokenFileError> {
+    let mut tokens = TokenFile::parse(&String::from_utf8_lossy(text))?;
+    if let Some((token, user)) = administrator {
+        tokens.insert(token, user.clone());
+    }
+    Ok(tokens)
+}
+
+impl Authenticator for StaticTokens {
+    fn authenticate<'a>(
+        &'a self,
+        request: &'a AuthenticationRequest<'a>,
+    ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
+        let user = request.bearer_token.and_then(|token| self.0.load().user(token).cloned());
+        MaybeReady::Ready(Ok(user.map(Identity::of)))
+    }
+}

@@ -1,0 +1,184 @@
+//! The order of authorizers: by the modes of a flag, or by the file of `--authorization-config`, which is followed.
+//! Guarantees that a file with a fault changes nothing while a server runs. Must never let a changed file turn on a built-in
+//! authorizer that the server did not start with, as the reference does not.
+
+mod validate;
+
+use crate::config_file;
+use crate::follow::follow;
+use pintle_auth::authorization::SharedAuthorizers;
+use pintle_auth::authorization::abac::Policies;
+use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
+use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
+use pintle_kubernetes_auth::Mode;
+use pintle_kubernetes_auth::node::NodeAuthorizer;
+use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer};
+use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, Posted, ReviewVersion};
+use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, WebhookConfiguration};
+use pintle_validation::ErrorList;
+use pintle_webhook::{Clients, Kubeconfig};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+const VERSIONS: [&str; 3] =
+    ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
+
+/// An authorizer in its place.
+#[derive(Clone)]
+pub enum ChainMember {
+    /// A built-in one, with the name that metrics have for it.
+    BuiltIn(Mode, String),
+    /// A webhook, with its name.
+    Webhook(String, Arc<AccessReviews>),
+}
+
+/// The built-in authorizers of a server.
+#[derive(Clone)]
+pub(crate) struct BuiltIn {
+    pub nodes: NodeAuthorizer,
+    pub roles: Arc<Rbac>,
+    pub policies: Arc<Policies>,
+}
+
+impl BuiltIn {
+    /// The authorizers of a chain.
+    pub fn chain(&self, members: &[ChainMember]) -> Vec<NamedAuthorizer> {
+        let named = |member: &ChainMember| match member {
+            ChainMember::BuiltIn(mode, name) => NamedAuthorizer::new(mode.name(), name, self.of(*mode)),
+            ChainMember::Webhook(name, webhook) => {
+                NamedAuthorizer::new(validate::WEBHOOK, name, webhook.clone() as Arc<dyn Authorizer>)
+            }
+        };
+        members.iter().map(named).collect()
+    }
+
+    fn of(&self, mode: Mode) -> Arc<dyn Authorizer> {
+        match mode {
+            Mode::Node => Arc::new(self.nodes.clone()),
+            Mode::Rbac => Arc::new(RbacAuthorizer(self.roles.clone())),
+            Mode::Abac => self.policies.clone(),
+            Mode::AlwaysAllow => Arc::new(AlwaysAllow),
+            Mode::AlwaysDeny => Arc::new(AlwaysDeny),
+        }
+    }
+}
+
+/// The file of `--authorization-config`.
+pub struct AuthorizationFile {
+    path: PathBuf,
+    clients: Arc<Clients>,
+    /// The text of the file and of those that it names, as they were last taken over.
+    texts: Vec<Vec<u8>>,
+    /// What it says.
+    pub members: Vec<ChainMember>,
+}
+
+impl AuthorizationFile {
+    /// Reads the file and those that it names.
+    ///
+    /// # Errors
+    /// A file cannot be read, or has faults.
+    pub fn load(path: &Path, clients: Arc<Clients>) -> Result<AuthorizationFile, String> {
+        let (texts, members) = read(path, &clients)?;
+        Ok(AuthorizationFile { path: path.to_owned(), clients, texts, members })
+    }
+
+    /// The modes of the built-in authorizers in it.
+    pub fn modes(&self) -> Vec<Mode> {
+        modes(&self.members).collect()
+    }
+
+    /// Follows the files, for as long as the union is used.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub(crate) fn follow(mut self, union: &AuthorizerUnion, built_in: BuiltIn) -> std::io::Result<()> {
+        let (allowed, runtime) = (self.modes(), Handle::current());
+        let needs_start = [Mode::Node, Mode::Rbac, Mode::Abac];
+        follow("authorization configuration", union.shared(), move |union: &SharedAuthorizers| {
+            let _within = runtime.enter();
+            let (texts, members) = read(&self.path, &self.clients)?;
+            if texts == self.texts {
+                return Ok(());
+            }
+            if let Some(mode) = modes(&members).find(|mode| needs_start.contains(mode) && !allowed.contains(mode)) {
+                let name = mode.name();
+                return Err(format!(
+                    "authorizer type {name} is not allowed if it was not enabled at initial server startup"
+                ));
+            }
+            union.replace(built_in.chain(&members));
+            self.texts = texts;
+            Ok(())
+        })
+    }
+}
+
+fn modes(members: &[ChainMember]) -> impl Iterator<Item = Mode> {
+    members.iter().filter_map(|member| match member {
+        ChainMember::BuiltIn(mode, _) => Some(*mode),
+        ChainMember::Webhook(..) => None,
+    })
+}
+
+fn read(path: &Path, clients: &Clients) -> Result<(Vec<Vec<u8>>, Vec<ChainMember>), String> {
+    let text = config_file::read(path)?;
+    let configuration: AuthorizationConfiguration =
+        config_file::decode(&text, &VERSIONS, "AuthorizationConfiguration")?;
+    let faults = validate::configuration(&configuration);
+    if !faults.is_empty() {
+        return Err(faults.summary());
+    }
+    let (mut texts, mut members) = (vec![text], Vec::new());
+    for authorizer in configuration.authorizers {
+        members.push(match (authorizer.r#type.parse(), &authorizer.webhook) {
+            (Ok(mode), _) => ChainMember::BuiltIn(mode, authorizer.name),
+            (Err(_), None) => return Err(format!("authorizer {:?} has no webhook", authorizer.name)),
+            (Err(_), Some(webhook)) => {
+                let file = Path::new(webhook.connection_info.kube_config_file.as_deref().unwrap_or_default());
+                texts.push(config_file::read(file)?);
+                ChainMember::Webhook(authorizer.name, Arc::new(reviews(webhook, file, clients)?))
+            }
+        });
+    }
+    Ok((texts, members))
+}
+
+fn reviews(webhook: &WebhookConfiguration, file: &Path, clients: &Clients) -> Result<AccessReviews, String> {
+    let time = |time: pintle_schema::Duration, is_kept: Option<bool>| match is_kept.unwrap_or(true) {
+        true => Duration::from_nanos(time.nanos.unsigned_abs()),
+        false => Duration::ZERO,
+    };
+    let version = ReviewVersion::of_name(&webhook.subject_access_review_version).unwrap_or_default();
+    let timeout = Duration::from_nanos(webhook.timeout.nanos.unsigned_abs());
+    Ok(AccessReviews::new(AccessReviewConfig {
+        posted: posted(file, version, timeout, clients)?,
+        times: CacheTimes {
+            allowed: time(webhook.authorized_ttl, webhook.cache_authorized_requests),
+            others: time(webhook.unauthorized_ttl, webhook.cache_unauthorized_requests),
+        },
+        on_failure: if webhook.failure_policy == "Deny" { OnFailure::Deny } else { OnFailure::NoOpinion },
+        conditions: validate::conditions(&webhook.match_conditions, "", &mut ErrorList::default()),
+    }))
+}
+
+/// Where the webhook of a kubeconfig is.
+///
+/// # Errors
+/// The file, or one that it names, cannot be used.
+pub fn posted(
+    kubeconfig: &Path,
+    version: ReviewVersion,
+    timeout: Duration,
+    clients: &Clients,
+) -> Result<Posted, String> {
+    let settings = Kubeconfig::read(kubeconfig).and_then(|file| file.current(crate::USER_AGENT));
+    let settings = settings.map_err(|error| error.to_string())?;
+    let client = clients.client(settings).map_err(|error| error.to_string())?;
+    Ok(Posted { client, version, timeout })
+}
+
+#[cfg(test)]
+mod tests;
