@@ -22,7 +22,8 @@ impl Asked {
     fn start() -> Asked {
         let installation = Installation::own();
         let issuer = format!("https://127.0.0.1:{}", free_port());
-        let process = installation.start_with(&["--storage=memory", &format!("--service-account-issuer={issuer}")]);
+        let issued_by = format!("--service-account-issuer={issuer}");
+        let process = installation.start_with(&["--storage=memory", "--external-hostname=127.0.0.1", &issued_by]);
         let asked = Asked { installation, process, issuer };
         let group = "/apis/rbac.authorization.k8s.io/v1";
         let binding = json!({
@@ -33,6 +34,10 @@ impl Asked {
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:unauthenticated"}]
         });
         let mut client = asked.process.endpoint().client();
+        let account = json!({"metadata": {"name": "default"}});
+        let account = client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").status;
+        // It may have been made already, by the server itself.
+        assert!([201, 409].contains(&account), "{account}");
         client.post(&format!("{group}/clusterrolebindings"), &binding).expect("an answer").expect(201);
         asked
     }

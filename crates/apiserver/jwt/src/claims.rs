@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn registered_claims_have_their_types() {
-        let rows: [(&str, Result<(&[&str], Option<i64>), &str>); 10] = [
+        type Row = (&'static str, Result<(&'static [&'static str], Option<i64>), &'static str>);
+        let rows: [Row; 10] = [
             (r#"{}"#, Ok((&[], None))),
             (r#"{"aud": "a", "exp": 5}"#, Ok((&["a"], Some(5)))),
             (r#"{"aud": ["a", "b"], "exp": 5.9}"#, Ok((&["a", "b"], Some(5)))),

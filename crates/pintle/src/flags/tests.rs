@@ -232,7 +232,7 @@ fn refusals_name_the_flag() {
         ("pintle --data-dir=", "invalid argument \"\" for \"--data-dir\" flag: must be a path"),
         (
             "pintle --authorization-mode=Abac",
-            "invalid argument \"Abac\" for \"--authorization-mode\" flag: Abac is not one of ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC",
+            "invalid argument \"Abac\" for \"--authorization-mode\" flag: Abac is not one of ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook",
         ),
         (
             "pintle --tls-sni-cert-key=/dev/null",
