@@ -85,8 +85,12 @@ impl Posted {
             "spec": spec,
             "status": status
         });
-        let call =
-            Call { body: json::to_vec(&review).into(), timeout: self.timeout, max_answer_bytes: MAX_ANSWER_BYTES };
+        let call = Call {
+            body: json::to_vec(&review).into(),
+            timeout: self.timeout,
+            shown_timeout: self.timeout,
+            max_answer_bytes: MAX_ANSWER_BYTES,
+        };
         let (call, observe) = (&call, &observe);
         let answer = Backoff::starting_with(FIRST_PAUSE).run(CallError::is_transient, || async move {
             let since = Instant::now();
