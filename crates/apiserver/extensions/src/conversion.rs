@@ -6,7 +6,7 @@ use crate::definition::text;
 use pintle_codec::{Strictness, json};
 use pintle_meta::v1::Status;
 use pintle_resource::{ConversionError, Converted};
-use pintle_schema::{ApiType, ApiValue, RawExtension, Value, base64, names, value};
+use pintle_schema::{ApiType, ApiValue, RawExtension, Value, base64, names};
 use pintle_validation::{ErrorList, metadata};
 use pintle_webhook::{
     Address, Call, CallError, Client, Clients, Credentials, ServiceReference, Settings, TlsSettings, call_uid,
@@ -288,6 +288,7 @@ fn go_type(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::value;
 
     #[test]
     fn answers() {
