@@ -43,7 +43,7 @@ impl Quotas {
         let AdmissionRequest { registry, target, operation, subresource, old, .. } = *request;
         let countable = Countable::of(&target.resource).filter(|one| one.is_charged(operation, subresource));
         let Some(countable) = countable.filter(|one| one.may_change(subresource, object, old)) else { return Ok(()) };
-        let Some(quotas) = Quotas::of(registry, &target.namespace)? else { return Ok(()) };
+        let Some((state, quotas)) = Quotas::of(registry, &target.namespace)? else { return Ok(()) };
         let name = match subresource {
             "" => metadata::text(object, "name"),
             _ => &target.name,
@@ -62,16 +62,18 @@ impl Quotas {
             return Ok(());
         }
         let turns = self.turns.clone();
-        request.charges.add(Box::new(QuotaCharge { demand, namespace: target.namespace.clone(), turns, turn: None }));
+        let (namespace, checked) = (target.namespace.clone(), Some(Checked { state, quotas, changes }));
+        request.charges.add(Box::new(QuotaCharge { demand, namespace, checked, turns, turn: None }));
         Ok(())
     }
 
-    /// The quotas of a namespace; `None` where quotas are not stored.
-    fn of(registry: &Registry, namespace: &str) -> Result<Option<Vec<Quota>>> {
+    /// The quotas of a namespace, and the state that they are of; `None` where quotas are not stored.
+    fn of(registry: &Registry, namespace: &str) -> Result<Option<(Arc<State>, Vec<Quota>)>> {
         let Some(target) = registry.target_of(QUOTAS, namespace, "") else { return Ok(None) };
         let state = target.cache.state();
         let quotas = state.objects.under(&target.key()).map(|entry| Quota::new(registry, &target, &entry.object));
-        quotas.collect::<Result<_>>().map(Some)
+        let quotas = quotas.collect::<Result<_>>()?;
+        Ok(Some((state, quotas)))
     }
 }
 
@@ -160,10 +162,26 @@ impl Demand {
     }
 }
 
+/// The outcome of a check.
+struct Checked {
+    state: Arc<State>,
+    quotas: Vec<Quota>,
+    changes: Vec<(usize, ResourceList)>,
+}
+
+impl Checked {
+    /// Whether no quota has changed since.
+    fn holds(&self, registry: &Registry) -> bool {
+        registry.cache.resource(PREFIX).is_some_and(|cache| Arc::ptr_eq(&cache.state(), &self.state))
+    }
+}
+
 /// What a write charges to quotas when it is committed.
 struct QuotaCharge {
     demand: Demand,
     namespace: String,
+    /// What the plugin found, until it is used.
+    checked: Option<Checked>,
     turns: Arc<Turns>,
     /// Held until the outcome of the commit is known.
     turn: Option<OwnedMutexGuard<()>>,
@@ -173,8 +191,14 @@ impl Charge for QuotaCharge {
     fn writes<'a>(&'a mut self, registry: &'a Registry) -> MaybeReady<'a, Result<Vec<Write>>> {
         MaybeReady::wait(async move {
             self.turn = Some(self.turns.next(&self.namespace).await);
-            let quotas = Quotas::of(registry, &self.namespace)?.unwrap_or_default();
-            let changes = self.demand.changes(registry, &quotas)?;
+            let (quotas, changes) = match self.checked.take().filter(|checked| checked.holds(registry)) {
+                Some(checked) => (checked.quotas, checked.changes),
+                None => {
+                    let quotas = Quotas::of(registry, &self.namespace)?.map(|(_, quotas)| quotas).unwrap_or_default();
+                    let changes = self.demand.changes(registry, &quotas)?;
+                    (quotas, changes)
+                }
+            };
             let mut writes = Vec::with_capacity(changes.len());
             for (at, used) in changes {
                 let Some(quota) = quotas.get(at) else { continue };
