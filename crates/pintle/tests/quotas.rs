@@ -9,9 +9,9 @@ use common::in_process::InProcess;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const SERVICES: &str = "/api/v1/namespaces/default/services";
+const QUOTAS: &str = "/api/v1/namespaces/kube-public/resourcequotas";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-public/configmaps";
+const SERVICES: &str = "/api/v1/namespaces/kube-public/services";
 
 /// Makes a quota that is in effect, with nothing in use.
 fn quota(client: &mut Client, name: &str, hard: &Value) {
@@ -173,7 +173,7 @@ fn custom_resources_are_counted() {
     quota(&mut client, "q", &json!({"count/foos.example.com": "1"}));
     let mut create = |name: &str| {
         let foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
-        let path = "/apis/example.com/v1/namespaces/default/foos";
+        let path = "/apis/example.com/v1/namespaces/kube-public/foos";
         // The resource is installed a moment after its definition.
         let deadline = std::time::Instant::now() + common::DEADLINE;
         loop {
