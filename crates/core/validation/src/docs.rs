@@ -13,7 +13,8 @@ pub fn reference() -> String {
     let mut out = String::from(
         "# Validation tags\n\nThe validation tags of `#[k8s(...)]`, on a field or, where noted, on a struct. Generated from the \
          catalogue that the derive and the validation engine use; `pintle rules` prints it.\n\n\
-         - `pintle rules KIND` prints the rules of a kind; `pintle validate FILE...` validates manifests without a server.\n\
+         - `pintle rules KIND` prints the rules of a kind; `pintle validate FILE...` validates manifests \
+         without a server, with `--crd DIR_OR_FILE` those of custom resources too.\n\
          - `/openapi/v3/apis/apps/v1?rules=true` publishes the rules with the schemas, as OpenAPI keywords or as CEL.\n\
          - A value that an update does not change is not validated again.\n\
          - Rules in a stage (`alpha`, `beta`) are compared with handwritten ones. The server logs each difference with \
