@@ -340,8 +340,11 @@ def replay_all(binary, etcd, replays, floors):
             prefix = ON_ETCD if area.startswith(ON_ETCD) else ""
             if area[len(prefix):] in CONFORMANCE:
                 bare = area[len(prefix):]
-                results.update(replays.conformance(
-                    stores[prefix], bare.replace("/", "-") + "-again", [bare], 4, AGAIN_SECONDS, prefix))
+                with contextlib.ExitStack() as fresh:
+                    # What other cases left may be in the way: an address that they were given is one that this case asks for.
+                    server = stores[prefix] if prefix else fresh.enter_context(Server(binary))
+                    results.update(replays.conformance(
+                        server, bare.replace("/", "-") + "-again", [bare], 4, AGAIN_SECONDS, prefix))
             elif area.startswith("cel/"):
                 results[area] = replays.cel(servers["cel"], area.split("/")[1])
             elif area.startswith(BACKENDS + "/"):
