@@ -20,14 +20,14 @@ const FROBBERS: &str = "/apis/fun.example.com/v6/namespaces/default/frobbers";
 fn a_group_of_ones_own_is_served_beside_the_built_in_ones() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let (store, _etcd) = stores::store().expect("a store");
-    let server = runtime.block_on(async {
+    let (server, _etcd) = runtime.block_on(async {
+        let (store, etcd) = stores::store().expect("a store");
         let mut builder = Builder::new(store);
         builder.generic.groups.push(frobber::resource::group());
         builder.generic.authenticators.push(Arc::new(TokenFile::parse(USERS).expect("users")));
         builder.modes = vec![Mode::Rbac];
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-        builder.start(listener).await.expect("a server")
+        (builder.start(listener).await.expect("a server"), etcd)
     });
     let of = |token: &str| Endpoint { address: server.address(), tls: None, token: Some(token.to_owned()) }.client();
     let (mut admin, mut jane) = (of("admin-token"), of("jane-token"));
