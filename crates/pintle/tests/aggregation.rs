@@ -48,7 +48,7 @@ fn aggregator(identity: Option<Identity>) -> World {
     })
 }
 
-/// Says that the version is served by whoever listens on a port of this machine.
+/// Says that the version is served by the process that listens on a port of this machine.
 fn register(world: &World, port: u16, authority: &str) {
     let service = json!({"metadata": {"name": "api"}, "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
     world.create("/api/v1/namespaces/default/services", &service);

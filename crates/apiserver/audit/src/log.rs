@@ -1,5 +1,5 @@
 //! The log backend: a line for each event, in a file or on standard output.
-//! Guarantees that whoever waits for an event waits for its line. A thread of its own writes: a disk that hangs takes no thread
+//! Guarantees that a caller that waits for an event waits until its line is written. A thread of its own writes: a disk that hangs takes no thread
 //! from requests. Must never buffer a line that it acknowledged.
 
 use crate::backend::{Backend, Plugin, Stats};

@@ -53,7 +53,7 @@ fn taken(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
     let taken = match path.subresource.as_str() {
         "" if is_everywhere => resource.verbs.within(Verbs::LIST),
         "" if is_collection => resource.verbs.within(OF_COLLECTIONS),
-        // Whoever creates an object may name it in the path.
+        // A client that creates an object may name it in the path.
         "" if resource.custom.is_some() => resource.verbs.within(OF_OBJECTS.and(Verbs::CREATE)),
         "" => resource.verbs.within(OF_OBJECTS),
         name => {

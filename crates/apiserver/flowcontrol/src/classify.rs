@@ -6,7 +6,7 @@ use crate::limits::{Kind, Level, Seats};
 use pintle_auth::{Attributes, UserInfo, users};
 use std::sync::Arc;
 
-/// How the flows of a schema are told apart.
+/// What distinguishes the flows of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distinguisher {
     /// They are one.

@@ -40,7 +40,7 @@ pub struct Call {
 /// A random UID for a call, by which its answer is known.
 pub fn call_uid() -> String {
     let mut bytes = [0; 16];
-    // Without randomness the UID is the same for all calls, which are told apart by their connections anyway.
+    // Without randomness the UID is the same for all calls, which differ by their connections anyway.
     let _ = SystemRandom::new().fill(&mut bytes);
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }

@@ -1,5 +1,5 @@
 //! ResourceQuota: what is created in a namespace fits its quotas, which are charged with it.
-//! Guarantees that a quota and the objects charged to it change in one transaction, so that usage is exact whoever writes
+//! Guarantees that a quota and the objects charged to it change in one transaction, so that usage is exact with any number of writers
 //! at the same time; and that a namespace without quotas costs a look at an index.
 //! Must never hold a namespace's turn across anything but the commit of the write that has it.
 

@@ -15,7 +15,7 @@ pub struct Check {
     pub action: &'static str,
 }
 
-/// The most kinds of checks that are told apart: names of policies come and go.
+/// The most kinds of checks that are counted separately: names of policies come and go.
 const MAX_CHECKS: usize = 10_000;
 
 /// Checks by what they came to.

@@ -171,7 +171,7 @@ impl AdmissionWebhooks {
     }
 }
 
-/// A time rounded up to whole seconds, as webhooks are told it.
+/// A time rounded up to whole seconds, as it is sent to webhooks.
 fn whole_seconds(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }
