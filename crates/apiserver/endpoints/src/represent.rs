@@ -4,6 +4,7 @@
 //! on the time of day is kept in the side cache.
 
 pub mod converted;
+mod message;
 mod rows;
 mod splice;
 
@@ -12,6 +13,8 @@ use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
 use converted::Converted;
 use memchr::memmem;
+use message::message_size;
+pub use message::put_message;
 use pintle_cache::{Object, Variant};
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_meta::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
@@ -588,27 +591,6 @@ fn custom_list_meta(page: &Page) -> Map {
     }
     meta.push(Str::new_static("resourceVersion"), page.revision.0.to_string().into());
     meta
-}
-
-/// Appends a length-delimited protobuf field.
-pub fn put_message(out: &mut Vec<u8>, number: u32, message: &[u8]) {
-    put_varint(out, u64::from(number << 3 | 2));
-    put_varint(out, message.len() as u64);
-    out.extend_from_slice(message);
-}
-
-/// How many bytes `put_message` appends for a message of so many, under a number below 16.
-fn message_size(length: usize) -> usize {
-    let length_bytes = (usize::BITS - (length | 1).leading_zeros()).div_ceil(7) as usize;
-    1 + length_bytes + length
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push((value as u8) | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 #[cfg(test)]

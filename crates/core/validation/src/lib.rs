@@ -10,6 +10,7 @@ pub mod compile;
 pub mod custom_rule;
 pub mod docs;
 pub mod error;
+mod finder;
 pub mod formats;
 mod item_union;
 pub mod kind;

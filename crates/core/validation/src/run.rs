@@ -5,6 +5,7 @@
 use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
 use crate::custom_rule::{CustomRule, When};
 use crate::error::ErrorKind;
+use crate::finder::Finder;
 use crate::location::Location;
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
@@ -13,7 +14,7 @@ use crate::request::ValidationContext;
 use crate::same::{Places, same};
 use crate::turn;
 use pintle_schema::{Map, Str, Text, Type, Value};
-use std::collections::HashMap;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How messages show a value of a type that may be behind a pointer.
@@ -561,48 +562,4 @@ fn next<'p, 'v, const N: usize>(
     let at = left.trailing_zeros() as usize;
     *left &= left.wrapping_sub(1);
     Some((plan.fields.get(at)?, values.get(at)?))
-}
-
-/// Beyond this many items, an index by key is cheaper than searching for each.
-const FEW: usize = 16;
-
-/// Finds the old items that correspond to new ones.
-struct Finder<'a> {
-    correlation: &'a Correlation,
-    old: &'a [Value],
-    index: Option<HashMap<String, usize>>,
-}
-
-impl<'a> Finder<'a> {
-    fn new(correlation: &'a Correlation, old: &'a [Value]) -> Self {
-        Finder { correlation, old, index: None }
-    }
-
-    #[inline]
-    fn find(&mut self, index: usize, item: &Value) -> Option<&'a Value> {
-        if self.old.is_empty() { None } else { self.find_among(index, item) }
-    }
-
-    fn find_among(&mut self, index: usize, item: &Value) -> Option<&'a Value> {
-        let keys: &[Box<str>] = match self.correlation {
-            Correlation::None => return None,
-            Correlation::Whole => &[],
-            Correlation::Keys(keys) => keys,
-        };
-        let is = |old: &&Value| match keys {
-            [] => *old == item,
-            keys => keys.iter().all(|key| at(old, key) == at(item, key)),
-        };
-        if let Some(old) = self.old.get(index).filter(is) {
-            return Some(old);
-        }
-        if self.old.len() <= FEW {
-            return self.old.iter().find(is);
-        }
-        let old = self.old;
-        let places = self.index.get_or_insert_with(|| {
-            old.iter().enumerate().rev().map(|(index, item)| (check::key_text(keys, item), index)).collect()
-        });
-        places.get(&check::key_text(keys, item)).and_then(|at| old.get(*at))
-    }
 }

@@ -1,0 +1,218 @@
+//! Patches of each type, right and wrong.
+//! Guarantees the reference's texts. Must never need a server.
+
+use super::*;
+use pintle_registry::WriteOptions;
+use pintle_schema::ApiType;
+use pintle_types::apps::v1::ControllerRevision;
+use pintle_types::core::v1::Pod;
+
+fn patch(kind: PatchType, text: &str) -> Patch {
+    Patch::read(kind, text.as_bytes(), FieldValidation::Warn).expect("a patch")
+}
+
+#[test]
+fn media_types_of_patches_are_read_twice() {
+    let of = |text: &str| PatchType::of(text, crate::negotiation::GENERAL).map_err(|status| status.message);
+    for text in ["application/merge-patch+json", "application/merge-patch+json; charset=utf-8"] {
+        assert_eq!(of(text), Ok(PatchType::Merge), "{text}");
+    }
+    let unknown = ["", ";", "application/json", "Application/merge-patch+json", "application/apply-patch+cbor"];
+    for text in unknown {
+        assert_eq!(of(text), Err("415: Unsupported Media Type".to_owned()), "{text}");
+    }
+    let told = "the body of the request was in an unknown format - accepted media types include: \
+                application/json-patch+json, application/merge-patch+json, \
+                application/strategic-merge-patch+json, application/apply-patch+yaml";
+    for text in ["application/merge-patch+json ; charset=utf-8", "text/plain, application/merge-patch+json"] {
+        assert_eq!(of(text), Err(told.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_a_patch_may_touch() {
+    let rows = [
+        (PatchType::Merge, r#"{"spec": null}"#, "spec", true),
+        (PatchType::Merge, r#"{"metadata": {"spec": 1}}"#, "spec", false),
+        (PatchType::Strategic, r#"{"spec": {}}"#, "spec", true),
+        (PatchType::Strategic, r#"{"metadata": {"$patch": "delete"}}"#, "spec", false),
+        (PatchType::Strategic, r#"{"$retainKeys": ["metadata"]}"#, "spec", true),
+        (PatchType::Strategic, r#"{"$setElementOrder/spec": []}"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "add", "path": "/metadata/labels/spec", "value": "x"}]"#, "spec", false),
+        (PatchType::Json, r#"[{"op": "remove", "path": "/spec/x"}]"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "remove", "path": "/spec"}]"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "replace", "path": "", "value": {}}]"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "remove", "path": "/sp~0ec"}]"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "remove", "path": "spec"}]"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "move", "path": "/metadata/x", "from": "/spec/x"}]"#, "spec", true),
+        (PatchType::Json, r#"[{"op": "test", "path": "/a"}, {"op": "add", "path": "/spec/x"}]"#, "spec", true),
+        (PatchType::Json, "[]", "spec", false),
+    ];
+    for (kind, text, field, touched) in rows {
+        assert_eq!(patch(kind, text).may_touch(field), touched, "{text}");
+    }
+}
+
+#[test]
+fn what_a_patch_leaves_alone_stays_but_for_the_spelling_of_raw_json() {
+    let query = query(FieldValidation::Strict);
+    let apply = |kind, schema, stored: &Value, text| {
+        let mut object =
+            patch(kind, text).apply(schema, stored, &query, &Scheme::default(), &mut Vec::new()).expect("a good patch");
+        canonicalize(schema, &mut object);
+        object
+    };
+    let label = r#"{"metadata": {"labels": {"a": "b"}}}"#;
+    let mut pod = pintle_schema::value!({"kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
+    canonicalize(Pod::schema(), &mut pod);
+    let text = r#"{ "b": 1.0 }"#;
+    let mut revision = pintle_schema::value!({"kind": "ControllerRevision", "metadata": {"name": "r"},
+        "data": (Value::Raw(text.into())), "revision": 1});
+    canonicalize(ControllerRevision::schema(), &mut revision);
+    for (kind, spelled) in [(PatchType::Merge, r#"{"b":1.0}"#), (PatchType::Strategic, r#"{"b":1}"#)] {
+        let patched = apply(kind, Pod::schema(), &pod, label);
+        assert_eq!(patched.get("spec"), pod.get("spec"));
+        assert_eq!(patched.str_at(&["metadata", "labels", "a"]), "b");
+        let patched = apply(kind, ControllerRevision::schema(), &revision, label);
+        assert_eq!(patched.get("data"), Some(&Value::Raw(spelled.into())), "{kind:?}");
+    }
+}
+
+fn query(field_validation: FieldValidation) -> WriteQuery {
+    WriteQuery { options: WriteOptions::default(), field_validation, force: None }
+}
+
+/// What a patch of a pod is warned of, and the end of its refusal where that is asked for.
+fn reported(kind: PatchType, text: &str) -> (Vec<String>, String) {
+    let mut pod = pintle_schema::value!({"kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    canonicalize(Pod::schema(), &mut pod);
+    let patch = patch(kind, text);
+    let mut warnings = Vec::new();
+    let warned = patch.apply(Pod::schema(), &pod, &query(FieldValidation::Warn), &Scheme::default(), &mut warnings);
+    assert!(warned.is_ok(), "{text}: {warned:?}");
+    let refused =
+        patch.apply(Pod::schema(), &pod, &query(FieldValidation::Strict), &Scheme::default(), &mut Vec::new());
+    let message = refused.err().map(|status| status.message).unwrap_or_default();
+    (warnings, message.rsplit_once("strict decoding error: ").map_or(String::new(), |(_, end)| end.to_owned()))
+}
+
+#[test]
+fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
+    let nested = r#"{"z": 1, "metadata": {"z": 1, "b": 1}, "a": 1, "spec": {"y": 1, "affinity": {"z": 1, "a": 1}}}"#;
+    let rows: &[(PatchType, &str, &[&str])] = &[
+        // What a merge opens is sorted, at every level.
+        (
+            PatchType::Merge,
+            nested,
+            &["a", "metadata.b", "metadata.z", "spec.affinity.a", "spec.affinity.z", "spec.y", "z"],
+        ),
+        (
+            PatchType::Strategic,
+            nested,
+            &["a", "metadata.b", "metadata.z", "spec.affinity.a", "spec.affinity.z", "spec.y", "z"],
+        ),
+        // By their texts, not by their places.
+        (
+            PatchType::Strategic,
+            r#"{"spec": {"containers": [{"name": "c", "b": 1}, {"name": "d", "a": 1}], "a": 1}}"#,
+            &["spec.a", "spec.containers[0].b", "spec.containers[1].a"],
+        ),
+        (
+            PatchType::Merge,
+            r#"{"spec": {"containers": [{"name": "c", "b": 1}, {"a": 1, "name": "d"}], "a": 1}}"#,
+            &["spec.a", "spec.containers[0].b", "spec.containers[1].a"],
+        ),
+        // What an operation brings stays in its order until another looks inside.
+        (
+            PatchType::Json,
+            r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}}, {"op": "add", "path": "/b", "value": 1}]"#,
+            &["b", "spec.affinity.z", "spec.affinity.a"],
+        ),
+        (
+            PatchType::Json,
+            r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}},
+                {"op": "test", "path": "/spec/affinity", "value": {"z": 1, "a": 1}}]"#,
+            &["spec.affinity.a", "spec.affinity.z"],
+        ),
+        (
+            PatchType::Json,
+            r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}},
+                {"op": "add", "path": "/spec/affinity/b", "value": 1}]"#,
+            &["spec.affinity.a", "spec.affinity.b", "spec.affinity.z"],
+        ),
+    ];
+    for (kind, text, fields) in rows {
+        let texts: Vec<String> = fields.iter().map(|field| format!("unknown field \"{field}\"")).collect();
+        assert_eq!(reported(*kind, text), (texts.clone(), texts.join(", ")), "{text}");
+    }
+}
+
+#[test]
+fn keys_that_stand_twice_in_a_patch_are_reported_where_they_stand() {
+    let rows: &[(PatchType, &str, &[&str])] = &[
+        (
+            PatchType::Merge,
+            r#"{"metadata": {"labels": {"b": "1", "b": "2"}}, "q": 1}"#,
+            &[r#"duplicate field "metadata.labels.b""#, r#"unknown field "q""#],
+        ),
+        (
+            PatchType::Strategic,
+            r#"{"q": 1, "metadata": {"labels": {"b": "1", "b": "2"}}}"#,
+            &[r#"duplicate field "metadata.labels.b""#, r#"unknown field "q""#],
+        ),
+        // Nobody has looked inside, so they are in the result too.
+        (
+            PatchType::Json,
+            r#"[{"op": "add", "path": "/metadata/labels", "value": {"b": "1", "b": "2"}, "x": 1}]"#,
+            &[
+                r#"json patch duplicate field "[0].value.b""#,
+                r#"json patch unknown field "[0].x""#,
+                r#"duplicate field "metadata.labels.b""#,
+            ],
+        ),
+        (
+            PatchType::Json,
+            r#"[{"op": "add", "path": "/metadata/labels", "value": {"b": "1", "b": "2"}},
+                {"op": "add", "path": "/metadata/labels/c", "value": "3"}]"#,
+            &[r#"json patch duplicate field "[0].value.b""#],
+        ),
+        (
+            PatchType::Json,
+            r#"[{"op": "add", "op": "add", "path": "/metadata/labels", "value": {"b": "1"}}]"#,
+            &[r#"json patch duplicate field "[0].op""#],
+        ),
+    ];
+    for (kind, text, texts) in rows {
+        let (warnings, refusal) = reported(*kind, text);
+        assert_eq!((warnings, refusal), (texts.iter().map(ToString::to_string).collect(), texts.join(", ")), "{text}");
+    }
+}
+
+#[test]
+fn names_of_fields_are_quoted_but_where_a_strategic_patch_has_no_such_field() {
+    let name = r#""a\"b\\c\u0007\u00ad\n""#;
+    let quoted = r#""metadata.a\"b\\c\a\u00ad\n""#;
+    let plain = "unknown field \"metadata.a\"b\\c\u{7}\u{ad}\n\"".to_owned();
+    let unknown = format!("{{\"metadata\": {{{name}: 1}}}}");
+    let twice = format!("{{\"metadata\": {{\"labels\": {{{name}: \"1\", {name}: \"2\"}}}}}}");
+    let operations = format!("[{{\"op\": \"add\", \"path\": \"/metadata\", \"value\": {{{name}: 1}}, {name}: 1}}]");
+    let rows = [
+        (PatchType::Merge, &unknown, vec![format!("unknown field {quoted}")]),
+        (PatchType::Strategic, &unknown, vec![plain]),
+        (PatchType::Merge, &twice, vec![format!("duplicate field {}", quoted.replace("data.", "data.labels."))]),
+        (PatchType::Strategic, &twice, vec![format!("duplicate field {}", quoted.replace("data.", "data.labels."))]),
+        (
+            PatchType::Json,
+            &operations,
+            vec![
+                format!("json patch unknown field {}", quoted.replace("metadata", "[0]")),
+                format!("unknown field {quoted}"),
+            ],
+        ),
+    ];
+    for (kind, text, texts) in rows {
+        assert_eq!(reported(kind, text), (texts.clone(), texts.join(", ")), "{text}");
+    }
+}
