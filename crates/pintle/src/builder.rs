@@ -33,6 +33,7 @@ use pintle_schema::Time;
 use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Listener, OpenedServer};
 use pintle_services::Allocators;
+use pintle_services::routing::Routing;
 use pintle_storage::{Ended, Store, StoreError};
 use std::collections::BTreeMap;
 use std::io;
@@ -98,8 +99,8 @@ pub struct Builder {
     pub tls: Option<Arc<TlsConfig>>,
     /// How extension servers are reached; without a certificate of its own by default.
     pub extension_servers: Arc<dyn ExtensionServers>,
-    /// Whether extension servers are called at the addresses of their endpoints, and not at those of their services.
-    pub aggregator_routing: bool,
+    /// How services of webhooks and of extension servers are reached.
+    pub routing: Routing,
     /// Whether a redirection by an extension server is answered as an error.
     pub reject_redirects: bool,
     /// Types of nodes' addresses at which kubelets are reached, the preferred first.
@@ -159,7 +160,7 @@ impl Builder {
             authorities: Arc::default(),
             tls: None,
             extension_servers: Arc::new(ExtensionSockets::default()),
-            aggregator_routing: false,
+            routing: Routing::default(),
             reject_redirects: true,
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
             begun: Vec::new(),
@@ -178,7 +179,7 @@ impl Builder {
         let mut controllers = self.controllers.clone();
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.generic.store.expires());
         let servers = self.extension_servers.clone();
-        let aggregated = ApiServices::new(servers, self.aggregator_routing, self.reject_redirects);
+        let aggregated = ApiServices::new(servers, self.routing, self.reject_redirects);
         controllers.webhooks = self.webhooks.clients.clone();
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
@@ -212,7 +213,7 @@ impl Builder {
         let admission = self.admission(&authorizer, &roles);
         let mut opened = self.generic.open(admission, authorizer).await?;
         let registry = opened.registry.clone();
-        self.webhooks.services.set(Arc::downgrade(&registry));
+        self.webhooks.services.set(Arc::downgrade(&registry), self.routing);
         let advertised = advertised::address(self.advertise_address, address.ip());
         // The reference, too, does without endpoints then.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));

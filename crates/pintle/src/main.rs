@@ -27,6 +27,7 @@ use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
 use pintle_kubernetes_auth::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_registry::EtcdCodec;
+use pintle_services::routing::Routing;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
 use pintle_webhook::{Clients, Identity as ClientIdentity};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -210,7 +211,9 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     }
     builder.generic.connector = Some(Arc::new(connector));
     builder.extension_servers = extension_servers(config)?;
-    builder.aggregator_routing = config.aggregator_routing;
+    if config.aggregator_routing {
+        builder.routing = Routing::Endpoints;
+    }
     builder.reject_redirects = config.aggregator_reject_redirects;
     if !kubelet.address_types.is_empty() {
         builder.kubelet_address_types.clone_from(&kubelet.address_types);

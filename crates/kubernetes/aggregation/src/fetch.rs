@@ -11,13 +11,14 @@ use http::{Method, Request};
 use pintle_auth::{UserInfo, groups};
 use pintle_endpoints::backend::{ByteStream, ExtensionServer, Unreachable};
 use pintle_registry::Registry;
+use pintle_services::routing::RouteError;
 use std::time::Duration;
 
 /// Why a document was not fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error(transparent)]
-    Resolve(#[from] resolve::ResolveError),
+    Resolve(#[from] RouteError),
     #[error("{0}")]
     Unreachable(Unreachable),
     #[error("{0}")]

@@ -5,7 +5,6 @@
 use crate::documents::Documents;
 use crate::forward;
 use crate::metrics::{self, AvailabilityMetrics};
-use crate::resolve::Routing;
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -18,6 +17,7 @@ use pintle_endpoints::elsewhere::{AggregatedApi, AggregatedApis, Delegated};
 use pintle_endpoints::metrics::Exposition;
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
+use pintle_services::routing::Routing;
 use pintle_types::apiregistration::v1::{APIService, APIServiceConditionType, ConditionStatus};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -196,10 +196,10 @@ impl Shared {
 
 impl ApiServices {
     /// API services whose servers are reached so.
-    pub fn new(servers: Arc<dyn ExtensionServers>, to_endpoints: bool, reject_redirects: bool) -> ApiServices {
+    pub fn new(servers: Arc<dyn ExtensionServers>, routing: Routing, reject_redirects: bool) -> ApiServices {
         ApiServices(Arc::new(Shared {
             servers,
-            routing: if to_endpoints { Routing::Endpoints } else { Routing::Cluster },
+            routing,
             reject_redirects,
             documents: Documents::default(),
             availability: AvailabilityMetrics::default(),

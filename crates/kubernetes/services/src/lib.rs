@@ -12,6 +12,7 @@ pub mod figures;
 mod metrics;
 mod ports;
 mod range;
+pub mod routing;
 mod shared;
 mod taken;
 #[cfg(test)]
