@@ -1,12 +1,13 @@
 //! Resources that are defined at run time: how a definition's versions take the place of those before, and what becomes of
 //! objects that were stored under another definition.
-//! Guarantees that the versions of a definition change in one step. Must never wait: a conversion that has to is left to reads.
+//! Guarantees that the versions of a definition change in one step, which waits for nothing; objects whose conversion has to wait are
+//! converted afterwards, or when they are written. Must never write to the store.
 
 use crate::selection::field_values;
 use crate::{Registry, Result, Status, Target, set_type};
 use bytes::Bytes;
 use pintle_cache::{Object, encoded_object};
-use pintle_resource::{Resource, convert_now};
+use pintle_resource::{Conversion, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::Revision;
 use std::borrow::Cow;
@@ -91,38 +92,60 @@ impl Registry {
         });
     }
 
-    /// The record of an object as it is read now; `None` if it is read as it is kept.
+    /// The record of an object as it is read now; `None` if it is read as it is kept, or if its conversion has to wait.
     fn record_anew(&self, target: &Target, object: &Object) -> Option<Bytes> {
-        let hub = &target.stored.hub;
-        let storage = hub.storage.as_ref()?;
         let kept = self.decode(target, object).ok()?;
         let mut now = kept.clone();
-        let version = now.str_at(&["apiVersion"]).to_owned();
-        if version != storage.api_version {
-            let written = target.stored.versions.iter().find(|resource| resource.api_version() == version);
-            let conversion = written.and_then(|resource| resource.storage.as_ref()?.conversion.as_deref());
-            if let Some(conversion) = conversion {
-                convert_now(conversion, &mut now, &version, &storage.api_version).ok()?;
+        if let Some((conversion, version)) = conversion_of(target, &kept) {
+            convert_now(conversion, &mut now, version, &target.storage().api_version).ok()?;
+        }
+        record_of(target, object, &kept, now)
+    }
+
+    /// A stored object in the storage version. One that was stored in another version is converted, and waited for if need be.
+    ///
+    /// # Errors
+    /// It cannot be decoded or converted.
+    pub(crate) async fn decode_converted(&self, target: &Target, object: &Object) -> Result<Value> {
+        let kept = self.decode(target, object)?;
+        let Some((conversion, version)) = conversion_of(target, &kept) else { return Ok(kept) };
+        let mut now = kept.clone();
+        let converted = convert_one(conversion, &mut now, version, &target.storage().api_version).await;
+        converted.map_err(Status::not_converted)?;
+        bring_up_to_date(target, &mut now);
+        Ok(now)
+    }
+
+    /// Converts the objects of a resource that were stored in another version, where their conversion has to wait: from then on
+    /// they are read in the storage version. Returns whether all are.
+    pub async fn convert_stored(&self, prefix: &str) -> bool {
+        let Some(target) = self.stored_target(prefix, "", "") else { return true };
+        let mut older: HashMap<String, Vec<(Arc<Object>, Value)>> = HashMap::new();
+        for object in target.cache.state().objects.values() {
+            let Ok(kept) = self.decode(&target, object) else { continue };
+            if let Some((_, version)) = conversion_of(&target, &kept) {
+                older.entry(version.to_owned()).or_default().push((object.clone(), kept));
             }
-            set_type(&mut now, &storage.api_version, &storage.kind);
         }
-        if let Some(custom) = &hub.custom {
-            custom.reread(&mut now);
+        let mut all = true;
+        for batch in older.values().flat_map(|objects| objects.chunks(CONVERTED_AT_ONCE)) {
+            let Some((conversion, version)) = batch.first().and_then(|(_, kept)| conversion_of(&target, kept)) else {
+                continue;
+            };
+            let values = batch.iter().map(|(_, kept)| kept.clone()).collect();
+            let converted = conversion.convert(values, version, &target.storage().api_version).get().await;
+            let Some(converted) = converted.ok().filter(|converted| converted.len() == batch.len()) else {
+                all = false;
+                continue;
+            };
+            let records = batch.iter().zip(converted).map(|((object, kept), now)| {
+                let record = record_of(&target, object, kept, now);
+                (object.id, record)
+            });
+            let records: HashMap<u64, Option<Bytes>> = records.collect();
+            self.cache.reread(prefix, false, &|object| records.get(&object.id).cloned().flatten());
         }
-        canonicalize(&storage.schema, &mut now);
-        let fields = field_values(hub, &now);
-        let is_changed = now != kept;
-        let has_fields = fields.iter().enumerate().all(|(at, value)| object.encoded.field(at) == Some(value))
-            && object.encoded.field(fields.len()).is_none();
-        if !is_changed && has_fields {
-            return None;
-        }
-        let encode = match is_changed || object.encoded.is_stale {
-            true => encoded_object::encode_stale,
-            false => encoded_object::encode,
-        };
-        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-        Some(encode(&now, &fields))
+        all
     }
 
     /// An object of the storage version in the version that its rules are of: for kinds that were defined at run time, the one
@@ -139,6 +162,47 @@ impl Registry {
         canonicalize(&target.resource.schema, &mut own);
         Ok(Cow::Owned(own))
     }
+}
+
+/// How many objects a conversion webhook is sent at once.
+const CONVERTED_AT_ONCE: usize = 500;
+
+/// The conversion of an object that was stored in another version than the storage version, and that version.
+fn conversion_of<'a>(target: &'a Target, kept: &'a Value) -> Option<(&'a dyn Conversion, &'a str)> {
+    let version = kept.str_at(&["apiVersion"]);
+    if version == target.storage().api_version {
+        return None;
+    }
+    let written = target.stored.versions.iter().find(|resource| resource.api_version() == version)?;
+    Some((written.storage.as_ref()?.conversion.as_deref()?, version))
+}
+
+/// Makes an object of the storage version one that was written under the definition as it is now.
+fn bring_up_to_date(target: &Target, object: &mut Value) {
+    let storage = target.storage();
+    set_type(object, &storage.api_version, &storage.kind);
+    if let Some(custom) = &target.stored.hub.custom {
+        custom.reread(object);
+    }
+    canonicalize(&storage.schema, object);
+}
+
+/// The record of an object that is read as `now`; `None` if that is as it is kept.
+fn record_of(target: &Target, object: &Object, kept: &Value, mut now: Value) -> Option<Bytes> {
+    bring_up_to_date(target, &mut now);
+    let fields = field_values(&target.stored.hub, &now);
+    let is_changed = now != *kept;
+    let has_fields = fields.iter().enumerate().all(|(at, value)| object.encoded.field(at) == Some(value))
+        && object.encoded.field(fields.len()).is_none();
+    if !is_changed && has_fields {
+        return None;
+    }
+    let encode = match is_changed || object.encoded.is_stale {
+        true => encoded_object::encode_stale,
+        false => encoded_object::encode,
+    };
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    Some(encode(&now, &fields))
 }
 
 /// Nothing is created of a kind whose definition is being deleted.

@@ -87,7 +87,7 @@ impl Registry {
         loop {
             let stored = target.get()?;
             options.check_preconditions(target, stored.encoded.uid(), &stored.revision.0.to_string())?;
-            let old = self.decode(target, &stored)?;
+            let old = self.decode_converted(target, &stored).await?;
             // What cannot be shown in the version of the request is not deleted in it.
             if !self.serves_stored_form(target) {
                 self.to_served(target, &mut old.clone()).await?;

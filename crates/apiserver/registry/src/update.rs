@@ -126,7 +126,7 @@ impl Registry {
                     outcome => return outcome,
                 }
             };
-            let old = self.decode(target, &stored)?;
+            let old = self.decode_converted(target, &stored).await?;
             let (mut reserved, charges) = (Reserved::default(), Charges::default());
             let mut warnings = Vec::new();
             let Prepared { object, is_stored, named_version } =

@@ -32,6 +32,9 @@ const PLURAL: &str = "customresourcedefinitions";
 /// How soon objects of a definition that is being deleted are looked at again, when finalizers hold some of them.
 const RECHECK: Duration = Duration::from_secs(1);
 
+/// How soon a conversion webhook that failed is asked again for objects that were stored in another version.
+const CONVERSION_RETRY: Duration = Duration::from_secs(5);
+
 /// The condition by which clients know that objects can be created.
 const ESTABLISHED: &str = "Established";
 
@@ -232,6 +235,7 @@ impl Definitions {
         }
         let defined = defined(definition, &mut now, &self.webhooks);
         self.world.registry.install_defined(&[defined]);
+        self.convert_stored(definition);
         let before = self.installed().insert(name.to_owned(), now);
         self.note_unserved(before);
     }
@@ -310,7 +314,30 @@ impl Definitions {
         }
         if !all.is_empty() {
             self.world.registry.install_defined(&all);
+            definitions.iter().for_each(|(_, definition)| self.convert_stored(definition));
         }
+    }
+
+    /// Has a conversion webhook convert the objects that were stored in another version, until it has done so with all. This waits
+    /// for nothing: a webhook that does not answer must not hold up other definitions.
+    fn convert_stored(&self, definition: &Value) {
+        if definition.str_at(&["spec", "conversion", "strategy"]) != "Webhook" {
+            return;
+        }
+        let (group, plural) = (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "plural"]));
+        let prefix = format!("/registry/{group}/{plural}/");
+        let Some(target) = self.world.registry.stored_target(&prefix, "", "") else { return };
+        let (registry, hub) = (Arc::downgrade(&self.world.registry), Arc::downgrade(&target.stored.hub));
+        tokio::spawn(async move {
+            // When the definition changes, another task takes over.
+            while let (Some(registry), true) = (registry.upgrade(), hub.strong_count() > 0) {
+                if registry.convert_stored(&prefix).await {
+                    return;
+                }
+                drop(registry);
+                tokio::time::sleep(CONVERSION_RETRY).await;
+            }
+        });
     }
 }
 

@@ -1,0 +1,218 @@
+//! Admission webhooks of a whole server: closures of the process, and a peer that accepts connections and says nothing.
+//! Guarantees that a webhook that hangs, lies or answers without measure harms only the requests that it matches.
+//! Must never depend on a timeout: the peer decides when a call ends.
+
+mod common;
+
+use bytes::Bytes;
+use common::http::Client;
+use common::world::World;
+use http::Response;
+use pintle_webhook::InProcess;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::sync::mpsc;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+
+/// Registers a webhook for new config maps.
+fn configure(client: &mut Client, kind: &str, url: &str, failure_policy: &str) {
+    let configuration = json!({
+        "metadata": {"name": "hooks"},
+        "webhooks": [{
+            "name": "w.example.com",
+            "clientConfig": {"url": url},
+            "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}],
+            "failurePolicy": failure_policy,
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": 30,
+        }],
+    });
+    let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations");
+    client.delete(&format!("{path}/hooks")).expect("an answer");
+    client.post(&path, &configuration).expect("an answer").expect(201);
+}
+
+/// A closure that answers every review with this body.
+fn answering(body: Vec<u8>) -> InProcess {
+    let body = Bytes::from(body);
+    InProcess::new(move |_| {
+        let body = body.clone();
+        async move { Response::new(body) }
+    })
+}
+
+/// A closure that allows every review and adds these fields to its response.
+fn allowing(more: Value) -> InProcess {
+    InProcess::new(move |request| {
+        let review: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+        let mut response = json!({"uid": review["request"]["uid"], "allowed": true});
+        if let (Some(response), Some(more)) = (response.as_object_mut(), more.as_object()) {
+            response.extend(more.clone());
+        }
+        let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+        async move { Response::new(Bytes::from(answer.to_string())) }
+    })
+}
+
+#[test]
+fn a_webhook_that_says_nothing_holds_only_what_it_matches() {
+    let peer = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let url = format!("https://127.0.0.1:{}/", peer.local_addr().expect("an address").port());
+    let world = World::empty(|_| {});
+    let mut client = world.client();
+    configure(&mut client, "validating", &url, "Fail");
+    let mut waiting = world.client();
+    let (answered, answer) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let object = json!({"metadata": {"name": "a"}});
+            let _ = answered.send(waiting.post(CONFIG_MAPS, &object).expect("an answer"));
+        });
+        let (connection, _) = peer.accept().expect("a call");
+        // The call is under way; all else goes on, config maps that are not new among it.
+        for name in ["a", "b", "c"] {
+            client.post(SECRETS, &json!({"metadata": {"name": name}})).expect("an answer").expect(201);
+        }
+        client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        client.get("/readyz").expect("an answer").expect_text("ok");
+        assert!(answer.try_recv().is_err(), "the webhook's requests wait for it");
+        drop(connection);
+        drop(peer);
+        let refused = answer.recv().expect("an answer").expect(500);
+        let message = refused["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.contains("failed calling webhook \"w.example.com\""), "{message}");
+    });
+    client.get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(404);
+}
+
+#[test]
+fn an_answer_that_is_none_fails_as_the_policy_says() {
+    let mut urls = Vec::new();
+    let world = World::empty(|builder| {
+        let review = |response: Value| json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+        let answers = [
+            b"not JSON".to_vec(),
+            // More than is read of any answer.
+            vec![b' '; 17 << 20],
+            "[".repeat(1 << 20).into_bytes(),
+            review(json!({"uid": "another", "allowed": true})).to_string().into_bytes(),
+            review(Value::Null).to_string().into_bytes(),
+        ];
+        for (at, body) in answers.into_iter().enumerate() {
+            urls.push(builder.webhooks.clients.register(&format!("w{at}"), answering(body)));
+        }
+    });
+    let mut client = world.client();
+    for (at, url) in urls.iter().enumerate() {
+        let object = json!({"metadata": {"name": format!("c{at}")}});
+        configure(&mut client, "validating", url, "Fail");
+        let refused = client.post(CONFIG_MAPS, &object).expect("an answer").expect(500);
+        let message = refused["message"].as_str().unwrap_or_default();
+        assert!(
+            message.starts_with("Internal error occurred: failed calling webhook \"w.example.com\""),
+            "{at}: {message}"
+        );
+        configure(&mut client, "validating", url, "Ignore");
+        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+    }
+}
+
+#[test]
+fn a_closure_changes_what_is_written() {
+    let mut url = String::new();
+    let world = World::empty(|builder| {
+        // [{"op":"add","path":"/data","value":{"a":"b"}}]
+        let patch = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL2RhdGEiLCJ2YWx1ZSI6eyJhIjoiYiJ9fV0=";
+        let more = json!({"patch": patch, "patchType": "JSONPatch", "warnings": ["changed"]});
+        url = builder.webhooks.clients.register("changes", allowing(more));
+    });
+    let mut client = world.client();
+    configure(&mut client, "mutating", &url, "Fail");
+    let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer");
+    assert_eq!(answer.header("warning"), "299 - \"changed\"");
+    assert_eq!(answer.expect(201)["data"], json!({"a": "b"}));
+}
+
+/// A closure that converts things: what `v1` calls a host, `v2` calls an address.
+fn converting() -> InProcess {
+    InProcess::new(|request| {
+        let review: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+        let request = &review["request"];
+        let (from, to) = match request["desiredAPIVersion"].as_str() {
+            Some("shop.example.com/v2") => ("host", "address"),
+            _ => ("address", "host"),
+        };
+        let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
+        for object in &mut objects {
+            object["apiVersion"] = request["desiredAPIVersion"].clone();
+            let spec = object["spec"].as_object_mut();
+            if let Some((spec, value)) = spec.and_then(|spec| spec.remove(from).map(|value| (spec, value))) {
+                spec.insert(to.to_owned(), value);
+            }
+        }
+        let answer = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "ConversionReview",
+            "response": {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects},
+        });
+        async move { Response::new(Bytes::from(answer.to_string())) }
+    })
+}
+
+/// The definition of things, stored in this version.
+fn things(url: &str, stored: &str) -> Value {
+    let version = |name: &str, field: &str| {
+        let spec = json!({"type": "object", "properties": {field: {"type": "string"}, "size": {"type": "integer"}}});
+        let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+        json!({"name": name, "served": true, "storage": name == stored, "schema": schema})
+    };
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.shop.example.com"},
+        "spec": {
+            "group": "shop.example.com",
+            "scope": "Cluster",
+            "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+            "versions": [version("v1", "host"), version("v2", "address")],
+            "conversion": {
+                "strategy": "Webhook",
+                "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": url}},
+            },
+        },
+    })
+}
+
+#[test]
+fn objects_of_an_older_storage_version_lose_nothing() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const THINGS: &str = "/apis/shop.example.com/v2/things";
+    let mut url = String::new();
+    let world = World::empty(|builder| url = builder.webhooks.clients.register("converts", converting()));
+    let mut client = world.client();
+    client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
+    for name in ["read", "written"] {
+        let object = json!({"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {"host": "h"}});
+        let path = "/apis/shop.example.com/v1/things";
+        common::wait_for("a thing", || client.post(path, &object).ok().filter(|answer| answer.status == 201));
+    }
+    let moved = json!({"spec": {"versions": things(&url, "v2")["spec"]["versions"]}}).to_string();
+    let path = format!("{DEFINITIONS}/things.shop.example.com");
+    client.send("PATCH", &path, "application/merge-patch+json", moved.as_bytes()).expect("an answer").expect(200);
+    // As soon as the definition has changed, whether or not the objects in memory were converted yet.
+    let patch = json!({"spec": {"size": 1}}).to_string();
+    let path = format!("{THINGS}/written");
+    let written = client.send("PATCH", &path, "application/merge-patch+json", patch.as_bytes());
+    assert_eq!(written.expect("an answer").expect(200)["spec"], json!({"address": "h", "size": 1}));
+    let read = common::wait_for("the conversion", || {
+        let thing = client.get(&format!("{THINGS}/read")).expect("an answer").expect(200);
+        (thing["apiVersion"] == "shop.example.com/v2").then_some(thing)
+    });
+    assert_eq!(read["spec"], json!({"address": "h"}));
+    let list = client.get(THINGS).expect("an answer").expect(200);
+    let versions = list["items"].as_array().into_iter().flatten().map(|thing| thing["spec"]["address"].clone());
+    assert_eq!(versions.collect::<Vec<_>>(), [json!("h"), json!("h")]);
+}
