@@ -7,6 +7,7 @@ pub mod backends;
 pub mod browsers;
 mod builder;
 pub mod certs;
+pub mod delegation;
 pub mod extension_servers;
 pub mod follow;
 pub mod kubeconfig;
@@ -19,6 +20,7 @@ mod system;
 pub mod vital;
 
 pub use builder::{Builder, Listener, OpenedServer, Server, ShutdownOptions, StartError};
+pub use delegation::{Delegation, DelegationError};
 pub use open::AuthenticatedUsers;
 pub use options::{Options, OptionsError};
 pub use system::System;

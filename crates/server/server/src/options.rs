@@ -2,6 +2,7 @@
 //! Guarantees that an unknown flag or gate is refused by its name. Must never start anything.
 
 use crate::certs::{self, AdministratorBy, ServingNames};
+use crate::delegation::{Delegation, DelegationError};
 use crate::{AuthenticatedUsers, Builder, Listener, StartError};
 use pintle_auth::authentication::{TokenFile, TokenFileError};
 use pintle_etcd::{EtcdOptions, EtcdStore};
@@ -14,6 +15,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::net::TcpListener;
+
+const SKIP_LOOKUP: &str = "--authentication-skip-lookup";
+const TOLERATE_LOOKUP_FAILURE: &str = "--authentication-tolerate-lookup-failure";
+
+/// Flags that need no value.
+const SWITCHES: [&str; 2] = [SKIP_LOOKUP, TOLERATE_LOOKUP_FAILURE];
 
 /// The flags of a server.
 #[derive(Clone, Debug)]
@@ -28,6 +35,11 @@ pub struct Options {
     pub etcd_servers: Vec<String>,
     /// The feature gates that are on.
     pub feature_gates: Vec<String>,
+    /// The serving certificate and its key; one is made where they are not given.
+    pub tls_cert_file: Option<PathBuf>,
+    pub tls_private_key_file: Option<PathBuf>,
+    /// The server that says who users are and what they may do, if another one does.
+    pub delegation: Delegation,
     /// Other flags, which only the server itself knows, with their values.
     pub others: Vec<(String, String)>,
 }
@@ -51,6 +63,10 @@ pub enum OptionsError {
     Tls(String),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("--tls-cert-file and --tls-private-key-file must be given together")]
+    HalfAPair,
+    #[error(transparent)]
+    Delegation(#[from] DelegationError),
     #[error("the port cannot be bound: {0}")]
     Bind(std::io::Error),
 }
@@ -64,6 +80,9 @@ impl Default for Options {
             token_auth_file: None,
             etcd_servers: Vec::new(),
             feature_gates: Vec::new(),
+            tls_cert_file: None,
+            tls_private_key_file: None,
+            delegation: Delegation::default(),
             others: Vec::new(),
         }
     }
@@ -84,6 +103,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             let (flag, value) = match argument.split_once('=') {
                 Some((flag, value)) => (flag.to_owned(), value.to_owned()),
+                None if SWITCHES.contains(&argument.as_str()) => (argument, "true".to_owned()),
                 None => {
                     let value = arguments.next().ok_or_else(|| OptionsError::NoValue(argument.clone()))?;
                     (argument, value)
@@ -98,6 +118,21 @@ impl Options {
                 "--data-dir" => options.data_dir = Some(value.into()),
                 "--token-auth-file" => options.token_auth_file = Some(value.into()),
                 "--etcd-servers" => options.etcd_servers = value.split(',').map(str::to_owned).collect(),
+                "--tls-cert-file" => options.tls_cert_file = Some(value.into()),
+                "--tls-private-key-file" => options.tls_private_key_file = Some(value.into()),
+                "--authentication-kubeconfig" => options.delegation.authentication_kubeconfig = Some(value.into()),
+                "--authorization-kubeconfig" => options.delegation.authorization_kubeconfig = Some(value.into()),
+                SKIP_LOOKUP | TOLERATE_LOOKUP_FAILURE => {
+                    let on = value.parse().map_err(|_| invalid("must be true or false".into()))?;
+                    match flag.as_str() {
+                        SKIP_LOOKUP => options.delegation.skip_lookup = on,
+                        _ => options.delegation.tolerate_lookup_failure = on,
+                    }
+                }
+                "--authorization-always-allow-paths" => {
+                    let paths = value.split(',').filter(|path| !path.is_empty()).map(str::to_owned);
+                    options.delegation.always_allow_paths = Some(paths.collect());
+                }
                 "--feature-gates" => {
                     for gate in value.split(',').filter(|gate| !gate.is_empty()) {
                         let (name, on) = gate.split_once('=').unwrap_or((gate, ""));
@@ -121,11 +156,11 @@ impl Options {
         self.others.iter().rev().find(|(name, _)| name == flag).map(|(_, value)| value.as_str())
     }
 
-    /// A server of these groups, with the store, the listener, the users and the gates that the flags name. Users who show a
-    /// token may do everything.
+    /// A server of these groups, with the store, the listener, the users and the gates that the flags name. Authenticated users may
+    /// do everything, unless another server is asked.
     ///
     /// # Errors
-    /// A file cannot be read, the store cannot be opened, or the port is taken.
+    /// A file cannot be read, the store cannot be opened, the port is taken, or the server that is delegated to does not answer.
     pub async fn builder(&self, groups: Vec<Group>) -> Result<Builder, OptionsError> {
         let mut builder = Builder::new(self.store(&groups)?);
         builder.groups = groups;
@@ -134,12 +169,17 @@ impl Options {
                 std::fs::read_to_string(path).map_err(|error| OptionsError::File { path: path.clone(), error })?;
             builder.authenticators.push(Arc::new(TokenFile::parse(&text)?));
         }
+        let tls = self.tls()?;
+        builder.authenticators.append(&mut self.delegation.authenticators(&tls).await?);
         builder.anonymous_auth = true;
-        builder.authorizers.push(AuthenticatedUsers::named());
+        builder.authorizers = self.delegation.authorizers()?;
+        if builder.authorizers.is_empty() {
+            builder.authorizers.push(AuthenticatedUsers::named());
+        }
         let gates = self.feature_gates.clone();
         builder.feature_gate = Arc::new(move |gate| gates.iter().any(|on| on == gate));
         let socket = TcpListener::bind((self.bind_address, self.secure_port)).await.map_err(OptionsError::Bind)?;
-        builder.listeners.push(Listener { socket, tls: Some(self.tls()?) });
+        builder.listeners.push(Listener { socket, tls: Some(tls) });
         Ok(builder)
     }
 
@@ -160,11 +200,16 @@ impl Options {
         Ok(Arc::new(EmbeddedStore::open(&directory.join("store"), EmbeddedOptions::default())?))
     }
 
-    /// The certificate that clients are shown, made where there is none.
+    /// The certificate that clients are shown, made where none is given.
     fn tls(&self) -> Result<Arc<TlsConfig>, OptionsError> {
         let directory = self.data_dir.clone().unwrap_or_default().join("pki");
         let names = ServingNames::new(certs::host_name().as_deref(), [self.bind_address]);
-        let made = certs::ensure(&directory, None, AdministratorBy::Certificate, &names, SystemTime::now())?;
+        let given = match (&self.tls_cert_file, &self.tls_private_key_file) {
+            (Some(certificate), Some(key)) => Some((certificate.as_path(), key.as_path())),
+            (None, None) => None,
+            _ => return Err(OptionsError::HalfAPair),
+        };
+        let made = certs::ensure(&directory, given, AdministratorBy::Certificate, &names, SystemTime::now())?;
         let material = TlsMaterial {
             cert_chain_pem: made.serving_cert_pem.into_bytes(),
             key_pem: made.serving_key_pem.into_bytes(),
@@ -206,6 +251,9 @@ mod tests {
         let options = options.expect("good flags");
         assert_eq!((options.secure_port, options.data_dir), (1, Some("d".into())));
         assert_eq!((options.feature_gates, options.others.len()), (vec!["Frobber2D".to_owned()], 1));
+        let options = parsed(&["--authentication-skip-lookup", "--authentication-tolerate-lookup-failure=false"]);
+        let delegation = options.expect("good flags").delegation;
+        assert!(delegation.skip_lookup && !delegation.tolerate_lookup_failure);
     }
 
     #[test]
