@@ -130,3 +130,30 @@ fn a_definition_that_is_deleted_takes_no_more_objects() {
     });
     assert_eq!(gone.text(), "404 page not found\n");
 }
+
+#[test]
+fn owners_are_forgotten_when_a_version_lacks_their_fields() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let versions = ["v1", "v2"].map(|name| {
+        let field = if name == "v1" { "host" } else { "address" };
+        version(name, name == "v1", json!({field: {"type": "string"}, "size": {"type": "integer"}}))
+    });
+    client.post(DEFINITIONS, &definition(json!(versions))).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    for (name, spec, has_owners) in [("x", json!({"address": "a"}), false), ("y", json!({"size": 2}), true)] {
+        client.post(WIDGETS, &widget(name, json!({"host": "h", "size": 1}))).expect("an answer").expect(201);
+        let path = format!("{WIDGETS}/{name}").replace("/v1/", "/v2/");
+        let shown = client.get(&path).expect("an answer").expect(200);
+        assert_eq!(shown["spec"], json!({"size": 1}), "conversion drops what the version does not know");
+        assert!(shown["metadata"]["managedFields"].is_array(), "{shown}");
+        // Its new fields would be needed in the version in which others are owned.
+        let mut object = shown.clone();
+        object["spec"] = spec;
+        let body = object.to_string();
+        let written = client.send("PUT", &path, "application/json", body.as_bytes()).expect("an answer").expect(200);
+        assert_eq!(written["metadata"]["managedFields"].is_array(), has_owners, "{written}");
+        assert_eq!(written["metadata"]["generation"], 2, "{written}");
+    }
+}

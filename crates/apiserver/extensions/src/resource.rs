@@ -29,12 +29,19 @@ struct Versions {
 
 impl Conversion for Versions {
     fn convert<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
-        match self.webhook.as_ref().filter(|_| from != to && !objects.is_empty()) {
+        match self.caller(&objects, from, to) {
             Some(webhook) => MaybeReady::wait(async move {
                 let converted = webhook.convert(objects, from, to).await?;
                 Ok(self.pruned(converted, to))
             }),
             None => MaybeReady::Ready(Ok(self.pruned(objects, to))),
+        }
+    }
+
+    fn convert_unpruned<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
+        match self.caller(&objects, from, to) {
+            Some(webhook) => MaybeReady::wait(webhook.convert(objects, from, to)),
+            None => MaybeReady::Ready(Ok(objects)),
         }
     }
 
@@ -44,6 +51,11 @@ impl Conversion for Versions {
 }
 
 impl Versions {
+    /// The webhook that converts these objects, if one has to.
+    fn caller(&self, objects: &[Value], from: &str, to: &str) -> Option<&ConversionWebhook> {
+        self.webhook.as_ref().filter(|_| from != to && !objects.is_empty())
+    }
+
     fn pruned(&self, mut objects: Vec<Value>, to: &str) -> Vec<Value> {
         if let Some(schema) = self.engines.get(to) {
             objects.iter_mut().for_each(|object| schema.prune(object));

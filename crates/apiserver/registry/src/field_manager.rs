@@ -7,8 +7,8 @@ use crate::known_sets::KnownSets;
 use crate::status::Status;
 use crate::{Environment, Registry, Target, WriteOptions, metadata, set_type};
 use pintle_apply::managed_fields::{Error, Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
-use pintle_apply::{FieldSet, PathElement};
-use pintle_resource::{Action, Conversion, Path, Resource, convert_now, convert_one};
+use pintle_apply::{FieldSet, PathElement, typed};
+use pintle_resource::{Action, Conversion, Path, Resource, convert_one};
 use pintle_schema::{Struct, Value, canonicalize, with_shown_empties};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,7 +72,7 @@ impl<'a> KindVersions<'a> {
             let sent = missed.iter().map(|object| object.object.clone()).collect();
             let conversion = [&from, &to].into_iter().find_map(|version| self.find(version)?.conversion());
             let conversion = conversion.ok_or_else(|| Status::internal("a version has no conversion"))?;
-            let answer = conversion.convert(sent, &from, &to).get().await.map_err(Status::not_converted)?;
+            let answer = conversion.convert_unpruned(sent, &from, &to).get().await.map_err(Status::not_converted)?;
             if answer.len() != missed.len() {
                 return Err(Status::internal("a conversion gave another number of objects"));
             }
@@ -112,6 +112,15 @@ impl Version {
         self.resource.storage.as_ref()?.conversion.as_deref()
     }
 
+    /// Checks that a converted object has only what the version declares: the owners of other fields cannot be told. Built-in
+    /// kinds convert to what they declare.
+    fn check_declared(&self, object: &Value) -> Result<(), Error> {
+        match self.resource.custom.is_some() {
+            true => Ok(typed::validate(self.resource.topology(), object, typed::Duplicates::Allowed)?),
+            false => Ok(()),
+        }
+    }
+
     fn storage_version(&self) -> &str {
         self.resource.storage.as_ref().map_or("", |storage| &storage.api_version)
     }
@@ -147,7 +156,9 @@ impl Versions for KindVersions<'_> {
             return Ok(Cow::Borrowed(object));
         }
         if ![up, down].into_iter().flatten().all(Conversion::is_immediate) {
-            return self.look_up(object, from, to).map(Cow::Owned).ok_or(Error::NotConverted);
+            let object = self.look_up(object, from, to).ok_or(Error::NotConverted)?;
+            to.check_declared(&object)?;
+            return Ok(Cow::Owned(object));
         }
         let mut object = object.clone();
         let storage_version = from.storage_version();
@@ -155,11 +166,14 @@ impl Versions for KindVersions<'_> {
             [(up, from.api_version.as_str(), storage_version), (down, storage_version, to.api_version.as_str())]
         {
             if let Some(conversion) = conversion {
-                convert_now(conversion, &mut object, from, to).map_err(|_| Error::NotConverted)?;
+                let converted = conversion.convert_unpruned(vec![object], from, to).now();
+                let converted = converted.map_err(|_| Error::NotConverted)?.map_err(|_| Error::NotConverted)?;
+                object = converted.into_iter().next().ok_or(Error::NotConverted)?;
             }
         }
         set_type(&mut object, &to.api_version, &to.resource.kind);
         canonicalize(&to.resource.schema, &mut object);
+        to.check_declared(&object)?;
         Ok(Cow::Owned(object))
     }
 

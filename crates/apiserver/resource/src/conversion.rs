@@ -15,6 +15,14 @@ pub trait Conversion: Send + Sync {
     /// One of the objects cannot be converted; then none is.
     fn convert<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted>;
 
+    /// The same, but objects keep what their new version does not know. The owners of fields are found in such objects.
+    ///
+    /// # Errors
+    /// One of the objects cannot be converted; then none is.
+    fn convert_unpruned<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
+        self.convert(objects, from, to)
+    }
+
     /// Whether every call answers at once. Code that cannot wait converts with such a one only.
     fn is_immediate(&self) -> bool {
         false
