@@ -138,7 +138,12 @@ fn a_closure_changes_what_is_written() {
 
 /// A closure that converts things: what `v1` calls a host, `v2` calls an address.
 fn converting() -> InProcess {
-    InProcess::new(|request| {
+    converting_with(|_, _| {})
+}
+
+/// A closure that converts in the same way, and then changes the specs of objects of the version that it was asked for.
+fn converting_with(change: fn(&str, &mut serde_json::Map<String, Value>)) -> InProcess {
+    InProcess::new(move |request| {
         let review: Value = serde_json::from_slice(request.body()).unwrap_or_default();
         let request = &review["request"];
         let (from, to) = match request["desiredAPIVersion"].as_str() {
@@ -151,6 +156,9 @@ fn converting() -> InProcess {
             let spec = object["spec"].as_object_mut();
             if let Some((spec, value)) = spec.and_then(|spec| spec.remove(from).map(|value| (spec, value))) {
                 spec.insert(to.to_owned(), value);
+            }
+            if let Some(spec) = object["spec"].as_object_mut() {
+                change(to, spec);
             }
         }
         let answer = json!({
@@ -215,4 +223,28 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     let list = client.get(THINGS).expect("an answer").expect(200);
     let versions = list["items"].as_array().into_iter().flatten().map(|thing| thing["spec"]["address"].clone());
     assert_eq!(versions.collect::<Vec<_>>(), [json!("h"), json!("h")]);
+}
+
+#[test]
+fn objects_are_validated_in_the_version_that_they_are_sent_in() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const THINGS: &str = "/apis/shop.example.com/v2/things";
+    let mut url = String::new();
+    let world = World::empty(|builder| {
+        let stored_wrong = converting_with(|to, spec| {
+            if to == "host" {
+                spec.insert("host".to_owned(), json!(5));
+            }
+        });
+        url = builder.webhooks.clients.register("converts", stored_wrong);
+    });
+    let mut client = world.client();
+    client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
+    let thing = |name: &str, address: Value| json!({"apiVersion": "shop.example.com/v2", "kind": "Thing", "metadata": {"name": name}, "spec": {"address": address}});
+    let created = common::wait_for("a thing", || {
+        client.post(THINGS, &thing("a", json!("h"))).ok().filter(|answer| answer.status == 201)
+    });
+    assert_eq!(created.json()["spec"], json!({"address": 5}), "what conversion gives is not validated");
+    let refused = client.post(THINGS, &thing("b", json!(5))).expect("an answer").expect(422);
+    assert_eq!(refused["details"]["causes"][0]["field"], "spec.address");
 }

@@ -51,16 +51,17 @@ impl Registry {
             metadata::set(&mut object, "name", prefix.as_str());
             generated = false;
         }
-        let creation = Creation::new(self, target, &object, options, owners);
-        self.complete(target, &mut object).await?;
+        let working = &*target.working();
+        let creation = Creation { stored: target, ..Creation::new(self, working, &object, options, owners) };
+        self.complete(working, &mut object).await?;
         match owners {
             ManagedFieldsUpdate::Compute => {
                 metadata::dedup_owners(&mut object, false, &mut warnings);
                 metadata::clear_on_create(&mut object);
-                self.track_new(target, &mut object, creation.sent.as_ref(), options).await?;
+                self.track_new(working, &mut object, creation.sent.as_ref(), options).await?;
             }
             ManagedFieldsUpdate::Provided => {
-                self.finish(target, &mut object);
+                self.finish(working, &mut object);
             }
         }
         if !options.dry_run && self.admission.provisions_namespaces {
@@ -172,7 +173,10 @@ enum Attempted {
 /// What is asked for, whatever name and addresses it gets.
 struct Creation<'a> {
     registry: &'a Registry,
+    /// Of the version that the object is worked on in.
     target: &'a Target,
+    /// The same of the request.
+    stored: &'a Target,
     options: &'a WriteOptions,
     owners: ManagedFieldsUpdate,
     /// What was empty in what was sent, which had a canonical form before its metadata was completed.
@@ -190,7 +194,7 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        Creation { registry, target, options, owners, sent: empties(object), sent_labels }
+        Creation { registry, target, stored: target, options, owners, sent: empties(object), sent_labels }
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
@@ -230,12 +234,11 @@ impl<'a> Creation<'a> {
         }
         registry.finish(target, object);
         let started = Instant::now();
-        let validated = registry.in_validated_version(target, object).await?;
         let warned = warnings.len();
         loop {
             let user = &options.context.user().name;
             let outside = registry.environment.as_ref();
-            let outcome = validate_create(target, &validated, environment, user, outside, warnings);
+            let outcome = validate_create(target, object, environment, user, outside, warnings);
             if !environment.ask_missing().await {
                 break outcome?;
             }
@@ -256,18 +259,19 @@ impl<'a> Creation<'a> {
     }
 
     async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<Attempted> {
-        let Creation { registry, target, .. } = *self;
+        let Creation { registry, target, stored, .. } = *self;
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
         registry.check_namespace(target, metadata::text(&object, "name"))?;
         check_definition(target, metadata::text(&object, "name"))?;
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
-        let mut place = target.clone();
+        registry.to_stored(stored, target, &mut object).await?;
+        let mut place = stored.clone();
         place.name = metadata::text(&object, "name").to_owned();
         if let Some(existing) = target.cache.get(&place.key()) {
             return Err(exists(&place, &object, existing.encoded.terminating));
         }
         if self.options.dry_run {
-            return Ok(Attempted::Created(registry.as_read(target, object)));
+            return Ok(Attempted::Created(registry.as_read(stored, object)));
         }
         let mut others = registry.allocation_writes(target, Some(&object), None)?;
         let allocated = others.len();

@@ -10,7 +10,6 @@ use pintle_cache::{Object, encoded_object};
 use pintle_resource::{Conversion, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::Revision;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
@@ -146,21 +145,6 @@ impl Registry {
             self.cache.reread(prefix, false, &|object| records.get(&object.id).cloned().flatten());
         }
         all
-    }
-
-    /// An object of the storage version in the version that its rules are of: for kinds that were defined at run time, the one
-    /// that it was sent in.
-    ///
-    /// # Errors
-    /// It cannot be converted.
-    pub(crate) async fn in_validated_version<'v>(&self, target: &Target, object: &'v Value) -> Result<Cow<'v, Value>> {
-        if target.resource.custom.is_none() || self.serves_stored_form(target) {
-            return Ok(Cow::Borrowed(object));
-        }
-        let mut own = object.clone();
-        self.to_served(target, &mut own).await?;
-        canonicalize(&target.resource.schema, &mut own);
-        Ok(Cow::Owned(own))
     }
 }
 

@@ -55,6 +55,7 @@ use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now,
 use pintle_schema::{Value, names};
 use pintle_storage::ValueCodec;
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -96,6 +97,23 @@ impl Target {
     /// Where and how the resource is stored.
     pub fn storage(&self) -> &Storage {
         self.resource.storage.as_ref().unwrap_or_else(|| unreachable!("a target has a storage"))
+    }
+
+    /// The target that a write is worked on with, from its decoding to its validation: of a kind that was defined at run time the
+    /// version that was asked for, of others the storage version.
+    pub(crate) fn working(&self) -> Cow<'_, Target> {
+        let is_other = self.resource.custom.is_some() && self.storage().conversion.is_some();
+        if !is_other {
+            return Cow::Borrowed(self);
+        }
+        let storage = Storage {
+            api_version: self.resource.api_version().into(),
+            schema: self.resource.schema.clone(),
+            conversion: None,
+            ..self.storage().clone()
+        };
+        let resource = Resource { storage: Some(storage), ..Resource::clone(&self.resource) };
+        Cow::Owned(Target { resource: Arc::new(resource), ..self.clone() })
     }
 
     pub fn key(&self) -> String {
@@ -397,6 +415,20 @@ impl Registry {
             convert_now(&**conversion, object, &storage.api_version, &version).map_err(Status::not_converted)?;
         }
         self.dress(target, object);
+        Ok(())
+    }
+
+    /// An object of the version that it was worked on in, in the storage version.
+    ///
+    /// # Errors
+    /// It cannot be converted.
+    pub(crate) async fn to_stored(&self, target: &Target, working: &Target, object: &mut Value) -> Result<()> {
+        let (storage, version) = (target.storage(), &working.storage().api_version);
+        if let Some(conversion) = storage.conversion.as_ref().filter(|_| *version != storage.api_version) {
+            convert_one(&**conversion, object, version, &storage.api_version).await.map_err(Status::not_converted)?;
+            set_type(object, &storage.api_version, &storage.kind);
+            self.finish(target, object);
+        }
         Ok(())
     }
 

@@ -111,14 +111,17 @@ impl Registry {
 
     /// The same, as far as others' writes are known.
     async fn update_known(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
-        let attempt = Attempt { registry: self, target, update, options };
+        let working = &*target.working();
+        let attempt = Attempt { registry: self, target: working, update, options };
+        // What is stored is of the storage version, whatever version is worked on.
+        let storing = Attempt { target, ..attempt };
         let mut clashes = 0;
         loop {
             let Some(stored) = target.cache.get(&target.key()) else {
                 if let Some(status) = target.unreadable() {
                     return Err(status);
                 }
-                match attempt.create_instead().await {
+                match storing.create_instead().await {
                     // Somebody else was faster, and what they made is changed.
                     Err(status) if status.reason == "AlreadyExists" && target.cache.get(&target.key()).is_some() => {
                         continue;
@@ -126,14 +129,24 @@ impl Registry {
                     outcome => return outcome,
                 }
             };
-            let old = self.decode_converted(target, &stored).await?;
+            let stored_old = self.decode_converted(target, &stored).await?;
+            let is_converted = working.storage().api_version != target.storage().api_version;
+            let mut old = Cow::Borrowed(&stored_old);
+            if is_converted {
+                self.to_served(target, old.to_mut()).await?;
+                self.finish(working, old.to_mut());
+            }
             let (mut reserved, charges) = (Reserved::default(), Charges::default());
             let mut warnings = Vec::new();
-            let Prepared { object, is_stored, named_version } =
+            let Prepared { mut object, mut is_stored, named_version } =
                 match attempt.prepare(&old, &mut reserved, &charges, &mut warnings).await {
                     Ok(prepared) => prepared,
                     Err(status) => return Err(status.warned_before(warnings)),
                 };
+            if is_converted {
+                self.to_stored(target, working, &mut object).await?;
+                is_stored = Comparison::of(&object, &stored_old).is_equal_without(&["resourceVersion", "selfLink"]);
+            }
             // What is kept otherwise than it would be now is written anew, though nothing changes.
             let is_written = is_stored && (options.dry_run || !self.is_stale(target, &stored, &object));
             // Where nothing is written the store does not tell that the object has changed meanwhile.
@@ -156,7 +169,7 @@ impl Registry {
             others.extend(self.charge_writes(&mut charges).await?);
             reserved.committing();
             let started = Instant::now();
-            let outcome = attempt.replace(&stored, object, others).await;
+            let outcome = storing.replace(&stored, object, others).await;
             options.context.spent(Step::Commit, started);
             reserved.settled();
             match outcome {
@@ -199,6 +212,7 @@ impl Registry {
 }
 
 /// An update as it is tried on one state after the other.
+#[derive(Clone, Copy)]
 struct Attempt<'a> {
     registry: &'a Registry,
     target: &'a Target,
@@ -314,14 +328,10 @@ impl Attempt<'_> {
         if update.part.as_ref().is_none_or(|part| part.rules.judged) {
             let started = Instant::now();
             let user = &options.context.user().name;
-            let of_new = registry.in_validated_version(target, compared.new_object()).await?;
-            let of_old = registry.in_validated_version(target, old).await?;
-            let own = matches!(of_new, Cow::Owned(_)).then(|| Comparison::of(&of_new, &of_old));
             let warned = warnings.len();
             loop {
                 let outside = registry.environment.as_ref();
-                let compared = own.as_ref().unwrap_or(&compared);
-                let outcome = validate_update(target, compared, &environment, subresource, user, outside, warnings);
+                let outcome = validate_update(target, &compared, &environment, subresource, user, outside, warnings);
                 if !environment.ask_missing().await {
                     break outcome?;
                 }

@@ -6,7 +6,7 @@ use super::AdmissionRequest;
 use super::attributes::kind_of;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, set_type};
-use pintle_resource::{Found, Resource, convert_one};
+use pintle_resource::{Conversion, Found, Resource, convert_one};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{Str, Value};
 use std::sync::Arc;
@@ -223,35 +223,49 @@ impl AdmissionRequest<'_> {
         kind_of(resource, self.subresource)
     }
 
-    /// An object of the storage version in a version of the resource.
+    /// An object of the version that the write is worked on in, in a version of the resource.
     ///
     /// # Errors
     /// It cannot be converted.
     pub async fn as_version(&self, resource: &Resource, object: &mut Value) -> Result<()> {
-        let version = resource.api_version();
-        if let Some(storage) = &resource.storage
-            && let Some(conversion) = &storage.conversion
-        {
-            convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::not_converted)?;
+        let (version, working) = (resource.api_version(), &self.target.storage().api_version);
+        if let Some(conversion) = self.conversion_beside(resource) {
+            convert_one(conversion, object, working, &version).await.map_err(Status::not_converted)?;
         }
         set_type(object, &version, &resource.kind);
         Ok(())
     }
 
-    /// An object of a version of the resource, completed by defaults, as it is stored.
+    /// What converts between a version and the one that the write is worked on in; `None` if they have one shape.
+    fn conversion_beside<'r>(&'r self, resource: &'r Resource) -> Option<&'r dyn Conversion> {
+        let storage = resource.storage.as_ref().filter(|_| !self.is_stored_form(resource))?;
+        let is_worked_on = |other: &&Arc<Resource>| other.api_version() == self.target.storage().api_version;
+        let beside = || self.target.stored.versions.iter().find(is_worked_on)?.storage.as_ref()?.conversion.as_deref();
+        storage.conversion.as_deref().or_else(beside)
+    }
+
+    /// An object of a version of the resource, completed by defaults, in the version that the write is worked on in.
     ///
     /// # Errors
     /// It cannot be converted.
     pub async fn as_stored(&self, resource: &Arc<Resource>, object: &mut Value) -> Result<()> {
-        let target = Target { resource: resource.clone(), ..self.target.clone() };
-        self.registry.complete(&target, object).await
+        let working = &self.target.storage().api_version;
+        if resource.storage.as_ref().is_some_and(|storage| storage.api_version == *working) {
+            let target = Target { resource: resource.clone(), ..self.target.clone() };
+            return self.registry.complete(&target, object).await;
+        }
+        resource.default_sent(object, self.registry.environment.now_unix());
+        if let Some(conversion) = self.conversion_beside(resource) {
+            let version = resource.api_version();
+            convert_one(conversion, object, &version, working).await.map_err(Status::not_converted)?;
+        }
+        self.registry.place(self.target, object);
+        Ok(())
     }
 
-    /// Whether objects of a version have the form of stored ones.
+    /// Whether objects of a version have the form that the write is worked on in.
     pub fn is_stored_form(&self, resource: &Resource) -> bool {
-        let is_stored = |storage: &pintle_resource::Storage| {
-            storage.kind == resource.kind && storage.api_version == resource.api_version()
-        };
-        resource.storage.as_ref().is_some_and(is_stored)
+        let storage = self.target.storage();
+        storage.kind == resource.kind && storage.api_version == resource.api_version()
     }
 }
