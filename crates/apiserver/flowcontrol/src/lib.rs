@@ -5,6 +5,7 @@
 mod classify;
 mod limits;
 mod queues;
+mod retry_after;
 mod shuffle;
 
 pub use classify::{
@@ -12,4 +13,5 @@ pub use classify::{
 };
 pub use limits::{Kind, Level, Queuing, Seats};
 pub use queues::{Full, QueueId, Queues, Ticket};
+pub use retry_after::RetryAfter;
 pub use shuffle::{deal, flow_hash};
