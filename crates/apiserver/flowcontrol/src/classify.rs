@@ -168,9 +168,10 @@ const CATCH_ALL: &str = "catch-all";
 impl Configuration {
     /// Of `total` seats. What requests are classified by when nothing else matches is added if it is not there.
     pub fn new(mut schemas: Vec<FlowSchema>, mut levels: Vec<Level>, total: u64) -> Configuration {
+        let exempt = Kind::Exempt { nominal_shares: 0, lendable_percent: 0 };
         let catch_all =
             Kind::Limited { nominal_shares: 5, lendable_percent: 0, borrowing_percent: None, queuing: None };
-        for (name, kind) in [(EXEMPT, Kind::Exempt), (CATCH_ALL, catch_all)] {
+        for (name, kind) in [(EXEMPT, exempt), (CATCH_ALL, catch_all)] {
             if levels.iter().all(|level| level.name != name) {
                 levels.push(Level { name: name.to_owned(), uid: String::new(), kind });
             }

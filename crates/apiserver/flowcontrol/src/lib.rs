@@ -2,12 +2,14 @@
 //! that wait are given seats. Guarantees that the result of every function depends on its input only: there is no clock, no lock
 //! and no randomness here. Must never know an object of the API: schemas and levels are given as plain values.
 
+mod borrowing;
 mod classify;
 mod limits;
 mod queues;
 mod retry_after;
 mod shuffle;
 
+pub use borrowing::{Adjustment, Borrower, DemandIntegrator, DemandStats, adjust};
 pub use classify::{
     Class, Configuration, Distinguisher, FlowSchema, NonResourceRule, PolicyRule, ResourceRule, Subject,
 };
