@@ -121,7 +121,23 @@ fn play(head: &Head, stream: &mut dyn Stream) {
     }
 }
 
+/// The same with an OpenAPI document of version 2, and none of version 3.
+fn play_with_openapi(head: &Head, stream: &mut dyn Stream) {
+    if head.path() != "/openapi/v2" {
+        return play(head, stream);
+    }
+    let document = json!({"swagger": "2.0", "info": {"title": "things", "version": "v1"},
+        "paths": {"/apis/fun.example.com/v1/things": {"get": {"operationId": "list", "produces": ["application/json"],
+            "responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/Thing"}}}}}},
+        "definitions": {"Thing": {"type": "object"}}});
+    reply(stream, "200 OK", "Content-Type: application/json\r\n", &document.to_string());
+}
+
 fn played() -> (World, Backend) {
+    played_by(play)
+}
+
+fn played_by(play: fn(&Head, &mut dyn Stream)) -> (World, Backend) {
     let backend = Backend::tls_named(Ipv4Addr::LOCALHOST.into(), "api.default.svc", None, play);
     let world = aggregator(None);
     register(&world, backend.port(), &backend.certificate());
@@ -236,6 +252,24 @@ fn connections_are_handed_over() {
     socket.send(Message::text("hello")).expect("sent");
     assert_eq!(socket.read().expect("an answer"), Message::text("jane: hello"));
     assert_eq!(world.websocket(&format!("{THINGS}/a/teapot"), &headers).map(drop), Err(418));
+}
+
+#[test]
+fn openapi_of_version_2_is_shown_in_version_3() {
+    let (world, _backend) = played_by(play_with_openapi);
+    let mut client = jane(&world);
+    let url = wait_for("the version in OpenAPI v3", || {
+        let index = client.get("/openapi/v3").expect("an answer").json();
+        index["paths"]["apis/fun.example.com/v1"]["serverRelativeURL"].as_str().map(str::to_owned)
+    });
+    let answer = client.get(&url).expect("an answer");
+    assert_eq!(answer.header("cache-control"), "public, immutable");
+    let document = answer.expect(200);
+    assert_eq!(document["openapi"], "3.0.0");
+    let schema = &document["paths"]["/apis/fun.example.com/v1/things"]["get"]["responses"]["200"]["content"];
+    assert_eq!(schema["application/json"]["schema"]["$ref"], "#/components/schemas/Thing");
+    let stale = client.get("/openapi/v3/apis/fun.example.com/v1?hash=0").expect("an answer");
+    assert_eq!((stale.status, stale.header("location")), (301, url.as_str()));
 }
 
 /// Another server of this program, with a group of its own, that believes a front proxy and nobody else.

@@ -8,6 +8,7 @@
 //! - [`version`][] holds `/version`.
 
 pub mod catalog;
+pub mod conversion;
 pub mod discovery;
 pub mod extension;
 pub mod openapi;

@@ -369,27 +369,39 @@ fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result
     let Some((json, tag)) = is_document.then(|| openapi_v3_json(api, rules, path)).flatten() else {
         return Ok(ApiResponse::new(404, "", Bytes::new()));
     };
-    let (content_type, is_protobuf) = match openapi_form(request, openapi::v3::PROTOBUF_MEDIA_TYPE) {
-        Some(found) => found,
-        None => return Ok(none_acceptable()),
+    let protobuf = |json: &[u8]| openapi_v3_protobuf(api, rules, path, json);
+    Ok(openapi_v3_document(request, query, path, json, &tag, protobuf))
+}
+
+/// The response with a document of version 3, in the form that the client wants.
+pub fn openapi_v3_document(
+    request: &Request,
+    query: &Query,
+    path: &str,
+    json: Vec<u8>,
+    tag: &str,
+    protobuf: impl FnOnce(&[u8]) -> Vec<u8>,
+) -> ApiResponse {
+    let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v3::PROTOBUF_MEDIA_TYPE) else {
+        return none_acceptable();
     };
     let hash = query.get("hash");
     let mut answer = if !hash.is_empty() && hash != tag {
         let mut answer = ApiResponse::new(301, content_type, Bytes::new());
-        let asked = if rules { "&rules=true" } else { "" };
+        let asked = if shows_rules(query) { "&rules=true" } else { "" };
         answer.headers.push(("location", format!("/openapi/v3/{path}?hash={tag}{asked}")));
         answer.headers.push(("etag", format!("{tag:?}")));
         answer
     } else {
-        let bytes = if is_protobuf { openapi_v3_protobuf(api, rules, path, &json) } else { json };
-        with_etag(request, bytes.into(), content_type, tag.clone())
+        let bytes = if is_protobuf { protobuf(&json) } else { json };
+        with_etag(request, bytes.into(), content_type, tag.to_owned())
     };
     if hash == tag {
         // The address names the content, so it may be kept for ever.
         answer.headers.push(("cache-control", "public, immutable".into()));
     }
     answer.headers.push(("vary", "Accept".into()));
-    Ok(answer)
+    answer
 }
 
 /// The form in which a client wants an OpenAPI document: its media type, and whether it is protobuf.

@@ -5,6 +5,7 @@
 use crate::fetch::{FetchError, Fetched, Wanted, fetch};
 use crate::services::{Entry, ExtensionApi, Shared, collection};
 use http::header::CONTENT_TYPE;
+use pintle_discovery::conversion::openapi_v3_of_v2;
 use pintle_discovery::extension::{self, OpenApiPart};
 use pintle_registry::Registry;
 use pintle_schema::Value;
@@ -53,8 +54,26 @@ struct Known {
 #[derive(Clone, Default, PartialEq)]
 struct Found {
     resources: Option<Arc<Vec<Value>>>,
-    openapi_v3: Option<String>,
+    openapi_v3: Option<OpenApiV3>,
     openapi_v2: Option<Arc<OpenApiPart>>,
+}
+
+/// The OpenAPI document of version 3.
+#[derive(Clone, PartialEq)]
+enum OpenApiV3 {
+    /// Where the server has it.
+    Served(String),
+    /// Converted from the document of version 2 of a server that has no other.
+    Converted(Arc<ConvertedOpenApi>),
+}
+
+/// A document of version 3 that this server has converted.
+#[derive(PartialEq)]
+pub struct ConvertedOpenApi {
+    /// Its path below `/openapi/v3/`.
+    pub path: String,
+    pub json: Vec<u8>,
+    pub etag: String,
 }
 
 impl Documents {
@@ -74,7 +93,18 @@ impl Documents {
 
     /// Where the OpenAPI document of version 3 is.
     pub fn openapi_v3(&self, name: &str) -> Option<String> {
-        self.of(name, |found| found.openapi_v3.clone())
+        self.of(name, |found| match found.openapi_v3.as_ref()? {
+            OpenApiV3::Served(url) => Some(url.clone()),
+            OpenApiV3::Converted(document) => Some(format!("/openapi/v3/{}?hash={}", document.path, document.etag)),
+        })
+    }
+
+    /// The OpenAPI document of version 3 of a server that has none.
+    pub fn converted_openapi(&self, name: &str) -> Option<Arc<ConvertedOpenApi>> {
+        self.of(name, |found| match &found.openapi_v3 {
+            Some(OpenApiV3::Converted(document)) => Some(document.clone()),
+            _ => None,
+        })
     }
 
     /// What a version adds to the OpenAPI document of version 2.
@@ -119,7 +149,7 @@ impl Documents {
 
     /// Keeps the OpenAPI that a fetch has found, which ends with it; returns whether it is new. A server that does not answer for
     /// a while still has the same.
-    fn keep_openapi(&self, name: &str, v3: Option<String>, v2: Option<Arc<OpenApiPart>>, now: Instant) -> bool {
+    fn keep_openapi(&self, name: &str, v3: Option<OpenApiV3>, v2: Option<Arc<OpenApiPart>>, now: Instant) -> bool {
         let mut all = self.all();
         let Some(known) = all.get_mut(name) else { return false };
         let wait = match known.failures {
@@ -195,15 +225,26 @@ async fn fetch_all(shared: &Shared, registry: &Registry, api: &ExtensionApi) {
     let openapi =
         |path| Wanted { path, accept: JSON, user: OPENAPI_USER, timeout: OPENAPI_TIMEOUT, limit: OPENAPI_BYTES };
     let (v3, v2) = (openapi("/openapi/v3"), openapi("/openapi/v2"));
-    let [v3, v2] = [fetch(shared, registry, api, &v3).await, fetch(shared, registry, api, &v2).await].map(|fetched| {
-        let fetched = fetched.inspect_err(|error| fails("OpenAPI", error)).ok()?;
-        (fetched.code == 200).then_some(fetched.body)
+    let [v3, v2] = [fetch(shared, registry, api, &v3).await, fetch(shared, registry, api, &v2).await]
+        .map(|fetched| fetched.inspect_err(|error| fails("OpenAPI", error)).ok());
+    let v2 = v2.filter(|fetched| fetched.code == 200).map(|fetched| fetched.body);
+    let v3 = v3.and_then(|fetched| match fetched.code {
+        200 => extension::openapi_v3_url(&fetched.body, &api.group, &api.version).map(OpenApiV3::Served),
+        404 => converted(api, v2.as_ref()?),
+        _ => None,
     });
-    let v3 = v3.and_then(|index| extension::openapi_v3_url(&index, &api.group, &api.version));
     let v2 = v2.and_then(|document| OpenApiPart::of(&document, &api.group, &api.version)).map(Arc::new);
     if shared.documents.keep_openapi(&api.name, v3, v2, Instant::now()) {
         shared.changed();
     }
+}
+
+/// The document of version 3 of a server that has only version 2.
+fn converted(api: &ExtensionApi, v2: &[u8]) -> Option<OpenApiV3> {
+    let json = openapi_v3_of_v2(v2)?;
+    let etag = pintle_discovery::etag(&json);
+    let path = format!("apis/{}/{}", api.group, api.version);
+    Some(OpenApiV3::Converted(Arc::new(ConvertedOpenApi { path, json, etag })))
 }
 
 /// The resources of a version: from aggregated discovery if the server has it, and from the version's own document if not.

@@ -10,9 +10,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pintle_cache::State;
 use pintle_discovery::extension::OpenApiPart;
-use pintle_discovery::{AggregatedVersion, Catalog};
+use pintle_discovery::{AggregatedVersion, Catalog, openapi};
 use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::ExtensionServers;
+use pintle_endpoints::documents::openapi_v3_document;
 use pintle_endpoints::elsewhere::{AggregatedApi, AggregatedApis, Delegated};
 use pintle_endpoints::metrics::Exposition;
 use pintle_registry::{Registry, Target};
@@ -266,9 +267,24 @@ struct Extension {
     entry: Entry,
 }
 
+impl Extension {
+    /// The OpenAPI document of version 3 of a server that has none, if that is requested.
+    fn converted_openapi(&self, delegated: &Delegated) -> Option<ApiResponse> {
+        let Delegated { request, query, .. } = delegated;
+        let path = request.path.strip_prefix("/openapi/v3/")?;
+        let document = self.shared.documents.converted_openapi(&self.entry.api.name)?;
+        let protobuf = |json: &[u8]| openapi::v3::protobuf(json).unwrap_or_default();
+        let of_path = document.path == path;
+        of_path.then(|| openapi_v3_document(request, query, path, document.json.clone(), &document.etag, protobuf))
+    }
+}
+
 impl AggregatedApi for Extension {
     fn serve(self: Arc<Self>, delegated: Delegated) -> BoxFuture<'static, ApiResponse> {
         async move {
+            if let Some(answer) = self.converted_openapi(&delegated) {
+                return answer;
+            }
             // What has no end is counted where connections without one are.
             let ends = delegated.context.deadline.is_some();
             let permit = if ends { Some(self.entry.in_flight.clone().try_acquire_owned()) } else { None };
