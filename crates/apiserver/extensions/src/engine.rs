@@ -19,10 +19,11 @@ use std::sync::OnceLock;
 /// The schema of one version, ready for objects.
 pub struct CustomSchema {
     schema: JsonSchema,
-    values: ValueSchema,
-    status: Option<ValueSchema>,
+    /// Made when the first object is validated, as is that of the status: most definitions have no objects for long.
+    values: OnceLock<ValueSchema>,
+    status: OnceLock<Option<ValueSchema>>,
     scale: Option<Scale>,
-    /// Made when the first object is validated: most definitions have no objects for long. `None` without rules.
+    /// Made when the first object is validated. `None` without rules.
     rules: OnceLock<Option<RuleTree>>,
     /// Whether objects hold other objects.
     embeds: bool,
@@ -51,16 +52,26 @@ const BLOCKING: [ErrorKind; 5] =
 
 impl CustomSchema {
     pub fn new(schema: JsonSchema, scale: Option<Scale>) -> Self {
-        let of = |schema: &JsonSchema| ValueSchema::new(schema, Purpose::Objects);
         CustomSchema {
-            values: of(&schema),
-            status: schema.property("status").map(of),
+            values: OnceLock::new(),
+            status: OnceLock::new(),
             scale,
             embeds: schema.any(&mut |schema| schema.embedded_resource),
             topology: OnceLock::new(),
             rules: OnceLock::new(),
             schema,
         }
+    }
+
+    /// What whole objects must meet.
+    fn values(&self) -> &ValueSchema {
+        self.values.get_or_init(|| ValueSchema::new(&self.schema, Purpose::Objects))
+    }
+
+    /// What a status must meet.
+    fn status(&self) -> Option<&ValueSchema> {
+        let of_status = || self.schema.property("status").map(|schema| ValueSchema::new(schema, Purpose::Objects));
+        self.status.get_or_init(of_status).as_ref()
     }
 
     /// The schema by which apply merges objects.
@@ -115,7 +126,7 @@ impl CustomSchema {
     }
 
     fn of_object(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
-        errors.0.extend(self.values.validate(object, old, None).0);
+        errors.0.extend(self.values().validate(object, old, None).0);
         if let Some(scale) = &self.scale {
             replicas(object, &scale.spec_replicas, errors);
             self.of_scaled_status(object, errors);
@@ -149,13 +160,13 @@ impl CustomSchema {
                           errors to complete validation";
             return errors.invalid(field_of(&FieldPath::ROOT), Value::Null, detail);
         }
-        let replaced = old.map(|old| Replaced { old, schema: &self.values, ratchets: true });
+        let replaced = old.map(|old| Replaced { old, schema: self.values(), ratchets: true });
         let mut budget = Budget::OF_OBJECT;
         rules.evaluate(object, replaced, &FieldPath::ROOT, &mut budget, &mut Findings { errors, warnings });
     }
 
     fn of_status(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
-        if let (Some(schema), Some(status)) = (&self.status, object.get("status")) {
+        if let (Some(schema), Some(status)) = (self.status(), object.get("status")) {
             let old = old.and_then(|old| old.get("status"));
             errors.0.extend(schema.validate(status, old, Some(&FieldPath::new("status"))).0);
         }

@@ -9,6 +9,7 @@ use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pintle_cache::State;
+use pintle_cache::objects::{Difference, Objects};
 use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog, openapi};
 use pintle_endpoints::answer::ApiResponse;
@@ -20,7 +21,6 @@ use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
 use pintle_services::routing::Routing;
 use pintle_types::apiregistration::v1::{APIService, APIServiceConditionType, ConditionStatus};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
@@ -110,8 +110,8 @@ pub(crate) struct Entry {
 /// All API services at one time.
 pub(crate) struct Snapshot {
     state: Arc<State>,
-    /// By name.
-    entries: HashMap<String, Entry>,
+    /// By name; persistent, since a version of each definition at run time is among them.
+    entries: imbl::HashMap<String, Entry>,
 }
 
 impl Snapshot {
@@ -140,29 +140,34 @@ impl Shared {
         if let Some(known) = known.as_ref().filter(|known| Arc::ptr_eq(&known.state, &state)) {
             return Some(known.clone());
         }
-        let mut entries = HashMap::new();
-        for object in state.objects.values() {
+        let nothing = Objects::default();
+        let before = known.as_ref().map_or(&nothing, |known| &known.state.objects);
+        let mut entries = known.as_ref().map(|known| known.entries.clone()).unwrap_or_default();
+        let mut is_same = known.is_some();
+        for change in state.objects.changes_since(before) {
+            let object = match change {
+                Difference::Set(object) => object,
+                Difference::Removed(object) => {
+                    is_same &= entries.remove(object.name()).is_none();
+                    continue;
+                }
+            };
             let decoded = registry.decode(&target, object).ok();
             let Some(api) = decoded.and_then(|value| APIService::from_value(&value).ok()).map(ExtensionApi::of) else {
+                is_same &= entries.remove(object.name()).is_none();
                 continue;
             };
-            let before = known.as_ref().and_then(|known| known.entries.get(&api.name));
-            let entry = match before {
-                Some(before) if *before.api == api => before.clone(),
+            let in_flight = match entries.get(object.name()) {
+                Some(before) if *before.api == api => continue,
                 Some(before) => {
                     self.availability.changed(&before.api, &api);
-                    Entry { api: Arc::new(api), in_flight: before.in_flight.clone() }
+                    before.in_flight.clone()
                 }
-                None => Entry { api: Arc::new(api), in_flight: Arc::new(Semaphore::new(IN_FLIGHT)) },
+                None => Arc::new(Semaphore::new(IN_FLIGHT)),
             };
-            entries.insert(entry.api.name.clone(), entry);
+            is_same = false;
+            entries.insert(object.name().to_owned(), Entry { api: Arc::new(api), in_flight });
         }
-        let is_same = known.is_some_and(|known| {
-            let equals = |(name, entry): (&String, &Entry)| {
-                known.entries.get(name).is_some_and(|other| Arc::ptr_eq(&other.api, &entry.api))
-            };
-            known.entries.len() == entries.len() && entries.iter().all(equals)
-        });
         let snapshot = Arc::new(Snapshot { state, entries });
         self.snapshot.store(Some(snapshot.clone()));
         if !is_same {

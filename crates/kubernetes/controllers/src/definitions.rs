@@ -4,6 +4,7 @@
 //! Guarantees that a definition is called established only after its resources are served, and that names are given by one worker,
 //! so that no two definitions of a group have one name. A definition that is deleted goes after its objects.
 
+use crate::claimed_names::ClaimedNames;
 use crate::conditions::{Finding, write};
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
@@ -22,7 +23,7 @@ use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};
 use pintle_storage::Revision;
 use pintle_webhook::Clients;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ pub struct Definitions {
     /// The names of definitions.
     queue: Queue<String>,
     /// The definitions that there are, and the names that they have.
-    claims: Mutex<BTreeMap<String, Claims>>,
+    claims: Mutex<ClaimedNames>,
     installed: Mutex<HashMap<String, Installed>>,
     /// Groups and versions that a definition served, and whose APIService may have to go.
     unserved: Mutex<BTreeSet<(String, String)>>,
@@ -129,7 +130,7 @@ impl Definitions {
         }
     }
 
-    fn claims(&self) -> MutexGuard<'_, BTreeMap<String, Claims>> {
+    fn claims(&self) -> MutexGuard<'_, ClaimedNames> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,7 +213,7 @@ impl Definitions {
     fn accept(&self, definition: &Value) -> Accepted {
         let claims = self.claims();
         let group = definition.str_at(&["spec", "group"]);
-        accept(definition, claims.values().filter(|claims| claims.group == group))
+        accept(definition, claims.of_group(group).map(|(_, claims)| claims))
     }
 
     /// Has the other definitions of a group looked at again: a name that one of them waits for may be free now.
@@ -223,7 +224,7 @@ impl Definitions {
 
     fn reconsider_group(&self, group: &str, but: &str) {
         let claims = self.claims();
-        let others = claims.iter().filter(|(name, claims)| claims.group == group && *name != but);
+        let others = claims.of_group(group).filter(|(name, _)| *name != but);
         others.for_each(|(name, _)| self.queue.add(name.clone(), Duration::ZERO));
     }
 
@@ -235,7 +236,9 @@ impl Definitions {
         }
         let defined = defined(definition, &mut now, &self.webhooks);
         self.world.registry.install_defined(&[defined]);
-        self.convert_stored(definition);
+        if let Some(prefix) = converted_prefix(definition) {
+            self.convert_stored(prefix);
+        }
         let before = self.installed().insert(name.to_owned(), now);
         self.note_unserved(before);
     }
@@ -291,7 +294,7 @@ impl Definitions {
     }
 
     /// Remembers the names that a definition has, and has it looked at.
-    fn learn(&self, claims: &mut BTreeMap<String, Claims>, object: &Object) -> Option<Value> {
+    fn learn(&self, claims: &mut ClaimedNames, object: &Object) -> Option<Value> {
         let kind = self.world.kind(self.subject);
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
         if let Some(definition) = &decoded {
@@ -301,31 +304,28 @@ impl Definitions {
         decoded
     }
 
-    /// Serves the versions of many definitions in one step: tables are not made one by one at a start.
-    fn install_all(&self, definitions: &[(String, Value)]) {
+    /// Serves the versions of many definitions in one step: tables are not made one by one at a start. Of a definition is kept
+    /// what is installed, so that no more than one is decoded at a time.
+    fn install_all(&self, definitions: impl Iterator<Item = (String, Value)>) {
         let mut installed = self.installed();
-        let mut all = Vec::with_capacity(definitions.len());
+        let (mut all, mut converted) = (Vec::new(), Vec::new());
         for (name, definition) in definitions {
-            let mut now = Installed::of(definition);
-            if installed.get(name).is_none_or(|before| !before.is_same(&now)) {
-                all.push(defined(definition, &mut now, &self.webhooks));
-                installed.insert(name.clone(), now);
+            let mut now = Installed::of(&definition);
+            if installed.get(&name).is_none_or(|before| !before.is_same(&now)) {
+                all.push(defined(&definition, &mut now, &self.webhooks));
+                installed.insert(name, now);
             }
+            converted.extend(converted_prefix(&definition));
         }
         if !all.is_empty() {
             self.world.registry.install_defined(&all);
-            definitions.iter().for_each(|(_, definition)| self.convert_stored(definition));
+            converted.into_iter().for_each(|prefix| self.convert_stored(prefix));
         }
     }
 
     /// Has a conversion webhook convert the objects that were stored in another version, until it has done so with all. This waits
     /// for nothing: a webhook that does not answer must not hold up other definitions.
-    fn convert_stored(&self, definition: &Value) {
-        if definition.str_at(&["spec", "conversion", "strategy"]) != "Webhook" {
-            return;
-        }
-        let (group, plural) = (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "plural"]));
-        let prefix = format!("/registry/{group}/{plural}/");
+    fn convert_stored(&self, prefix: String) {
         let Some(target) = self.world.registry.stored_target(&prefix, "", "") else { return };
         let (registry, hub) = (Arc::downgrade(&self.world.registry), Arc::downgrade(&target.stored.hub));
         tokio::spawn(async move {
@@ -339,6 +339,13 @@ impl Definitions {
             }
         });
     }
+}
+
+/// Where the objects of a definition are stored, if a webhook converts them.
+fn converted_prefix(definition: &Value) -> Option<String> {
+    let (group, plural) = (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "plural"]));
+    let by_webhook = definition.str_at(&["spec", "conversion", "strategy"]) == "Webhook";
+    by_webhook.then(|| format!("/registry/{group}/{plural}/"))
 }
 
 /// Writes what a definition was given into its status, and whether that changed anything.
@@ -401,16 +408,14 @@ impl Observer for Definitions {
         let mut claims = self.claims();
         let before = std::mem::take(&mut *claims);
         let objects = listed.iter().filter(|one| one.id == self.subject).flat_map(|one| one.state.objects.values());
-        let mut established = Vec::new();
-        for object in objects {
-            let definition = self.learn(&mut claims, object);
-            established.extend(definition.filter(definition::is_established).map(|of| (object.name().to_owned(), of)));
-        }
-        self.install_all(&established);
+        self.install_all(objects.filter_map(|object| {
+            let definition = self.learn(&mut claims, object).filter(definition::is_established)?;
+            Some((object.name().to_owned(), definition))
+        }));
         // What went meanwhile is taken out.
         before
-            .into_keys()
-            .filter(|name| !claims.contains_key(name))
+            .into_definitions()
+            .filter(|name| !claims.contains(name))
             .for_each(|name| self.queue.add(name, Duration::ZERO));
     }
 

@@ -4,6 +4,7 @@
 //!
 //! One task shows them every change from the cache; workers take what is due and make requests within the process.
 
+mod claimed_names;
 mod conditions;
 mod definitions;
 mod expiry;

@@ -4,6 +4,7 @@
 //! Must never fetch an object that its summary excludes: summaries are adjacent in the map, objects are not.
 
 use crate::resource::Object;
+use imbl::ordmap::DiffItem;
 use imbl::{OrdMap, OrdSet};
 use pintle_storage::Key;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -29,6 +30,21 @@ impl Entry {
     pub fn may_have(&self, labels: LabelSketch) -> bool {
         self.labels.0 & labels.0 == labels.0
     }
+}
+
+/// Entries are the same if they have the same state of an object; states are not compared.
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.object, &other.object)
+    }
+}
+
+/// How the objects under one key differ from those before.
+#[derive(Clone, Copy, Debug)]
+pub enum Difference<'a> {
+    /// The object is new, or was changed.
+    Set(&'a Arc<Object>),
+    Removed(&'a Arc<Object>),
 }
 
 /// Labels as bits of a word, two for each key and value: an object with these labels has all their bits.
@@ -77,6 +93,15 @@ impl Objects {
         self.0.values().map(|entry| &entry.object)
     }
 
+    /// What is different from the objects before, in key order. What both share is skipped, so that a few changes of many
+    /// objects cost little.
+    pub fn changes_since<'a>(&'a self, before: &'a Objects) -> impl Iterator<Item = Difference<'a>> {
+        before.0.diff(&self.0).map(|item| match item {
+            DiffItem::Add(_, entry) | DiffItem::Update { new: (_, entry), .. } => Difference::Set(&entry.object),
+            DiffItem::Remove(_, entry) => Difference::Removed(&entry.object),
+        })
+    }
+
     /// The entries with this key prefix, in key order.
     pub fn under<'a>(&'a self, prefix: &str) -> impl Iterator<Item = &'a Entry> + use<'a> {
         let end = end_of(prefix);
@@ -119,6 +144,28 @@ mod tests {
     use crate::encoded_object::{self, EncodedObject};
     use pintle_schema::{Value, value};
     use pintle_storage::Revision;
+
+    #[test]
+    fn changes_are_found_among_many_objects() {
+        let before: Objects = (0..700).map(labelled).collect();
+        assert_eq!(before.changes_since(&before.clone()).count(), 0);
+        let mut after = before.clone();
+        let keys: Vec<Key> = before.keys().cloned().collect();
+        after.remove(&keys[3]);
+        let changed = labelled(400);
+        after.insert(changed.clone());
+        let added = labelled(9_999);
+        after.insert(added.clone());
+        let (mut set, mut removed) = (Vec::new(), Vec::new());
+        for change in after.changes_since(&before) {
+            match change {
+                Difference::Set(object) => set.push(object.id),
+                Difference::Removed(object) => removed.push(object.key.clone()),
+            }
+        }
+        set.sort_unstable();
+        assert_eq!((set, removed), (vec![changed.id, added.id], vec![keys[3].clone()]));
+    }
 
     fn labelled(number: u64) -> Arc<Object> {
         let mut labels = Value::map();
