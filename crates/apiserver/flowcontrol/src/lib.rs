@@ -4,6 +4,7 @@
 
 mod borrowing;
 mod classify;
+mod estimate;
 mod limits;
 mod queues;
 mod retry_after;
@@ -13,6 +14,7 @@ pub use borrowing::{Adjustment, Borrower, DemandIntegrator, DemandStats, adjust}
 pub use classify::{
     Class, Configuration, Distinguisher, FlowSchema, NonResourceRule, PolicyRule, ResourceRule, Subject,
 };
+pub use estimate::{ListWork, WorkEstimate, most_seats};
 pub use limits::{Kind, Level, Queuing, Seats};
 pub use queues::{Full, QueueId, Queues, Ticket};
 pub use retry_after::RetryAfter;
