@@ -177,12 +177,15 @@ impl Configuration {
             }
         }
         levels.sort_by(|a, b| a.name.cmp(&b.name));
-        for own in [masters(), everybody()] {
-            if schemas.iter().all(|schema| schema.name != own.name) {
-                schemas.push(own);
-            }
-        }
         schemas.sort_by(|a, b| (a.precedence, &a.name).cmp(&(b.precedence, &b.name)));
+        let is_missing = |schemas: &[FlowSchema], name| schemas.iter().all(|schema| schema.name != name);
+        // Before and after all others, whatever their precedence.
+        if is_missing(&schemas, EXEMPT) {
+            schemas.insert(0, masters());
+        }
+        if is_missing(&schemas, CATCH_ALL) {
+            schemas.push(everybody());
+        }
         let level_of = |schema: &FlowSchema| levels.iter().position(|level| level.name == schema.level);
         let schemas = schemas.into_iter().filter_map(|schema| {
             let level = level_of(&schema)?;
@@ -320,5 +323,14 @@ mod tests {
         );
         let class = configuration.classify(&lease(&account, "get", "", "x")).expect("a class");
         assert_eq!(configuration.levels()[class.level].uid, "high-uid");
+    }
+
+    #[test]
+    fn missing_mandatory_schemas_stand_first_and_last() {
+        let schema = |name: &str, precedence| of_groups(name, precedence, CATCH_ALL, &["*"]);
+        let others = vec![schema("zz", 10000), schema("a", 1)];
+        let configuration = Configuration::new(others, Vec::new(), 600);
+        let names: Vec<_> = configuration.schemas().map(|schema| schema.name.as_str()).collect();
+        assert_eq!(names, [EXEMPT, "a", "zz", CATCH_ALL]);
     }
 }
