@@ -3,6 +3,8 @@
 //! Must never let time decide: every state is waited for.
 
 mod common;
+#[path = "delegation_metrics/mod.rs"]
+mod metrics;
 
 use common::credentials::{Credentials, client_config};
 use common::http::Endpoint;
@@ -23,7 +25,7 @@ const USERS: &str =
 /// The server in front, and an extension server that delegates to it.
 struct Pair {
     front: Process,
-    _installation: Installation,
+    installation: Installation,
     credentials: Credentials,
     files: Scratch,
     runtime: Runtime,
@@ -78,14 +80,8 @@ impl Pair {
         files.write("own.crt", &own.cert.pem());
         files.write("own.key", &own.signing_key.serialize_pem());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let mut pair = Pair {
-            front,
-            _installation: installation,
-            credentials,
-            files,
-            runtime: runtime.expect("a runtime"),
-            extension: None,
-        };
+        let mut pair =
+            Pair { front, installation, credentials, files, runtime: runtime.expect("a runtime"), extension: None };
         pair.extension = Some(pair.start_extension());
         pair.register();
         pair
@@ -107,7 +103,7 @@ impl Pair {
             // The reader's role reaches the authorizer a moment after it was written.
             let mut attempts = 0;
             loop {
-                match options.builder(vec![frobber::resource::group()]).await {
+                match options.builder(vec![frobber::resource::group(), metrics::group()]).await {
                     Ok(builder) => return builder.start().await.expect("a server"),
                     Err(error) => assert!(error.to_string().contains("forbidden") && attempts < 1000, "{error}"),
                 }
@@ -124,15 +120,17 @@ impl Pair {
         let service =
             json!({"metadata": {"name": "frobber"}, "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
         admin.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
-        for version in ["v6", "v7beta1"] {
-            let api = json!({"metadata": {"name": format!("{version}.fun.example.com")}, "spec": {
-                "group": "fun.example.com", "version": version, "groupPriorityMinimum": 1000, "versionPriority": 15,
+        for (group, version) in
+            [("fun.example.com", "v6"), ("fun.example.com", "v7beta1"), (metrics::GROUP, metrics::VERSION)]
+        {
+            let api = json!({"metadata": {"name": format!("{version}.{group}")}, "spec": {
+                "group": group, "version": version, "groupPriorityMinimum": 1000, "versionPriority": 15,
                 "service": {"namespace": "default", "name": "frobber", "port": port},
                 "caBundle": data_encoding::BASE64.encode(&authority)}});
             let path = "/apis/apiregistration.k8s.io/v1/apiservices";
             admin.post(path, &api).expect("an answer").expect(201);
             wait_for("the extension server", || {
-                let api = admin.get(&format!("{path}/{version}.fun.example.com")).expect("an answer").expect(200);
+                let api = admin.get(&format!("{path}/{version}.{group}")).expect("an answer").expect(200);
                 (api["status"]["conditions"][0]["status"] == "True").then_some(())
             });
         }
@@ -241,4 +239,31 @@ fn nobody_but_the_front_proxy_names_users() {
     let failed = joe.get(FROBBERS).expect("an answer");
     assert!([403, 500].contains(&failed.status), "{}", failed.text());
     pair.direct(Some("joe-token")).client().get(FROBBERS).expect("an answer").expect(401);
+}
+
+#[test]
+fn kubectl_top_shows_what_an_extension_server_measures() {
+    if !common::kubectl::is_there() {
+        return;
+    }
+    let pair = Pair::start();
+    let registry = pair.extension.as_ref().expect("it runs").api().registry.clone();
+    pair.runtime.block_on(metrics::measure(&registry));
+    let node = json!({"metadata": {"name": "n"},
+        "status": {"capacity": {"cpu": "4", "memory": "8Gi"}, "allocatable": {"cpu": "4", "memory": "8Gi"}}});
+    pair.through(ADMIN_TOKEN).client().post("/api/v1/nodes", &node).expect("an answer").expect(201);
+    for (line, words) in [
+        (&["top", "nodes"][..], &["n", "250m", "6%", "1024Mi", "12%"][..]),
+        (&["top", "pods"], &["p", "100m", "64Mi"]),
+        (&["top", "pods", "--containers"], &["p", "c", "100m", "64Mi"]),
+    ] {
+        let mut command = std::process::Command::new("kubectl");
+        command.args(line).env("KUBECONFIG", pair.installation.kubeconfig()).env("HOME", pair.files.path());
+        let said = common::kubectl::said(&command.output().expect("kubectl runs"));
+        let rows: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(rows.iter().any(|row| row == words), "{line:?}: {said}");
+    }
+    // What is measured is read only.
+    let mut admin = pair.through(ADMIN_TOKEN).client();
+    admin.delete("/apis/metrics.k8s.io/v1beta1/nodes/n").expect("an answer").expect(405);
 }
