@@ -1,6 +1,6 @@
 //! The file of `--authentication-config`, and the flags that say the same for one issuer: read, validated, started, followed.
 //! Guarantees that a file with a fault changes nothing while a server runs, and that new issuers are taken over once they are
-//! all found. Must never change who is anonymous while a server runs, as the reference does not.
+//! all found. Must never change who is anonymous while a server runs, as kube-apiserver does not.
 
 mod validate;
 

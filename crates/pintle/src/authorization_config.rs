@@ -1,6 +1,6 @@
 //! The order of authorizers: by the modes of a flag, or by the file of `--authorization-config`, which is followed.
 //! Guarantees that a file with a fault changes nothing while a server runs. Must never let a changed file turn on a built-in
-//! authorizer that the server did not start with, as the reference does not.
+//! authorizer that the server did not start with, as kube-apiserver does not.
 
 mod validate;
 

@@ -215,7 +215,7 @@ impl Builder {
         let registry = opened.registry.clone();
         self.webhooks.services.set(Arc::downgrade(&registry), self.routing);
         let advertised = advertised::address(self.advertise_address, address.ip());
-        // The reference, too, does without endpoints then.
+        // kube-apiserver, too, does without endpoints then.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
         let table = opened.builder.resources().snapshot();
         let is_served = |group: &str, version: &str| {
@@ -342,8 +342,8 @@ fn published(tokens: &ServiceAccountTokens, server_address: &str) -> impl Iterat
 /// How long taking back what the server told the others may take.
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
-/// Health checks of what the reference begins with, in its order: each has passed when the first request is answered, as what it is
-/// about was done before (all first objects are written, all kept objects are read), or has no part here that could fail.
+/// Health checks of what kube-apiserver begins with, in its order: each has passed when the first request is answered, as what it
+/// is about was done before (all first objects are written, all kept objects are read), or has no part here that could fail.
 const POST_START: [&str; 32] = [
     "poststarthook/start-apiserver-admission-initializer",
     ENCRYPTION_RELOAD,

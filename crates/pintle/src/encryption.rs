@@ -1,6 +1,6 @@
 //! The file of `--encryption-provider-config`: read, judged, followed, and read again when it changes.
-//! Guarantees that a file with a fault changes nothing while a server runs, and that its faults are told in the
-//! reference's words. Must never put a secret into a message.
+//! Guarantees that a file with a fault changes nothing while a server runs, and that its faults are told in
+//! kube-apiserver's words. Must never put a secret into a message.
 
 mod validate;
 
@@ -19,7 +19,7 @@ use tracing::warn;
 
 const API_VERSION: &str = "apiserver.config.k8s.io/v1";
 const KIND: &str = "EncryptionConfiguration";
-/// What documents of the reference called it once, by mistake.
+/// What documents of kube-apiserver called it once, by mistake.
 const LEGACY: (&str, &str) = ("v1", "EncryptionConfig");
 
 /// Where the configuration stands and how it is followed.

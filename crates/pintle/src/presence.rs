@@ -49,10 +49,10 @@ const RENEWALS_BETWEEN_WRITES: u32 = 60;
 /// Identities whose servers are gone are looked for once in so many renewals: about hourly.
 const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
 
-/// Namespaces and flow control are looked over as often as the reference does it: every minute.
+/// Namespaces and flow control are looked over as often as kube-apiserver does it: every minute.
 const RENEWALS_BETWEEN_KEPT: u32 = 6;
 
-/// Node ports are looked over as often as the reference does it: every three minutes.
+/// Node ports are looked over as often as kube-apiserver does it: every three minutes.
 const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
 
 /// How servers keep the endpoints of the `kubernetes` service.
@@ -303,7 +303,7 @@ impl IdentityLease {
         }
         .to_value();
         let change = move |old: Option<&Value>| {
-            // The first holder stays, as with the reference: a lease is of a host, and renewed is all that it becomes.
+            // The first holder stays, as with kube-apiserver: a lease is of a host, and renewed is all that it becomes.
             let Some(mut renewed) = old.cloned() else { return Ok(lease.clone()) };
             let mut view = ViewMut::<Lease>::new(&mut renewed);
             view.by_ref().field(Lease::SPEC).field(LeaseSpec::RENEW_TIME).set(Some(now()));
@@ -374,7 +374,7 @@ pub(crate) fn now() -> MicroTime {
     MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
 }
 
-/// The name of the server of a host, as the reference would name it there: the same after every start.
+/// The name of the server of a host, as kube-apiserver would name it there: the same after every start.
 pub(crate) fn identity(host: &str) -> String {
     let mut told = Vec::new();
     for part in [host, IDENTITY_LABEL.1] {

@@ -129,7 +129,7 @@ impl Repairs {
             reporting_component: reporter.to_owned(),
             ..Event::default()
         };
-        // Of the two forms of events the reference uses the newer for addresses only.
+        // Of the two forms of events kube-apiserver uses the newer for addresses only.
         if reporter == OF_ADDRESSES {
             event.event_time = time;
             event.reporting_instance = format!("{reporter}-{}", self.host);

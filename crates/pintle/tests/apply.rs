@@ -1,6 +1,6 @@
 //! Server-side apply as clients use it: kubectl with all its ways to apply and edit, and kube-rs.
-//! Guarantees that who owns what is told, asked about and taken over as with the reference.
-//! Must never depend on the second that a write falls into.
+//! Guarantees that who owns what is told, asked about and taken over as with kube-apiserver. Must
+//! never depend on the second that a write falls into.
 
 mod common;
 

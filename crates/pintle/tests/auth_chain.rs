@@ -1,6 +1,5 @@
-//! Authenticators and authorizers of an embedder, which have to wait for their answers.
-//! Guarantees that an allowed, a denied, an undecided and a failed request get the reference's answers, wherever a request needs
-//! a decision. Must never decide by time: what waits yields once.
+//! Authenticators and authorizers of an embedder, which have to wait for their answers. Guarantees that an allowed, a denied, an undecided and a
+//! failed request get kube-apiserver's answers, wherever a request needs a decision. Must never decide by time: what waits yields once.
 
 mod common;
 

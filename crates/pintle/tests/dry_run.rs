@@ -394,7 +394,7 @@ fn the_last_finalizer_stays_in_a_dry_run() {
 
 #[test]
 fn addresses_and_ports_are_shown_but_not_taken() {
-    /// More than a /24 holds, by the reference's default range.
+    /// More than a /24 holds, by kube-apiserver's default range.
     const DRY_RUNS: usize = 300;
     let mut server = Quiet::start();
     let all = "/api/v1/namespaces/default/services";

@@ -1,7 +1,7 @@
-//! A server beside the reference on one etcd, which takes over from it and gives back. The reference is played by a plain
-//! client of etcd's; that both may write the same objects at the same time is shown where faults are made as well.
-//! Guarantees that leases and compaction are shared with it, and that what it stored comes back as it was.
-//! Must never need the reference itself, nor what was recorded from it: without that, its part is skipped.
+//! A server beside kube-apiserver on one etcd, which takes over from it and gives back. kube-apiserver is played by a
+//! plain client of etcd's; that both may write the same objects at the same time is shown where faults are made as well.
+//! Guarantees that leases and compaction are shared with it, and that what it stored comes back as it was. Must never
+//! need kube-apiserver itself, nor what was recorded from it: without that, its part is skipped.
 
 mod common;
 
@@ -131,7 +131,7 @@ fn compaction_is_done_in_turns() {
     assert!([200, 410].contains(&status), "{status}");
 }
 
-/// Beside the checkout: a JSON document a line, with the key, the value and what the reference served of it.
+/// Beside the checkout: a JSON document a line, with the key, the value and what kube-apiserver served of it.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/stored/objects.jsonl");
 
 #[test]
@@ -189,8 +189,8 @@ fn what_is_taken_over_is_given_back_as_it_was() {
             client.send("PATCH", &format!("{path}?fieldManager=t"), MERGE_PATCH, patch.as_bytes()).expect("an answer")
         };
         let answers = [write(more), write(finalizers)];
-        // DiscoveryCache within an object are compared with their blanks, which no client sees; so the reference too lets
-        // nobody change an object that must keep one with blanks.
+        // DiscoveryCache within an object are compared with their blanks, which no client sees; so kube-apiserver too
+        // lets nobody change an object that must keep one with blanks.
         let has_blanks = before.windows(3).any(|window| window == b"\": ");
         let refused = answers.iter().find(|answer| answer.status != 200);
         if let Some(answer) = refused.filter(|answer| answer.status != 422 || !has_blanks) {

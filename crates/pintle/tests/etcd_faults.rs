@@ -1,8 +1,7 @@
-//! Two servers on one etcd cluster, written and read by many clients, and by the reference beside them, while members,
-//! servers, wires and clocks fail.
-//! Guarantees that one order of changes explains everything that any client did and saw, and that writes go on after each
-//! fault.
-//! Must never hope for luck: a round ends when every server has acknowledged anew.
+//! Two servers on one etcd cluster, written and read by many clients, and by kube-apiserver beside them, while members,
+//! servers, wires and clocks fail. Guarantees that one order of changes explains everything that any client did and saw,
+//! and that writes go on after each fault. Must never hope for luck: a round ends when every server has acknowledged
+//! anew.
 //!
 //! `PINTLE_FAULT_ROUNDS` says how many rounds there are: 10 when it does not, 200 by night.
 
@@ -152,7 +151,7 @@ fn change(shared: &Shared, client: &mut Client) -> std::io::Result<bool> {
     }
 }
 
-/// Writes as the reference does, without a server of ours in between.
+/// Writes as kube-apiserver does, without a server of ours in between.
 fn write_beside(shared: &Shared, mut reference: Reference) {
     while shared.goes_on() {
         if change_beside(shared, &mut reference).is_err() {

@@ -1,5 +1,5 @@
 //! Requests that are small to send and dear to serve: the real binary is given each, several at once where one is not enough.
-//! Guarantees a clear answer in the reference's shape, a peak of memory that is a few times what was sent, answers to `/livez`
+//! Guarantees a clear answer in kube-apiserver's shape, a peak of memory that is a few times what was sent, answers to `/livez`
 //! meanwhile, and a server that goes on. Must never judge by a clock: deadlines only end what hangs.
 
 mod common;

@@ -1,5 +1,5 @@
 //! Lists: what resourceVersion, resourceVersionMatch, limit and continue ask for together; and updates that create.
-//! Guarantees that each combination is answered from the state that it names, or refused in the reference's words.
+//! Guarantees that each combination is answered from the state that it names, or refused in kube-apiserver's words.
 //! Must never depend on what revisions are: rows name the one before a change and the one after it.
 
 mod common;

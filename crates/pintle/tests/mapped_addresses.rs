@@ -1,6 +1,6 @@
-//! IPv6 addresses that stand for IPv4 ones, `::ffff:1.2.3.4`, in every field that takes addresses.
-//! Guarantees the reference's causes, as recorded where they were: such an address is refused, and counts as the IPv4 one that
-//! it stands for in what is said beside that. Must never depend on addresses that are handed out: nothing is kept.
+//! IPv6 addresses that stand for IPv4 ones, `::ffff:1.2.3.4`, in every field that takes addresses. Guarantees kube-apiserver's
+//! causes, as recorded where they were: such an address is refused, and counts as the IPv4 one that it stands for in what is
+//! said beside that. Must never depend on addresses that are handed out: nothing is kept.
 
 mod common;
 

@@ -1,7 +1,7 @@
-//! Details in which the server answers as the reference does, seen from outside: forms of documents, watches in the form of lists,
-//! what cannot be deleted, what is checked first, component statuses and health checks.
-//! Guarantees nothing about the reference: the expectations are its recorded answers, or what its source says.
-//! Must never use a store that it does not name: they all answer alike here.
+//! Details in which the server answers as kube-apiserver does, seen from outside: forms of documents, watches in the form of
+//! lists, what cannot be deleted, what is checked first, component statuses and health checks. Guarantees nothing about
+//! kube-apiserver: the expectations are its recorded answers, or what its source says. Must never use a store that it does not
+//! name: they all answer alike here.
 
 mod common;
 

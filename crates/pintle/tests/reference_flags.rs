@@ -1,6 +1,6 @@
-//! Flags that a server takes as the reference does, each with the effect that it has there.
-//! Guarantees that a start of the reference with one of them is a start here.
-//! Must never pass where a flag is taken and does nothing, unless the server says so.
+//! Flags that a server takes as kube-apiserver does, each with the effect that it has there. Guarantees
+//! that a start of kube-apiserver with one of them is a start here. Must never pass where a flag is
+//! taken and does nothing, unless the server says so.
 
 mod common;
 

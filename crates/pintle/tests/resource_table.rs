@@ -178,7 +178,7 @@ fn frobber_with_unknown() -> Vec<u8> {
     frobber.to_string().into_bytes()
 }
 
-/// On a store that keeps records, and on one that keeps objects in the form of the reference.
+/// On a store that keeps records, and on one that keeps objects in the form of kube-apiserver.
 fn each_store(test: impl Fn(&Fixture)) {
     test(&Fixture::start());
     let inner = Arc::new(MemoryStore::new());

@@ -1,6 +1,5 @@
-//! `/statusz` and `/flagz`, as people and programs ask for them.
-//! Guarantees the reference's forms, its refusals and who may look.
-//! Must never read what the texts say of times.
+//! `/statusz` and `/flagz`, as people and programs ask for them. Guarantees kube-apiserver's forms,
+//! its refusals and who may look. Must never read what the texts say of times.
 
 mod common;
 

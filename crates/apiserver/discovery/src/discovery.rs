@@ -157,7 +157,7 @@ fn aggregated_version(version: &VersionEntry) -> Value {
     value!({ "version": (version.name.clone()), "resources": (Value::List(resources)), "freshness": "Current" })
 }
 
-/// A kind of the resource's own group and version is shown without them, as the reference does.
+/// A kind of the resource's own group and version is shown without them, as kube-apiserver does.
 fn response_kind(group_version: Option<&(Str, Str)>, kind: &Str) -> Value {
     let (group, version) = group_version.cloned().unwrap_or_default();
     value!({ "group": group, "version": version, "kind": (kind.clone()) })

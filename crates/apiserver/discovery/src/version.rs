@@ -1,6 +1,7 @@
 //! `/version`: which Kubernetes this server behaves as.
 //!
-//! Clients compare these numbers, so they are the reference's; what is said of the build is Pintle's.
+//! Clients compare these numbers, so they are kube-apiserver's; what is said of the build is
+//! Pintle's.
 
 use crate::document::Document;
 use pintle_meta::version::Info;

@@ -1,7 +1,7 @@
 //! Bodies of writes: from bytes to a decoded object of the kind that the path asks for.
 //!
-//! The errors are the reference's, which tells a body that is no object at all from one of another kind and from one
-//! with a wrong field.
+//! The errors are kube-apiserver's, which tells a body that is no object at all from one of another kind and from one with
+//! a wrong field.
 
 use crate::negotiation::Format;
 use crate::query::FieldValidation;
@@ -87,8 +87,8 @@ pub fn body(
     Ok(value)
 }
 
-/// Coerces an object by the schema of the version that it says it is of, and adds what was unknown to the problems, in the
-/// reference's order. An object of another kind is left as it is.
+/// Coerces an object by the schema of the version that it says it is of, and adds what was unknown to the problems, in
+/// kube-apiserver's order. An object of another kind is left as it is.
 ///
 /// # Errors
 /// An object inside it has the wrong shape.

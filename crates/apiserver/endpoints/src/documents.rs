@@ -323,7 +323,7 @@ fn root(api: &Api) -> ApiResponse {
     ApiResponse::new(200, "application/json", represent::encode(&value, schema, wanted))
 }
 
-/// Rules of validation are shown to those who ask: they are no part of the reference's documents.
+/// Rules of validation are shown to those who ask: they are no part of kube-apiserver's documents.
 fn shows_rules(query: &Query) -> bool {
     query.all("rules").any(|value| value == "true")
 }
@@ -359,7 +359,7 @@ fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u
 
 fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
     let Some((bytes, tag)) = openapi_v3_json(api, shows_rules(query), "") else { return Err(Status::no_such_path()) };
-    // It does not say that it is JSON, in the reference neither.
+    // It does not say that it is JSON, in kube-apiserver neither.
     Ok(with_etag(request, bytes.into(), "text/plain; charset=utf-8", tag))
 }
 

@@ -98,7 +98,7 @@ impl Default for Health {
 /// The checks of a server that answers at all.
 const ALWAYS: [&str; 2] = ["ping", "log"];
 
-/// The checks of the store, as the reference names them whatever the store is.
+/// The checks of the store, as kube-apiserver names them whatever the store is.
 const STORE: &str = "etcd";
 const STORE_READINESS: &str = "etcd-readiness";
 

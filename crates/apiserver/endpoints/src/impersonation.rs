@@ -47,7 +47,7 @@ pub fn take(headers: &mut HeaderMap, constrained: bool) -> Result<Option<UserInf
     Ok(Some(wanted))
 }
 
-/// The reference shows what was asked for as Go prints it.
+/// kube-apiserver shows what was asked for as Go prints it.
 fn nameless(wanted: &UserInfo, constrained: bool) -> String {
     let references = |kind: &str, version: &str, names: &[Str], path: &str| -> Vec<String> {
         names.iter().map(|name| format!("{{{kind}  {name}  {version}  {path}}}")).collect()

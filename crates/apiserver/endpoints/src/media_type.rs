@@ -1,4 +1,4 @@
-//! Media types of bodies, read as strictly as the reference reads them.
+//! Media types of bodies, read as strictly as kube-apiserver reads them.
 //!
 //! What is malformed is no media type, so that bodies under it are refused; what parameters say is not looked at.
 

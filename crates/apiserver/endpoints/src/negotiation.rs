@@ -255,7 +255,7 @@ fn clause(text: &str) -> Option<Clause<'_>> {
 /// More clauses than this are sorted by a true order, in less than quadratic time.
 const FEW_CLAUSES: usize = 12;
 
-/// Sorts clauses as the reference does: by a comparison that is no order, so the steps of sorting count, too.
+/// Sorts clauses as kube-apiserver does: by a comparison that is no order, so the steps of sorting count, too.
 fn by_preference(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     let before = |a: &Clause<'_>, b: &Clause<'_>| {
         a.quality > b.quality || a.media.0 != "*" && b.media.0 == "*" || a.media.1 != "*" && b.media.1 == "*"

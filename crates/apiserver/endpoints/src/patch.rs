@@ -1,6 +1,5 @@
-//! Patches: from a body to the registry and back.
-//! Guarantees the reference's refusals, whatever a patch makes of an object.
-//! Must never merge: how patches of each kind apply is `pintle_apply`'s to say.
+//! Patches: from a body to the registry and back. Guarantees kube-apiserver's refusals, whatever a patch makes of an
+//! object. Must never merge: how patches of each kind apply is `pintle_apply`'s to say.
 
 use crate::answer::ApiResponse;
 use crate::apply::{self, Configuration};
@@ -352,7 +351,7 @@ impl Patch {
         Err(self.invalid(patched, &scheme.refusal(found_version, found_kind, group, kind)))
     }
 
-    /// The reference names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.
+    /// kube-apiserver names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.
     fn invalid(&self, patched: &Value, why: &str) -> Status {
         let shown = match self.kind {
             PatchType::Strategic => go_text::plain(&self.value),

@@ -1,7 +1,7 @@
 //! The query of a request: its parameters, and the options they are read into.
 //!
-//! Values that cannot be read answer 400, values that are not allowed 422 in the name of the options' kind, as the
-//! reference does.
+//! Values that cannot be read answer 400, values that are not allowed 422 in the name of the options' kind, as
+//! kube-apiserver does.
 
 use pintle_registry::list::Match;
 use pintle_registry::options::Propagation;
@@ -19,8 +19,8 @@ use std::time::Duration;
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads a query. Pairs that are malformed are left out, as the reference does: those with an escape that is none
-    /// or a semicolon.
+    /// Reads a query. Pairs that are malformed are left out, as kube-apiserver does: those with an escape that is
+    /// none or a semicolon.
     pub fn parse(query: &str) -> Self {
         let well_formed = |pair: &&str| !pair.is_empty() && !pair.contains(';') && well_escaped(pair);
         let pairs = query.split('&').filter(well_formed).map(|pair| {
@@ -223,7 +223,7 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     })
 }
 
-/// The time that so many seconds are: none left where they are negative, or so many that the reference, which counts
+/// The time that so many seconds are: none left where they are negative, or so many that kube-apiserver, which counts
 /// nanoseconds, takes them for that.
 fn watch_time(seconds: i64) -> Option<Duration> {
     let nanos = seconds.wrapping_mul(1_000_000_000);

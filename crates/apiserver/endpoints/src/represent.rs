@@ -276,7 +276,7 @@ impl ObjectEncoder<'_> {
         json::encode(&Value::Map(list_meta(&page)), &mut head);
         head.extend_from_slice(b",\"items\":");
         if page.items.is_empty() {
-            // Unlike other lists: the reference gathers these items, and gathers nothing.
+            // Unlike other lists: kube-apiserver gathers these items, and gathers nothing.
             head.extend_from_slice(b"null}\n");
             return Ok(Body::Full(head.into()));
         }
@@ -431,7 +431,7 @@ pub fn is_a_list(resource: &Resource) -> Status {
     Status::new(406, "NotAcceptable", message)
 }
 
-/// The type that the reference has for a kind of any version: that of the version it is stored in.
+/// The type that kube-apiserver has for a kind of any version: that of the version it is stored in.
 fn go_type(schema: &Struct, kind: &str) -> String {
     match schema.group_version().0 {
         "" => "unstructured.Unstructured".to_owned(),

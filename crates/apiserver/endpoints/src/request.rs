@@ -1,7 +1,7 @@
 //! What a request asks for, read from its method and path.
 //!
-//! The forms are those of the reference's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name resources,
-//! everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
+//! The forms are those of kube-apiserver's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name
+//! resources, everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
 
 use crate::backend::ByteStream;
 use crate::query::Query;

@@ -11,7 +11,7 @@ const OF_VERSIONS: &[&str] =
 /// What is the same whatever version it says.
 const UNVERSIONED: &[&str] = &["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
-/// Kinds that are known beside those of resources, and how the reference names groups in messages.
+/// Kinds that are known beside those of resources, and how kube-apiserver names groups in messages.
 pub trait KnownKinds: Send + Sync {
     /// Whether a kind is known in an `apiVersion` although no resource has it.
     fn is_known(&self, api_version: &str, kind: &str) -> bool;
@@ -126,7 +126,7 @@ impl Scheme {
         format!("converting ({short}.{kind}) to ({}): unknown conversion", self.go_type(expected_group, expected_kind))
     }
 
-    /// The type that the reference has for a kind of any version.
+    /// The type that kube-apiserver has for a kind of any version.
     pub fn go_type(&self, group: &str, kind: &str) -> String {
         format!("{}.{kind}", self.known.package(self.known.home(group, kind)))
     }

@@ -332,7 +332,7 @@ impl Watch {
             }
         });
         if taken.is_err() && cursor.is_ended() {
-            // The resource was taken out: the stream ends, as those of the reference do.
+            // The resource was taken out: the stream ends, as those of kube-apiserver do.
             self.apart.ended = true;
             self.unsettled = true;
         } else if let Err(expired) = taken {

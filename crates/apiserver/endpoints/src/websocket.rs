@@ -21,7 +21,7 @@ use std::io;
 use std::pin::pin;
 use tungstenite::handshake::derive_accept_key;
 
-/// Largest message taken from a client, as in the reference. It arrives in pieces and is never held whole.
+/// Largest message taken from a client, as in kube-apiserver. It arrives in pieces and is never held whole.
 pub const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
 /// How a stream is cut into messages.

@@ -1,6 +1,6 @@
 //! `/statusz` and `/flagz`: what the server is, how long it has been running, and its flags, as text or as objects.
-//! Guarantees the reference's negotiation: text unless an object is asked for by kind and version.
-//! Must never show the content of a file that a flag names.
+//! Guarantees kube-apiserver's negotiation: text unless an object is asked for by kind and version. Must never show
+//! the content of a file that a flag names.
 
 use crate::Api;
 use crate::answer::ApiResponse;

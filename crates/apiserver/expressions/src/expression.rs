@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub enum FaultKind {
     /// Its writer's.
     Invalid,
-    /// A constant part of it has no value, which the reference takes for its own fault.
+    /// A constant part of it has no value, which kube-apiserver takes for its own fault.
     Internal,
 }
 

@@ -14,7 +14,7 @@ use pintle_webhook::{
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The time of a call, as in the reference.
+/// The time of a call, as in kube-apiserver.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How many objects go into one review.
 const BATCH: usize = 250;
@@ -94,7 +94,7 @@ impl ConversionWebhook {
         for batch in objects.chunks(BATCH) {
             match self.convert_batch(batch, from, to).await {
                 Ok(batch) => converted.extend(batch),
-                // The reference converts each object by itself, and its messages are about one.
+                // kube-apiserver converts each object by itself, and its messages are about one.
                 Err(_) if batch.len() > 1 => {
                     for object in batch {
                         converted.extend(self.convert_batch(std::slice::from_ref(object), from, to).await?);

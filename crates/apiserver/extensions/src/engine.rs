@@ -1,7 +1,7 @@
 //! `CustomSchema`: the engine for the objects of one version of a definition.
 //!
 //! Made once of the version's schema and shared by all requests. Guarantees that a value that was admitted has no field that the
-//! schema does not know, all defaults, and its fields in the order of their names, as the reference writes them.
+//! schema does not know, all defaults, and its fields in the order of their names, as kube-apiserver writes them.
 
 use crate::embedded::{self, Malformed};
 use crate::json_schema::JsonSchema;
@@ -121,7 +121,7 @@ impl CustomSchema {
         prune::prune(object, &self.schema, true);
         let Value::Map(map) = object else { return };
         map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));
-        // Type and metadata stand first, as the reference's order of names has it.
+        // Type and metadata stand first, as kube-apiserver's order of names has it.
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
@@ -213,7 +213,7 @@ fn replicas(object: &Value, path: &str, errors: &mut ErrorList) {
     }
 }
 
-/// What the reference says of a value that is of another Go type than its path promises.
+/// What kube-apiserver says of a value that is of another Go type than its path promises.
 fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
     let found = match value {
         Value::Null => "<nil>",

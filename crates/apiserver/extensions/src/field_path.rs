@@ -14,7 +14,7 @@ pub struct Found<'a> {
 /// Finds the field that a path names.
 ///
 /// # Errors
-/// The path is malformed or names no field; the text is the reference's.
+/// The path is malformed or names no field; the text is kube-apiserver's.
 pub fn find<'a>(path: &str, root: &'a JsonSchema, allow_brackets: bool) -> Result<Found<'a>, String> {
     let mut tokens = Tokens(path);
     let (mut names, mut shown) = (Vec::new(), String::new());

@@ -1,7 +1,7 @@
 //! Custom resources: what definitions may say, and the engine for their objects.
 //!
-//! Plain functions from the JSON of a definition to errors, schemas and values, in the reference's words and order. Must never
-//! do I/O; who stores definitions and serves their resources calls these functions.
+//! Plain functions from the JSON of a definition to errors, schemas and values, in kube-apiserver's words and order. Must
+//! never do I/O; who stores definitions and serves their resources calls these functions.
 
 pub mod columns;
 mod conversion;

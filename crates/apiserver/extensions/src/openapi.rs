@@ -1,6 +1,5 @@
 //! The schema of a definition as OpenAPI publishes it: with the type and metadata that all objects have, and in version 2 without
-//! what that cannot say.
-//! Guarantees the reference's keywords. Must never publish what the definition does not say.
+//! what that cannot say. Guarantees kube-apiserver's keywords. Must never publish what the definition does not say.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool, ValidationRule};
 use crate::topology::meta_fields;

@@ -1,4 +1,4 @@
-//! Patterns of schemas: RE2's syntax as the reference reads it.
+//! Patterns of schemas: RE2's syntax as kube-apiserver reads it.
 //!
 //! Guarantees that neither compiling nor matching takes longer than a bound, whatever the pattern and the text: compiling is
 //! linear in the pattern with its repetitions written out, matching in that and the text. Compiled patterns are kept in the
@@ -12,7 +12,7 @@ const MAX_STEPS: usize = 1 << 28;
 /// Checks a pattern without compiling it.
 ///
 /// # Errors
-/// It is no regular expression, or too large, in the reference's words.
+/// It is no regular expression, or too large, in kube-apiserver's words.
 pub fn check(pattern: &str) -> Result<(), String> {
     regex::check(pattern)
 }

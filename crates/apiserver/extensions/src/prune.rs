@@ -1,6 +1,5 @@
-//! Pruning: removes the fields that a schema does not know, and says which.
-//! Guarantees the reference's order and spelling of paths. A path is written only for a field that is removed.
-//! Must never change a field that the schema knows.
+//! Pruning: removes the fields that a schema does not know, and says which. Guarantees kube-apiserver's order and spelling of
+//! paths. A path is written only for a field that is removed. Must never change a field that the schema knows.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool};
 use crate::object::META_FIELDS;

@@ -1,4 +1,5 @@
-//! How messages show parts of a definition: with the field names of the reference's own structs, absent ones included.
+//! How messages show parts of a definition: with the field names of kube-apiserver's own structs, absent ones
+//! included.
 
 use crate::json_schema::{Dependency, Items, JsonSchema, SchemaOrBool, ValidationRule};
 use pintle_schema::{Map, Str, Value};

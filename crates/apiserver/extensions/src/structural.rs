@@ -1,14 +1,14 @@
 //! Whether a schema is structural: what a value may look like is stated apart from what else it must meet.
 //!
-//! Gives the reference's texts, sorted as there. Called for new definitions, and for stored ones, whose condition
-//! `NonStructuralSchema` it explains. Must never look at values.
+//! Gives kube-apiserver's texts, sorted as there. Called for new definitions, and for stored ones, whose
+//! condition `NonStructuralSchema` it explains. Must never look at values.
 
 use crate::json_schema::{Items, JsonSchema, SchemaOrBool};
 use crate::pattern;
 use pintle_schema::Value;
 use pintle_validation::{ErrorList, FieldPath};
 
-/// Why a schema has no structural form at all, in the words of the reference.
+/// Why a schema has no structural form at all, in the words of kube-apiserver.
 ///
 /// # Errors
 /// It uses a keyword that such a form has no place for.

@@ -1,5 +1,5 @@
 //! The topology of a definition's schema: which lists are sets or maps, which objects are atomic, and what is declared at all.
-//! Guarantees the reference's reading of `x-kubernetes-*` keywords. Apply and managed fields work by it; objects are never
+//! Guarantees kube-apiserver's reading of `x-kubernetes-*` keywords. Apply and managed fields work by it; objects are never
 //! decoded with it.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool};
@@ -99,7 +99,7 @@ fn type_of(schema: &JsonSchema, preserves: bool) -> Type {
         "number" => Type::Float64,
         "boolean" => Type::Bool,
         "string" if matches!(schema.format.as_str(), "" | "byte") => Type::String,
-        // The reference compares no other format as text.
+        // kube-apiserver compares no other format as text.
         "string" => Type::Time,
         _ => Type::Any,
     }

@@ -1,5 +1,5 @@
-//! The registered claims of a token, with the types that they must have, and other claims by their names.
-//! Guarantees the reference's texts for claims of the wrong type. Must never treat a claim of the wrong type as absent.
+//! The registered claims of a token, with the types that they must have, and other claims by their names. Guarantees
+//! kube-apiserver's texts for claims of the wrong type. Must never treat a claim of the wrong type as absent.
 
 use pintle_schema::{Str, Value};
 

@@ -1,6 +1,6 @@
-//! From claims to a user: by the names of claims or by expressions, and the rules that both must satisfy.
-//! Guarantees the reference's order of steps, which decides which error is reported. Must never invent a value: a claim that is
-//! mapped and has the wrong type refuses the token.
+//! From claims to a user: by the names of claims or by expressions, and the rules that both must satisfy. Guarantees
+//! kube-apiserver's order of steps, which decides which error is reported. Must never invent a value: a claim that is mapped
+//! and has the wrong type refuses the token.
 
 use pintle_auth::{CREDENTIAL_ID_KEY, Str, UserInfo};
 use pintle_cel::Value as CelValue;
@@ -179,7 +179,7 @@ impl Mapping {
     }
 }
 
-/// Whether all rules are satisfied. All are evaluated before the first one is looked at, as in the reference.
+/// Whether all rules are satisfied. All are evaluated before the first one is looked at, as in kube-apiserver.
 fn satisfied(rules: &[Rule], value: &CelValue<'static>) -> Result<(), String> {
     let results: Result<Vec<_>, String> = rules.iter().map(|rule| rule.expression.evaluate(value)).collect();
     for (rule, result) in rules.iter().zip(results?) {

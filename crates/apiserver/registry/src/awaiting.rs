@@ -1,6 +1,6 @@
-//! Waiting for an object that a write was refused for and that a controller is expected to create.
-//! Guarantees the reference's bound: nine pauses of the same length, each between 100 and 200 milliseconds.
-//! Must never hold a lock or a reservation while it waits.
+//! Waiting for an object that a write was refused for and that a controller is expected to create. Guarantees kube-apiserver's
+//! bound: nine pauses of the same length, each between 100 and 200 milliseconds. Must never hold a lock or a reservation while
+//! it waits.
 
 use crate::Registry;
 use crate::status::AwaitedObject;

@@ -63,7 +63,7 @@ impl DeleteOptions {
             "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). The object might have \
              been {since}"
         );
-        // The reference names the kind here, not the resource.
+        // kube-apiserver names the kind here, not the resource.
         Err(Status::conflict_of(Details { kind: resource.kind.to_string(), ..named(resource, &target.name) }, &why))
     }
 }

@@ -1,6 +1,6 @@
-//! `EtcdCodec`: converts between the encoded objects of the cache and kube-apiserver's stored form.
-//! Guarantees the reference's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion.
-//! Must never know a resource by name: what differs is in its `Storage`.
+//! `EtcdCodec`: converts between the encoded objects of the cache and kube-apiserver's stored form. Guarantees
+//! kube-apiserver's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion. Must never
+//! know a resource by name: what differs is in its `Storage`.
 
 use crate::selection::field_values;
 use crate::set_type;
@@ -14,7 +14,7 @@ use std::any::Any;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// The form that stores shared with the reference keep.
+/// The form that stores shared with kube-apiserver keep.
 pub struct EtcdCodec {
     /// The resources whose objects are kept.
     pub resources: Arc<Resources>,
@@ -46,7 +46,8 @@ impl EtcdCodec {
     }
 }
 
-/// The reference's form of a canonical object in the storage version, in protobuf where it has one and no JSON is asked for.
+/// kube-apiserver's form of a canonical object in the storage version, in protobuf where it has one and no JSON is asked
+/// for.
 pub(crate) fn encode(storage: &Storage, object: &Value, as_json: bool) -> Bytes {
     let mut stored = Vec::with_capacity(1024);
     if as_json || storage.json {

@@ -44,8 +44,8 @@ impl<'a> KindVersions<'a> {
             resource: resource.clone(),
             ignored: ignored(resource, subresource),
         };
-        // The reference knows the types of the legacy group apart from those of all others, so that an event's managers do not
-        // survive a write in the other group.
+        // kube-apiserver knows the types of the legacy group apart from those of all others, so that an event's managers do
+        // not survive a write in the other group.
         let is_legacy = |resource: &Resource| resource.group.is_empty();
         let kept = |resource: &&Arc<Resource>| is_legacy(resource) == is_legacy(&target.resource);
         let versions = target.stored.versions.iter().filter(kept).map(version).collect();
@@ -313,7 +313,7 @@ impl Versions for Posted<'_> {
     }
 }
 
-/// Writes the owners of what is posted to a subresource into it, as the reference does though nobody will read them.
+/// Writes the owners of what is posted to a subresource into it, as kube-apiserver does though nobody will read them.
 pub fn track_posted(
     schema: &Struct,
     api_version: &str,

@@ -151,7 +151,7 @@ pub enum Payload {
 pub(crate) struct Encoded {
     record: bytes::Bytes,
     stored: Option<bytes::Bytes>,
-    /// Bytes of the reference's form, where these can be too many for etcd.
+    /// Bytes of kube-apiserver's form, where these can be too many for etcd.
     bytes: Option<usize>,
 }
 
@@ -511,7 +511,7 @@ pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
 pub(crate) fn commit_failed(error: &CommitError) -> Status {
     match error {
         CommitError::Closed => Status::new(503, "ServiceUnavailable", "the server is shutting down"),
-        // The reference passes on what its store says.
+        // kube-apiserver passes on what its store says.
         CommitError::Storage(error) => Status::unexplained(error.to_string()),
         error => Status::internal(error),
     }

@@ -203,7 +203,7 @@ impl Registry {
     /// Waits for nothing: says whether a read may answer from the newest state.
     ///
     /// # Errors
-    /// The version is unreadable (500, as the reference answers gets) or lies in the future.
+    /// The version is unreadable (500, as kube-apiserver answers gets) or lies in the future.
     pub fn check_get_version(&self, state: &State, resource_version: &str) -> Result<()> {
         if resource_version.is_empty() || resource_version == "0" {
             return Ok(());
@@ -254,7 +254,7 @@ fn start(options: &ListOptions, current: Revision, single: bool) -> Result<Start
     Ok(if exact { Start { revision: Revision(wanted), newest: false, ..newest } } else { newest })
 }
 
-/// Reads a resourceVersion; the error is the reference's text.
+/// Reads a resourceVersion; the error is kube-apiserver's text.
 pub fn parse_version(text: &str) -> std::result::Result<u64, String> {
     text.parse().map_err(|_| format!("resourceVersion: Invalid value: {text:?}: {}", unreadable_version(text)))
 }
@@ -285,7 +285,7 @@ fn encode_token(revision: Revision, last: &str, following: Option<&Following>, b
     token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"), following, Some(began))
 }
 
-/// The reference's form of a token, and what it does not have and ignores: how many follow, and when the list began.
+/// kube-apiserver's form of a token, and what it does not have and ignores: how many follow, and when the list began.
 fn token(revision: i64, start: &str, following: Option<&Following>, began: Option<i64>) -> String {
     let mut token = value!({"v": "meta.k8s.io/v1", "rv": revision, "start": start});
     if let Some(following) = following {
@@ -341,7 +341,7 @@ fn decode_token(token: &str) -> Result<Continue> {
 /// Whether a `continue` token can be read.
 ///
 /// # Errors
-/// It cannot, in the reference's words.
+/// It cannot, in kube-apiserver's words.
 pub fn check_token(token: &str) -> Result<()> {
     decode_token(token).map(drop)
 }

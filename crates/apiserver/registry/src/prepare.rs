@@ -96,7 +96,7 @@ pub(crate) fn validate_update(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
-    // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
+    // kube-apiserver judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
     let candidate = Candidate { object: comparison.new_object(), beside: Some(comparison), around, subresource };
@@ -177,13 +177,13 @@ pub fn validate_fields(
     target.stored.hub.rules.validate_fields(&target.storage().schema, fields, object, old, &request)
 }
 
-/// Whether the reference shows what is empty in a struct: types that all groups share it shows as JSON, but for the
+/// Whether kube-apiserver shows what is empty in a struct: types that all groups share it shows as JSON, but for the
 /// metadata of templates, which it never shows whole.
 fn shows_empties(schema: &Struct) -> bool {
     schema.group_version().0 != "meta" || std::ptr::eq(schema, ObjectMeta::schema())
 }
 
-/// Judges an object that is answered and never stored. The reference's refusal names no kind.
+/// Judges an object that is answered and never stored. kube-apiserver's refusal names no kind.
 ///
 /// # Errors
 /// The object breaks a rule.
@@ -216,7 +216,7 @@ pub(crate) fn warn(
     }
 }
 
-/// 422 when there are errors. The reference names the group that the object is stored under.
+/// 422 when there are errors. kube-apiserver names the group that the object is stored under.
 pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
@@ -241,7 +241,7 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
     }
 }
 
-/// A prefix may end in a dash, since more follows: the reference judges it with that dash replaced by a letter.
+/// A prefix may end in a dash, since more follows: kube-apiserver judges it with that dash replaced by a letter.
 fn masked(name: &str, prefix: bool) -> std::borrow::Cow<'_, str> {
     match name.strip_suffix('-') {
         Some(start) if prefix && name.len() > 1 => format!("{start}a").into(),

@@ -1,7 +1,6 @@
-//! How large an object may be where the store is this server's own: what etcd takes with its default settings.
-//! Guarantees that an object which any store here takes fits a request to etcd, as kube-apiserver makes it, so that every cluster
-//! can be moved there; and that the refusal has the reference's words.
-//! Must never encode an object that is small enough whatever its form.
+//! How large an object may be where the store is this server's own: what etcd takes with its default settings. Guarantees that an
+//! object which any store here takes fits a request to etcd, as kube-apiserver makes it, so that every cluster can be moved
+//! there; and that the refusal has kube-apiserver's words. Must never encode an object that is small enough whatever its form.
 
 use pintle_resource::Storage;
 use pintle_schema::Value;
@@ -68,7 +67,7 @@ pub(crate) fn check(key: &str, expect: Expect, bytes: usize, expires: bool) -> R
     }
 }
 
-/// The size of the transaction by which the reference writes a value: a comparison, a put and, but for new keys, a read for the
+/// The size of the transaction by which kube-apiserver writes a value: a comparison, a put and, but for new keys, a read for the
 /// case that the comparison fails.
 fn transaction(key: usize, expect: Expect, value: usize, expires: bool) -> usize {
     let (revision, is_new) = match expect {

@@ -1,4 +1,4 @@
-//! `Status`: every error an API request can end in, in the reference's codes, reasons and texts.
+//! `Status`: every error an API request can end in, in kube-apiserver's codes, reasons and texts.
 //!
 //! Modules below have errors of their own; here they become what clients see, and nowhere else.
 
@@ -11,7 +11,7 @@ use pintle_validation::{ErrorList, ErrorWords};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     pub code: u16,
-    /// Empty where the reference gives none.
+    /// Empty where kube-apiserver gives none.
     pub reason: &'static str,
     pub message: String,
     pub details: Option<Box<Details>>,
@@ -119,7 +119,7 @@ impl Status {
         Status::conflict_of(named(resource, name), why)
     }
 
-    /// The same where the reference names something else than the resource.
+    /// The same where kube-apiserver names something else than the resource.
     pub fn conflict_of(subject: Details, why: &str) -> Self {
         let Details { name, group, kind, .. } = &subject;
         let dot = if group.is_empty() { "" } else { "." };
@@ -188,7 +188,7 @@ impl Status {
         Status::unexplained(error.0)
     }
 
-    /// A failure the reference answers with code 500 and no reason.
+    /// A failure kube-apiserver answers with code 500 and no reason.
     pub fn unexplained(message: impl Into<String>) -> Self {
         Status::new(500, "", message)
     }

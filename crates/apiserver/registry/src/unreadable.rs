@@ -93,7 +93,7 @@ impl Target {
 }
 
 fn corrupt_object(unreadable: &Unreadable) -> String {
-    // What could not be opened has no revision yet, for the reference.
+    // What could not be opened has no revision yet, for kube-apiserver.
     let what = match &unreadable.reason {
         UnreadableReason::Sealed(error) => format!("data from the storage is not transformable revision=0: {error}"),
         UnreadableReason::Undecodable(why) => format!("object not decodable revision={}: {why}", unreadable.revision),

@@ -482,7 +482,7 @@ fn differs_in_times(compared: &Comparison<'_>) -> bool {
 
 /// The 409 for an object that is not the one that was asked for, by its uid or its version.
 pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &str, dry_run: bool) -> Status {
-    // A dry run of the reference knows keys without the store's prefix.
+    // A dry run of kube-apiserver knows keys without the store's prefix.
     let key = target.key();
     let key = if dry_run { key.strip_prefix("/registry").unwrap_or(&key) } else { &key };
     let why = format!(
@@ -500,7 +500,7 @@ pub fn precondition_failed(what: &str, asked: &str, found: &str) -> String {
 fn version_required(target: &Target) -> Status {
     let mut errors = ErrorList::default();
     errors.push(ErrorKind::Invalid, "metadata.resourceVersion", Some(Value::Int(0)), "must be specified for an update");
-    // The reference names the resource here, not the kind.
+    // kube-apiserver names the resource here, not the kind.
     Status::invalid(&target.resource.group, &target.resource.plural, &target.name, &errors)
 }
 

@@ -9,7 +9,7 @@ use pintle_schema::{Str, Struct, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub name: Str,
-    /// The OpenAPI type that the cells are said to have; some kinds print others, as the reference does.
+    /// The OpenAPI type that the cells are said to have; some kinds print others, as kube-apiserver does.
     pub ty: Str,
     /// `name` marks the column that names the object.
     pub format: Str,

@@ -44,8 +44,8 @@ pub struct Resource {
     /// What defaulting fills in beyond the constants of the schemas.
     pub defaults: Arc<DefaultFunctions>,
     pub printer: Arc<dyn Printer>,
-    /// Annotations that stand for fields of the reference's own form of a kind, so that neither tables nor metadata alone
-    /// show them: they come from that form.
+    /// Annotations that stand for fields of kube-apiserver's own form of a kind, so that neither tables nor metadata alone show them:
+    /// they come from that form.
     pub hidden_annotations: &'static [&'static str],
     /// The rules that objects of the storage version are validated with.
     pub rules: Arc<Validator>,
@@ -114,9 +114,9 @@ pub struct Storage {
     pub api_version: Str,
     pub kind: Str,
     pub schema: Ref<Struct>,
-    /// The reference's hash of it, in discovery.
+    /// kube-apiserver's hash of it, in discovery.
     pub version_hash: Str,
-    /// Whether stores that are shared with the reference keep it as JSON; the others keep protobuf.
+    /// Whether stores that are shared with kube-apiserver keep it as JSON; the others keep protobuf.
     pub json: bool,
     /// From this version to the storage version and back; `None` when the shapes are equal.
     pub conversion: Option<Arc<dyn Conversion>>,
@@ -394,7 +394,7 @@ impl Storage {
         }
     }
 
-    /// The same storage, kept as JSON where it is shared with the reference.
+    /// The same storage, kept as JSON where it is shared with kube-apiserver.
     pub fn as_json(self) -> Self {
         Storage { json: true, ..self }
     }

@@ -9,7 +9,7 @@ use pintle_cel::value::{Entries, Map};
 use pintle_cel::{Environment, Program, Type, Value};
 use pintle_schema::Value as Data;
 
-/// What one evaluation may cost; the reference has no limit here.
+/// What one evaluation may cost; kube-apiserver has no limit here.
 const COST_LIMIT: u64 = 10_000_000;
 
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| Environment::for_access_review(CURRENT_MINOR));

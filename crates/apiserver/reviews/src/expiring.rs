@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ring::digest::{SHA256, digest};
 
-/// As many as the reference keeps.
+/// As many as kube-apiserver keeps.
 const MAX_ENTRIES: usize = 8192;
 
 /// The hash of a question.

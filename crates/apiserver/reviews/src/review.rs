@@ -1,5 +1,5 @@
-//! A review as it is sent and answered.
-//! Guarantees the reference's texts for an answer that is no such review. Must never take a status of another kind.
+//! A review as it is sent and answered. Guarantees kube-apiserver's texts for an answer that is no such review. Must never take
+//! a status of another kind.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
-//! Repeats of calls that may succeed soon, with growing pauses.
-//! Guarantees the reference's number of attempts and pauses, and that the last attempt's error is the one returned.
-//! Must never repeat a call past the deadline of its request: the caller's future ends with it.
+//! Repeats of calls that may succeed soon, with growing pauses. Guarantees kube-apiserver's number of attempts and
+//! pauses, and that the last attempt's error is the one returned. Must never repeat a call past the deadline of its
+//! request: the caller's future ends with it.
 
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
@@ -25,7 +25,7 @@ pub struct Backoff {
 pub type Retry = fn(&CallError) -> bool;
 
 impl Backoff {
-    /// The reference's pauses for webhooks: five attempts, each pause half as long again as the one before.
+    /// kube-apiserver's pauses for webhooks: five attempts, each pause half as long again as the one before.
     pub const fn starting_with(initial: Duration) -> Backoff {
         Backoff { initial, factor: 1.5, jitter: 0.2, attempts: 5 }
     }

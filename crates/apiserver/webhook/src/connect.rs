@@ -58,7 +58,7 @@ pub trait ServiceResolver: Send + Sync {
     fn resolve(&self, namespace: &str, name: &str, port: u16) -> Result<(String, u16), ResolveError>;
 }
 
-/// Why a service has no address, in the reference's words.
+/// Why a service has no address, in kube-apiserver's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ResolveError(pub String);

@@ -168,7 +168,7 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
 
 /// Why an operation fails.
 enum Failure {
-    /// It does not match the document: the reference's text, which admission shows.
+    /// It does not match the document: kube-apiserver's text, which admission shows.
     Unfit(String),
     /// A path leads nowhere.
     Nowhere(String),

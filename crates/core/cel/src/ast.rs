@@ -1,7 +1,7 @@
 //! The tree of an expression: nodes with ids, and where each id stands in the source.
 //!
-//! Ids are those the reference gives, since its cost accounting and its messages follow them. A tree's depth is
-//! bounded by the parser, so walking it may recurse.
+//! Ids are those kube-apiserver gives, since its cost accounting and its messages follow them. A tree's depth
+//! is bounded by the parser, so walking it may recurse.
 
 use pintle_schema::Str;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The type checker: resolves names and overloads, infers types, reports what does not fit.
 //!
-//! Texts and positions are the reference's. Types can grow faster than the expression, so that work on them is bounded; beyond
-//! the bound the expression is refused.
+//! Texts and positions are kube-apiserver's. Types can grow faster than the expression, so that work on them is bounded;
+//! beyond the bound the expression is refused.
 
 mod unify;
 
@@ -456,7 +456,7 @@ impl Checker<'_> {
     }
 }
 
-/// The name of a type as the reference declares it, where it is not formatted.
+/// The name of a type as kube-apiserver declares it, where it is not formatted.
 fn declared_name(ty: &Type) -> String {
     match ty {
         Type::Wrapper(_) => ty.to_string(),

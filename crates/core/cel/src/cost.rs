@@ -1,7 +1,7 @@
 //! Ranges of sizes and costs, and what an estimator knows of an argument.
 //!
-//! All arithmetic saturates: an unknown bound is `u64::MAX` and stays so. Costs are contract, so rounding follows the
-//! reference.
+//! All arithmetic saturates: an unknown bound is `u64::MAX` and stays so. Costs are contract, so rounding follows
+//! kube-apiserver.
 
 use crate::ast::Literal;
 use crate::types::Type;

@@ -44,7 +44,8 @@ enum Struct {
 #[derive(Clone, Debug)]
 pub(crate) struct Sizing {
     pub decl: Arc<Decl>,
-    /// The only variable whose paths are looked up. The reference does not look at the variable in rules of custom resources.
+    /// The only variable whose paths are looked up. kube-apiserver does not look at the variable in rules of custom
+    /// resources.
     pub variable: Option<Str>,
 }
 

@@ -1,6 +1,7 @@
 //! `EvalError`: why an evaluation gave no value.
 //!
-//! Its text is what clients see, byte for byte the reference's. It must not hold more than a bounded text.
+//! Its text is what clients see, byte for byte kube-apiserver's. It must not hold more than a bounded
+//! text.
 
 use pintle_schema::Str;
 

@@ -41,7 +41,7 @@ pub enum Style {
 /// One of the ways a function can be called.
 #[derive(Clone, Debug)]
 pub struct Overload {
-    /// As the reference names it.
+    /// As kube-apiserver names it.
     pub id: &'static str,
     pub style: Style,
     pub args: Vec<Type>,

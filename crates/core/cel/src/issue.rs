@@ -1,4 +1,4 @@
-//! What is wrong with an expression, and where: positions, texts and carets as the reference prints them.
+//! What is wrong with an expression, and where: positions, texts and carets as kube-apiserver prints them.
 //!
 //! Issues are printed in the order of their positions. Their number and the length of lines shown are bounded.
 

@@ -1,4 +1,4 @@
-//! From text to a tree: tokens, syntax with the recovery and texts of the reference's generated parser, macros.
+//! From text to a tree: tokens, syntax with the recovery and texts of kube-apiserver's generated parser, macros.
 //!
 //! Depths of nesting, sizes and numbers of errors are bounded as there; nothing recurses deeper than those bounds.
 

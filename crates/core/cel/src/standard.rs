@@ -1,6 +1,6 @@
 //! The standard functions: operators, sizes, conversions, times, optionals.
 //!
-//! Arithmetic is checked; texts of errors are the reference's.
+//! Arithmetic is checked; texts of errors are kube-apiserver's.
 
 mod arithmetic;
 mod collections;

@@ -115,8 +115,8 @@ impl Type {
         }
     }
 
-    /// Its text where the reference prints the type itself, rather than as the checker does: durations and moments have
-    /// their full names.
+    /// Its text where kube-apiserver prints the type itself, rather than as the checker does: durations and moments
+    /// have their full names.
     pub fn declared(&self) -> String {
         match self {
             Type::Wrapper(inner) => format!("wrapper({})", inner.declared()),

@@ -1,6 +1,6 @@
 //! Estimated costs of calls of libraries, and what the authorizer is asked.
 //!
-//! The numbers are those that the reference's own tests expect.
+//! The numbers are those that kube-apiserver's own tests expect.
 
 use pintle_cel::library::authorization::{self, Authorizer, Decision, Question, Subject, Target};
 use pintle_cel::library::json_patch;

@@ -1,4 +1,4 @@
-//! Replays recorded answers of the reference on the engine, without a server.
+//! Replays recorded answers of kube-apiserver on the engine, without a server.
 //!
 //! What a server adds around (field paths, the rule's JSON) is taken off both sides. Where the recordings do not lie beside
 //! the checkout there is nothing to replay. The shares that agree must not fall below `FLOORS`.

@@ -73,7 +73,7 @@ pub struct Tag {
     pub origin: &'static str,
     /// The key under which OpenAPI shows it; "" when it has none.
     pub published: &'static str,
-    /// The tag of the reference's sources that means the same; "" when there is none.
+    /// The tag of kube-apiserver's sources that means the same; "" when there is none.
     pub upstream: &'static str,
     pub example: &'static str,
     pub doc: &'static str,

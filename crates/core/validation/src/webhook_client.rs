@@ -1,4 +1,4 @@
-//! How a webhook may be reached: the URL or the service that a configuration names, checked in the reference's words.
+//! How a webhook may be reached: the URL or the service that a configuration names, checked in kube-apiserver's words.
 //!
 //! Called for admission webhooks and for conversion webhooks of custom resources. Must never resolve or dial anything.
 
@@ -66,7 +66,7 @@ pub struct Service<'a> {
 
 /// A service by its name and namespace, with a port and a path of plain segments.
 pub fn service(service: &Service<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
-    // The reference takes the one for the other.
+    // kube-apiserver takes the one for the other.
     for (value, named) in [(service.namespace, "name"), (service.name, "namespace")] {
         if value.is_empty() {
             errors.required(path.child(named), "");

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// How many requests are sent at a time: one that is answered is enough.
 const ATTEMPTS: usize = 5;
-/// Time for one, as in the reference.
+/// Time for one, as in kube-apiserver.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// As whom they are sent.
 const USER: &str = "system:kube-aggregator";

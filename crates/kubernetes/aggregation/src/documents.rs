@@ -16,13 +16,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::debug;
 
-/// How often documents are fetched again, as in the reference.
+/// How often documents are fetched again, as in kube-apiserver.
 const REFRESH: Duration = Duration::from_secs(60);
 /// The wait after a first failure; it doubles with each further one, up to the time between refreshes.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
-/// Time for a document of discovery, as in the reference.
+/// Time for a document of discovery, as in kube-apiserver.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time for an OpenAPI document, as in the reference.
+/// Time for an OpenAPI document, as in kube-apiserver.
 const OPENAPI_TIMEOUT: Duration = Duration::from_secs(60);
 /// Largest document of discovery: kube-apiserver's own has a tenth of it.
 const DISCOVERY_BYTES: usize = 4 << 20;

@@ -148,7 +148,7 @@ fn node_of(binding: &Value) -> Result<&str> {
     if node.is_empty() {
         errors.required("target.name", "");
     }
-    // The reference does not make a refusal of it.
+    // kube-apiserver does not make a refusal of it.
     if errors.is_empty() { Ok(node) } else { Err(Status::unexplained(errors.summary())) }
 }
 

@@ -1,7 +1,6 @@
 //! Component statuses: how the server's store is, and the components of a control plane on the same machine. Deprecated, and found
-//! out anew for each request.
-//! Guarantees the reference's components, in a fixed order, and an answer within the time that it gives a probe.
-//! Must never connect to another machine.
+//! out anew for each request. Guarantees kube-apiserver's components, in a fixed order, and an answer within the time that it
+//! gives a probe. Must never connect to another machine.
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
@@ -24,9 +23,9 @@ use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, T
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a probe may take, as in the reference.
+/// How long a probe may take, as in kube-apiserver.
 const PROBE_TIME: Duration = Duration::from_secs(20);
-/// Bytes of a probe's answer that are read, as in the reference.
+/// Bytes of a probe's answer that are read, as in kube-apiserver.
 const PROBE_BYTES: usize = 10 << 10;
 
 /// Where a component's health is found.
@@ -141,7 +140,7 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiRe
     let wanted = context.negotiate(AllowedMediaTypes::Objects)?;
     refuse_export(&context.query)?;
     let Some((_, source)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
-        // The reference says the singular here.
+        // kube-apiserver says the singular here.
         let message = format!("{} {name:?} not found", resource.singular);
         let details = Details { name: name.into(), kind: resource.singular.to_string(), ..Details::default() };
         return Err(Status::new(404, "NotFound", message).with_details(details));
@@ -168,7 +167,7 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
         ResponseKind::Table => (table(context, resource, &objects, wanted)?, Table::schema()),
         ResponseKind::PartialList => {
             let items: Vec<_> = objects.iter().map(|object| represent::partial(object, wanted)).collect();
-            // Unlike other lists, this one is gathered item by item in the reference: no item is no list.
+            // Unlike other lists, this one is gathered item by item in kube-apiserver: no item is no list.
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
                 "kind": "PartialObjectMetadataList", "apiVersion": (wanted.meta_version()), "metadata": {}, "items": items

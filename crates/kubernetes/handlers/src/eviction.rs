@@ -328,7 +328,7 @@ fn too_many_requests(why: String, retry_after_seconds: u32) -> Status {
 }
 
 fn forbidden(budget: &str, why: &str) -> Status {
-    // The reference names no resource here, but the kind.
+    // kube-apiserver names no resource here, but the kind.
     let kind = "poddisruptionbudget";
     let details =
         Details { name: budget.to_owned(), group: "policy".to_owned(), kind: kind.to_owned(), ..Details::default() };
@@ -336,7 +336,8 @@ fn forbidden(budget: &str, why: &str) -> Status {
     Status::new(403, "Forbidden", message).with_details(details)
 }
 
-/// The answer for a pod that several budgets guard: a failure by its text, a success by its code, as the reference has it.
+/// The answer for a pod that several budgets guard: a failure by its text, a success by its code, as kube-apiserver has
+/// it.
 fn guarded_twice(wanted: MediaTypeOptions) -> ApiResponse {
     let failure = value!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

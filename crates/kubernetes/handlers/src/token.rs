@@ -229,7 +229,7 @@ fn sign(
     })
 }
 
-/// The reference names the kind where other conflicts name the resource.
+/// kube-apiserver names the kind where other conflicts name the resource.
 fn conflict(group: &str, kind: &str, name: &str, why: &str) -> Status {
     let subject = Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() };
     Status::conflict_of(subject, why)

@@ -111,7 +111,7 @@ pub fn answer(exchange: Exchange) -> ApiResponse {
     answer
 }
 
-/// Parameters sorted by name and encoded, as the reference sends them.
+/// Parameters sorted by name and encoded, as kube-apiserver sends them.
 pub fn encode_query<K: AsRef<str>, V: AsRef<str>>(mut parameters: Vec<(K, V)>) -> String {
     parameters.sort_by(|(a, _), (b, _)| a.as_ref().cmp(b.as_ref()));
     let escape = |text: &str| percent_encode(text, b"-_.~", true);
@@ -119,7 +119,7 @@ pub fn encode_query<K: AsRef<str>, V: AsRef<str>>(mut parameters: Vec<(K, V)>) -
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// A decoded path, encoded as the reference encodes paths.
+/// A decoded path, encoded as kube-apiserver encodes paths.
 pub fn encode_path(path: &str) -> String {
     percent_encode(path, b"-_.~$&+,/:;=@", false)
 }

@@ -149,7 +149,7 @@ impl Handler for Connections {
     }
 }
 
-/// The path behind `proxy`, cleaned, and encoded as the reference encodes paths.
+/// The path behind `proxy`, cleaned, and encoded as kube-apiserver encodes paths.
 fn inner_path(rest: &str, ends_with_slash: bool) -> String {
     if rest.is_empty() {
         return if ends_with_slash { "/".to_owned() } else { String::new() };

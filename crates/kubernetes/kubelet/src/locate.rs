@@ -92,7 +92,7 @@ pub fn container(pod: &Value, wanted: &str) -> Result<String> {
     }
 }
 
-/// The kubelet of a pod's node. The reference names a missing node as if it were a pod.
+/// The kubelet of a pod's node. kube-apiserver names a missing node as if it were a pod.
 ///
 /// # Errors
 /// There is no such node, or it tells no address.
@@ -238,7 +238,7 @@ pub fn service(context: &Context, target: &Target) -> Result<Location> {
         port_name = port.field(ServicePort::NAME).get();
     }
     let all = collection(context, "", "endpoints", &target.namespace)?;
-    // The reference names the service when its Endpoints are missing.
+    // kube-apiserver names the service when its Endpoints are missing.
     let endpoints = object(context, &all, id.name).map_err(|status| match status.code {
         404 => Status::not_found(&target.resource, id.name),
         _ => status,

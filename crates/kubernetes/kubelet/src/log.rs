@@ -75,7 +75,7 @@ async fn text(mut body: ByteStream) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A kubelet's refusal in the words that the reference has for codes.
+/// A kubelet's refusal in the words that kube-apiserver has for codes.
 fn refusal(code: u16, text: &str, pod: &str) -> Status {
     let (reason, message) = match code {
         400 => return Status::bad_request(text),

@@ -72,7 +72,7 @@ pub async fn serve(
     let agreed = exchange.response.headers.get(STREAM_PROTOCOL).and_then(|value| value.to_str().ok());
     let agreed = agreed.map(|protocol| format!("{PREFIX}{protocol}"));
     let kubelet = exchange.upgraded;
-    // A message is no unit of what is carried, so that the reference bounds none.
+    // A message is no unit of what is carried, so that kube-apiserver bounds none.
     websocket::accept(&context.headers, agreed.as_deref(), None, |from_client, to_client| {
         async move {
             if let Ok(kubelet) = kubelet.await {

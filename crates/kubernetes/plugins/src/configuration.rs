@@ -1,6 +1,5 @@
-//! `Configuration`: the settings of plugins, read when a server starts.
-//! Guarantees that a setting means what the reference's configuration of that plugin means.
-//! Must never read files: it is given what they say.
+//! `Configuration`: the settings of plugins, read when a server starts. Guarantees that a setting means what
+//! kube-apiserver's configuration of that plugin means. Must never read files: it is given what they say.
 
 pub use crate::default_tolerations::TolerationSeconds;
 pub use crate::event_rate_limit::EventLimits;
@@ -20,7 +19,7 @@ pub struct WebhookCredentials {
     pub validating: Option<Kubeconfig>,
 }
 
-/// Settings of plugins; by default what the reference does without any.
+/// Settings of plugins; by default what kube-apiserver does without any.
 #[derive(Debug, Default)]
 pub struct Configuration {
     /// `DefaultTolerationSeconds`: how long pods stay on a node that fails.

@@ -1,6 +1,6 @@
-//! Built-in admission: plugins that change or refuse objects between the request and the store.
-//! Guarantees the reference's order and texts; a plugin sees only the resources and operations that its row names.
-//! Must never wait for anything but the authorizer: other objects are read from memory, and what is not there does not exist.
+//! Built-in admission: plugins that change or refuse objects between the request and the store. Guarantees kube-apiserver's order
+//! and texts; a plugin sees only the resources and operations that its row names. Must never wait for anything but the authorizer:
+//! other objects are read from memory, and what is not there does not exist.
 
 mod always_deny;
 mod always_pull_images;
@@ -113,7 +113,7 @@ const IMPLIED: [&str; 4] = ["AlwaysAdmit", NAMESPACE_EXISTS, resource_quota::NAM
 const LATE: [&str; 4] =
     ["MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"];
 
-/// What there is of a plugin that the reference has.
+/// What there is of a plugin that kube-apiserver has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is here.
@@ -133,7 +133,7 @@ pub fn standing(name: &str) -> Option<Standing> {
     }
 }
 
-/// Plugins of the reference that are not here.
+/// Plugins of kube-apiserver that are not here.
 const ELSEWHERE: [&str; 1] = ["ImagePolicyWebhook"];
 
 /// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The

@@ -1,6 +1,6 @@
-//! Usage against the bounds of a LimitRange item, and the sums of a pod.
-//! Guarantees the reference's texts, resource by resource in the order of their names.
-//! Must never look at anything but requests and limits.
+//! Usage against the bounds of a LimitRange item, and the sums of a pod. Guarantees
+//! kube-apiserver's texts, resource by resource in the order of their names. Must never look at
+//! anything but requests and limits.
 
 use pintle_schema::{Quantity, View};
 use pintle_types::core::v1::{

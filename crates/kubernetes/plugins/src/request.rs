@@ -1,6 +1,5 @@
-//! `Request`: what a plugin may know of the write it judges, and of other objects.
-//! Guarantees that other objects come from memory and that refusals have the reference's form.
-//! Must never give a plugin a way to write or to wait.
+//! `Request`: what a plugin may know of the write it judges, and of other objects. Guarantees that other objects come from
+//! memory and that refusals have kube-apiserver's form. Must never give a plugin a way to write or to wait.
 
 use crate::configuration::Configuration;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
@@ -190,7 +189,8 @@ impl<'a> Request<'a> {
         Status::forbidden(&self.write.target.resource, name, why.as_ref())
     }
 
-    /// The 404 of another object that this write names, which the reference reports as one of the resource that is written.
+    /// The 404 of another object that this write names, which kube-apiserver reports as one of the resource that is
+    /// written.
     pub fn not_found(&self, name: &str) -> Status {
         Status::not_found(&self.write.target.resource, name)
     }
@@ -230,7 +230,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The name a refusal gives before validation. The reference generates names only afterwards, so that clients read the
+/// The name a refusal gives before validation. kube-apiserver generates names only afterwards, so that clients read the
 /// prefix; here the name stands already, and is recognised by its prefix and length.
 fn name_in_mutation(object: &Value) -> &str {
     const GENERATED: usize = 5;

@@ -63,7 +63,7 @@ enum Wrong {
 }
 
 impl Wrong {
-    /// Reason and note, in the reference's words.
+    /// Reason and note, in kube-apiserver's words.
     fn told(&self, address: IpAddr, service: &Value) -> Option<(&'static str, String)> {
         let family = range::family(address);
         let family = family.as_str();
@@ -206,7 +206,7 @@ impl Allocation<'_> {
     }
 }
 
-/// In the reference's words.
+/// In kube-apiserver's words.
 fn why_surplus(look: &Look, address: &str, parent: &ParentReference, service: Option<&str>) -> (&'static str, String) {
     let ParentReference { group, resource, namespace, name } = parent;
     let Some(service) = service else {

@@ -1,5 +1,5 @@
-//! Where the server behind a service listens: at the service's address, or at one of its endpoints.
-//! Guarantees the reference's choice and its error texts. Must never resolve host names: that is the connector's work.
+//! Where the server behind a service listens: at the service's address, or at one of its endpoints. Guarantees
+//! kube-apiserver's choice and its error texts. Must never resolve host names: that is the connector's work.
 
 use pintle_cache::Object;
 use pintle_registry::Registry;
@@ -24,7 +24,7 @@ pub enum Routing {
     Endpoints,
 }
 
-/// Why a service has no address, in the reference's words.
+/// Why a service has no address, in kube-apiserver's words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     #[error("service {} not found", quoted(.0))]

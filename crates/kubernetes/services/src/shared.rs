@@ -1,5 +1,5 @@
 //! Node ports where several servers give them out: a bit map in the store that changes with the services, in the same
-//! transaction. It is the reference's own, so its servers may be among them.
+//! transaction. It is kube-apiserver's own, so its servers may be among them.
 //!
 //! Of two servers that give out ports at the same time one is refused by the store and draws anew. What the map has and
 //! no service does is given back when it has been so for a while: somebody may be about to write the service.

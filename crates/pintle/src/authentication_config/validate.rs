@@ -1,5 +1,5 @@
-//! The rules of an authentication configuration, in the reference's order and words; what passes is compiled on the way.
-//! Guarantees that an issuer that passes can be started. Must never show a certificate authority.
+//! The rules of an authentication configuration, in kube-apiserver's order and words; what passes is compiled on the
+//! way. Guarantees that an issuer that passes can be started. Must never show a certificate authority.
 
 use pintle_auth::Str;
 use pintle_jwt::{

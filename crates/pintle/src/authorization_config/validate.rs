@@ -1,5 +1,5 @@
-//! The rules of an authorization configuration, in the reference's order and words.
-//! Guarantees that what passes can be used. Must never connect to a webhook.
+//! The rules of an authorization configuration, in kube-apiserver's order and words. Guarantees
+//! that what passes can be used. Must never connect to a webhook.
 
 use pintle_kubernetes_auth::Mode;
 use pintle_reviews::{Condition, ReviewVersion};

@@ -1,5 +1,5 @@
-//! The rules of an encryption configuration, in the reference's order and words.
-//! Guarantees that what passes here can be followed. Must never show a secret.
+//! The rules of an encryption configuration, in kube-apiserver's order and words. Guarantees that
+//! what passes here can be followed. Must never show a secret.
 
 use pintle_encryption::GroupResource;
 use pintle_schema::names::quoted;

@@ -1,6 +1,5 @@
-//! What a server is told by its command line: where the flags put it, with the defaults that the reference has.
-//! Guarantees that what is checked makes sense together.
-//! Must never read a file: that comes when all flags are known to be good.
+//! What a server is told by its command line: where the flags put it, with the defaults that kube-apiserver has. Guarantees
+//! that what is checked makes sense together. Must never read a file: that comes when all flags are known to be good.
 
 use super::admission::Plugins;
 use super::audit::AuditFlags;

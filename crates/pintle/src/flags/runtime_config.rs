@@ -1,6 +1,6 @@
-//! The flag `--runtime-config`: which APIs are turned on and off.
-//! Guarantees that what it names exists, in the reference's words where it does not.
-//! Must never say what is served by default: the resources do.
+//! The flag `--runtime-config`: which APIs are turned on and off. Guarantees that what it names exists,
+//! in kube-apiserver's words where it does not. Must never say what is served by default: the resources
+//! do.
 
 use super::config::Config;
 use super::{FlagError, values};
@@ -37,7 +37,7 @@ pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
 }
 
 /// # Errors
-/// A group or a version is none that the reference knows, or nothing is left to be served.
+/// A group or a version is none that kube-apiserver knows, or nothing is left to be served.
 pub fn check(config: &Config) -> Result<(), FlagError> {
     let items = &config.runtime_config.0;
     let refused = |sentence: String| Err(FlagError::Combination(sentence));

@@ -1,6 +1,5 @@
-//! Command lines as rows: what they mean and how they are refused.
-//! Guarantees that every flag of the reference is either acted on or refused by name.
-//! Must never write to the working directory.
+//! Command lines as rows: what they mean and how they are refused. Guarantees that every flag of
+//! kube-apiserver is either acted on or refused by name. Must never write to the working directory.
 
 use super::*;
 use crate::logs::LogFormat;
@@ -60,7 +59,7 @@ fn the_usual_command_line() {
     assert!(config.warnings.is_empty());
 }
 
-/// What installers of the reference write: such command lines are taken as they are.
+/// What installers of kube-apiserver write: such command lines are taken as they are.
 #[test]
 fn command_lines_of_installers() {
     let kubeadm = "kube-apiserver --advertise-address=10.0.0.2 --allow-privileged=true --authorization-mode=Node,RBAC \

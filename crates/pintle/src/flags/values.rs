@@ -181,7 +181,7 @@ impl Deref for ServiceRanges {
 
 impl ServiceRanges {
     pub fn parse(text: &str) -> Result<ServiceRanges, String> {
-        /// As many addresses as the reference's allocator takes: 2 to the power of this.
+        /// As many addresses as kube-apiserver's allocator takes: 2 to the power of this.
         const MAX_HOST_BITS: u8 = 20;
         let ranges = list(text).map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
         let families: Vec<bool> = ranges.iter().map(|range| range.network.is_ipv4()).collect();

@@ -1,5 +1,5 @@
-//! Metrics of admission policies, under the names that the reference gives them.
-//! Must never change what is counted.
+//! Metrics of admission policies, under the names that kube-apiserver gives them. Must never change
+//! what is counted.
 
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_policies::{Check, Checks};

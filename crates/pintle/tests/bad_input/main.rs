@@ -1,6 +1,6 @@
 //! Requests that no good client sends: each gets its status and its message, and the server goes on.
-//! Guarantees the answers of the reference where it has one, a clear 400, 413, 414 or 431 where it has none.
-//! Must never count a closed connection as an answer, but where HTTP itself is broken.
+//! Guarantees the answers of kube-apiserver where it has one, a clear 400, 413, 414 or 431 where it has
+//! none. Must never count a closed connection as an answer, but where HTTP itself is broken.
 
 mod bodies;
 #[path = "../common/mod.rs"]

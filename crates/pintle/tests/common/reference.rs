@@ -1,6 +1,5 @@
-//! The reference as its etcd knows it: transactions on mod revisions, by a plain client, with objects in the form that the
-//! reference gives them.
-//! Guarantees that nothing of the server under test takes part in what is written or read here.
+//! kube-apiserver as its etcd knows it: transactions on mod revisions, by a plain client, with objects in the form that
+//! kube-apiserver gives them. Guarantees that nothing of the server under test takes part in what is written or read here.
 //! Must never try anything again: an error is an outcome that nobody knows.
 
 use super::etcd::Etcd;
@@ -76,7 +75,7 @@ impl Reference {
         self.call("/v3/lease/revoke", &json!({"ID": lease.to_string()})).map(drop)
     }
 
-    /// What the reference's compactor does once in an interval: it compacts up to `revision`, unless somebody did since
+    /// What kube-apiserver's compactor does once in an interval: it compacts up to `revision`, unless somebody did since
     /// there were `count` compactions. Answers how many there are now and the revision of now, to go on with.
     pub fn compact(&mut self, count: u64, revision: u64) -> io::Result<(u64, u64)> {
         let key = encoded("compact_rev_key");
@@ -109,7 +108,7 @@ fn found(kv: &Value) -> Found {
     (number(&kv["mod_revision"]), value)
 }
 
-/// A config map of the namespace default with one entry, as the reference stores it: protobuf in its envelope.
+/// A config map of the namespace default with one entry, as kube-apiserver stores it: protobuf in its envelope.
 pub fn config_map(name: &str, uid: &str, key: &str, value: &str) -> Vec<u8> {
     assert_eq!(uid.len(), 36);
     let metadata = [

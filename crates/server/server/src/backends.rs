@@ -35,14 +35,14 @@ impl KubeletConfigs {
     }
 }
 
-/// Time for connecting to pods and services, as in the reference.
+/// Time for connecting to pods and services, as in kube-apiserver.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for connecting to kubelets where no flag says another.
 pub const KUBELET_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl SocketConnector {
-    /// A connector that talks to kubelets as the material says. Without an authority any kubelet is believed, as the
-    /// reference does.
+    /// A connector that talks to kubelets as the material says. Without an authority any kubelet is believed, as
+    /// kube-apiserver does.
     ///
     /// # Errors
     /// The material is unusable.

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use pintle_endpoints::Body;
 use regex_lite::Regex;
 
-/// What pages of an allowed origin may do, as the reference says it.
+/// What pages of an allowed origin may do, as kube-apiserver says it.
 const ALLOWED: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS, PUT, DELETE, PATCH"),
     (

@@ -149,7 +149,7 @@ pub fn process(out: &mut Exposition) {
         if let Some(max) = limit(&limits, "Max open files") {
             out.single(&MAX_FDS, max);
         }
-        // The reference's word for no limit.
+        // kube-apiserver's word for no limit.
         let max = limit(&limits, "Max address space").map_or(UNLIMITED, |max| max as f64);
         out.single(&MAX_VIRTUAL, Number(max));
     }

@@ -1,6 +1,5 @@
-//! A resource's providers in their order: the first seals, the first that can opens.
-//! Guarantees that a value which no provider opens says why in the reference's words, and never names a secret.
-//! Must never choose between resources.
+//! A resource's providers in their order: the first seals, the first that can opens. Guarantees that a value which no
+//! provider opens says why in kube-apiserver's words, and never names a secret. Must never choose between resources.
 
 use std::sync::Arc;
 use std::time::Instant;

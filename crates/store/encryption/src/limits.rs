@@ -1,8 +1,8 @@
 //! The bounds of what a key service may give and of what is kept of it, each with its reason.
 //! Guarantees that no plugin can make the server hold unbounded memory. Must never be read from input.
 
-/// Bytes of the name of a key, of a seed in its encrypted form, and of all annotations: what the reference accepts, since
-/// each stands in every object that is kept.
+/// Bytes of the name of a key, of a seed in its encrypted form, and of all annotations: what kube-apiserver accepts,
+/// since each stands in every object that is kept.
 pub const KEY_ID_BYTES: usize = 1024;
 pub const ENCRYPTED_SEED_BYTES: usize = 1024;
 pub const ANNOTATIONS_BYTES: usize = 32 * 1024;

@@ -1,6 +1,6 @@
-//! All resources' providers, as one configuration gives them.
-//! Guarantees the reference's precedence: the resource by name, then its group, then everything; else values stay plain.
-//! Must never change once it is made: another configuration is another value.
+//! All resources' providers, as one configuration gives them. Guarantees kube-apiserver's precedence: the resource by
+//! name, then its group, then everything; else values stay plain. Must never change once it is made: another
+//! configuration is another value.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
-//! Compaction: history older than one interval is given up, by one of all the servers of a cluster.
-//! Guarantees that servers take turns by counting on one key, as the reference does, so that both can run together; and that
-//! each learns how far the others compacted.
-//! Must never give up what happened in the last interval.
+//! Compaction: history older than one interval is given up, by one of all the servers of a cluster. Guarantees that servers
+//! take turns by counting on one key, as kube-apiserver does, so that both can run together; and that each learns how far
+//! the others compacted. Must never give up what happened in the last interval.
 
 use crate::client::{Client, method};
 use crate::limits::ATTEMPT_MAX;

@@ -51,7 +51,7 @@ pub const EVENT_LATE: Duration = Duration::from_millis(500);
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
 /// How much longer than its keys a lease may live, as a share of their lifetime and in seconds where nothing else is told,
-/// so that many keys share one; and how many keys may. The reference's numbers.
+/// so that many keys share one; and how many keys may. kube-apiserver's numbers.
 pub const LEASE_REUSE_SHARE: f64 = 0.05;
 pub const LEASE_REUSE_SECONDS: u32 = 60;
 pub const LEASE_KEYS: usize = 1_000;

@@ -70,7 +70,7 @@ fn refusal(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// Escapes a text for HTML, as the reference does where a message repeats what came in a request.
+/// Escapes a text for HTML, as kube-apiserver does where a message repeats what came in a request.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

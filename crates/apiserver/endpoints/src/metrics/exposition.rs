@@ -1,6 +1,6 @@
-//! The text format of Prometheus: families, samples and histograms, written in the order of the calls.
-//! Guarantees that label values are escaped and that numbers are spelled as the reference spells them.
-//! Must never hold a metric: what it writes it is given.
+//! The text format of Prometheus: families, samples and histograms, written in the order of the calls. Guarantees
+//! that label values are escaped and that numbers are spelled as kube-apiserver spells them. Must never hold a
+//! metric: what it writes it is given.
 
 use super::allowed::{AllowedLabels, Merged, Sum};
 use pintle_metrics::Histogram;
@@ -69,7 +69,8 @@ impl Family {
     }
 }
 
-/// A label and its value. Samples name their labels in alphabetical order, as scrapers see them from the reference.
+/// A label and its value. Samples name their labels in alphabetical order, as scrapers see them from
+/// kube-apiserver.
 pub type Label<'a> = (&'a str, &'a str);
 
 const REGISTERED: Family =

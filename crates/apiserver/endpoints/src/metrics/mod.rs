@@ -1,4 +1,4 @@
-//! Metrics under the reference's names and labels.
+//! Metrics under kube-apiserver's names and labels.
 //!
 //! Counting is a few relaxed additions; text is made only when somebody reads it. A part of the server that has figures
 //! of its own adds a source; nothing here knows where they come from.

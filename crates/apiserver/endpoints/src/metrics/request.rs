@@ -331,7 +331,7 @@ impl Requests {
 
 fn series_labels(series: &Series) -> [Label<'_>; 7] {
     let Labels { group, version, resource, subresource, verb, scope, .. } = &series.labels;
-    // The reference has no component for other paths.
+    // kube-apiserver has no component for other paths.
     let component = if !resource.is_empty() || DISCOVERY.contains(&subresource.as_str()) { "apiserver" } else { "" };
     [
         ("component", component),

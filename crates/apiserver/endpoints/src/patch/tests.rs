@@ -1,5 +1,5 @@
-//! Patches of each type, right and wrong.
-//! Guarantees the reference's texts. Must never need a server.
+//! Patches of each type, right and wrong. Guarantees kube-apiserver's texts. Must never need a
+//! server.
 
 use super::*;
 use pintle_registry::WriteOptions;

@@ -158,8 +158,8 @@ impl Frames {
         }
     }
 
-    /// An event has one object, and never the form of a list: a client that asks for it gets nothing but errors. As in the reference
-    /// that is found out only when there is something to show.
+    /// An event has one object, and never the form of a list: a client that asks for it gets nothing but errors. As in
+    /// kube-apiserver that is found out only when there is something to show.
     fn refuses(&self, out: &mut Chunk) -> bool {
         out.is_refused |= self.wanted.shape == ResponseKind::PartialList;
         out.is_refused

@@ -103,7 +103,7 @@ impl Reader {
                     match control {
                         Control::Ping => self.writer.send(OpCode::Control(Control::Pong), &[&payload]).await?,
                         Control::Close => {
-                            // The code without the words behind it, as the reference answers.
+                            // The code without the words behind it, as kube-apiserver answers.
                             payload.truncate(2);
                             // The client may have gone already.
                             let _ = self.writer.end(&payload).await;

@@ -1,4 +1,4 @@
-//! The rules of CustomResourceDefinitions: what is wrong with one, in the reference's order and words.
+//! The rules of CustomResourceDefinitions: what is wrong with one, in kube-apiserver's order and words.
 //!
 //! Validates definitions in the form that they are stored in, where what all versions share stands once. An update is held to no
 //! rule that the stored definition breaks already. Must never look at other definitions: names are the controller's.

@@ -1,6 +1,7 @@
 //! CEL rules of definitions: what is wrong with them, and what their costs come to.
 //!
-//! Guarantees that costs of rules are multiplied and added as the reference does, without overflow.
+//! Guarantees that costs of rules are multiplied and added as kube-apiserver does, without
+//! overflow.
 
 use crate::json_schema::{JsonSchema, ValidationRule};
 use crate::rules::{Compiled, Node, Vintage};

@@ -163,7 +163,7 @@ fn versions(definition: &Definition<'_>, options: &mut Options, path: &FieldPath
         if !faults.is_empty() {
             errors.invalid(path.child("name"), name, faults.join(","));
         }
-        // As the reference, where two versions have one name: the first one's.
+        // As kube-apiserver, where two versions have one name: the first one's.
         let first = definition.versions.iter().find(|(other, _)| text(other, "name") == name);
         let of = if own_subresources { first.map_or(*version, |(first, _)| first) } else { spec };
         let has_status = has_status(present(of, "subresources"));

@@ -1,4 +1,4 @@
-//! Definitions judged, on cases as the reference answers them.
+//! Definitions judged, on cases as kube-apiserver answers them.
 
 use super::{name_fault, validate_definition, warnings::warnings};
 use pintle_codec::{Strictness, json};

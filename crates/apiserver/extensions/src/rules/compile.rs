@@ -1,4 +1,4 @@
-//! Compiling the rules of one place of a schema: programs, or what is wrong with them in the reference's words.
+//! Compiling the rules of one place of a schema: programs, or what is wrong with them in kube-apiserver's words.
 //!
 //! New expressions are compiled for the oldest version that may have to read the definition, stored ones for all there is.
 
@@ -95,7 +95,7 @@ impl Environments<'_> {
         })
     }
 
-    /// A message as the reference tells it, which names types after the place of the rule.
+    /// A message as kube-apiserver tells it, which names types after the place of the rule.
     fn shown(&self, text: String) -> String {
         match self.type_name.split_once('.') {
             Some((root, _)) => text.replace(self.type_name, root),

@@ -1,7 +1,7 @@
 //! Evaluating the rules of a schema on an object: values in place, old values beside them, a budget for all.
 //!
-//! Follows the reference in what counts against the budget and in what order. An object that does not use up its budget
-//! costs no more than the budget allows, however many rules fail: errors beyond what an answer holds end the walk.
+//! Follows kube-apiserver in what counts against the budget and in what order. An object that does not use up its budget costs no more
+//! than the budget allows, however many rules fail: errors beyond what an answer holds end the walk.
 
 use super::Node;
 use super::compile::{Compiled, Rule};
@@ -379,7 +379,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A path in an error. For rules of a whole object the reference has none, and prints that.
+/// A path in an error. For rules of a whole object kube-apiserver has none, and prints that.
 pub(crate) fn field_of(path: &FieldPath<'_>) -> String {
     match path.to_string() {
         field if field == "[]" => "<nil>".to_owned(),

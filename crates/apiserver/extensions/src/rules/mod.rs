@@ -105,7 +105,7 @@ impl Place<'_> {
 }
 
 impl Node {
-    /// `None` when there are no rules. What has no type in CEL has no rules either: the reference leaves it out.
+    /// `None` when there are no rules. What has no type in CEL has no rules either: kube-apiserver leaves it out.
     fn new(schema: &JsonSchema, decl: &Arc<Decl>, place: Place<'_>) -> Option<Node> {
         let (mut properties, mut additional, mut items) = (Vec::new(), None, None);
         match &decl.shape {

@@ -1,6 +1,6 @@
 //! What a custom resource's values must meet: a schema compiled once, and the validation of values against it.
 //!
-//! Errors are the reference's, in its words; where it takes the properties of an object in no order, they come by name.
+//! Errors are kube-apiserver's, in its words; where it takes the properties of an object in no order, they come by name.
 //! Guarantees that a value that an update left as it was is not an error (ratcheting). Must never change a value.
 
 mod correlation;
@@ -24,7 +24,7 @@ use std::fmt;
 /// For what a schema is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Objects of the resource: formats that the reference does not know hold for nothing.
+    /// Objects of the resource: formats that kube-apiserver does not know hold for nothing.
     Objects,
     /// Defaults in the definition.
     Defaults,

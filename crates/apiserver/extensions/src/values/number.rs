@@ -1,4 +1,5 @@
-//! Numbers of custom resources: bounds and multiples, in the ranges of their types and formats, as the reference computes them.
+//! Numbers of custom resources: bounds and multiples, in the ranges of their types and formats, as kube-apiserver computes
+//! them.
 
 use super::outcome::{Issue, Outcome};
 use super::{Place, ValueSchema};
@@ -7,7 +8,7 @@ use pintle_schema::{Value, float};
 /// Integers beyond this have no exact neighbours among floats.
 const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// Whether a float is an integer, as far as the reference can tell.
+/// Whether a float is an integer, as far as kube-apiserver can tell.
 pub(super) fn is_whole(number: f64) -> bool {
     if !number.is_finite() || number.abs() > MOST_EXACT {
         return false;

@@ -1,5 +1,5 @@
-//! What judging a value found: errors in the reference's words, and how many checks were met, by which the best of several
-//! alternatives is chosen.
+//! What judging a value found: errors in kube-apiserver's words, and how many checks were met, by which the best of
+//! several alternatives is chosen.
 
 use super::Place;
 use pintle_schema::Value;
@@ -144,7 +144,7 @@ impl Issue {
             (_, name, Some(base)) => format!("{base}.{name}"),
             (_, name, None) => name.to_owned(),
         };
-        // Where the reference has no value, it shows an empty text.
+        // Where kube-apiserver has no value, it shows an empty text.
         let or_empty = |value: Value| if value.is_null() { Value::from("") } else { value };
         match cause {
             Cause::Required => errors.required(field, ""),

@@ -1,4 +1,4 @@
-//! What is said of values, on cases as the reference answers them.
+//! What is said of values, on cases as kube-apiserver answers them.
 
 use super::{Purpose, ValueSchema};
 use crate::json_schema::JsonSchema;
@@ -81,7 +81,7 @@ fn numbers() {
         r#"{"type":"number","maximum":1.5,"exclusiveMaximum":true,"multipleOf":0.5}"#,
         &[
             ("1.0", &[]),
-            // Of an integer the reference compares the whole part of a bound.
+            // Of an integer kube-apiserver compares the whole part of a bound.
             (
                 "1",
                 &[

@@ -1,4 +1,4 @@
-//! Stored objects there and back, and against bytes that the reference wrote where these are at hand.
+//! Stored objects there and back, and against bytes that kube-apiserver wrote where these are at hand.
 
 use super::*;
 use pintle_cache::EncodedObject;
@@ -7,7 +7,8 @@ use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
 
-/// Beside the checkout: a JSON document a line, with the key, the value and what the reference served of it.
+/// Beside the checkout: a JSON document a line, with the key, the value and what kube-apiserver served of
+/// it.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/stored/objects.jsonl");
 
 fn served(collection: &str) -> &'static Arc<Resource> {
@@ -50,7 +51,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         if found != wanted {
             wrong.push(format!("{key} as {collection}\n  is {found}\n  not {wanted}"));
         }
-        // What reading fills in, the reference would store at the next write only.
+        // What reading fills in, kube-apiserver would store at the next write only.
         let versions = form.versions_of(key).unwrap();
         let (_, mut plain) = decode(&versions, &stored).unwrap();
         let storage = home(&versions).unwrap();
@@ -108,7 +109,7 @@ fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
         [(value!("0001-01-01T00:00:00Z"), r#""status":{"startTime":null}"#), (Value::Null, r#""status":{}"#)]
     {
         let read = form.decode_stored(key, &Bytes::from(json::to_vec(&object(time)))).unwrap();
-        // As the reference keeps it, there and back.
+        // As kube-apiserver keeps it, there and back.
         let again = form.decode_stored(key, &form.encode_stored(key, &read).unwrap()).unwrap();
         for record in [read, again] {
             let text = String::from_utf8(encoded_object::object(&record).unwrap().to_vec()).unwrap();

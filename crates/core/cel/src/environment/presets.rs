@@ -77,8 +77,8 @@ impl Environment {
         environment
     }
 
-    /// Declares a policy's variables so far, as fields of `variables`.
-    /// Types of which the reference knows nothing there are `dyn`; give what did not compile as `Type::Error`.
+    /// Declares a policy's variables so far, as fields of `variables`. Types of which kube-apiserver knows nothing
+    /// there are `dyn`; give what did not compile as `Type::Error`.
     pub fn with_policy_variables(self, variables: Vec<(&str, Type)>) -> Environment {
         let variables = variables.into_iter().map(|(name, ty)| (name, simplified(&ty))).collect();
         self.with_struct(VARIABLES, variables).with_variable("variables", object(VARIABLES))

@@ -1,4 +1,4 @@
-//! Addresses and networks: parsing with the reference's error texts, and what they are asked.
+//! Addresses and networks: parsing with kube-apiserver's error texts, and what they are asked.
 //!
 //! Zones and IPv4 addresses within IPv6 are refused. A text costs no more than its length.
 

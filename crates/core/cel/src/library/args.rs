@@ -1,6 +1,6 @@
 //! What most functions of libraries share: reading arguments, common costs, and the bound of texts that they make.
 //!
-//! Costs follow the reference's rounding. No text is made that is longer than the bound.
+//! Costs follow kube-apiserver's rounding. No text is made that is longer than the bound.
 
 use crate::cost::{
     CallEstimate, CostEstimate, Node, REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, SizeEstimate, times_factor,
@@ -8,8 +8,8 @@ use crate::cost::{
 use crate::error::EvalError;
 use crate::value::Value;
 
-/// The longest text that a function makes, in bytes. The reference has no such bound, and fails at another place when
-/// memory runs out.
+/// The longest text that a function makes, in bytes. kube-apiserver has no such bound, and fails at another place
+/// when memory runs out.
 const MAX_TEXT: usize = 16 << 20;
 
 /// What a single evaluation may cost, wherever expressions are evaluated.

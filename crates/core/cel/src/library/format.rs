@@ -109,7 +109,7 @@ fn read_verb(text: &str) -> Result<(Verb, &str), String> {
         precision = Some(usize::try_from(number).unwrap_or(MAX_WIDTH).min(MAX_WIDTH));
         rest = after;
     }
-    // The reference looks at one byte.
+    // kube-apiserver looks at one byte.
     let letter = rest.bytes().next().unwrap_or(0);
     let verb = match letter {
         b's' => Verb::Text,
@@ -202,7 +202,7 @@ fn print_hex(bytes: &[u8], upper: bool) -> String {
     bytes.iter().map(|byte| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
 }
 
-/// Numbers that are none, in the locale that the reference prints in.
+/// Numbers that are none, in the locale that kube-apiserver prints in.
 fn print_special(number: f64) -> Option<&'static str> {
     match number {
         number if number.is_nan() => Some("NaN"),
@@ -217,7 +217,7 @@ fn print_fixed(number: f64, precision: usize) -> String {
     if let Some(special) = print_special(number) {
         return special.to_owned();
     }
-    // The reference keeps the low eight bits.
+    // kube-apiserver keeps the low eight bits.
     let precision = precision % 256;
     let digits = format!("{:.precision$}", number.abs());
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -304,7 +304,7 @@ fn print_map(map: &Map<'_>) -> Result<String, String> {
     let mut entries = Vec::with_capacity(map.len());
     let mut length = 0;
     let keys = map.keys();
-    // The reference fails on a field that the schema of the object does not name.
+    // kube-apiserver fails on a field that the schema of the object does not name.
     if keys.len() < map.len() {
         return Err("an object has fields that its schema does not name".to_string());
     }

@@ -18,12 +18,12 @@
 //! }
 //! ```
 //!
-//! The engine matches arguments to the declared types before it calls, also when they are `dyn`, so that the `else`
-//! above is never reached. `estimate` and `track` are asked for every overload of the name, the standard ones
-//! included, as the reference does it. Errors are `EvalError::new(text)`.
+//! The engine matches arguments to the declared types before it calls, also when they are `dyn`, so that the `else` above
+//! is never reached. `estimate` and `track` are asked for every overload of the name, the standard ones included, as
+//! kube-apiserver does it. Errors are `EvalError::new(text)`.
 //!
 //! A library's own type implements `Opaque` and is passed as `Value::opaque(x)`; `value.as_opaque::<X>()` reads it. Its
-//! `Type` is `Type::opaque("net.IP")` or `Type::object("kubernetes.Quantity")`, as the reference declares it.
+//! `Type` is `Type::opaque("net.IP")` or `Type::object("kubernetes.Quantity")`, as kube-apiserver declares it.
 
 pub mod address;
 mod args;

@@ -194,7 +194,7 @@ fn unless(is_right: bool, fault: &str) -> Vec<String> {
     if is_right { Vec::new() } else { vec![fault.to_owned()] }
 }
 
-/// A name that is completed later may end with a dash. The reference cuts off one character more.
+/// A name that is completed later may end with a dash. kube-apiserver cuts off one character more.
 fn without_dash(text: &str) -> std::borrow::Cow<'_, str> {
     match text.strip_suffix('-') {
         Some(begun) if !begun.is_empty() => {

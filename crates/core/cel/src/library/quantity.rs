@@ -1,7 +1,7 @@
 //! Quantities as expressions see them: parsed, compared, added, and converted to numbers.
 //!
-//! A quantity keeps how it is represented, because only short ones are integers to the reference. Must never go through
-//! binary floating point, but where an expression asks for it.
+//! A quantity keeps how it is represented, because only short ones are integers to kube-apiserver. Must never go
+//! through binary floating point, but where an expression asks for it.
 
 use super::args::{Result as CallResult, failed, no_overload, one, reads_argument, track_one, track_read};
 use crate::function::{Call, Function, Overload};
@@ -92,7 +92,7 @@ impl Quantity {
     /// The difference.
     pub fn sub(&self, other: &Quantity) -> Quantity {
         if let (Amount::Short { value, scale }, Amount::Short { value: less, scale: at }) = (&self.0, &other.0)
-            // The lowest integer has no opposite; the reference takes it for its own.
+            // The lowest integer has no opposite; kube-apiserver takes it for its own.
             && let Some((value, scale)) = add_short((*value, *scale), (less.wrapping_neg(), *at))
         {
             return Quantity(Amount::Short { value, scale });
@@ -188,7 +188,7 @@ fn unit(suffix: &str) -> Option<Unit> {
         "Ti" => Unit::Binary(40),
         "Pi" => Unit::Binary(50),
         "Ei" => Unit::Binary(60),
-        // The reference keeps the low 32 bits of the exponent.
+        // kube-apiserver keeps the low 32 bits of the exponent.
         _ => Unit::Decimal(suffix.strip_prefix(['e', 'E'])?.parse::<i64>().ok()? as i32),
     })
 }
@@ -211,7 +211,7 @@ fn add_short(left: (i64, i32), right: (i64, i32)) -> Option<(i64, i32)> {
     Some((raise(left)?.checked_add(raise(right)?)?, scale))
 }
 
-/// Powers of ten as the reference computes them: a quotient of two exact ones where they are small.
+/// Powers of ten as kube-apiserver computes them: a quotient of two exact ones where they are small.
 fn power_of_ten(exponent: i32) -> f64 {
     match exponent {
         0..=308 => format!("1e{exponent}").parse().unwrap_or(f64::INFINITY),

@@ -1,4 +1,4 @@
-//! Semantic versions: parsing with the reference's error texts, normalization, and order.
+//! Semantic versions: parsing with kube-apiserver's error texts, normalization, and order.
 //!
 //! Build metadata is checked and then of no weight. A text costs no more than its length.
 
@@ -215,7 +215,7 @@ fn is_semver<'a>(args: &[Value<'a>]) -> CallResult<'a> {
 
 fn of_one<'a>(args: &[Value<'a>], number: impl Fn(&Semver) -> u64) -> CallResult<'a> {
     match args {
-        // Numbers beyond the largest integer wrap, as in the reference.
+        // Numbers beyond the largest integer wrap, as in kube-apiserver.
         [value] => value.as_opaque().map_or_else(no_overload, |version| Ok(Value::Int(number(version) as i64))),
         _ => no_overload(),
     }

@@ -313,7 +313,7 @@ fn estimate_replace(_: &str, target: Option<&Node<'_>>, args: &[Node<'_>]) -> Op
 fn estimate_split(_: &str, target: Option<&Node<'_>>, args: &[Node<'_>]) -> Option<CallEstimate> {
     let text = target?.size();
     let most = match args.get(1).and_then(|most| most.literal) {
-        // A negative one wraps, as it does in the reference.
+        // A negative one wraps, as it does in kube-apiserver.
         Some(Literal::Int(most)) => *most as u64,
         _ => text.max,
     };

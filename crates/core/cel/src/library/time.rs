@@ -109,7 +109,8 @@ pub fn print_duration(nanos: i64) -> String {
     format!("{}s", seconds(nanos))
 }
 
-/// The length in seconds. Rounded as the reference does: whole seconds and the rest each on its own.
+/// The length in seconds. Rounded as kube-apiserver does: whole seconds and the rest each on its
+/// own.
 pub fn seconds(nanos: i64) -> f64 {
     (nanos / 1_000_000_000) as f64 + (nanos % 1_000_000_000) as f64 / 1e9
 }
@@ -165,7 +166,7 @@ fn offset_of(zone: &str, at: i64) -> Result<i64, String> {
     let hours = integer(hours)?.wrapping_mul(60);
     let minutes = integer(minutes)?;
     let minutes = if zone.starts_with('-') { hours.wrapping_sub(minutes) } else { hours.wrapping_add(minutes) };
-    // In nanoseconds, as the reference multiplies, and so wraps.
+    // In nanoseconds, as kube-apiserver multiplies, and so wraps.
     Ok(minutes.wrapping_mul(60_000_000_000) / 1_000_000_000)
 }
 

@@ -1,7 +1,7 @@
-//! URLs: parsing with the reference's error texts, and their parts.
+//! URLs: parsing with kube-apiserver's error texts, and their parts.
 //!
-//! Guarantees that a URL prints as the reference prints it. Percent-encoded bytes need not be UTF-8; where a text is
-//! asked for, those that are not stand as U+FFFD.
+//! Guarantees that a URL prints as kube-apiserver prints it. Percent-encoded bytes need not be UTF-8; where a text
+//! is asked for, those that are not stand as U+FFFD.
 
 use pintle_schema::names::quoted;
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ enum Part {
     Fragment,
 }
 
-/// Whether a text is an absolute URL or an absolute path; the error is the reference's.
+/// Whether a text is an absolute URL or an absolute path; the error is kube-apiserver's.
 pub fn check_request_uri(text: &str) -> Result<(), String> {
     parse(text, true).map(drop).map_err(|why| fault(text, &why))
 }

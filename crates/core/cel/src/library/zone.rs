@@ -1,6 +1,7 @@
 //! Time zones: the offset of a named zone at a moment, from the IANA database that is linked in.
 //!
-//! Names are matched in their case, as the reference finds them as files. Must never read the machine's own zones.
+//! Names are matched in their case, as kube-apiserver finds them as files. Must never read the machine's own
+//! zones.
 
 use super::time::day_of_date;
 use pintle_schema::time::{Civil, days_in_month};

@@ -1,4 +1,4 @@
-//! From syntax to the tree of expressions: ids in the reference's order, literals, macros.
+//! From syntax to the tree of expressions: ids in kube-apiserver's order, literals, macros.
 
 use super::Syntax;
 use super::macros;

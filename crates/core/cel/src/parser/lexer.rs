@@ -1,4 +1,4 @@
-//! Tokens of a source: always the longest, as the reference's generated lexer finds them.
+//! Tokens of a source: always the longest, as kube-apiserver's generated lexer finds them.
 //!
 //! What is no token is reported and skipped, together with the characters that looked like the beginning of one.
 

@@ -1,6 +1,6 @@
 //! Macros: calls that the parser replaces.
 //!
-//! Nodes get their ids in the reference's order, at the position of the call that they replace.
+//! Nodes get their ids in kube-apiserver's order, at the position of the call that they replace.
 
 use super::Syntax;
 use super::build::{Builder, call};

@@ -1,4 +1,4 @@
-//! How the reference's generated parser reports errors and goes on after them: its machine of states, without a tree.
+//! How kube-apiserver's generated parser reports errors and goes on after them: its machine of states, without a tree.
 //!
 //! Every position of the grammar at which the machine looks at what may follow has the number it has there, since recovery
 //! remembers numbers. Attempts and tokens skipped are bounded.

@@ -1,4 +1,4 @@
-//! The grammar: one function for each rule, deciding by the same tokens as the reference's generated parser.
+//! The grammar: one function for each rule, deciding by the same tokens as kube-apiserver's generated parser.
 //!
 //! The tree is an arena, so that long chains of operators, which nest on the left, are freed without recursion. Numbers
 //! of positions are the generated parser's; see `recovery`.

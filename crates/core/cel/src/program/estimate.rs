@@ -1,6 +1,7 @@
 //! The estimated cost of an expression, from the sizes that schemas allow.
 //!
-//! Costs are contract: which expressions a definition may use depends on them, so that every step follows the reference.
+//! Costs are contract: which expressions a definition may use depends on them, so that every step follows
+//! kube-apiserver.
 
 use crate::ast::{Ast, Comprehension, Expr, ExprId, Kind, Literal};
 use crate::checker::{Checks, Reference};

@@ -1,7 +1,7 @@
-//! The actual cost of an evaluation, counted as the reference counts it.
+//! The actual cost of an evaluation, counted as kube-apiserver counts it.
 //!
-//! The reference keeps a stack of the values it has seen and finds a call's arguments by their ids; where it does not find
-//! one, the call is free. Here the stack holds ids alone, and finding one takes constant time.
+//! kube-apiserver keeps a stack of the values it has seen and finds a call's arguments by their ids; where it does not
+//! find one, the call is free. Here the stack holds ids alone, and finding one takes constant time.
 
 use crate::ast::ExprId;
 use crate::error::EvalError;

@@ -1,6 +1,6 @@
 //! The plan of an evaluation: overloads chosen, constant parts evaluated, selections gathered into attributes.
 //!
-//! Its shape is the reference's, since costs follow it.
+//! Its shape is kube-apiserver's, since costs follow it.
 
 use super::eval;
 use crate::ast::{Ast, Expr, ExprId, Kind};

@@ -36,7 +36,7 @@ fn missing_key<'a, R>(key: &Value<'a>) -> Result<R, EvalError> {
     Err(EvalError::new(format!("no such key: {}", key.shown())))
 }
 
-/// The value without its schema: what the reference sees behind an optional.
+/// The value without its schema: what kube-apiserver sees behind an optional.
 pub(super) fn without_schema(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Map(Map::Data(map, Some(_))) => Value::Map(Map::Data(map, None)),

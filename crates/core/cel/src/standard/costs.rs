@@ -46,7 +46,7 @@ pub(crate) fn estimate(overload: &str, target: Option<&Node<'_>>, args: &[Node<'
         ("string_format", Some(target), _) => CallEstimate::cost(traverse(size(target))),
         ("string_to_bytes", _, [text]) => {
             let size = size(text);
-            // The reference does not look for overflow here.
+            // kube-apiserver does not look for overflow here.
             CallEstimate::sized(traverse(size), SizeEstimate::new(size.min, size.max.wrapping_mul(4)))
         }
         ("bytes_to_string", _, [bytes]) => {

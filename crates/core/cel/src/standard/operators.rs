@@ -1,4 +1,4 @@
-//! Operators: their overloads, in the order of the reference, which decides the types of calls.
+//! Operators: their overloads, in the order of kube-apiserver, which decides the types of calls.
 
 use super::{arithmetic, no_operand, special};
 use crate::error::EvalError;

@@ -1,7 +1,7 @@
 //! Equality and order of values, and how lists of objects are merged.
 //!
-//! The left operand decides how two values are compared, as in the reference. Errors within lists and maps that evaluation made
-//! do not make them different. Parts that are shared are compared as often as they occur, which is bounded.
+//! The left operand decides how two values are compared, as in kube-apiserver. Errors within lists and maps that evaluation
+//! made do not make them different. Parts that are shared are compared as often as they occur, which is bounded.
 
 use super::{Key, List, Map, Value};
 use crate::error::EvalError;
@@ -18,7 +18,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     ///
-    /// Data that its schema does not describe; an operand that the reference cannot compare; too much to compare.
+    /// Data that its schema does not describe; an operand that kube-apiserver cannot compare; too much to compare.
     pub fn equals(&self, other: &Value<'a>) -> Result<bool, EvalError> {
         self.equals_within(other, &mut MAX_STEPS.clone())
     }
@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The order of two values; the error that the reference gives when they have none.
+/// The order of two values; the error that kube-apiserver gives when they have none.
 pub fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering, EvalError> {
     Ok(match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -222,7 +222,7 @@ fn equal_maps<'a>(a: &Map<'a>, b: &Map<'a>, steps: &mut u64) -> Result<bool, Eva
 type Identity = Vec<Option<Key>>;
 
 fn identity(element: &Value<'_>, keys: Option<&Vec<pintle_schema::Str>>) -> Option<Identity> {
-    // Doubles and integers are different elements of a set, since the reference compares them untyped.
+    // Doubles and integers are different elements of a set, since kube-apiserver compares them untyped.
     let of = |value: &Value<'_>| match value {
         Value::Double(d) => Some(Key::Double(d.to_bits())),
         other => Key::of(other),
@@ -271,7 +271,7 @@ pub(super) fn merge<'a>(a: &List<'a>, b: &List<'a>, items: &Items) -> Result<Vec
             Some(_) if keys.is_none() => {}
             Some(at) => merged[*at] = element,
             None => {
-                // The reference does not see that two added elements of a list of maps have the same keys.
+                // kube-apiserver does not see that two added elements of a list of maps have the same keys.
                 if let Some(identity) = identity
                     && keys.is_none()
                 {

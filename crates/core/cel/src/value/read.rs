@@ -1,6 +1,7 @@
 //! Reading data in place, as its declaration says.
 //!
-//! Data that does not fit its declaration is an error when it is looked at, with the reference's text.
+//! Data that does not fit its declaration is an error when it is looked at, with kube-apiserver's
+//! text.
 
 use super::{List, Map, Text, Value, raw};
 use crate::error::EvalError;
@@ -8,7 +9,7 @@ use crate::schema::{Decl, Shape};
 use pintle_schema::Value as Data;
 use std::sync::Arc;
 
-/// The Go type that the reference's messages name.
+/// The Go type that kube-apiserver's messages name.
 fn go_type(data: &Data) -> &'static str {
     match data {
         Data::Null => "<nil>",

@@ -1,6 +1,6 @@
 //! `Duration` and `Timestamp`: moments and lengths in nanoseconds.
 //!
-//! Arithmetic is checked against the ranges of the reference; parsing and printing are the library's.
+//! Arithmetic is checked against the ranges of kube-apiserver; parsing and printing are the library's.
 
 use std::cmp::Ordering;
 

@@ -11,7 +11,7 @@ impl RbacSnapshot {
     /// Whether the user holds the rules in the namespace (empty: everywhere).
     ///
     /// # Errors
-    /// What is missing, in the reference's words.
+    /// What is missing, in kube-apiserver's words.
     pub fn confirm_held(&self, user: &UserInfo, namespace: &str, rules: &[PolicyRule]) -> Result<(), String> {
         let (held, errors) = self.rules_of(user, namespace);
         let is_missing = |part: &PolicyRule| !held.iter().any(|held| includes(held.rule, part));

@@ -1,6 +1,6 @@
-//! The claims of a service account token, to and from JSON.
-//! Guarantees the reference's names and form, so that clients of its tokens can read these.
-//! Must never validate: whether a claim still holds depends on the objects.
+//! The claims of a service account token, to and from JSON. Guarantees kube-apiserver's names and
+//! form, so that clients of its tokens can read these. Must never validate: whether a claim still
+//! holds depends on the objects.
 
 use pintle_schema::{Value, value};
 

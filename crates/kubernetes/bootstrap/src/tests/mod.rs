@@ -1,4 +1,4 @@
-//! What holds for the start-up objects of every server, and that they are those of the reference.
+//! What holds for the start-up objects of every server, and that they are those of kube-apiserver.
 
 mod reconciled;
 mod reference;

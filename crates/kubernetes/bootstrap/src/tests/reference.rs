@@ -1,4 +1,5 @@
-//! Compares the objects with those recorded from the reference, where the records stand beside the workspace.
+//! Compares the objects with those recorded from kube-apiserver, where the records stand beside the
+//! workspace.
 
 use super::{at, settings};
 use crate::{BootstrapObject, LocalApiService, Settings, objects};
@@ -37,7 +38,7 @@ fn comparable(mut value: Value, with_status: bool) -> Value {
         {
             data.set("client-ca-file", "");
         }
-        // The reference's texts are not recorded.
+        // kube-apiserver's texts are not recorded.
         map.remove("description");
     }
     value

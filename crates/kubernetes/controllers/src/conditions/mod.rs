@@ -37,7 +37,7 @@ pub struct Reference {
 /// A condition of one kind.
 pub trait Rule: Send + Sync + 'static {
     const CONDITION: &'static str;
-    /// What the reference calls the queue that this is done from.
+    /// What kube-apiserver calls the queue that this is done from.
     const QUEUE: &'static str;
     /// Who owns it on the objects.
     const MANAGER: &'static str;

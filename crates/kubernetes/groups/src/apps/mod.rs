@@ -200,8 +200,8 @@ fn set_template_generation(object: ViewMut<'_, DaemonSet>, generation: i64) {
     set_annotation(object.field(DaemonSet::METADATA), TEMPLATE_GENERATION, generation.to_string());
 }
 
-/// Writes the generation as a number, as the reference's conversion does before it looks who owns what: who leaves it out sets
-/// it to 0.
+/// Writes the generation as a number, as kube-apiserver's conversion does before it looks who owns what: who leaves it out
+/// sets it to 0.
 fn normalize_daemon_set(object: &mut Value) {
     pod_spec::normalize_template(daemon_set_spec(object).field(DaemonSetSpec::TEMPLATE));
     let generation = template_generation(View::new(object));

@@ -1,6 +1,6 @@
 //! Warnings of the kinds that keep sets of pods: of the template, and of what such a kind adds.
 //!
-//! Warnings never refuse; texts are the reference's.
+//! Warnings never refuse; texts are kube-apiserver's.
 
 use crate::core::rules::template_warnings::{has_new_spec, name_for_pods, template_in};
 use crate::core::rules::volume::warnings::of_claim_spec;
@@ -50,7 +50,7 @@ pub fn stateful_set(written: &Written<'_>, warnings: &mut Vec<String>) {
     for (index, claim) in spec.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES).iter().enumerate() {
         let claim = claim.field(PersistentVolumeClaim::SPEC);
         let place = list.index(index);
-        // The reference names no field of a new claim, and one with a capital of another.
+        // kube-apiserver names no field of a new claim, and one with a capital of another.
         if written.is_new() {
             of_claim_spec(claim, &place, warnings);
         } else {

@@ -78,7 +78,7 @@ fn duration(job: View<'_, Job>, now: &Now) -> Value {
     }
 }
 
-/// A text although the column is a boolean: the reference prints it so.
+/// A text although the column is a boolean: kube-apiserver prints it so.
 fn suspended(cron: View<'_, CronJob>) -> Value {
     match cron.to(CronJob::SPEC).to(CronJobSpec::SUSPEND).get() {
         Some(true) => "True".into(),

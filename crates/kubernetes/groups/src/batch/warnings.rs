@@ -1,6 +1,6 @@
 //! Warnings of jobs: of the template of their pods, and of what jobs add.
 //!
-//! Warnings never refuse; texts are the reference's.
+//! Warnings never refuse; texts are kube-apiserver's.
 
 use crate::core::rules::template_warnings::{has_new_spec, name_for_pods, template_in};
 use crate::rules::warnings::Written;

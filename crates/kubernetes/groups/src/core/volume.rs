@@ -55,7 +55,7 @@ pub(super) fn persistent_volumes() -> Resource {
 
 static CLAIM: Strategy = Strategy {
     delete_answers_object: true,
-    // The phase is left to its default, as the reference leaves it: a claim is stored without one.
+    // The phase is left to its default, as kube-apiserver leaves it: a claim is stored without one.
     prepare_create: Some(|object, context| prepare_claim(object, None, context)),
     prepare_update: Some(|object, old, context| prepare_claim(object, Some(old), context)),
     decorate: Some(|object| mirror_sources(claim_spec(object))),

@@ -43,7 +43,7 @@ printers! {
     }
 }
 
-/// Its rows have a cell more than it has columns, as in the reference, so that no macro fits.
+/// Its rows have a cell more than it has columns, as in kube-apiserver, so that no macro fits.
 pub(crate) static IP_ADDRESS: Table = Table { columns: IP_ADDRESS_COLUMNS, cells: ip_address, conditions: None };
 
 static IP_ADDRESS_COLUMNS: &[Column] = &[NAME, string("ParentRef", "Object that uses the address.")];

@@ -1,4 +1,4 @@
-//! Tables: the columns and cells that the server prints for every built-in kind, as the reference prints them.
+//! Tables: the columns and cells that the server prints for every built-in kind, as kube-apiserver prints them.
 //!
 //! Cells read an object in its storage version: only HorizontalPodAutoscaler and Event look different in another
 //! version, so only their objects have to be converted first. Printing never fails; what is absent prints as such.

@@ -1,4 +1,4 @@
-//! What differs between two values, line by line, as the reference adds it to messages about what must not change.
+//! What differs between two values, line by line, as kube-apiserver adds it to messages about what must not change.
 //!
 //! The lines that stay are found as its library finds them: the longest run first, then what is before and after it.
 
@@ -69,8 +69,8 @@ fn write_hunk(hunk: &[[usize; 4]], old: &[String], new: &[String], text: &mut St
     put(' ', &old[at..last[1] + after]);
 }
 
-/// Where in the new text each line is. As in the reference's library, a line that makes up more than a hundredth of a long
-/// text begins no run; it only lengthens those that others begin.
+/// Where in the new text each line is. As in kube-apiserver's library, a line that makes up more than a hundredth of a long text begins
+/// no run; it only lengthens those that others begin.
 fn places(new: &[String]) -> HashMap<&str, Vec<usize>> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in new.iter().enumerate() {

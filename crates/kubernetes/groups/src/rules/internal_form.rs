@@ -1,4 +1,4 @@
-//! Objects as the reference shows them in messages: all fields, under the names that its programs use inside.
+//! Objects as kube-apiserver shows them in messages: all fields, under the names that its programs use inside.
 //!
 //! For messages alone; nothing that is stored or served has this form.
 
@@ -129,7 +129,7 @@ const INITIALS: &[&str] = &[
     "url", "wwid",
 ];
 
-/// The name of a field in the reference's own types.
+/// The name of a field in kube-apiserver's own types.
 fn name_inside(schema: &str, json: &str) -> String {
     if let Some((.., inside)) = RENAMED.iter().find(|(begin, name, _)| schema.starts_with(begin) && json == *name) {
         return (*inside).to_owned();

@@ -91,7 +91,8 @@ pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Va
     cx.errors.invalid_each(path, value, messages);
 }
 
-/// Reports once more what was found wrong inside a place, as the reference does that validates it a second time.
+/// Reports once more what was found wrong inside a place, as kube-apiserver does that validates it a second
+/// time.
 pub fn report_again(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if !cx.errors.is_empty() {
         let place = place.to_string();

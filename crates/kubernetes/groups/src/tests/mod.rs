@@ -141,7 +141,7 @@ fn statuses_reset_the_ownership_of_what_they_keep() {
     for resource in all() {
         for subresource in &resource.subresources {
             let Action::Part(part) = subresource.action else { continue };
-            // The reference's strategy of this one keeps metadata without declaring it.
+            // kube-apiserver's strategy of this one keeps metadata without declaring it.
             if subresource.name != "status" || resource.plural == "podcertificaterequests" {
                 continue;
             }

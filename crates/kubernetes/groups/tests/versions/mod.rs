@@ -2,7 +2,7 @@
 //! own conversion, and every one of them is validated. Guarantees that nothing is lost on the way there and back, that the rules
 //! find the same for every client, and that the tags of a version say what those of the stored one say.
 //!
-//! Must never know a kind, but in the rows and in the short list of what the reference itself validates otherwise.
+//! Must never know a kind, but in the rows and in the short list of what kube-apiserver itself validates otherwise.
 
 mod stated;
 
@@ -116,8 +116,8 @@ const SAYS_LESS: [&str; 2] = ["autoscaling/v1 HorizontalPodAutoscaler", "resourc
 /// The reporter's name in each version of Event. All else that both find is reported alike.
 const REPORTER: [&str; 2] = ["reportingComponent", "reportingController"];
 
-/// Whether what was found for clients of two versions agrees. Of events the reference asks more in the newer version: there
-/// it finds what it finds in the older one, and more between.
+/// Whether what was found for clients of two versions agrees. Of events kube-apiserver asks more in the newer version: there it
+/// finds what it finds in the older one, and more between.
 fn agree(prefix: &str, one: (&Resource, &[String]), other: (&Resource, &[String])) -> bool {
     if prefix != "/registry/events/" || one.0.group == other.0.group {
         return one.1 == other.1;

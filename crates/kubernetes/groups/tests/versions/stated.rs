@@ -1,5 +1,5 @@
 //! Objects of the kinds whose versions have several shapes, each stated once, in one of them, with what is wrong with it.
-//! Where the reference validates a version otherwise, the row says how. Places are named as the reference names them, which
+//! Where kube-apiserver validates a version otherwise, the row says how. Places are named as kube-apiserver names them, which
 //! asks nobody's version but for events.
 
 use pintle_schema::{Value, value};
@@ -12,7 +12,7 @@ pub struct Stated {
     pub old: Option<Value>,
     /// Lines of errors.
     pub found: Vec<String>,
-    /// The same for a version that the reference validates otherwise.
+    /// The same for a version that kube-apiserver validates otherwise.
     pub otherwise: Option<(&'static str, Vec<String>)>,
 }
 

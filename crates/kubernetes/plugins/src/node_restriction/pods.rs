@@ -24,7 +24,7 @@ pub(super) fn find(asked: Asked<'_>, name: &str) -> Result<Pod> {
     pod.ok_or_else(|| missing("", "pod", name))
 }
 
-/// How the reference says that one of the objects it follows is not there.
+/// How kube-apiserver says that one of the objects it follows is not there.
 pub(super) fn missing(group: &str, kind: &str, name: &str) -> Status {
     let dot = if group.is_empty() { "" } else { "." };
     let details = pintle_registry::Details {

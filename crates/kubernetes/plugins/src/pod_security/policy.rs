@@ -1,6 +1,5 @@
-//! Policies: what a namespace's labels ask of its pods, a level of the standards as of a version.
-//! Guarantees the reference's reading of labels that cannot be read: strict where pods are refused, mild where one only tells.
-//! Must never look at a pod.
+//! Policies: what a namespace's labels ask of its pods, a level of the standards as of a version. Guarantees kube-apiserver's
+//! reading of labels that cannot be read: strict where pods are refused, mild where one only tells. Must never look at a pod.
 
 use pintle_types::config_podsecurity::v1::PodSecurityDefaults;
 use pintle_validation::ErrorList;

@@ -1,6 +1,6 @@
-//! The messages of key services, version 2, and the form in which an encrypted value is kept.
-//! Guarantees the numbers and types of the reference's fields, which are on disks and in other programs.
-//! Must never check what a message says.
+//! The messages of key services, version 2, and the form in which an encrypted value is kept. Guarantees
+//! the numbers and types of kube-apiserver's fields, which are on disks and in other programs. Must
+//! never check what a message says.
 
 use std::collections::BTreeMap;
 

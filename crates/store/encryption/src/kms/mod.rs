@@ -58,7 +58,7 @@ pub struct Pace {
 }
 
 impl Default for Pace {
-    /// As the reference asks when its own health is asked for.
+    /// As kube-apiserver asks when its own health is asked for.
     fn default() -> Self {
         Pace { healthy: Duration::from_secs(20), unhealthy: Duration::from_secs(3), coast: Duration::from_secs(3 * 60) }
     }

@@ -1,4 +1,4 @@
-//! Regular expressions: what the reference accepts and refuses, and what it matches.
+//! Regular expressions: what kube-apiserver accepts and refuses, and what it matches.
 //!
 //! Matching takes time that is linear in the text and in the compiled pattern, compiling time that is linear in the
 //! pattern with its repetitions written out. Neither recurses deeper than patterns may nest.
@@ -25,7 +25,7 @@ const FREE_STEPS: u64 = 1 << 20;
 pub struct Pattern(Arc<Program>);
 
 impl Pattern {
-    /// Compiles a pattern, or finds it compiled; the error is the reference's.
+    /// Compiles a pattern, or finds it compiled; the error is kube-apiserver's.
     pub fn compile(pattern: &str) -> Result<Pattern, String> {
         if let Some(compiled) = cache::get(pattern) {
             return Ok(compiled);
@@ -108,7 +108,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a pattern is one; the error is the reference's.
+/// Whether a pattern is one; the error is kube-apiserver's.
 pub fn check(pattern: &str) -> Result<(), String> {
     syntax::parse(pattern).map(drop)
 }

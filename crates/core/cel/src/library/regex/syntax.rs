@@ -1,6 +1,6 @@
-//! Reads a pattern as the reference does.
+//! Reads a pattern as kube-apiserver does.
 //!
-//! Guarantees the reference's verdict and error text, and a tree of bounded height and size. Takes time linear in the
+//! Guarantees kube-apiserver's verdict and error text, and a tree of bounded height and size. Takes time linear in the
 //! pattern.
 
 use super::class::{self, Class};
@@ -79,7 +79,7 @@ enum Item {
 struct Part {
     node: Node,
     height: u32,
-    /// The instructions that it compiles to, as the reference counts them.
+    /// The instructions that it compiles to, as kube-apiserver counts them.
     size: u64,
     /// The product of the repetitions within each other.
     repeats: u64,

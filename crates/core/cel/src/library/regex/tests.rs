@@ -102,7 +102,7 @@ fn all_matches_and_some() {
 fn deep_and_long_patterns_are_bounded() {
     let deep = format!("{}a{}", "(".repeat(2000), ")".repeat(2000));
     assert!(Pattern::compile(&deep).unwrap_err().starts_with("error parsing regexp: expression nests too deeply"));
-    // As long as the reference takes it, and no longer.
+    // As long as kube-apiserver takes it, and no longer.
     assert!(check(&r"\pL{1000}".repeat(3000)).is_ok());
     let large = check(&r"\pL{1000}".repeat(4000)).unwrap_err();
     assert!(large.starts_with("error parsing regexp: expression too large"));

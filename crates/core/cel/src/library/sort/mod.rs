@@ -1,4 +1,4 @@
-//! Sorting a list by keys, in the order that the reference's sort leaves equal keys in.
+//! Sorting a list by keys, in the order that kube-apiserver's sort leaves equal keys in.
 //!
 //! Keys need not have an order among all of them (NaN has none); the result is then any, but the same every time.
 

@@ -132,7 +132,7 @@ fn common_version(common: At<'_, Option<String>>, cx: &mut ValidationContext<'_>
     }
 }
 
-/// The reference reports conditions as if the status were their list.
+/// kube-apiserver reports conditions as if the status were their list.
 fn conditions(status: At<'_, StorageVersionStatus>, cx: &mut ValidationContext<'_>) {
     type Of = StorageVersionCondition;
     let conditions = status.new.field(StorageVersionStatus::CONDITIONS);

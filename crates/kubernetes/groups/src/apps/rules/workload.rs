@@ -15,7 +15,7 @@ pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut Va
     }
 }
 
-/// How pods are replaced is one of a few ways; the reference reports the strategy as a whole.
+/// How pods are replaced is one of a few ways; kube-apiserver reports the strategy as a whole.
 pub fn known<T: ApiValue>(kind: &Value, kinds: &[&str], strategy: At<'_, T>, cx: &mut ValidationContext<'_>) {
     if !kinds.contains(&kind.as_str().unwrap_or_default()) {
         cx.errors.not_supported(strategy.path, in_full(strategy.new), kinds);

@@ -27,7 +27,8 @@ static KINDS: &[KindRules] = &[
             Step::Rules,
             step!(Job, job::names_of_pods),
         ],
-        // The reference validates the spec once as a new job's and once more as a changed one's: each cause stands twice.
+        // kube-apiserver validates the spec once as a new job's and once more as a changed one's: each cause stands
+        // twice.
         update: &[
             Step::Metadata,
             step!(Job, job::generated_selector),
@@ -39,7 +40,7 @@ static KINDS: &[KindRules] = &[
         ],
         ..KindRules::of(Job::schema)
     },
-    // The reference validates nothing of a status.
+    // kube-apiserver validates nothing of a status.
     KindRules { parts: &[("status", &[])], ..KindRules::of(CronJob::schema) },
 ];
 

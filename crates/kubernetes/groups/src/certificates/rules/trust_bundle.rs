@@ -69,7 +69,7 @@ pub fn certificates(bundle: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let mut tell = |detail: String| cx.errors.invalid(bundle.path, "<value omitted>", detail);
     let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for (at, block) in pem::blocks(text).into_iter().enumerate() {
-        // The reference counts entries from before the first.
+        // kube-apiserver counts entries from before the first.
         let entry = -1;
         if block.kind != "CERTIFICATE" {
             tell(format!("entry {entry} has bad block type: {}", block.kind));

@@ -15,7 +15,7 @@ pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx:
     }
 }
 
-/// Strategies are known, or have a domain. The reference's path names the field twice.
+/// Strategies are known, or have a domain. kube-apiserver's path names the field twice.
 pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = path.child("strategy");
     if name.contains('/') {

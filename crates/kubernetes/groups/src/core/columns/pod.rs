@@ -1,7 +1,7 @@
 //! Pods and their templates: readiness, status and restarts as one walk over the containers' statuses.
 //!
-//! The walk's order is what users know from the reference: init containers up to the first unfinished one, then
-//! the others from last to first.
+//! The walk's order is what users know from kube-apiserver: init containers up to the first unfinished one,
+//! then the others from last to first.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string, wide};

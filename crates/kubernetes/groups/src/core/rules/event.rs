@@ -64,7 +64,7 @@ pub fn update(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     event.field(Event::FIRST_TIMESTAMP, |field| immutable(field, cx));
     event.field(Event::LAST_TIMESTAMP, |field| immutable(field, cx));
     event.field(Event::COUNT, |field| immutable(field, cx));
-    // The reference validates it twice.
+    // kube-apiserver validates it twice.
     event.field(Event::REASON, |field| immutable_text(field, cx));
     event.field(Event::TYPE, |field| immutable_text(field, cx));
     event.field(Event::EVENT_TIME, |field| immutable(field, cx));

@@ -33,7 +33,7 @@ pub fn phase(namespace: At<'_, Namespace>, cx: &mut ValidationContext<'_>) {
         false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
     };
     if phase.as_str() != Some(wanted) {
-        // The reference's path has this capital.
+        // kube-apiserver's path has this capital.
         let path = namespace.path.to(Namespace::STATUS);
         cx.errors.invalid(path.child("Phase"), phase.as_str().unwrap_or_default(), detail);
     }

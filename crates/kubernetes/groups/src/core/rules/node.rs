@@ -19,7 +19,7 @@ pub fn node(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     if let Some(swap) = info.field(NodeSystemInfo::SWAP).some()
         && let Some(capacity) = swap.field(NodeSwapStatus::CAPACITY).some().map(View::get).filter(|bytes| *bytes <= 0)
     {
-        // The reference puts it beside the node's labels.
+        // kube-apiserver puts it beside the node's labels.
         let path = node.path.to(Node::METADATA);
         let path = path.child("nodeSwapStatus");
         cx.errors.invalid(path.to(NodeSwapStatus::CAPACITY), capacity, "must be greater than zero");
@@ -49,12 +49,13 @@ pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
             cx.errors.forbidden(spec.path.to(NodeSpec::PROVIDER_ID), PROVIDER_STAYS);
         }
     });
-    // The reference validates taints twice.
+    // kube-apiserver validates taints twice.
     let metadata = node.path.to(Node::METADATA);
     report_again(&metadata.to(NodeSpec::TAINTS), cx);
 }
 
-/// A node has a taint of an effect once for each key. The reference reports them beside the labels.
+/// A node has a taint of an effect once for each key. kube-apiserver reports them beside the
+/// labels.
 fn taints(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let taints = items(node.new.field(Node::SPEC).field(NodeSpec::TAINTS));
     let text = |at: usize, field: &str| taints.get(at).map_or("", |taint| taint.str_at(&[field]));

@@ -1,6 +1,6 @@
 //! Labels of nodes that have other names by now, and where they are still asked for.
 //!
-//! Nothing is refused for it; texts are the reference's.
+//! Nothing is refused for it; texts are kube-apiserver's.
 
 use pintle_schema::{Map, View, names};
 use pintle_types::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};

@@ -141,14 +141,14 @@ fn repeated_ports(ports: &[Value], cx: &mut ValidationContext<'_>) {
     let mut served = Repeats::new(ports.len(), |at| (protocol(at), number(at, ServicePort::PORT.name())));
     for at in 0..ports.len() {
         if served.is_repeated(at) {
-            // The reference shows of the port what must not repeat.
+            // kube-apiserver shows of the port what must not repeat.
             let key = value!({"protocol": (protocol(at)), "port": (number(at, ServicePort::PORT.name()))});
             cx.errors.duplicate(path.index(at), in_full(View::<ServicePort>::new(&key)));
         }
     }
 }
 
-/// The field is filled in for load balancers. The reference's path of this error begins at the field.
+/// The field is filled in for load balancers. kube-apiserver's path of this error begins at the field.
 pub fn allocates(allocates: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>) {
     if !allocates.new.is_set() && is(spec_of(cx), &ServiceType::LOAD_BALANCER) {
         cx.errors.required(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS.name(), "");
@@ -158,7 +158,7 @@ pub fn allocates(allocates: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>
 fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut ValidationContext<'_>) {
     let list = items(ranges.new);
     if !list.is_empty() {
-        // The reference's path has this capital.
+        // kube-apiserver's path has this capital.
         let root = FieldPath::new(Service::SPEC.name());
         let path = root.child("LoadBalancerSourceRanges");
         only_for(balanced, &path, cx);
@@ -257,7 +257,7 @@ fn keeps_families(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mu
     let path = spec.path.to(ServiceSpec::IP_FAMILIES);
     keeps_first(items(families), items(old.field(ServiceSpec::IP_FAMILIES)), families.value(), &path, cx);
     let (count, before) = (items(families).len(), items(old.field(ServiceSpec::IP_FAMILIES)).len());
-    // The reference looks at the addresses here, not at the families.
+    // kube-apiserver looks at the addresses here, not at the families.
     if count < before && items(spec.new.field(ServiceSpec::CLUSTER_IPS)).is_empty() {
         cx.errors.invalid(path.index(0), families.value().clone(), "primary ipFamily can not be unset");
     }
@@ -322,7 +322,7 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let ignored = [
         (!balancer_ip.is_empty(), ServiceSpec::LOAD_BALANCER_IP.name()),
         (has_external_ips, ServiceSpec::EXTERNAL_IPS.name()),
-        // The reference writes this capital.
+        // kube-apiserver writes this capital.
         (is_sticky, "SessionAffinity"),
     ];
     for (_, field) in ignored.into_iter().filter(|(is_set, _)| headless && *is_set) {

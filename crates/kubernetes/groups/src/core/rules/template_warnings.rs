@@ -1,6 +1,6 @@
 //! Warnings of the kinds that hold a template of pods, and helpers for those of other groups.
 //!
-//! Warnings never refuse; texts are the reference's.
+//! Warnings never refuse; texts are kube-apiserver's.
 
 use crate::core::rules::pod::warnings::{name_for_host, of_template};
 use crate::rules::warnings::Written;
@@ -14,7 +14,7 @@ pub fn pod_template(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
 }
 
-/// Of a changed controller the reference validates the template that is replaced.
+/// Of a changed controller kube-apiserver validates the template that is replaced.
 pub fn replication_controller(written: &Written<'_>, warnings: &mut Vec<String>) {
     name_for_pods(written, warnings);
     if has_new_spec(written) {

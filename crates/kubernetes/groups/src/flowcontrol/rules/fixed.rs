@@ -33,7 +33,7 @@ pub fn priority_level(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Val
         canonicalize(Spec::schema(), &mut fixed);
     }
     if !same(spec.new.value(), &fixed) {
-        // The reference reports it of no field.
+        // kube-apiserver reports it of no field.
         cx.errors.invalid("", in_full(spec.new), format!("spec of '{name}'{but} must equal the fixed value"));
     }
 }

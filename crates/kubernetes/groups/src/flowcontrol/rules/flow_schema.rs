@@ -39,7 +39,8 @@ pub fn some_rule(rules: At<'_, PolicyRulesWithSubjects>, cx: &mut ValidationCont
     }
 }
 
-/// A subject is given in the field of its kind and in no other. The reference looks at that field first.
+/// A subject is given in the field of its kind and in no other. kube-apiserver looks at that field
+/// first.
 pub fn subject(subject: At<'_, Subject>, cx: &mut ValidationContext<'_>) {
     const KINDS: &[&str] = &["Group", "ServiceAccount", "User"];
     let kind = subject.new.field(Subject::KIND).value().as_str().unwrap_or_default();

@@ -23,7 +23,7 @@ pub fn port_range(port: At<'_, NetworkPolicyPort>, cx: &mut ValidationContext<'_
     let (Value::Int(first), Some(last)) = ends(port.new) else { return };
     let path = port.path.to(NetworkPolicyPort::END_PORT);
     if last < *first {
-        // The reference shows the first port.
+        // kube-apiserver shows the first port.
         cx.errors.invalid(path, *first, "must be greater than or equal to `port`");
     }
     names::port_number(last).into_iter().for_each(|text| cx.errors.invalid(path, last, text));

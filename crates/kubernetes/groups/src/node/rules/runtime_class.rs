@@ -45,7 +45,7 @@ pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut Validatio
     }
 }
 
-/// Labels of nodes that have other names by now. The reference does not say which.
+/// Labels of nodes that have other names by now. kube-apiserver does not say which.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let scheduling = written.view::<RuntimeClass>().field(RuntimeClass::SCHEDULING).or_zero();
     let selector = scheduling.field(Scheduling::NODE_SELECTOR).value().as_map();

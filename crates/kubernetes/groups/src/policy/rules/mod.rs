@@ -8,7 +8,7 @@ use pintle_validation::{CustomRule, Group, KindRules, Step, at_field};
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
-/// The reference validates budgets without their metadata.
+/// kube-apiserver validates budgets without their metadata.
 static KINDS: &[KindRules] = &[KindRules {
     create: &[Step::Rules],
     update: &[Step::Rules],

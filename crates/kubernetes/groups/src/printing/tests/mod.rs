@@ -46,7 +46,7 @@ fn v(text: &str) -> Value {
     text.into()
 }
 
-/// The API group of a package of the reference.
+/// The API group of a package of kube-apiserver.
 fn group_of(package: &str) -> &str {
     match package {
         "core" | "v1" => "",

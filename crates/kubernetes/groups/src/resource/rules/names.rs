@@ -85,7 +85,7 @@ pub fn fully_qualified(name: &str, path: &FieldPath<'_>, cx: &mut ValidationCont
 
 /// The name of a share: a UUID in its usual form.
 pub fn share(id: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    // Other forms that the reference reads: in braces, as a URN, without dashes.
+    // Other forms that kube-apiserver reads: in braces, as a URN, without dashes.
     if !matches!(id.len(), 32 | 36 | 38 | 45) {
         let detail = format!("error validating uid: invalid UUID length: {}", id.len());
         return cx.errors.invalid(path, id, detail);

@@ -39,7 +39,7 @@ fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationConte
     let had_one = status.old.is_some_and(|old| old.field(ResourceClaimStatus::ALLOCATION).is_set());
     if had_one {
         cx.errors.0.retain(|error| error.field.strip_prefix(&path).is_none_or(str::is_empty));
-        // The reference reports it last.
+        // kube-apiserver reports it last.
         if let Some(at) = cx.errors.0.iter().position(|error| error.field == path) {
             cx.errors.0[at..].rotate_left(1);
         }
@@ -84,7 +84,7 @@ fn identity(entry: &Value) -> Identity<'_> {
     fields.map(|field| entry.str_at(&[field]))
 }
 
-/// The same as the reference shows it.
+/// The same as kube-apiserver shows it.
 fn shown([driver, pool, device, share]: Identity<'_>) -> Value {
     value!({"Driver": driver, "Pool": pool, "Device": device, "ShareID": share})
 }

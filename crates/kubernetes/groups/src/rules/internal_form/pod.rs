@@ -1,5 +1,5 @@
-//! What is special about pods as the reference shows them: inside, what a pod has of its host is part of its security
-//! context, and the fields of its spec stand in another order. For messages alone.
+//! What is special about pods as kube-apiserver shows them: inside, what a pod has of its host is part of its
+//! security context, and the fields of its spec stand in another order. For messages alone.
 
 use pintle_schema::{Map, Str, Value};
 

@@ -53,7 +53,7 @@ pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut ValidationC
     }
 }
 
-/// Failures are reported in short. The bound that the reference reports is that of the metadata.
+/// Failures are reported in short. The bound that kube-apiserver reports is that of the metadata.
 pub fn failure(error: At<'_, VolumeError>, cx: &mut ValidationContext<'_>) {
     if error.new.field(VolumeError::MESSAGE).as_str().len() > MAX_MESSAGE {
         cx.errors.too_long(error.path.to(VolumeError::MESSAGE), MAX_METADATA);

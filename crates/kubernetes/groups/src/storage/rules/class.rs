@@ -48,8 +48,8 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
     }
 }
 
-/// No topology stands there twice. The reference compares with places not filled yet as well, so an empty one is
-/// always one too many.
+/// No topology stands there twice. kube-apiserver compares with places not filled yet as well, so an empty one is always
+/// one too many.
 pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut ValidationContext<'_>) {
     let told: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
     for (index, term) in told.iter().enumerate() {

@@ -11,7 +11,7 @@ use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
 
 type Spec = CSIDriverSpec;
 
-/// The path that the reference reports for `attachRequired`.
+/// The path that kube-apiserver reports for `attachRequired`.
 const ATTACHED: &str = "attachedRequired";
 
 /// Questions that have an answer, given or by default.
@@ -92,7 +92,7 @@ pub fn node_id(id: At<'_, String>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Keys of node labels. The reference's path is that of the driver.
+/// Keys of node labels. kube-apiserver's path is that of the driver.
 pub fn topology_keys(driver: At<'_, CSINodeDriver>, cx: &mut ValidationContext<'_>) {
     let keys = items(driver.new.field(CSINodeDriver::TOPOLOGY_KEYS));
     let text = |at: usize| keys.get(at).and_then(Value::as_str).unwrap_or_default();

@@ -32,7 +32,7 @@ pub fn of_pod(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     meanings(of(pod.new), || pod.old.map(of), pod.new.field(Pod::SPEC), &path.to(ObjectMeta::ANNOTATIONS), cx);
 }
 
-/// What the annotations of a template's pods say. The reference's paths leave `metadata` out.
+/// What the annotations of a template's pods say. kube-apiserver's paths leave `metadata` out.
 pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let path = template.path.to(ObjectMeta::ANNOTATIONS);
     let old = template.old.map(|old| old.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value());

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 type Containers<'a> = View<'a, Vec<Container>>;
 
-/// The fields that hold containers, in the order in which the reference visits them.
+/// The fields that hold containers, in the order in which kube-apiserver visits them.
 const LISTS: [&str; 3] =
     [PodSpec::INIT_CONTAINERS.name(), PodSpec::CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
 
@@ -101,7 +101,8 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) 
     let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
-        // The reference validates each init container as a list of its own, at the place of the first.
+        // kube-apiserver validates each init container as a list of its own, at the place of the
+        // first.
         host_ports(container, &containers.path.index(0), &mut HashSet::new(), cx);
         if is_sidecar(container) {
             continue;

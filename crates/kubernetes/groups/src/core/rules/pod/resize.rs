@@ -92,7 +92,7 @@ fn init_containers(
 }
 
 /// Whether two containers differ in nothing but amounts of cpu and memory, and what happens when those change.
-/// The reference forgets claims on the way, so a container that has some never passes.
+/// kube-apiserver forgets claims on the way, so a container that has some never passes.
 fn is_resized_only(new: View<'_, Container>, old: View<'_, Container>) -> bool {
     let claims = old.field(Container::RESOURCES).field(ResourceRequirements::CLAIMS);
     claims.iter().len() == 0

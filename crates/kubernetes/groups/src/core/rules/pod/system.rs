@@ -65,7 +65,7 @@ pub fn user_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     containers::each(spec, |container, path| {
         forbid(container, path, &[Container::VOLUME_DEVICES.name()], detail, cx);
     });
-    // The reference names these two fields as its own types do.
+    // kube-apiserver names these two fields as its own types do.
     if spec.new.field(PodSpec::HOST_PID).get() {
         cx.errors.forbidden(spec.path.child("HostPID"), detail);
     }
@@ -141,7 +141,7 @@ pub fn stop_signals(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Fields of a pod's security context that only Linux has, in the order of the reference.
+/// Fields of a pod's security context that only Linux has, in the order of kube-apiserver.
 const LINUX_OF_POD: [&[&str]; 3] = [
     &["appArmorProfile", "seLinuxOptions"],
     &["seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls"],

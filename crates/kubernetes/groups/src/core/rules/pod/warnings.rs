@@ -1,5 +1,5 @@
 //! What clients are warned of when they write pods, and templates of pods: fields that do nothing, or not what was
-//! meant. Warnings never refuse; texts are the reference's.
+//! meant. Warnings never refuse; texts are kube-apiserver's.
 
 mod ports;
 pub mod volumes;

@@ -85,7 +85,8 @@ pub fn scopes(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A scope that is asked for with values has what is limited. The reference's path leaves the index out.
+/// A scope that is asked for with values has what is limited. kube-apiserver's path leaves the index
+/// out.
 pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<ResourceQuota>().field(ResourceQuota::SPEC);
     let scope = requirement.new.field(ScopedResourceSelectorRequirement::SCOPE_NAME).value();

@@ -26,7 +26,7 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {
-        // The rules of a new volume are asked twice, as the reference asks them.
+        // The rules of a new volume are asked twice, as kube-apiserver asks them.
         update: &[
             Step::Metadata,
             Step::Rules,

@@ -78,8 +78,8 @@ pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<
     whole >= 0
 }
 
-/// How many units of ten to the power of `scale` a quantity is, as the reference counts: past 64 bits, a number with
-/// few digits counts as nothing, and of one with many the lowest bits are reported.
+/// How many units of ten to the power of `scale` a quantity is, as kube-apiserver counts: past 64 bits, a number
+/// with few digits counts as nothing, and of one with many the lowest bits are reported.
 pub fn units(quantity: &Quantity, scale: i64) -> i64 {
     let Some(units) = quantity.decimal().in_units(scale) else {
         return if scale == 0 { quantity.value() } else { quantity.milli_value() };
@@ -208,7 +208,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut ValidationContext
     }
 }
 
-/// The mode of a volume stays, and so does that which a claim asks for. The reference's path begins at the field.
+/// The mode of a volume stays, and so does that which a claim asks for. kube-apiserver's path begins at the field.
 pub fn keeps_mode(new: &Value, old: &Value, cx: &mut ValidationContext<'_>) {
     let mode = PersistentVolumeSpec::VOLUME_MODE.name();
     if !same_at(new, old, mode) {

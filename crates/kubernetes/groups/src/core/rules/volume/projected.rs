@@ -26,7 +26,7 @@ pub fn pod_info_part(source: At<'_, DownwardAPIProjection>, cx: &mut ValidationC
     files(source.new.field(DownwardAPIProjection::ITEMS), source.path, cx);
 }
 
-/// What a file shows can be shown. The reference's paths leave the list out.
+/// What a file shows can be shown. kube-apiserver's paths leave the list out.
 fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     type File = DownwardAPIVolumeFile;
     for file in files.iter() {

@@ -1,6 +1,6 @@
 //! Warnings of persistent volumes and of claims: sources that are gone, and sizes that are no whole number of bytes.
 //!
-//! Warnings never refuse; texts are the reference's.
+//! Warnings never refuse; texts are kube-apiserver's.
 
 use super::persistent::is_whole;
 use crate::core::rules::node_labels::node_term;

@@ -1,6 +1,7 @@
 //! What is odd about the ports of a pod's containers: addresses without a port, and ports and names that stand twice.
 //!
-//! Nothing is refused for it; each port is compared with those of its number and protocol alone. Texts are the reference's.
+//! Nothing is refused for it; each port is compared with those of its number and protocol alone. Texts are
+//! kube-apiserver's.
 
 use crate::rules::warnings::MOST;
 use pintle_schema::names::quoted;

@@ -1,6 +1,7 @@
 //! What is odd about the volumes of a pod: sources that are gone, and files of one volume that stand at one place.
 //!
-//! Nothing is refused for it; files are found by their paths, not compared each with each. Texts are the reference's.
+//! Nothing is refused for it; files are found by their paths, not compared each with each. Texts are
+//! kube-apiserver's.
 
 use crate::core::rules::volume::warnings as volume;
 use crate::rules::warnings::MOST;
