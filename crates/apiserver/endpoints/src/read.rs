@@ -92,6 +92,7 @@ pub async fn list_or_watch(
         return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
     }
     let registry = &context.api.registry;
+    let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
     if query.watch {
         let content_type = wanted.format.stream_content_type();
         if wanted.format == Format::Cbor && upgrade::is_websocket(&context.headers) {

@@ -132,6 +132,7 @@ async fn delete_selected(
     let registry = &context.api.registry;
     let hub = &target.stored.hub;
     let selection = Selection::parse(&target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
     let page = registry.list(target, &selection, &query.list)?;
     let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };

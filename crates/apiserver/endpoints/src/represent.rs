@@ -121,7 +121,7 @@ impl ObjectEncoder<'_> {
                         "metadata": (custom_list_meta(&page))
                     }),
                     false => value!({
-                        "kind": kind, "apiVersion": api_version, "metadata": (list_meta(&page)), "items": (Value::List(items))
+                        "kind": kind, "apiVersion": api_version, "metadata": (typed_list_meta(&page)), "items": (Value::List(items))
                     }),
                 };
                 Ok(Body::Full(self.finish(&list)))
@@ -208,7 +208,7 @@ impl ObjectEncoder<'_> {
             format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":", resource.kind, resource.api_version())
                 .as_bytes(),
         );
-        json::encode(&Value::Map(list_meta(&page)), &mut head);
+        json::encode(&Value::Map(typed_list_meta(&page)), &mut head);
         head.extend_from_slice(b",\"items\":[");
         // Items of typed lists do not repeat what the list's kind says: it is cut off, always the same length.
         let skip = format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", resource.kind, resource.api_version()).len();
@@ -243,7 +243,7 @@ impl ObjectEncoder<'_> {
 
     fn list_protobuf(&self, page: Page) -> Result<Body> {
         let mut meta = Vec::new();
-        protobuf::encode(pintle_meta::meta::v1::ListMeta::schema(), &Value::Map(list_meta(&page)), &mut meta);
+        protobuf::encode(pintle_meta::meta::v1::ListMeta::schema(), &Value::Map(typed_list_meta(&page)), &mut meta);
         let messages = page.items.iter().map(|object| self.stored_protobuf(object)).collect::<Result<Vec<_>>>()?;
         let raw = message_size(meta.len()) + messages.iter().map(|message| message_size(message.len())).sum::<usize>();
         let resource = &self.target.resource;
@@ -578,6 +578,15 @@ fn list_meta(page: &Page) -> Map {
     }
     if let Some(remaining) = page.remaining {
         meta.push(Str::new_static("remainingItemCount"), remaining.into());
+    }
+    meta
+}
+
+/// The metadata of a list of whole objects: other forms, and lists of trees, do not report the shard.
+fn typed_list_meta(page: &Page) -> Map {
+    let mut meta = list_meta(page);
+    if let Some(shard) = &page.shard {
+        meta.push(Str::new_static("shardInfo"), value!({"selector": (shard.as_str())}));
     }
     meta
 }

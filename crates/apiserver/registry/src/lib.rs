@@ -26,6 +26,7 @@ pub mod prepare;
 mod request_size;
 pub mod scale;
 pub mod selection;
+pub mod sharding;
 pub mod status;
 #[cfg(test)]
 mod testing;

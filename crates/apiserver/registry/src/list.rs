@@ -81,6 +81,8 @@ struct Walk<'a> {
     last: Option<&'a Arc<Object>>,
     /// How many follow; at least one, where nobody need know.
     rest: i64,
+    /// Objects of the collection that are not in the shard.
+    passed: i64,
 }
 
 impl<'a> Walk<'a> {
@@ -92,16 +94,17 @@ impl<'a> Walk<'a> {
         following: Option<i64>,
     ) -> Self {
         let everything = selection.is_everything();
+        let counts = selection.has_no_terms();
         let mut walk = Walk::default();
         for entry in entries {
             walk.fetched += 1;
             if limit > 0 && walk.count == limit {
                 walk.rest += 1;
                 // Behind a selector nobody looks whether what follows is selected: the next page may be empty.
-                if !everything {
+                if !counts {
                     break;
                 }
-                if let Some(following) = following {
+                if everything && let Some(following) = following {
                     let behind = following.saturating_sub(i64::try_from(limit).unwrap_or(i64::MAX));
                     walk.rest = walk.rest.max(behind);
                     break;
@@ -111,6 +114,8 @@ impl<'a> Walk<'a> {
                 if !everything {
                     walk.picked.push(entry.object.clone());
                 }
+            } else {
+                walk.passed += 1;
             }
         }
         walk
@@ -152,8 +157,14 @@ impl Registry {
         let lower = after.as_deref().filter(|after| *after > within.as_str()).unwrap_or(&within);
         // The index is of the newest state; whether more follows a page is told from what the index found.
         let (index, indexed) = (start.newest && begins).then(|| selection.index(&state)).flatten().unzip();
-        let mut page =
-            Page { items: Items::default(), revision: start.revision, continue_token: String::new(), remaining: None };
+        let mut page = Page {
+            items: Items::default(),
+            revision: start.revision,
+            continue_token: String::new(),
+            remaining: None,
+            shard: None,
+        };
+        page.shard = selection.shard().map(ToString::to_string);
         if let Some(name) = single_name {
             // A list by name is a look-up: it costs the same however many objects there are.
             let key = format!("{within}{name}");
@@ -173,7 +184,7 @@ impl Registry {
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
         let everything = selection.is_everything();
         let walk = Walk::over(objects.within(indexed.as_ref(), range), selection, limit, following);
-        let Walk { fetched, count, picked, last, rest } = walk;
+        let Walk { fetched, count, picked, last, rest, passed } = walk;
         page.items = match last {
             Some(last) if everything => Items::stretch(&objects, lower, &last.key, count),
             _ => Items::Picked(picked),
@@ -183,8 +194,10 @@ impl Registry {
         target.check_readable(&state, lower, read_to)?;
         if rest > 0 {
             let last = last.and_then(|object| object.key.strip_prefix(from.as_str()));
-            page.remaining = everything.then_some(rest);
-            let following = page.remaining.map(|count| Following { collection: from.clone(), count });
+            // Of a shard, as in kube-apiserver, the rest of the collection counts but for the limit.
+            page.remaining = selection.has_no_terms().then(|| rest.saturating_add(passed));
+            let following =
+                page.remaining.filter(|_| everything).map(|count| Following { collection: from.clone(), count });
             let began = start.began.unwrap_or(now);
             page.continue_token = encode_token(page.revision, last.unwrap_or(""), following.as_ref(), began);
         }

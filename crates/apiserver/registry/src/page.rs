@@ -17,6 +17,8 @@ pub struct Page {
     pub continue_token: String,
     /// How many follow; unknown when a selector is in the way.
     pub remaining: Option<i64>,
+    /// The selector of the shard that the objects are of.
+    pub shard: Option<String>,
 }
 
 /// Objects of one snapshot, in the order of their keys.

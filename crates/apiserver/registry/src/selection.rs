@@ -2,6 +2,8 @@
 //!
 //! Budget: matching an object costs a scan of its labels, tens of nanoseconds.
 
+use crate::Environment;
+use crate::sharding::{self, ShardSelector};
 use crate::status::{Result, Status};
 use pintle_cache::objects::{Entry, Keys, LabelSketch};
 use pintle_cache::{Object, State};
@@ -10,13 +12,14 @@ use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{Str, Value};
 
-/// A label selector and a field selector, resolved against a resource.
+/// A label selector, a field selector and a shard selector, resolved against a resource.
 #[derive(Clone, Debug)]
 pub struct Selection {
     labels: LabelSelector,
     /// Of the labels that every object selected has.
     sketch: LabelSketch,
     fields: Vec<FieldTerm>,
+    shard: Option<Box<ShardSelector>>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,11 +53,32 @@ impl Selection {
             })
         });
         let fields = terms.collect::<Result<Vec<_>>>()?;
-        Ok(Selection { sketch: labels.exact_matches().collect(), labels, fields })
+        Ok(Selection { sketch: labels.exact_matches().collect(), labels, fields, shard: None })
+    }
+
+    /// Narrows it to a shard, if a selector of one is given; while the gate is off, that is ignored.
+    ///
+    /// # Errors
+    /// The selector of the shard cannot be read.
+    pub fn sharded(mut self, selector: &str, environment: &dyn Environment) -> Result<Self> {
+        if !selector.is_empty() && environment.feature_enabled(sharding::GATE) {
+            self.shard = Some(Box::new(ShardSelector::parse(selector)?));
+        }
+        Ok(self)
     }
 
     pub fn is_everything(&self) -> bool {
+        self.has_no_terms() && self.shard.is_none()
+    }
+
+    /// Whether neither labels nor fields are selected.
+    pub(crate) fn has_no_terms(&self) -> bool {
         self.labels.is_everything() && self.fields.is_empty()
+    }
+
+    /// The shard that is selected, if one is.
+    pub fn shard(&self) -> Option<&ShardSelector> {
+        self.shard.as_deref()
     }
 
     /// Whether an object of a snapshot may be selected, as far as can be told without looking at it.
@@ -63,6 +87,10 @@ impl Selection {
     }
 
     pub fn matches(&self, object: &Object) -> bool {
+        self.shard.as_deref().is_none_or(|shard| shard.matches(object)) && self.matches_terms(object)
+    }
+
+    fn matches_terms(&self, object: &Object) -> bool {
         self.fields.iter().all(|term| {
             let value = match term.source {
                 Source::Name => object.name(),

@@ -45,9 +45,6 @@ const fn gate(
     Gate { name, stage, default, locked, requires }
 }
 
-/// Gates of features that clients would rely on, and that are not implemented: they stay off.
-const NOT_IMPLEMENTED: [&str; 1] = ["ShardedListAndWatch"];
-
 /// The values of all gates.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FeatureGates {
@@ -83,9 +80,6 @@ impl FeatureGates {
             if gate.locked && gate.default != value {
                 let fixed = gate.default;
                 return Err(format!("cannot set feature gate {name} to {value}, feature is locked to {fixed}"));
-            }
-            if value && NOT_IMPLEMENTED.contains(&name) {
-                return Err(format!("cannot set feature gate {name} to true, the feature is not implemented"));
             }
             chosen.retain(|(other, _)| *other != at);
             chosen.push((at, value));
@@ -133,7 +127,7 @@ impl FeatureGates {
 
     fn set_stage(&mut self, stage: Stage, value: bool) {
         for (gate, enabled) in GATES.iter().zip(&mut self.enabled) {
-            if gate.stage == stage && !gate.locked && !NOT_IMPLEMENTED.contains(&gate.name) {
+            if gate.stage == stage && !gate.locked {
                 *enabled = value;
             }
         }
@@ -434,10 +428,7 @@ mod tests {
                 &["APIServerTracing=false"],
                 Err("cannot set feature gate APIServerTracing to false, feature is locked to true"),
             ),
-            (
-                &["ShardedListAndWatch=true"],
-                Err("cannot set feature gate ShardedListAndWatch to true, the feature is not implemented"),
-            ),
+            (&["ShardedListAndWatch=true"], Ok(&[("ShardedListAndWatch", true)])),
             (&["ShardedListAndWatch=false"], Ok(&[])),
             (&["NoSuchGate=true"], Err("unrecognized feature gate: NoSuchGate")),
             (&["HPAScaleToZero"], Err("missing bool value for feature gate HPAScaleToZero")),
@@ -460,7 +451,6 @@ mod tests {
         assert!(all.enabled("WatchList") && !all.enabled("OpenAPIEnums"));
         assert!(!all.enabled("no gate"));
         let all = FeatureGates::from_settings(["AllAlpha=true", "AllBeta=true"]).expect("valid");
-        assert!(all.enabled("HPAScaleToZero") && !all.enabled("ShardedListAndWatch"));
-        assert!(NOT_IMPLEMENTED.into_iter().all(|name| position(name).is_some_and(|at| !GATES[at].default)));
+        assert!(all.enabled("HPAScaleToZero") && all.enabled("ShardedListAndWatch"));
     }
 }

@@ -7,7 +7,7 @@ use pintle_metrics::{Histogram, Keyed, Layout};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 static SIZES: Layout = Layout::bytes(&[1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0]);
@@ -30,11 +30,20 @@ const INIT_EVENTS: Family =
 const TERMINATED: Family =
     Family::counter("apiserver_terminated_watchers_total", "Watches that were ended because they did not keep up.");
 
+const SHARDS: Family = Family::gauge("apiserver_watch_shards_total", "Watches of a shard that are open.");
+const FILTERED: Family =
+    Family::counter("apiserver_watch_filtered_events_total", "Events that were not of the shard that is watched.");
+
 /// The counters of a resource's watches, in one version.
 pub struct WatchSeries {
     sizes: Histogram,
     init_events: AtomicU64,
     terminated: AtomicU64,
+    /// Watches of a shard.
+    shards: AtomicU64,
+    /// Whether there was ever one of these.
+    has_shards: AtomicBool,
+    filtered: AtomicU64,
     /// By scope: cluster, namespace, resource.
     lists: [Histogram; 3],
 }
@@ -47,6 +56,9 @@ impl WatchSeries {
             sizes: Histogram::new(&SIZES),
             init_events: AtomicU64::new(0),
             terminated: AtomicU64::new(0),
+            shards: AtomicU64::new(0),
+            has_shards: AtomicBool::new(false),
+            filtered: AtomicU64::new(0),
             lists: std::array::from_fn(|_| Histogram::new(&DURATIONS)),
         }
     }
@@ -64,6 +76,22 @@ impl WatchSeries {
     /// Counts a watch that is ended because the history has moved past it.
     pub fn terminated(&self) {
         self.terminated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a watch of a shard as open.
+    pub fn shard_begins(&self) {
+        self.has_shards.store(true, Ordering::Relaxed);
+        self.shards.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A watch of a shard has ended.
+    pub fn shard_ends(&self) {
+        self.shards.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Counts an event that is not of the shard that is watched.
+    pub fn filtered(&self) {
+        self.filtered.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a collection that has been sent as a whole.
@@ -107,6 +135,17 @@ impl Watches {
             let terminated = series.terminated.load(Ordering::Relaxed);
             if terminated > 0 {
                 out.sample(TERMINATED.name, &labels(key)[..2], terminated);
+            }
+        }
+        out.family(&SHARDS);
+        for (key, series) in all.iter().filter(|(_, series)| series.has_shards.load(Ordering::Relaxed)) {
+            out.sample(SHARDS.name, &labels(key)[..2], series.shards.load(Ordering::Relaxed));
+        }
+        out.family(&FILTERED);
+        for (key, series) in &all {
+            let filtered = series.filtered.load(Ordering::Relaxed);
+            if filtered > 0 {
+                out.sample(FILTERED.name, &labels(key)[..2], filtered);
             }
         }
         out.family(&LIST_DURATION);

@@ -143,6 +143,9 @@ impl Frames {
         let variants = [Kind::Added, Kind::Modified, Kind::Deleted].map(|kind| variant(&target, wanted, kind));
         let shows_everything = target.namespace.is_empty() && target.name.is_empty() && selection.is_everything();
         let waits = waits(&target);
+        if selection.shard().is_some() {
+            counters.shard_begins();
+        }
         let subject = Box::new(Subject { target, selection });
         Frames {
             api,
@@ -191,7 +194,12 @@ impl Frames {
             (false, true) => Kind::Added,
             (true, true) => Kind::Modified,
             (true, false) => Kind::Deleted,
-            (false, false) => return None,
+            (false, false) => {
+                if self.subject.selection.shard().is_some_and(|shard| !shard.matches(object)) {
+                    self.counters.filtered();
+                }
+                return None;
+            }
         };
         match (kind, event.removed, &event.previous) {
             // It left the selection: the watcher sees what it last saw, as of now.
@@ -368,6 +376,14 @@ impl Frames {
             }
         }
         self.count(kind, out.len() - before);
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        if self.subject.selection.shard().is_some() {
+            self.counters.shard_ends();
+        }
     }
 }
 
