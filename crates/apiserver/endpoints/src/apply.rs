@@ -150,7 +150,7 @@ impl Configuration {
         }
     }
 
-    /// What is told of keys that stand twice.
+    /// The warnings about duplicate keys.
     pub fn warnings(&self, validation: FieldValidation) -> Vec<String> {
         if validation != FieldValidation::Warn {
             return Vec::new();

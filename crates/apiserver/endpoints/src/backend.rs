@@ -1,7 +1,7 @@
 //! Backends: kubelets, pods and services, and the `Connector` that reaches them.
 //!
-//! Here is what is asked of a connection and what comes back. Must never open one: that is the work of whoever
-//! implements the `Connector`.
+//! This module defines requests to backends and their results. Must never open a connection: implementations of the
+//! `Connector` do.
 
 use crate::upgrade::Upgraded;
 use bytes::Bytes;
@@ -19,9 +19,9 @@ pub type ByteStream = BoxStream<'static, io::Result<Bytes>>;
 pub enum Trust {
     /// The kubelets' authority; this server shows its certificate.
     Kubelet,
-    /// Any certificate, but this server shows its own: a user asked to read a log from whoever answers.
+    /// Any certificate is accepted, and this server presents its own: the user asked for a log without verification.
     UnverifiedKubelet,
-    /// Any certificate, and none is shown: pods and services are anybody's.
+    /// Any certificate is accepted, and none is presented: any user may run pods and services.
     Unverified,
     /// The same on this machine alone: the components of the control plane that run beside this server.
     Local,
@@ -116,7 +116,7 @@ fn authority(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// Whether an address can be somebody else's on the network: not this machine's own, nor one of its links'.
+/// Whether an address is a global unicast address: neither loopback nor link-local, multicast or unspecified.
 pub fn is_global_unicast(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {

@@ -77,7 +77,7 @@ impl<F: Future + Unpin> Future for Work<F> {
         }
         match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => block_in_place(|| work.request.poll_unpin(context)),
-            // A runtime of one thread has nobody else to do the work.
+            // A runtime with one thread has no other thread for the work.
             _ => work.request.poll_unpin(context),
         }
     }

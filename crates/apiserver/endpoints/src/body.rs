@@ -49,7 +49,7 @@ impl Drop for Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     Exactly(u64),
-    /// Exactly so many, all of which are in memory already.
+    /// The exact number of bytes, all of which are in memory already.
     Made(u64),
     About(u64),
 }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// Bytes that are compressed at a time: about 8 ms. With a quarter of it, handing pieces over and back cost a lone reader of 3 MB
-/// two fifths more CPU; with more of it others would have their turn late.
+/// Bytes that are compressed at a time, which takes about 8 ms. With a quarter of it, a single reader of 3 MB cost two fifths
+/// more CPU, for the transfer of pieces between threads; larger pieces would delay other requests.
 const PIECE: usize = 1 << 20;
 
 struct Compressing {

@@ -216,7 +216,7 @@ fn head(expected: &Expected<'_>, format: Format, bytes: &[u8]) -> Result<Head> {
             let head = match format {
                 Format::Json => json::type_meta(bytes),
                 _ => {
-                    // YAML is made JSON before anybody asks for its kind.
+                    // kube-apiserver converts YAML to JSON before it reads the kind.
                     let decoded = yaml::parse(bytes, Strictness::Ignore)
                         .map_err(|error| unrecognized(&format!("{error} ({})", preview(bytes))))?;
                     json::type_meta(&json::to_vec(&decoded.value))

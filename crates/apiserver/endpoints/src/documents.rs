@@ -95,7 +95,7 @@ impl DocumentSet {
     fn of(table: &ResourceTable, before: Option<&DocumentSet>) -> Self {
         let catalog = Catalog::of(table);
         let built_in = |catalog: &Catalog| catalog.resources().filter(|resource| resource.custom.is_none()).count();
-        // Definitions come and go; as long as nothing else does, no other document is made anew for the index.
+        // As long as only custom resources change, the other documents are not built again for the index.
         let before = before.filter(|before| built_in(&before.catalog) == built_in(&catalog));
         DocumentSet {
             generation: table.generation(),

@@ -296,8 +296,8 @@ impl Admission {
         Ok(body)
     }
 
-    /// Counts the bytes of an answer that is held in memory until it is sent. Those of writes are not counted: what is done
-    /// must be told, and is no larger than the object.
+    /// Counts the bytes of a response that is held in memory until it is sent. Responses to writes are not counted: a write
+    /// that happened must be reported, and its response is no larger than the object.
     ///
     /// # Errors
     /// The user's answers hold too much of it.

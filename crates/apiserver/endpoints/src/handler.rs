@@ -1,8 +1,8 @@
-//! Handlers: how requests are answered that the registry does not answer, and the table in which they stand.
+//! Handlers of requests that the registry does not answer, and the table that holds them.
 //!
 //! A handler belongs to a subresource (`pods/eviction`, `pods/exec`) or to a resource that stores nothing (`tokenreviews`).
 //! Guarantees that a request has been authenticated, has its slot and is authorized before its handler is called, and that
-//! its path takes its method. Must never know a group: whoever installs a group registers its handlers.
+//! its path takes its method. Must never know a group: handlers are registered where a group is installed.
 
 use crate::answer::ApiResponse;
 use crate::connection;
@@ -78,7 +78,7 @@ impl Handlers {
         });
     }
 
-    /// The handler of a request; `None` where nobody registered one.
+    /// The handler of a request; `None` when none is registered.
     pub fn find(&self, resource: &Resource, subresource: &str) -> Option<Arc<dyn Handler>> {
         let key = [resource.group.as_str(), resource.plural.as_str(), subresource].map(str::to_owned);
         self.0.load().get(&key).cloned()

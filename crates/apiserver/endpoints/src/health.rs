@@ -1,7 +1,7 @@
 //! `/healthz`, `/livez`, `/readyz` and their checks one by one.
 //!
-//! A check is a name and a flag that the server sets; asking never does work. Why a check fails is told to nobody:
-//! these paths are open to all.
+//! A check is a name and a flag that the server sets; a request only reads flags. The reason of a failure is never shown,
+//! because these paths need no authorization.
 
 use crate::answer::ApiResponse;
 use crate::metrics::{Exposition, Family};
@@ -27,11 +27,11 @@ const HEALTH_CHECKS: Family =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     Everywhere,
-    /// Of a server that is to be sent requests.
+    /// In `/readyz` only: whether the server should receive requests.
     Readyz,
-    /// Of a server that can do its work: starting it anew would not help.
+    /// Not in `/livez`: a restart would not help.
     NotLivez,
-    /// Of a server that need not be started anew; whether it is ready another check tells.
+    /// Not in `/readyz`, where another check covers it.
     NotReadyz,
 }
 
@@ -81,7 +81,7 @@ impl Check {
     }
 }
 
-/// The checks, in the order in which they are told.
+/// The checks, in the order in which they are listed.
 pub struct Health {
     checks: RwLock<Vec<Check>>,
     turns_away: AtomicBool,
@@ -102,7 +102,7 @@ const ALWAYS: [&str; 2] = ["ping", "log"];
 const STORE: &str = "etcd";
 const STORE_READINESS: &str = "etcd-readiness";
 
-/// The check that fails from the moment on that the server is told to stop.
+/// The check that fails as soon as shutdown begins.
 const SHUTDOWN: &str = "shutdown";
 
 impl Health {
@@ -118,7 +118,7 @@ impl Health {
         }
     }
 
-    /// Adds a check that a probe decides, of whether this process has to be started anew.
+    /// Adds a liveness check, evaluated by `probe`: when it fails, the process has to be restarted.
     pub fn watch_liveness(&self, name: &'static str, probe: Probe) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotReadyz, true) });

@@ -1,5 +1,5 @@
 //! One line for each request, on demand (`--v=3`), and the time of each step of those that took long (`--v=2`).
-//! Guarantees the names of kube-apiserver's fields, and that a request costs nothing for lines that nobody wants.
+//! Guarantees the names of kube-apiserver's fields, and that requests pay nothing when these lines are off.
 //! Must never log a body or a credential.
 
 use crate::metrics;
@@ -31,7 +31,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Remembers a request as it came; `None` where nobody wants to read of it.
+    /// Remembers a request as it arrived; `None` when it will not be logged.
     pub fn of(request: &Request) -> Option<Line> {
         if !enabled!(target: REQUESTS, tracing::Level::INFO) && !enabled!(target: SLOW, tracing::Level::INFO) {
             return None;

@@ -1,6 +1,6 @@
-//! The headers by which a client asks to be taken for somebody else.
+//! The headers by which a client impersonates another user.
 //!
-//! Once read they are gone from the request: nothing behind this point may behave differently because of them.
+//! They are removed from the request once they are read: later steps must not depend on them.
 
 use http::{HeaderMap, HeaderName};
 use pintle_auth::authentication::unescaped_key;
@@ -14,7 +14,7 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA: &str = "impersonate-extra-";
 
-/// Who the client wants to be taken for, if anybody. `constrained` decides how a mistake is worded.
+/// The user that the client impersonates, if any. `constrained` selects the wording of errors.
 ///
 /// # Errors
 /// 400 for a part of a user without a name, and for a value that is no text.

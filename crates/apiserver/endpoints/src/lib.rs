@@ -87,7 +87,7 @@ pub struct Settings {
     pub started_unix: i64,
     /// Subresources whose requests have no end of their own: limits of time and of requests in flight are not for them.
     pub long_running_subresources: &'static [&'static str],
-    /// Which requests tell others that somebody lives. They have slots of their own.
+    /// Which requests are heartbeats of nodes. They have slots of their own.
     pub is_heartbeat: fn(&UserInfo, &ResourcePath) -> bool,
 }
 

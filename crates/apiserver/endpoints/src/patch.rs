@@ -293,8 +293,8 @@ impl Patch {
         .map_err(|error| patch_failed(&error))
     }
 
-    /// Takes out the fields of an object that the patch leaves alone: they are as they were once decoded. But for raw JSON,
-    /// which any patch spells anew.
+    /// Takes out the fields of an object that the patch leaves alone: they are as they were once decoded. Raw JSON is the
+    /// exception: any patch encodes it again.
     fn take_untouched(&self, patched: &mut Value) -> Vec<(Str, Value)> {
         let Some(fields) = patched.as_map_mut() else { return Vec::new() };
         let is_tree = |value: &Value| matches!(value, Value::List(_) | Value::Map(_)) && !has_raw(value);

@@ -201,7 +201,7 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
         "NotOlderThan" => Some(Match::NotOlderThan),
         _ => None,
     };
-    // A path that is watched by its form is judged as a list.
+    // A legacy watch path is validated as a list.
     if is_watch {
         watch_combinations(query, wanted, send_initial_events, &mut errors);
     } else {
@@ -225,8 +225,8 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     })
 }
 
-/// The time that so many seconds are: none left where they are negative, or so many that kube-apiserver, which counts
-/// nanoseconds, takes them for that.
+/// The duration of a number of seconds: none when it is negative, or so large that it overflows kube-apiserver's nanoseconds
+/// into a negative number.
 fn watch_time(seconds: i64) -> Option<Duration> {
     let nanos = seconds.wrapping_mul(1_000_000_000);
     (nanos != 0).then(|| Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
@@ -348,7 +348,7 @@ fn judge_delete<'a>(
     };
     options.dry_run = dry_run(dry_run_values, &mut errors);
     if options.ignore_read_error {
-        // It cannot be known what would hold an object that nobody can read.
+        // The finalizers of an object that cannot be decoded are unknown.
         let set = [
             ("dryRun", options.dry_run),
             ("propagationPolicy", policy.is_some()),

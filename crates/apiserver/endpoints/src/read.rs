@@ -26,7 +26,7 @@ pub async fn reached(api: &Api, revision: Revision) -> bool {
     tokio::time::timeout(FRESHNESS_WAIT, progress.wait_for(|current| *current >= revision)).await.is_ok()
 }
 
-/// Waits for a revision of the future, without a slot: nobody is kept from work by those who wait.
+/// Waits for a future revision, without a slot: requests that wait do not block others.
 ///
 /// # Errors
 /// Too many of the user's requests wait, or there is no slot afterwards.

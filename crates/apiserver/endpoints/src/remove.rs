@@ -55,7 +55,7 @@ pub async fn delete(
     let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
     if shows_object {
         let mut answer = show(context, target, wanted, &deleted).await?;
-        // Who asks in the old way for dependents to go as well is told that it takes time.
+        // A client that sets orphanDependents to false gets 202, because dependents are still being deleted.
         if !deleted.gone && options.orphan_dependents == Some(false) {
             answer.code = 202;
         }
@@ -67,7 +67,7 @@ pub async fn delete(
     Ok(ApiResponse::new(200, wanted.format.content_type(), body).with_warnings(warnings))
 }
 
-/// What is said to somebody who leaves dependents behind without having asked for it, whether the delete succeeds or not.
+/// The warning for a delete that orphans dependents by default, whether the delete succeeds or not.
 fn orphan_warning(target: &Target, options: &DeleteOptions) -> Vec<String> {
     let silent = options.propagation.is_some() || options.orphan_dependents.is_some();
     let text = target.resource.strategy.orphan_warning;

@@ -399,7 +399,7 @@ fn put_partial(object: &Object, hidden: &[&str], out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// The JSON of a stored object without so many bytes at its beginning.
+/// The JSON of a stored object without its first `skip` bytes.
 fn from(object: &Object, skip: usize) -> &[u8] {
     object.encoded.json().get(skip..).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ pub enum BodyFailure {
 /// Given the size of every piece of a body, says whether there is room for it.
 pub type Room = Box<dyn FnMut(usize) -> bool + Send>;
 
-/// A body that nobody has read yet.
+/// A request body that has not been read yet.
 pub trait UnreadBody: Send {
     /// Reads it to its end, up to the limit of bodies, at no less than their least rate, and as long as there is room.
     fn whole(self: Box<Self>, room: Room) -> BoxFuture<'static, Result<Bytes, BodyFailure>>;

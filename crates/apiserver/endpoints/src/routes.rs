@@ -1,6 +1,6 @@
 //! Which paths a resource has, and what may be done at each.
 //!
-//! A path that is not there is told before anything else; at one that is there, a method that it does not take.
+//! An unknown path is reported before anything else, and then an unsupported method.
 
 use crate::request::ResourcePath;
 use http::Method;

@@ -393,8 +393,8 @@ fn wants_more_than_known(context: &Context) -> bool {
         || version.parse().is_ok_and(|version: u64| version > context.api.registry.revision().0)
 }
 
-/// A deprecated version warns with every answer, good or bad, but for media types that its routes do not take: those are
-/// refused before anybody could warn, by a Status whose details say nothing.
+/// Adds the warning of a deprecated version to every response, errors included. The exception are media types that are not
+/// supported: these are rejected before the warning is added, by a Status without details.
 fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -> Result<ApiResponse, Status> {
     let warn = |warnings: &mut Vec<String>| {
         if !resource.deprecation.is_empty() {

@@ -1,7 +1,7 @@
-//! Upgrades: what a connection is handed over for, how a client asks for it, and tokens that come with a WebSocket.
+//! Upgrades of connections: how a client requests one, the task that takes the connection over, and tokens in WebSockets.
 //!
-//! Guarantees that a client's credential never travels on to a backend. Must never read or write a socket: a takeover
-//! is given one by whoever holds the connection.
+//! Guarantees that a client's credential never travels on to a backend. Must never read or write a socket: the HTTP server
+//! passes the connection to the task that takes it over.
 
 use data_encoding::BASE64URL_NOPAD;
 use futures_util::future::BoxFuture;

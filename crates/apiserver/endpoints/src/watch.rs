@@ -35,7 +35,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 const CHUNK: usize = 64 << 10;
 /// Events taken from the history at a time.
 const BATCH: usize = 256;
-/// How often a quiet watch is told how far the server is.
+/// How often an idle watch is sent a bookmark.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 /// A last bookmark comes this long before the end.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
@@ -83,7 +83,7 @@ impl Apart {
 /// Starts a watch.
 ///
 /// # Errors
-/// The resourceVersion cannot be read. What is wrong later is told in the stream.
+/// The resourceVersion cannot be read. Later errors are sent in the stream.
 pub fn start(
     api: &Arc<Api>,
     target: Target,
@@ -142,7 +142,7 @@ pub fn start(
     Ok(Body::Watch(Box::pin(watch), None))
 }
 
-/// When a watch that ends at the deadline is told next how far the server is; that close to the end it is not.
+/// When the next bookmark is due for a watch that ends at the deadline; none is sent shortly before the end.
 fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
     let last = deadline.checked_sub(BOOKMARK_BEFORE_END).filter(|last| *last > now);
     last.map_or(deadline, |last| last.min(now + BOOKMARK_PERIOD))

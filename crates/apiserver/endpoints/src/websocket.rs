@@ -77,7 +77,7 @@ pub fn check(headers: &HeaderMap) -> Result<&HeaderValue> {
     key.ok_or_else(|| Status::bad_request("missing or bad WebSocket-Key or version"))
 }
 
-/// Agrees to a WebSocket in a protocol; `run` is what happens on it. A client's messages have at most so many bytes.
+/// Accepts a WebSocket with a subprotocol and calls `run` with it. The size of the client's messages is limited.
 ///
 /// # Errors
 /// The handshake is none.
@@ -119,7 +119,7 @@ async fn send(mut from_client: Reader, to_client: Writer, mut pieces: BoxStream<
         while from_client.next().await?.is_some() {}
         io::Result::Ok(())
     };
-    // Whichever ends first ends both: there is nobody to tell of an error.
+    // The end of either ends both. An error cannot be reported, because the connection is gone.
     select(pin!(sending), pin!(ignoring)).await;
 }
 

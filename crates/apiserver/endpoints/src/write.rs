@@ -42,7 +42,7 @@ pub async fn create(
     wanted: MediaTypeOptions,
     request: Request,
 ) -> Result<ApiResponse> {
-    // The body's form is judged before it is read.
+    // The media type of the body is checked before the body is read.
     context.object_format(&target.resource)?;
     let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "CreateOptions", context.request.clone())?;

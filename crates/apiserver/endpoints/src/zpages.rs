@@ -27,7 +27,7 @@ const GROUP: &str = "config.k8s.io";
 const VERSIONS: [&str; 2] = ["v1beta1", "v1alpha1"];
 const DEPRECATED: &str = "v1alpha1";
 
-/// What may stand between a name and a value in texts. It changes, so that nobody reads the texts with a program.
+/// Delimiters between a name and a value. They vary, so that programs do not parse these pages.
 const DELIMITERS: [&str; 4] = [":", ": ", "=", " "];
 
 /// Folders that are there for clients of the API, and not for debugging.

@@ -31,7 +31,7 @@ pub struct RequestContext {
 pub struct Identity {
     /// Whose credential the request shows.
     pub original: Arc<UserInfo>,
-    /// As whom it acts: somebody else where it impersonates.
+    /// The user that the request acts as: another one when it impersonates.
     pub user: Arc<UserInfo>,
 }
 

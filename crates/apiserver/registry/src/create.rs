@@ -17,7 +17,7 @@ use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction};
 use std::time::Instant;
 
-/// How often a generated name that is taken is generated anew, and another address is drawn.
+/// How many times a name is generated again because it is taken, and another address is drawn.
 const ATTEMPTS: usize = 8;
 
 impl Registry {
@@ -107,7 +107,7 @@ impl Registry {
             let status = object.get("status").cloned();
             creation.prepare(&mut object, None, &Charges::default(), &mut Vec::new()).await?;
             if let Some(status) = status {
-                // Who makes them knows how they are, and nobody else would tell it.
+                // A caller inside the server sets the status of what it creates; no controller would do it later.
                 object.make_map().set("status", status);
                 self.finish(&target, &mut object);
             }
@@ -295,7 +295,7 @@ impl<'a> Creation<'a> {
 /// The refusal of an object whose name is taken.
 fn exists(target: &Target, object: &Value, terminating: bool) -> Status {
     let mut status = Status::already_exists(&target.resource, &target.name);
-    // Who lets names be generated, and gives one all the same, is told so, too.
+    // With both a name and generateName, the message says that the name was not generated.
     if !metadata::text(object, "generateName").is_empty() {
         status.message.push_str(", the server was not able to generate a unique name for the object");
         if let Some(details) = &mut status.details {

@@ -70,8 +70,8 @@ impl Registry {
         fields.unwrap_or_default()
     }
 
-    /// Encodes objects anew that are read otherwise now: those written up to a revision, or all. Watches end if there are any, or
-    /// if they are to be interrupted.
+    /// Encodes again the objects whose representation has changed: those written up to a revision, or all. Watches end if there
+    /// are such objects, or if `interrupt` is set.
     fn reread(&self, of: &DefinedResource, up_to: Option<Revision>, interrupt: bool) {
         let Some((first, _)) = of.versions.first() else { return };
         let Some(target) = self.target(first, "", "") else { return };

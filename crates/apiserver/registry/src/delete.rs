@@ -10,8 +10,8 @@ use pintle_schema::{Value, time};
 use pintle_storage::{CommitError, CommitFuture, Expect, Transaction, Write};
 use std::sync::Arc;
 
-/// How often a delete is tried anew because what was allocated for the object has changed. On a newer object it is tried
-/// until it succeeds, or the time of its request is over.
+/// How many times a delete is retried because the object's allocations have changed. When the object itself has changed,
+/// it is retried until it succeeds or the request times out.
 const ATTEMPTS: usize = 6;
 
 const DELETION_TIMESTAMP: &str = "deletionTimestamp";
@@ -24,18 +24,18 @@ const FOREGROUND: &str = "foregroundDeletion";
 pub struct Deleted {
     /// The object: as it still is, or as it last was.
     pub payload: Payload,
-    /// It is gone; otherwise something holds it.
+    /// Whether it is gone; otherwise a finalizer or its grace period holds it.
     pub gone: bool,
     pub uid: String,
 }
 
 /// What a delete decides about an object.
 enum Decision {
-    /// It has time or content left, and what was said of it stays: nobody is asked once more.
+    /// It is being deleted already, with time or content left, and nothing about it changes.
     Leave,
-    /// It goes at once.
+    /// It is removed at once.
     Remove,
-    /// It is marked as being deleted, for whoever watches, and goes.
+    /// It is marked as being deleted, so that watches show that state, and removed.
     MarkAndRemove(Box<Value>),
     /// It stays for now, in this state.
     Keep(Box<Value>),
@@ -207,7 +207,7 @@ impl Registry {
         if has_content && metadata::is_terminating(old) {
             return Decision::Leave;
         }
-        // Only then: while time runs, nobody says anew what becomes of dependents.
+        // Only then: during the grace period the policy for dependents cannot be changed.
         let finalizers = finalizers_after(old, strategy.garbage_collection, options);
         let held = has_content || !finalizers.is_empty();
         if !same_set(&finalizers, &metadata::finalizers(old)) {
@@ -249,7 +249,7 @@ enum Shortened {
     },
 }
 
-/// A period only ever gets shorter. One that would be over by now lasts one second, so that whoever ends the object sees it.
+/// A grace period can only get shorter. One that would be over by now lasts one second, so that the kubelet sees it.
 fn shortened(old: &Value, asked: Option<i64>, now: i64) -> Shortened {
     let left = old.at(&["metadata", GRACE_PERIOD]).and_then(Value::as_i64).map_or(0, at_least_one);
     match (left, asked) {

@@ -1,7 +1,7 @@
 //! Field managers of a resource: who owns which field after a write, kept in `metadata.managedFields`.
 //!
-//! The upkeep itself is the apply crate's; here it is told of kinds, their versions and what a strategy resets. It must not
-//! refuse a write: only applying can, see `apply`.
+//! The apply crate computes the owners; this module gives it kinds, versions and the fields that a strategy resets. It must
+//! not reject a write: only apply can, see `apply`.
 
 use crate::known_sets::KnownSets;
 use crate::status::Status;
@@ -112,8 +112,8 @@ impl Version {
         self.resource.storage.as_ref()?.conversion.as_deref()
     }
 
-    /// Checks that a converted object has only what the version declares: the owners of other fields cannot be told. Built-in
-    /// kinds convert to what they declare.
+    /// Checks that a converted object has only fields that the version declares: other fields have no owners. The conversions of
+    /// built-in kinds produce declared fields only.
     fn check_declared(&self, object: &Value) -> Result<(), Error> {
         match self.resource.custom.is_some() {
             true => Ok(typed::validate(self.resource.topology(), object, typed::Duplicates::Allowed)?),
@@ -313,7 +313,7 @@ impl Versions for Posted<'_> {
     }
 }
 
-/// Writes the owners of what is posted to a subresource into it, as kube-apiserver does though nobody will read them.
+/// Writes managed fields into an object that is posted to a subresource, as kube-apiserver does, although it is not stored.
 pub fn track_posted(
     schema: &Struct,
     api_version: &str,

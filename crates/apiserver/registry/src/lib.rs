@@ -263,9 +263,8 @@ impl Registry {
         Encoded { record, stored, bytes }
     }
 
-    /// The write that creates an object together with another one: neither admission nor validation is asked about it. When
-    /// somebody else creates it first, the whole transaction fails.
-    /// The object is of the version that is stored.
+    /// The write that creates an object in the same transaction as another one, without admission and validation. The
+    /// transaction fails when the object exists. The object has to be in the storage version.
     pub fn creation_write(&self, target: &Target, mut object: Value) -> Write {
         target.resource.default(&mut object, self.environment.now_unix());
         self.place(target, &mut object);
@@ -458,8 +457,8 @@ impl Registry {
         self.cache.current()
     }
 
-    /// Waits until everything that anybody was acknowledged before this call can be read here. That is at once where
-    /// nobody else writes.
+    /// Waits until the cache holds every write that any server acknowledged before this call. Returns at once when no
+    /// other server writes to the store.
     ///
     /// # Errors
     /// The store cannot be reached.
@@ -481,7 +480,7 @@ impl Registry {
         refusal.code < 500 && self.has_learned(since).await
     }
 
-    /// Whether an object is still as it was found, for all that anybody wrote.
+    /// Whether an object has not changed since it was found, by this server or another.
     pub(crate) async fn is_current(&self, target: &Target, found: &Object) -> Result<bool> {
         if !self.is_shared() {
             return Ok(true);
@@ -490,7 +489,7 @@ impl Registry {
         Ok(target.cache.get(&found.key).is_some_and(|now| now.revision == found.revision))
     }
 
-    /// How often something is tried anew that `usual` times are enough for among the writes of one server.
+    /// How many attempts to make at something for which `usual` attempts are enough when one server writes.
     pub(crate) fn attempts(&self, usual: usize) -> usize {
         if self.is_shared() { usual * 8 } else { usual }
     }

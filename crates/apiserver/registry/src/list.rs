@@ -21,7 +21,7 @@ pub enum Match {
     NotOlderThan,
 }
 
-/// The options of a list, judged.
+/// The validated options of a list.
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
     pub resource_version: String,
@@ -79,7 +79,7 @@ struct Walk<'a> {
     /// The selected objects, but for a selection of everything: then they are a stretch that ends with the last.
     picked: Vec<Arc<Object>>,
     last: Option<&'a Arc<Object>>,
-    /// How many follow; at least one, where nobody need know.
+    /// How many objects follow; 1 when the exact number is not needed.
     rest: i64,
     /// Objects of the collection that are not in the shard.
     passed: i64,
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
             walk.fetched += 1;
             if limit > 0 && walk.count == limit {
                 walk.rest += 1;
-                // Behind a selector nobody looks whether what follows is selected: the next page may be empty.
+                // With a selector, the objects that follow are not matched here: the next page may be empty.
                 if !counts {
                     break;
                 }
@@ -155,7 +155,7 @@ impl Registry {
         let within = format!("{}{}", target.storage().prefix, collection_path(namespace));
         let after = start.after.as_ref().map(|after| format!("{from}{after}"));
         let lower = after.as_deref().filter(|after| *after > within.as_str()).unwrap_or(&within);
-        // The index is of the newest state; whether more follows a page is told from what the index found.
+        // The index covers the newest state only; its results also say whether a further page exists.
         let (index, indexed) = (start.newest && begins).then(|| selection.index(&state)).flatten().unzip();
         let mut page = Page {
             items: Items::default(),
@@ -174,7 +174,7 @@ impl Registry {
             target.cache.listed(None, 1, page.items.len());
             return Ok(page);
         }
-        // In a whole collection, and in one that is being continued, nobody needs to count.
+        // A whole collection and a continued list need no count.
         let following = match &start.following {
             Some(following) if following.collection == from => Some(following.count),
             None if after.is_none() && from == target.storage().prefix => i64::try_from(objects.len()).ok(),
@@ -204,8 +204,8 @@ impl Registry {
         Ok(page)
     }
 
-    /// Whether a list has gone on for longer than its revision would last in etcd, where each compaction makes a revision: so a
-    /// token expires there also while nobody writes anything. Nothing is written for that here, where the token tells its age.
+    /// Whether a list has gone on for longer than its revision would last in etcd. There each compaction makes a revision, so
+    /// that a token expires even without writes. Here the token carries its age instead.
     fn has_expired(&self, start: &Start, now: i64) -> bool {
         let interval = self.compaction_interval.map(|interval| i64::try_from(interval.as_secs()).unwrap_or(i64::MAX));
         let age = start.began.map(|began| now.saturating_sub(began));

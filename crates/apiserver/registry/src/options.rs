@@ -1,4 +1,4 @@
-//! The options of requests, after they are read from the query or a body and judged.
+//! The options of requests, read from the query or the body and validated.
 //!
 //! Reading is the endpoints' work; here is only what the registry needs to know.
 

@@ -74,7 +74,7 @@ impl Items {
         stretch.into_iter().flatten().chain(picked.into_iter().flatten())
     }
 
-    /// For whoever keeps them for long: a small part does not keep the rest of its snapshot alive.
+    /// Detaches the items from their snapshot, so that keeping a few of them does not keep the whole snapshot in memory.
     #[must_use]
     pub fn detached(self) -> Items {
         match &self {

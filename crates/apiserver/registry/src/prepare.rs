@@ -96,14 +96,14 @@ pub(crate) fn validate_update(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
-    // kube-apiserver judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
+    // kube-apiserver validates metadata here for all kinds, and again with the rules of the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
     let candidate = Candidate { object: comparison.new_object(), beside: Some(comparison), around, subresource };
     validate(target, &candidate, user, environment, errors, warnings)
 }
 
-/// What is judged.
+/// The object to validate.
 struct Candidate<'a> {
     object: &'a Value,
     /// It and the stored object that it replaces.
@@ -241,7 +241,7 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
     }
 }
 
-/// A prefix may end in a dash, since more follows: kube-apiserver judges it with that dash replaced by a letter.
+/// A prefix may end in a dash, because a suffix follows: kube-apiserver replaces the dash by a letter before it validates.
 fn masked(name: &str, prefix: bool) -> std::borrow::Cow<'_, str> {
     match name.strip_suffix('-') {
         Some(start) if prefix && name.len() > 1 => format!("{start}a").into(),

@@ -25,10 +25,10 @@ const LEASE: usize = 10;
 /// An object that etcd would not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TooLarge {
-    /// Its request is beyond the server's bound.
+    /// The request exceeds the server's limit.
     #[error("{REQUEST}")]
     Request,
-    /// Its message, of so many bytes, is beyond the client's.
+    /// Its gRPC message, whose size in bytes is given, exceeds the client's limit.
     #[error("rpc error: code = ResourceExhausted desc = {MESSAGE} ({0} vs. {MESSAGE_BYTES_MAX})")]
     Message(usize),
 }
@@ -54,7 +54,7 @@ pub(crate) fn measured(storage: &Storage, object: &Value, record_bytes: usize) -
     (record_bytes >= UNMEASURED).then(|| crate::etcd_codec::encode(storage, object, false).len())
 }
 
-/// Whether a request to etcd that writes a value of so many bytes would be taken.
+/// Whether etcd would accept a request that writes a value of this many bytes.
 ///
 /// # Errors
 /// It would not.
@@ -80,7 +80,7 @@ fn transaction(key: usize, expect: Expect, value: usize, expires: bool) -> usize
     field(compare) + field(field(put)) + get
 }
 
-/// The size of a field of so many bytes: a tag, the length, the bytes.
+/// The encoded size of a field whose content has this many bytes: tag, length and content.
 fn field(bytes: usize) -> usize {
     1 + varint(bytes as u64) + bytes
 }

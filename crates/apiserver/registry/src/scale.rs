@@ -1,6 +1,6 @@
 //! ManagedFieldsUpdate of fields for writes to an object's scale.
 //!
-//! A scale is an object of its own to whoever writes it; who owns its replicas owns those of the object. See the apply
+//! Clients write a scale as an object of its own; the owner of its replicas owns those of the object. See the apply
 //! crate for the mapping.
 
 use crate::apply::{Failure, Live, Place};

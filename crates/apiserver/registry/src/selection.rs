@@ -81,7 +81,7 @@ impl Selection {
         self.shard.as_deref()
     }
 
-    /// Whether an object of a snapshot may be selected, as far as can be told without looking at it.
+    /// Whether an object of a snapshot may match, without decoding it. False positives are possible.
     pub fn may_select(&self, entry: &Entry) -> bool {
         entry.may_have(self.sketch)
     }

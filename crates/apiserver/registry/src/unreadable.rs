@@ -1,5 +1,5 @@
-//! Objects that are kept and cannot be read: how requests about them are answered, and how they are deleted on demand.
-//! Guarantees that one of them stops no request about others, and that nobody takes it for gone.
+//! Stored objects that cannot be decoded: how requests for them are answered, and how they are deleted on demand.
+//! Guarantees that such an object fails no request for others, and that it is never reported as missing.
 //! Must never read the object: it is known by its key and its revision alone.
 
 use crate::status::{Cause, Details, Result, Status};

@@ -1,7 +1,7 @@
 //! Update: a stored object replaced, by PUT or by any patch.
 //!
-//! The change is a function from the object as it is served to the object as it should be; when somebody else was
-//! faster it is asked again, unless the client named the version it saw.
+//! The change is a function from the served object to the new one. On a conflict it is called again with the newer object,
+//! unless the client sent a resourceVersion.
 
 use crate::allocation::Reserved;
 use crate::field_manager::{MANAGED_FIELDS, Sent, same_but_times};
@@ -21,8 +21,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How often a change is tried anew because somebody else took what was allocated for it. On a newer object a change that
-/// names no version is tried until it succeeds, or the time of its request is over.
+/// How many times a change is retried because another request took what was allocated for it. When the object has changed, an
+/// update without a resourceVersion is retried until it succeeds or the request times out.
 const ATTEMPTS: usize = 6;
 
 /// What no kind has any more, and clients may still send.
@@ -147,7 +147,7 @@ impl Registry {
                 self.to_stored(target, working, &mut object).await?;
                 is_stored = Comparison::of(&object, &stored_old).is_equal_without(&["resourceVersion", "selfLink"]);
             }
-            // What is kept otherwise than it would be now is written anew, though nothing changes.
+            // An object whose stored encoding is outdated is written again, although its content does not change.
             let is_written = is_stored && (options.dry_run || !self.is_stale(target, &stored, &object));
             // Where nothing is written the store does not tell that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
@@ -492,7 +492,7 @@ pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &st
     Status::conflict(&target.resource, &target.name, &why)
 }
 
-/// What is told of an object that is not the one that was asked for.
+/// The message for an object that does not match a precondition.
 pub fn precondition_failed(what: &str, asked: &str, found: &str) -> String {
     format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}")
 }

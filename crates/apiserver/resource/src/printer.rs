@@ -80,8 +80,8 @@ pub enum Now {
     Open,
 }
 
-/// A character that Unicode assigns to nothing and that no text is meant to hold. In cells of an object that holds it
-/// all the same, open ages cannot be told from its own text.
+/// A Unicode noncharacter, which stands for an age in cached cells. The cells of an object whose text contains it cannot be
+/// cached.
 pub const OPEN_AGE: char = '\u{FDD0}';
 
 impl Now {

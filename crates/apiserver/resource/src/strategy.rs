@@ -42,7 +42,7 @@ pub struct Strategy {
     pub malformed: Option<fn(&Value) -> Option<String>>,
     /// What an answer shows beyond what is stored.
     pub decorate: Option<fn(&mut Value)>,
-    /// The seconds that a delete asking for so many, or not saying, gives the object; 0 removes it at once.
+    /// Returns the grace period in seconds for the one that a delete requests, if any; 0 removes the object at once.
     /// `None` for kinds without grace periods.
     pub grace_period: Option<fn(&Value, Option<i64>) -> i64>,
     /// What the first delete writes into an object that cannot go at once, besides its deletion time.
@@ -97,7 +97,7 @@ pub struct Part {
     /// Run on the new object after what is kept was taken from the old one. Writes through a part count no generation
     /// unless this does.
     pub prepare: Option<fn(&mut Value, &Value, &mut Context)>,
-    /// Whether the new object is judged. What the server makes of a request in a form of its own is not.
+    /// Whether the new object is validated. Objects that the server builds itself from another kind of request are not.
     pub judged: bool,
 }
 
@@ -145,11 +145,11 @@ pub enum NameRule {
     Ip,
     /// One rule while a feature gate is on, another while it is off.
     Gated(&'static str, &'static NameRule, &'static NameRule),
-    /// No rule of its own here: the kind's validation judges it.
+    /// No rule here: the validation of the kind checks it.
     None,
 }
 
-/// What happens to dependents when an owner is deleted and nobody asked for a policy.
+/// What happens to dependents when an owner is deleted without a propagation policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GarbageCollection {
     Background,

@@ -1,6 +1,6 @@
 //! Metrics of authentication and authorization.
 //! Guarantees that users are counted under a handful of names, whatever they are called.
-//! Must never show who somebody is: a user's own name is no label.
+//! Must never identify a user: user names are not used as labels.
 
 use super::exposition::{Exposition, Family};
 use pintle_auth::{AuthorizerUnion, Decision};
@@ -65,7 +65,7 @@ impl<const N: usize> Attempts<N> {
 const USERS: [&str; 7] =
     ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", "email_id", "other"];
 
-/// The steps whose time is told.
+/// The steps whose duration is reported.
 const FILTERS: [&str; 2] = ["authentication", "authorization"];
 
 /// Results of authorization.

@@ -1,6 +1,6 @@
 //! Metrics of the bodies of writes.
 //! Guarantees that a body is counted when it has been read whole, under what the server calls resource and verb.
-//! Must never read a body that nobody asks for.
+//! Must never read a body that the server would not read otherwise.
 
 use super::exposition::{Exposition, Family};
 use crate::request::{BodyFailure, LazyBody, Room, UnreadBody, Verb};

@@ -33,7 +33,7 @@ enum Kind {
     Histogram,
 }
 
-/// What all samples of one name have in common. It promises nothing unless it is told to.
+/// What all samples of one name have in common. Its stability is ALPHA unless set otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// As in the samples.
@@ -132,7 +132,7 @@ impl Exposition {
         self.line(name, "_count", labels, None, count);
     }
 
-    /// Tells of the metrics themselves, when all others have been told. None is hidden or can be turned off.
+    /// Appends the metrics about metrics, after all others. No metric is hidden or can be disabled.
     pub fn of_metrics(&mut self) {
         self.single(&HIDDEN, 0);
         self.single(&DISABLED, 0);

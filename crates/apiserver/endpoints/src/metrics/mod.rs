@@ -1,7 +1,7 @@
 //! Metrics under kube-apiserver's names and labels.
 //!
-//! Counting is a few relaxed additions; text is made only when somebody reads it. A part of the server that has figures
-//! of its own adds a source; nothing here knows where they come from.
+//! Counting is a few relaxed additions; text is made only when the metrics are scraped. Other parts of the server add
+//! sources for metrics of their own; this module does not depend on them.
 
 mod access;
 mod admission;

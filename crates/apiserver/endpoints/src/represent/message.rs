@@ -8,7 +8,7 @@ pub fn put_message(out: &mut Vec<u8>, number: u32, message: &[u8]) {
     out.extend_from_slice(message);
 }
 
-/// How many bytes `put_message` appends for a message of so many, under a number below 16.
+/// How many bytes `put_message` appends for a message of `length` bytes with a field number below 16.
 pub fn message_size(length: usize) -> usize {
     let length_bytes = (usize::BITS - (length | 1).leading_zeros()).div_ceil(7) as usize;
     1 + length_bytes + length

@@ -45,7 +45,7 @@ impl ObjectEncoder<'_> {
             Ok(members(self.printer(), &value, now))
         };
         let kept = self.registry.cache.derived.get_or_insert_with(object.id, ROW, || {
-            // An age could not be told from the object's own text: then there is nothing to be kept.
+            // The placeholder of an age occurs in the object's own text: the row cannot be cached.
             match memmem::find(object.encoded.json(), &open_age()) {
                 None => printed(Now::Open),
                 Some(_) => Ok(Bytes::new()),

@@ -252,7 +252,7 @@ impl Frames {
         self.counters.event(object_size(self.wanted.format, kind, frame));
     }
 
-    /// Appends a frame that nobody else is shown.
+    /// Appends a frame that is not shared with other watches.
     fn own_frame(&mut self, kind: Kind, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
         self.put_frame(kind, object, out.buffer())?;
         self.columns_sent = true;

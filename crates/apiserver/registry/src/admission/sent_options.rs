@@ -1,5 +1,5 @@
 //! The options of a request as an object, which webhooks and expressions see.
-//! Guarantees that only what the client sent is in it. Must never be made for a request that nobody asks it of.
+//! Guarantees that only what the client sent is in it. Must never be built unless a webhook or an expression reads it.
 
 use super::{AdmissionRequest, Operation};
 use crate::options::Propagation;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A function that fills in what is missing in a value of a type.
 ///
-/// The value may be `Null`: a struct that Go would hold by value and that nobody set. A function leaves it so unless
+/// The value may be `Null`: an unset struct that Go would hold by value. A function leaves it so unless
 /// it has something to set, and it must not read what lies outside the value.
 #[derive(Clone)]
 pub enum DefaultFunction {
