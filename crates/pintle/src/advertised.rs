@@ -1,6 +1,6 @@
-//! The address that members of the cluster are told: the one asked for, or one at which other machines reach this one.
+//! The advertised address: the configured one, or one at which other machines reach this one.
 //!
-//! Never a loopback address nobody asked for: to a pod that is the pod itself. Nothing is sent to find out.
+//! Never a loopback address by default: to a pod that is the pod itself. No packet is sent to find the address.
 
 use pintle_schema::names::ip;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -18,13 +18,13 @@ pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
     }
 }
 
-/// Whether pods can be told an address as one of the `kubernetes` service. It may be asked for all the same, to serve clients
-/// on this machine.
+/// Whether an address may be an endpoint of the `kubernetes` service. Other addresses may be advertised too, for clients on
+/// this machine.
 pub fn is_endpoint(address: IpAddr) -> bool {
     ip::endpoint_ip(&address.to_string()).is_empty()
 }
 
-/// A host as clients are told it, with the port that it has or else this one.
+/// The advertised host with its port, or with `port` when it has none.
 pub fn with_port(host: &str, port: u16) -> String {
     let is_one = |host: &str| !host.contains(':') || host.starts_with('[') && host.ends_with(']');
     match host.rsplit_once(':') {

@@ -1,6 +1,6 @@
-//! The file of `--encryption-provider-config`: read, judged, followed, and read again when it changes.
-//! Guarantees that a file with a fault changes nothing while a server runs, and that its faults are told in
-//! kube-apiserver's words. Must never put a secret into a message.
+//! The file of `--encryption-provider-config`: read, validated, and reloaded when it changes.
+//! Guarantees that an invalid file changes nothing while a server runs, and that its errors have kube-apiserver's
+//! texts. Must never put a secret into a message.
 
 mod validate;
 

@@ -28,8 +28,8 @@ pub fn store(
     Ok((Arc::new(TranscodingStore::new(store, Arc::new(form))), figures))
 }
 
-/// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told, and the
-/// servers' leases.
+/// The time to live in seconds, by key prefix: that of each kind unless a flag sets another, and that of the servers'
+/// leases.
 pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
     let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
     let expiring = pintle_groups::all().filter(|resource| resource.ttl_seconds > 0);

@@ -43,10 +43,10 @@ const PEER_ADDRESS: &str = "kubernetes.io/peer-advertise-address";
 const IDENTITY_SECONDS: i32 = 3600;
 const NAMESPACE: &str = "kube-system";
 
-/// Where nobody else looks at the lease of an identity it need not be written anew more often: ten minutes.
+/// When no other server reads identity leases, a lease is renewed this rarely: every ten minutes.
 const RENEWALS_BETWEEN_WRITES: u32 = 60;
 
-/// Identities whose servers are gone are looked for once in so many renewals: about hourly.
+/// The number of renewals between two searches for leases of servers that are gone: about an hour.
 const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
 
 /// Namespaces and flow control are looked over as often as kube-apiserver does it: every minute.
@@ -223,8 +223,8 @@ impl IdentityLease {
         commit.await.map(drop).map_err(Status::internal)
     }
 
-    /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object, and
-    /// who comes later looks at the leases anew.
+    /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object; on a
+    /// conflict the leases are read again.
     async fn tell_servers(&self) -> Result<()> {
         for _ in 1..TELL_ATTEMPTS {
             match self.try_to_tell_servers().await {

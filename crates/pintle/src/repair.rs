@@ -1,8 +1,7 @@
-//! Repairs of what services are given, the addresses and the node ports, while the server runs, and the events that tell
-//! of them.
-//! Guarantees that all services are looked at where no request waits for it, that of repairs only what was done is told,
-//! and that what only users can mend is told once.
-//! Must never be what gives addresses or ports out.
+//! Repairs the allocations of services (addresses and node ports) while the server runs, and reports repairs as events.
+//! Guarantees that no request waits for it, that only completed repairs are reported, and that an inconsistency that only a
+//! user can fix is reported once.
+//! Must never allocate addresses or ports.
 
 use crate::presence::now;
 use pintle_registry::environment::new_uid;
@@ -28,9 +27,9 @@ pub struct Repairs {
     allocators: Arc<Allocators>,
     host: String,
     in_line: Option<InLine>,
-    /// Node ports that were given and nobody had when it was last looked.
+    /// Node ports that were allocated without an owner at the last check.
     suspects: BTreeSet<u16>,
-    /// What cannot be mended, by whom it is told of and in what words.
+    /// The inconsistencies that have been reported, by service and message.
     told_of_addresses: Told,
     told_of_ports: Told,
 }

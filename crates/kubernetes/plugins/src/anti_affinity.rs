@@ -1,6 +1,6 @@
 //! LimitPodHardAntiAffinityTopology: no pod keeps others off more than a node.
 //! Guarantees that anti-affinity that must hold is about hosts only.
-//! Must never judge what a scheduler may set aside.
+//! Must never check preferred terms.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

@@ -1,6 +1,6 @@
-//! DenyServiceExternalIPs: nobody draws the traffic of an address to a service by writing it there.
+//! DenyServiceExternalIPs: services cannot attract the traffic of an address by new `externalIPs`.
 //! Guarantees that services keep or lose the addresses that they have.
-//! Must never judge addresses that were there before.
+//! Must never reject addresses that the service already had.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

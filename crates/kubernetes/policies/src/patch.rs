@@ -1,6 +1,6 @@
 //! What a mutation makes of an object: apply configurations and JSON patches that expressions give.
 //! Guarantees kube-apiserver's texts, and that an object is changed as a whole or not at all.
-//! Must never track who owns fields: what policies set belongs to nobody.
+//! Must never track field ownership: fields that policies set have no manager.
 
 use pintle_apply::typed::{Duplicates, TypedErrors, atomic_paths, merge, validate};
 use pintle_apply::{PatchError, go_text, json_patch};

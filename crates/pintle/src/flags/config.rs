@@ -1,5 +1,5 @@
-//! What a server is told by its command line: where the flags put it, with the defaults that kube-apiserver has. Guarantees
-//! that what is checked makes sense together. Must never read a file: that comes when all flags are known to be good.
+//! The configuration of a server from its command line, with kube-apiserver's defaults. Guarantees that a checked
+//! configuration is consistent. Must never read a file: files are read after all flags have been validated.
 
 use super::admission::Plugins;
 use super::audit::AuditFlags;

@@ -1,5 +1,5 @@
 //! Metrics of encryption at rest: values, seeds, key services, and the configuration when it is read again.
-//! Guarantees that servers, keys and configurations are told by digests only.
+//! Guarantees that servers, keys and configurations are identified by digests only.
 //! Must never ask a key service.
 
 use crate::encryption::text_digest;

@@ -1,6 +1,6 @@
 //! Metrics of a cluster of etcd: calls, shared leases, and the size of its members' databases. Guarantees
-//! that a scrape asks no member: what is told was asked for before. Must never name an endpoint: members
-//! are told by their place on the command line, as kube-apiserver does.
+//! that a scrape sends no request to a member: it reports the last known values. Must never name an endpoint: members
+//! are identified by their position on the command line, as in kube-apiserver.
 
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_etcd::figures::{Calls, Stats};

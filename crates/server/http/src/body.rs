@@ -79,8 +79,8 @@ impl Default for BodyLimits {
 
 /// Reads a whole body within the limits. A body that came in one frame is not copied.
 ///
-/// Each piece is announced to `room`, which says whether there is room for so many bytes more. Of a body that is too large
-/// some more is read and thrown away (bounded), so that the client gets to read the refusal.
+/// `room` is called with the size of each piece and says whether there is memory for it. A limited part of a body that is
+/// too large is read and discarded, so that the client reads the error response.
 pub async fn read_body<B>(body: B, limits: BodyLimits, room: impl FnMut(usize) -> bool) -> Result<Bytes, BodyError>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -187,8 +187,8 @@ where
     BodyDataStream::new(body.map_err(std::io::Error::other))
 }
 
-/// The body of a request. What nobody has read of it is read and thrown away within bounds, beside the answer: otherwise a
-/// client would be told to stop sending, or find the connection closed, and some do not look at the answer then.
+/// The body of a request. A limited amount of what is unread is read and discarded while the response is sent: otherwise the
+/// stream would be reset or the connection closed, and some clients would not read the response.
 pub struct RequestBody {
     body: Option<hyper::body::Incoming>,
     /// The client waits to be asked for it: reading any of it is asking.

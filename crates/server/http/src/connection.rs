@@ -65,7 +65,7 @@ pub(crate) struct Activity {
     last_end_ms: AtomicU64,
     /// Set by the answer 101, after which no request follows.
     handed_over: Mutex<Option<(Takeover, OnUpgrade)>>,
-    /// Told when the client is to be asked to connect anew.
+    /// Signals that the client is to be asked to reconnect.
     pub(crate) leave: Notify,
     /// The answers of HTTP/1, one after the other.
     pub(crate) sending: Arc<Sending>,
@@ -126,12 +126,12 @@ impl Counted {
         Counted(Arc::clone(activity))
     }
 
-    /// Has the client asked to connect anew; what it has sent by then is answered.
+    /// Asks the client to reconnect; requests received by then are answered.
     pub(crate) fn leave_after(&self) {
         self.0.leave.notify_one();
     }
 
-    /// Leaves the connection to somebody else once the answer is sent.
+    /// Hands the connection over once the response is sent.
     pub(crate) fn hand_over(&self, takeover: Takeover, upgrade: OnUpgrade) {
         let mut slot = self.0.handed_over.lock().unwrap_or_else(PoisonError::into_inner);
         *slot = Some((takeover, upgrade));

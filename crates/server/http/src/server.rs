@@ -170,7 +170,7 @@ struct Server<S> {
 }
 
 impl<S: Service> Server<S> {
-    /// A connection from accept to close. Its errors are the peer's business: there is nobody to answer.
+    /// A connection from accept to close. Its errors end it and are not reported to the peer.
     async fn connection(&self, stream: TcpStream, peer: SocketAddr, alive: Alive) {
         tune(&stream);
         let builder = http_builder(&self.config, alive);

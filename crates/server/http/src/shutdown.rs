@@ -32,7 +32,7 @@ struct Shared {
 }
 
 impl Shutdown {
-    /// A switch that nobody has moved yet.
+    /// A shutdown signal that has not been sent.
     pub fn new() -> Shutdown {
         let shared = Shared { phase: watch::Sender::new(Phase::Running), triggered: AtomicBool::new(false) };
         Shutdown { shared: Arc::new(shared) }

@@ -209,8 +209,8 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, T
     }
 }
 
-/// Asks for a client certificate and checks only that the client holds its key, as kube-apiserver does: who is not
-/// trusted is told so by a 401 and not by a broken handshake.
+/// Asks for a client certificate and checks only that the client holds its key, as kube-apiserver does: a client
+/// that is not trusted gets a 401 and not a failed handshake.
 #[derive(Debug)]
 struct RequestClientCert {
     /// Subjects of the authorities, so that clients know which of their certificates to send.

@@ -1,6 +1,6 @@
 //! The `Connector` of the running server: requests to kubelets, pods and services over sockets of its own.
-//! Guarantees that a kubelet is shown this server's certificate and nobody else is, and that what users point at is
-//! never this machine itself. Must never decide where a request goes.
+//! Guarantees that this server's client certificate is presented to kubelets only, and that users cannot reach this
+//! machine itself through it. Must never decide where a request goes.
 
 use crate::follow::follow;
 use arc_swap::ArcSwap;

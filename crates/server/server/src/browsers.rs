@@ -83,7 +83,7 @@ impl BrowserConfig {
     }
 }
 
-/// The answer to a page that only asks whether it may ask; nobody need say who they are for it.
+/// The response to a CORS preflight request, which needs no authentication.
 pub fn preflight(method: &Method, told: &HeaderMap) -> Option<Response<Body>> {
     if method != Method::OPTIONS || !told.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
         return None;

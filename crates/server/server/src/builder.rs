@@ -1,5 +1,5 @@
 //! `Builder`: from parts to a running server.
-//! Guarantees that nothing is answered before the store has been read. Must never hold a default that lets anybody in.
+//! Guarantees that no request is answered before the store has been read. Must never have a default that gives access.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::BrowserConfig;
@@ -105,7 +105,7 @@ pub struct ShutdownOptions {
 }
 
 impl Builder {
-    /// A server over a store, without groups and without anybody who may use it.
+    /// A server over a store, without groups, authenticators and authorizers.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let codec = EtcdCodec::of(&*store).map(|codec| codec.resources.clone());
         Builder {

@@ -1,7 +1,7 @@
 //! The certificates that a server makes for itself: an authority, its serving certificate, the administrator's.
-//! Guarantees that all files are readable by their owner only, that a start which was interrupted leaves what the next one can go on
-//! with, and that files which somebody else put there are never replaced.
-//! Must never make an authority anew while the old one is good: every kubeconfig out there trusts it.
+//! Guarantees that all files are readable by their owner only, that the next start continues after an interrupted one, and
+//! that files that Pintle did not write are never replaced.
+//! Must never replace a valid authority: existing kubeconfigs trust it.
 
 use crate::private_files;
 use std::fmt;
@@ -23,7 +23,7 @@ use webpki::{EndEntityCert, KeyUsage};
 const CA_LIFETIME: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// How long the certificates from it are valid.
 const LEAF_LIFETIME: Duration = Duration::from_secs(365 * 86_400);
-/// What is valid for less than this is made anew at start.
+/// A certificate with less validity left than this is replaced at start.
 const RENEW_BEFORE: Duration = Duration::from_secs(30 * 86_400);
 /// Certificates begin in the past, for clients whose clocks are slow.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
@@ -106,7 +106,7 @@ pub struct Certs {
     pub admin: Administrator,
 }
 
-/// What proves that somebody is the administrator, `pintle-admin` of `system:masters`.
+/// The credential of the administrator, `pintle-admin` of `system:masters`.
 pub enum Administrator {
     /// A client certificate of the own authority, and its key, in PEM.
     Certificate {
@@ -124,7 +124,7 @@ pub const ADMINISTRATOR: &str = "pintle-admin";
 /// The administrator's group, which may do everything.
 pub const ADMINISTRATORS: &str = "system:masters";
 
-/// Bytes of the administrator's token: more than anybody can guess.
+/// Random bytes in the administrator's token.
 const TOKEN_BYTES: usize = 32;
 
 /// By what the administrator is to be known.
@@ -188,7 +188,7 @@ pub fn ensure(
     })
 }
 
-/// A token that nobody has had before.
+/// A new random token.
 fn token() -> Result<String, CertsError> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| CertsError::Random(error.to_string()))?;

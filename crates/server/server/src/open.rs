@@ -17,7 +17,7 @@ impl AuthenticatedUsers {
     }
 }
 
-/// What anybody may read: what tells whether and which server this is.
+/// Paths that need no authorization: health and version.
 const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
 
 impl Authorizer for AuthenticatedUsers {

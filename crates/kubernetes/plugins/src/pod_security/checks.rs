@@ -1,6 +1,6 @@
 //! The catalogue of checks: which belong to which level, and since which version. Guarantees kube-apiserver's
-//! order: baseline's checks before the restricted ones, each by their identifiers. Must never judge by
-//! itself.
+//! order: baseline's checks before the restricted ones, each by their identifiers. Must never evaluate
+//! a pod.
 
 use super::policy::{Level, Policy};
 use super::subject::Subject;

@@ -1,6 +1,6 @@
 //! PodSecurity: the pod security standards, as the labels of namespaces ask for them.
 //! Guarantees that only pods are refused, that templates of pods are warned of, and that a namespace that gets stricter
-//! names the pods that would be refused. Must never judge a change of a pod that the standards do not look at.
+//! names the pods that would be refused. Must never evaluate an update that changes no field of the standards.
 
 mod baseline;
 mod checks;

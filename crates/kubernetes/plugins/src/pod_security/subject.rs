@@ -1,6 +1,6 @@
 //! `Subject`: what the standards look at in a pod or a template of pods.
 //! Guarantees that containers of all kinds are seen, in the order in which violations name them.
-//! Must never judge.
+//! Must never decide whether a field is a violation.
 
 use pintle_registry::metadata;
 use pintle_schema::{Value, View};

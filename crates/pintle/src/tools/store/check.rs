@@ -37,7 +37,7 @@ pub fn problems(content: &Content) -> Vec<Problem> {
 #[derive(Default)]
 struct Checker {
     problems: Vec<Problem>,
-    /// Who has what only one can have, told in words.
+    /// The owners of what can have one owner only, as text.
     owners: HashMap<String, String>,
     /// Addresses with the services that have them, by key.
     services: Vec<(String, String)>,
