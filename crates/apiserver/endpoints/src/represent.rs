@@ -4,6 +4,7 @@
 //! on the time of day is kept in the side cache.
 
 pub mod converted;
+mod list_metadata;
 mod message;
 mod rows;
 mod splice;
@@ -12,6 +13,7 @@ use crate::body::{Body, Size};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
 use converted::Converted;
+use list_metadata::{custom_list_meta, list_meta, typed_list_meta};
 use memchr::memmem;
 use message::message_size;
 pub use message::put_message;
@@ -568,38 +570,6 @@ fn hide(metadata: &mut Value, hidden: &[&str]) {
     if annotations.is_empty() {
         metadata.make_map().remove(key);
     }
-}
-
-fn list_meta(page: &Page) -> Map {
-    let mut meta = Map::new();
-    meta.push(Str::new_static("resourceVersion"), page.revision.0.to_string().into());
-    if !page.continue_token.is_empty() {
-        meta.push(Str::new_static("continue"), page.continue_token.as_str().into());
-    }
-    if let Some(remaining) = page.remaining {
-        meta.push(Str::new_static("remainingItemCount"), remaining.into());
-    }
-    meta
-}
-
-/// The metadata of a list of whole objects: other forms, and lists of trees, do not report the shard.
-fn typed_list_meta(page: &Page) -> Map {
-    let mut meta = list_meta(page);
-    if let Some(shard) = &page.shard {
-        meta.push(Str::new_static("shardInfo"), value!({"selector": (shard.as_str())}));
-    }
-    meta
-}
-
-/// The metadata of a list of trees, in which `continue` is never left out.
-fn custom_list_meta(page: &Page) -> Map {
-    let mut meta = Map::new();
-    meta.push(Str::new_static("continue"), page.continue_token.as_str().into());
-    if let Some(remaining) = page.remaining {
-        meta.push(Str::new_static("remainingItemCount"), remaining.into());
-    }
-    meta.push(Str::new_static("resourceVersion"), page.revision.0.to_string().into());
-    meta
 }
 
 #[cfg(test)]
