@@ -1,5 +1,5 @@
 //! Server-side apply as clients use it: kubectl with all its ways to apply and edit, and kube-rs.
-//! Guarantees that who owns what is told, asked about and taken over as with kube-apiserver. Must
+//! Guarantees that ownership of fields is reported, checked and transferred as by kube-apiserver. Must
 //! never depend on the second that a write falls into.
 
 mod common;

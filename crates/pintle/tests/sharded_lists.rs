@@ -54,7 +54,7 @@ fn each_object_is_in_one_shard() {
         let path = format!("{CONFIG_MAPS}?shardSelector={escaped}");
         let list = client.get(&path).expect("an answer").expect(200);
         assert_eq!(list["metadata"]["shardInfo"], json!({"selector": selector}));
-        // In pages it is the same, and what remains is told of the collection.
+        // Pages have the same objects, and `remainingItemCount` counts the collection.
         let (mut paged, mut token) = (BTreeSet::new(), String::new());
         loop {
             let page = format!("{path}&limit=3{token}");

@@ -16,7 +16,7 @@ const DATA_KEY_BOUNDS: [f64; 14] = exponential(5e-6, 2.0);
 static CALLS: Layout = Layout::seconds(&CALL_BOUNDS);
 const CALL_BOUNDS: [f64; 20] = exponential(1e-4, 2.0);
 
-/// How many keys of services are told; as many as kube-apiserver tells.
+/// How many keys of key services are reported, as in kube-apiserver.
 const KEYS_TOLD: usize = 10;
 
 /// The code of what went well, as gRPC names it, and of what failed before a service was asked.
