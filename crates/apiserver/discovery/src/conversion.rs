@@ -1,12 +1,17 @@
 //! OpenAPI documents of version 3 for extension servers that only have version 2.
-//! Guarantees the reference's conversion, with what it loses: headers of responses, and bounds of parameters without a schema.
-//! Must never trust a document: what has another form than it should is left out.
+//! Guarantees kube-apiserver's conversion, with what it loses (headers of responses, and bounds of parameters without a schema),
+//! and a result of bounded size.
+//! Must never trust a document: what is malformed is left out.
 
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Map, Str, Value, value};
 
 const DEFINITIONS: &str = "#/definitions/";
 const SCHEMAS: &str = "#/components/schemas/";
+/// The most media types of an operation. The document of version 3 has the schema once for each of them: without a bound, a small
+/// document that lists many could fill the memory.
+const MAX_MEDIA_TYPES: usize = 16;
+
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
 /// A document of version 2 as one of version 3; `None` if it is no JSON object.
@@ -48,10 +53,10 @@ fn copy_extensions(from: &Value, to: &mut Map) {
     all.iter().filter(|(key, _)| is_extension(key)).for_each(|(key, value)| _ = to.set(key.clone(), value.clone()));
 }
 
-/// The media types that a list names.
+/// The media types that a list names, the first of them where there are too many.
 fn media_types(list: Option<&Value>) -> Option<Vec<Str>> {
     let list = list?.as_list()?;
-    Some(list.iter().filter_map(Value::as_str).map(Str::new).collect())
+    Some(list.iter().filter_map(Value::as_str).take(MAX_MEDIA_TYPES).map(Str::new).collect())
 }
 
 /// A schema under each media type.
@@ -250,6 +255,13 @@ mod tests {
             assert_eq!(found, expected);
         }
         assert_eq!(openapi_v3_of_v2(b"[]"), None);
+        let many = (0..1000).map(|number| format!("\"a/{number}\"")).collect::<Vec<_>>().join(",");
+        let many = format!(
+            r#"{{"produces":[{many}],"responses":{{"r":{{"schema":{{"description":"{}"}}}}}}}}"#,
+            "x".repeat(1000)
+        );
+        let converted = openapi_v3_of_v2(many.as_bytes()).expect("a document");
+        assert!(converted.len() < 2 * MAX_MEDIA_TYPES * 1000, "{}", converted.len());
         assert!(openapi_v3_of_v2(br#"{"paths":{"/a":[]},"definitions":{"A":1}}"#).is_some());
     }
 }
