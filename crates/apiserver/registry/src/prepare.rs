@@ -183,7 +183,7 @@ fn shows_empties(schema: &Struct) -> bool {
     schema.group_version().0 != "meta" || std::ptr::eq(schema, ObjectMeta::schema())
 }
 
-/// Judges an object that is answered and never stored. kube-apiserver's refusal names no kind.
+/// Validates an object that is only returned and never stored. kube-apiserver's error names no kind.
 ///
 /// # Errors
 /// The object breaks a rule.

@@ -1,4 +1,4 @@
-//! `Request`: what a plugin may know of the write it judges, and of other objects. Guarantees that other objects come from
+//! `Request`: what a plugin can read of the write that it checks, and of other objects. Guarantees that other objects come from
 //! memory and that refusals have kube-apiserver's form. Must never give a plugin a way to write or to wait.
 
 use crate::configuration::Configuration;

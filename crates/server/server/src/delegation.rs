@@ -24,9 +24,9 @@ use tracing::warn;
 const PUBLISHED: &str = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-/// How long one call may take, as in the reference.
+/// How long one call may take, as in kube-apiserver's library.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long answers are kept, as in the reference.
+/// How long answers are kept, as in kube-apiserver's library.
 const KEPT: Duration = Duration::from_secs(10);
 /// How often the ConfigMap is read again.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
