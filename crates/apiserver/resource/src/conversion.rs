@@ -4,7 +4,6 @@
 
 use crate::MaybeReady;
 use pintle_schema::{Str, Value};
-use std::fmt;
 
 /// Converts objects of one resource between two of its versions.
 pub trait Conversion: Send + Sync {
@@ -33,16 +32,9 @@ pub trait Conversion: Send + Sync {
 pub type Converted = Result<Vec<Value>, ConversionError>;
 
 /// Why objects could not be converted: the message of the answer's `Status`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ConversionError(pub String);
-
-impl fmt::Display for ConversionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConversionError {}
 
 /// Conversion between a version and the storage version by two functions, each of which changes an object in place.
 #[derive(Clone)]

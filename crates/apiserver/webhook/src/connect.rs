@@ -64,33 +64,24 @@ pub trait ServiceResolver: Send + Sync {
 pub struct ResolveError(pub String);
 
 /// Why there is no connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// The service has no address.
+    #[error("{0}")]
     Resolve(ResolveError),
     /// The name has no address.
+    #[error("dial tcp: lookup {0}: no such host")]
     Lookup(String),
     /// No connection to this address, with the reason.
+    #[error("dial tcp {0}: {1}")]
     Dial(SocketAddr, String),
-    /// The peer speaks no TLS, or its certificate is not taken.
+    /// The TLS handshake failed or the peer's certificate is not trusted.
+    #[error("{0}")]
     Tls(String),
-    /// The peer closed the connection within the handshake.
+    /// The peer closed the connection during the handshake.
+    #[error("EOF")]
     Closed,
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConnectError::Resolve(error) => error.fmt(f),
-            ConnectError::Lookup(host) => write!(f, "dial tcp: lookup {host}: no such host"),
-            ConnectError::Dial(address, reason) => write!(f, "dial tcp {address}: {reason}"),
-            ConnectError::Tls(text) => f.write_str(text),
-            ConnectError::Closed => f.write_str("EOF"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}
 
 /// The two ends of a connection, as Go writes them before an error.
 #[derive(Clone)]

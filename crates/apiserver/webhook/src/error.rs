@@ -2,7 +2,6 @@
 //! Guarantees the texts of Go's client, with the method and the URL in front.
 //! Must never hold a credential.
 
-use std::fmt;
 use std::io;
 
 use crate::answer::StatusError;
@@ -102,42 +101,34 @@ fn go_method(method: &http::Method) -> String {
     format!("{first}{}", rest.to_ascii_lowercase())
 }
 
-/// What went wrong between the two programs.
-#[derive(Debug)]
+/// Why an exchange with the peer failed.
+#[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// No connection.
+    #[error("{0}")]
     Connect(ConnectError),
-    /// The peer closed the connection before it answered.
+    /// The peer closed the connection before it responded.
+    #[error("EOF")]
     Eof,
-    /// The peer closed the connection within its answer.
+    /// The peer closed the connection in the middle of its response.
+    #[error("unexpected EOF")]
     UnexpectedEof,
     /// The peer reset the connection; the text names both ends where they are known.
+    #[error("{0}")]
     Reset(String),
-    /// The time of the call is over.
+    /// The deadline of the call passed.
+    #[error("context deadline exceeded")]
     DeadlineExceeded,
-    /// The answer leads from place to place.
+    /// The peer redirects too often.
+    #[error("stopped after 10 redirects")]
     TooManyRedirects,
-    /// The answer has more bytes than the caller takes.
+    /// The response is larger than the caller allows.
+    #[error("the response is larger than {0} bytes")]
     TooLarge(usize),
-    /// The peer does not speak HTTP, or not well.
+    /// The peer does not speak HTTP, or breaks the protocol.
+    #[error("{0}")]
     Protocol(String),
 }
-
-impl fmt::Display for TransportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TransportError::Connect(error) => error.fmt(f),
-            TransportError::Eof => f.write_str("EOF"),
-            TransportError::UnexpectedEof => f.write_str("unexpected EOF"),
-            TransportError::Reset(text) | TransportError::Protocol(text) => f.write_str(text),
-            TransportError::DeadlineExceeded => f.write_str("context deadline exceeded"),
-            TransportError::TooManyRedirects => f.write_str("stopped after 10 redirects"),
-            TransportError::TooLarge(limit) => write!(f, "the response is larger than {limit} bytes"),
-        }
-    }
-}
-
-impl std::error::Error for TransportError {}
 
 impl From<hyper_util::client::legacy::Error> for TransportError {
     fn from(error: hyper_util::client::legacy::Error) -> Self {
@@ -169,8 +160,9 @@ fn into_source(error: hyper_util::client::legacy::Error) -> Option<Box<dyn std::
     Some(Box::new(Shown::of(source)))
 }
 
-/// What matters of an error that cannot be moved.
-#[derive(Debug)]
+/// The facts of an error that cannot be moved.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
 struct Shown {
     text: String,
     kind: Option<io::ErrorKind>,
@@ -193,14 +185,6 @@ impl Shown {
         shown
     }
 }
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Shown {}
 
 impl TransportError {
     /// What a failed exchange is called; `ends` names the connection's ends, if they are known.

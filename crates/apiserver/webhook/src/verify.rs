@@ -2,7 +2,6 @@
 //! Guarantees what `webpki` guarantees, and takes a self-signed certificate that is itself among the authorities.
 //! Must never take a certificate whose name or dates do not fit.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -29,17 +28,10 @@ pub(crate) struct Verifier {
     insecure: bool,
 }
 
-/// Why a certificate is not taken.
-#[derive(Debug)]
+/// Why verification of a certificate failed.
+#[derive(Debug, thiserror::Error)]
+#[error("tls: failed to verify certificate: x509: {0}")]
 struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tls: failed to verify certificate: x509: {}", self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
 
 impl Verifier {
     pub(crate) fn new(

@@ -2,7 +2,6 @@
 //!
 //! The text is kept as given. A range that has no room for the `kubernetes` service is not one.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A range of service addresses.
@@ -13,16 +12,9 @@ pub struct ServiceRange {
 }
 
 /// A text that is no range of service addresses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a range of service addresses")]
 pub struct RangeError(String);
-
-impl fmt::Display for RangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a range of service addresses", self.0)
-    }
-}
-
-impl std::error::Error for RangeError {}
 
 impl ServiceRange {
     /// Reads a range such as `10.0.0.0/24`; bits behind the prefix do not count.

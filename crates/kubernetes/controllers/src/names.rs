@@ -2,8 +2,6 @@
 //! Guarantees kube-controller-manager's reading of such lists; an unknown name is an error.
 //! Must never know what a controller does.
 
-use std::fmt;
-
 /// A controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
@@ -32,16 +30,9 @@ pub enum Controller {
 }
 
 /// A name that no controller has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not in the list of known controllers")]
 pub struct UnknownController(pub String);
-
-impl fmt::Display for UnknownController {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not in the list of known controllers", self.0)
-    }
-}
-
-impl std::error::Error for UnknownController {}
 
 impl Controller {
     pub const ALL: [Controller; 11] = [

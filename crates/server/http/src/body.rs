@@ -2,7 +2,6 @@
 //! Guarantees that no more than the limit is held in memory, whatever a client declares or sends.
 //! Must never look into the bytes.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,42 +24,26 @@ use crate::sending::Sending;
 use crate::shutdown::Shutdown;
 
 /// Why a request body could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// The body is larger than allowed.
+    #[error("request body is larger than {limit} bytes")]
     TooLarge {
         /// The limit that it exceeds, in bytes.
         limit: usize,
     },
-    /// It comes more slowly than is waited for.
+    /// The client sends it more slowly than the minimum rate.
+    #[error("request body comes too slowly")]
     TooSlow,
-    /// Nobody has room for more of it now.
+    /// The memory for request bodies is in use by other requests.
+    #[error("too much of other request bodies is being received")]
     NoRoom,
     /// The client went away or broke the protocol.
-    Aborted(Box<dyn std::error::Error + Send + Sync>),
+    #[error("request body ended early: {0}")]
+    Aborted(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BodyError::TooLarge { limit } => write!(f, "request body is larger than {limit} bytes"),
-            BodyError::TooSlow => f.write_str("request body comes too slowly"),
-            BodyError::NoRoom => f.write_str("too much of other request bodies is being received"),
-            BodyError::Aborted(error) => write!(f, "request body ended early: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for BodyError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            BodyError::TooLarge { .. } | BodyError::TooSlow | BodyError::NoRoom => None,
-            BodyError::Aborted(error) => Some(error.as_ref()),
-        }
-    }
-}
-
-/// What a body is read within.
+/// The limits on reading a body.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyLimits {
     /// The largest body, in bytes.

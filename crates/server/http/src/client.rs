@@ -2,7 +2,6 @@
 //! Guarantees that connecting has an end, that bodies flow only as fast as they are taken, and that an answer that is
 //! dropped takes its connection with it. Must never send a request twice.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -41,35 +40,30 @@ pub struct Upstream<'a> {
     pub allowed: fn(IpAddr) -> bool,
 }
 
-/// Why there is no answer; worded as Go's dialer does, because clients see it.
-#[derive(Debug)]
+/// Why there is no answer; the messages are those of Go's dialer, because clients see them.
+#[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The name has no address.
+    #[error("dial tcp: lookup {0}: no such host")]
     Lookup(String),
     /// No connection to this address, with the reason.
+    #[error("dial tcp {0}: {1}")]
     Dial(SocketAddr, String),
-    /// The addresses of the name may not be connected to.
+    /// The addresses of the name are not allowed.
+    #[error("address not allowed")]
     NotAllowed,
-    /// The peer is not who it should be, or speaks no TLS.
+    /// The TLS handshake failed or the peer's certificate is not trusted.
+    #[error("tls: {0}")]
     Tls(io::Error),
     /// The peer closed the connection or broke the protocol.
+    #[error("{}", broken_message(.0))]
     Broken(hyper::Error),
 }
 
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClientError::Lookup(host) => write!(f, "dial tcp: lookup {host}: no such host"),
-            ClientError::Dial(address, reason) => write!(f, "dial tcp {address}: {reason}"),
-            ClientError::NotAllowed => f.write_str("address not allowed"),
-            ClientError::Tls(error) => write!(f, "tls: {error}"),
-            ClientError::Broken(error) if error.is_incomplete_message() => f.write_str("EOF"),
-            ClientError::Broken(error) => error.fmt(f),
-        }
-    }
+/// A response that ends early is `EOF`, as in Go.
+fn broken_message(error: &hyper::Error) -> String {
+    if error.is_incomplete_message() { "EOF".to_owned() } else { error.to_string() }
 }
-
-impl std::error::Error for ClientError {}
 
 /// Sends a request over a new connection and waits for the head of the answer.
 ///

@@ -66,16 +66,9 @@ pub fn cipher_suites() -> impl Iterator<Item = &'static str> {
 }
 
 /// Why TLS could not be set up.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct TlsError(pub(crate) String);
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TlsError {}
 
 /// The TLS configuration that new connections use; it can be replaced while the server runs.
 pub struct TlsConfig {
