@@ -1,5 +1,6 @@
-//! Who may use the server by what others say: issuers of tokens, token webhooks, authorization webhooks and the files about them.
-//! Guarantees that every file is read before a port is bound. Must never ask anybody yet: issuers are looked for in tasks.
+//! Authentication and authorization by other parties: token issuers, token webhooks, authorization webhooks and their
+//! configuration files. Guarantees that every file is read before a port is bound. Must never send a request itself:
+//! tasks discover the issuers.
 
 use crate::flags::{AuthorizationMode, Config};
 use arc_swap::ArcSwap;
@@ -23,19 +24,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long one call of a webhook may take that no configuration says another time for.
+/// The timeout of a webhook call, unless a configuration sets another.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long users of tokens that others issue or review are kept, whatever a webhook's flag says.
+/// How long the users of tokens that other parties issue or review are cached. A webhook's flag does not change it.
 const TOKENS_KEPT: Duration = Duration::from_secs(10);
 
 /// The name of the webhook that flags configure.
 const WEBHOOK: &str = "webhook";
 
-/// Adds the authenticators of tokens that others issue or review, and says who is anonymous.
+/// Adds the authenticators of tokens that other parties issue or review, and configures anonymous requests.
 ///
 /// # Errors
-/// A file cannot be read, or has faults.
+/// A file cannot be read, or is invalid.
 pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     builder.generic.anonymous_auth = config.anonymous_auth.unwrap_or(true);
     let own_issuers = own_issuers(config);
@@ -142,7 +143,7 @@ fn required_claims(config: &Config) -> Vec<types::ClaimValidationRule> {
 /// Says who decides about requests, in which order.
 ///
 /// # Errors
-/// A file cannot be read, or has faults.
+/// A file cannot be read, or is invalid.
 pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     if let Some(path) = config.authorization_policy_file.as_deref() {
         let text = String::from_utf8(read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -190,7 +191,7 @@ impl StaticTokens {
     /// Reads the file, if there is one, and follows it; `administrator` is added to what it says.
     ///
     /// # Errors
-    /// It cannot be read, or has faults.
+    /// It cannot be read, or is invalid.
     pub fn load(
         path: Option<&Path>,
         administrator: Option<(String, UserInfo)>,

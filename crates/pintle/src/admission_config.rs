@@ -1,6 +1,5 @@
-//! The file of `--admission-control-config-file`: settings of admission plugins.
-//! Guarantees that whatever is in it is either acted on or refused, before the server starts.
-//! Must never let a setting pass that a plugin would not understand.
+//! The file of `--admission-control-config-file`: the settings of admission plugins. Guarantees that each setting is
+//! either applied or rejected before the server starts. Must never accept a setting that a plugin does not know.
 
 use crate::config_file::{decode, read as read_file};
 use pintle_codec::{Strictness, yaml};
@@ -15,13 +14,12 @@ use std::path::Path;
 
 const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
 
-/// The group of its configuration.
+/// The API group of PodSecurity's configuration.
 const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 
-/// Reads the file, and those that it names, which are beside it where they have no whole path.
+/// Reads the file and the files that it names; relative paths are relative to its directory.
 ///
-/// # Errors
-/// A file cannot be read or says something that has no meaning here.
+/// # Errors A file cannot be read or has an invalid setting.
 pub fn read(path: &Path) -> Result<Configuration, String> {
     let all: AdmissionConfiguration = decode(&read_file(path)?, &VERSIONS, "AdmissionConfiguration")
         .map_err(|error| format!("{}: {error}", path.display()))?;
@@ -66,12 +64,12 @@ fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &P
     Ok(())
 }
 
-/// What must not be consumed without a quota.
+/// The resources that must not be consumed without a quota.
 fn limited_resources(said: &[u8]) -> Result<Vec<LimitedResource>, String> {
     let current = decode::<config_resourcequota::v1::Configuration>(said, &VERSIONS[..1], "ResourceQuotaConfiguration");
     let former = ["v1beta1", "v1alpha1"].map(|version| format!("resourcequota.admission.k8s.io/{version}"));
     let former = former.each_ref().map(String::as_str);
-    // The versions differ in their names only.
+    // The versions differ only in their names.
     let configuration = match current {
         Err(why) if why.starts_with("no kind") => decode(said, &former, "Configuration")
             .map_err(|error| if error.starts_with("no kind") { why } else { error }),
@@ -108,7 +106,7 @@ fn webhook_credentials(said: &[u8]) -> Result<Option<Kubeconfig>, String> {
     Kubeconfig::read(path).map(Some).map_err(|error| error.to_string())
 }
 
-/// The one configuration that has no kind: selectors by namespace.
+/// Node selectors by namespace. This configuration alone has no kind.
 fn node_selectors(said: &[u8]) -> Result<std::collections::BTreeMap<String, String>, String> {
     const FIELD: &str = "podNodeSelectorPluginConfig";
     let said = yaml::parse(said, Strictness::Ignore).map_err(|error| error.to_string())?.value;
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
+    fn invalid_settings_are_rejected() {
         let events = "- name: EventRateLimit\n  configuration: {apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: \
                       Configuration, limits: [{type: Server, qps: 1, burst: 1";
         assert!(read_text(&format!("{HEAD}{events}}}]}}\n")).is_ok());

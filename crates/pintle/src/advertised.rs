@@ -1,15 +1,16 @@
 //! The advertised address: the configured one, or one at which other machines reach this one.
 //!
-//! Never a loopback address by default: to a pod that is the pod itself. No packet is sent to find the address.
+//! The default is never a loopback address, which in a pod is the pod itself. Finding the address sends no packet.
 
 use pintle_schema::names::ip;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// Addresses set aside for documentation (RFC 5737, RFC 3849): a route to them is the default route.
+/// Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them is the default route.
 const ELSEWHERE: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))];
 
-/// The address to advertise, given the one asked for and the one listened on; `None` on a machine without a network.
+/// The address to advertise, given the configured address and the listener's address; `None` on a machine without a
+/// network.
 pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
     match wanted {
         Some(_) => wanted,
@@ -34,7 +35,7 @@ pub fn with_port(host: &str, port: u16) -> String {
     }
 }
 
-/// The address of the interface that the default route leaves by.
+/// The address of the interface of the default route.
 fn host_address(ipv4: bool) -> Option<IpAddr> {
     let (any, elsewhere): (IpAddr, _) =
         if ipv4 { (Ipv4Addr::UNSPECIFIED.into(), ELSEWHERE[0]) } else { (Ipv6Addr::UNSPECIFIED.into(), ELSEWHERE[1]) };
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_or_listened_on_is_advertised() {
+    fn the_configured_or_listening_address_is_advertised() {
         let (wanted, bound): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         assert_eq!(address(Some(wanted), bound), Some(wanted));
         assert_eq!(address(None, bound), Some(bound));
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_never_advertised_unasked() {
+    fn loopback_is_advertised_only_if_configured() {
         for bound in [IpAddr::V4(Ipv4Addr::LOCALHOST), Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::LOCALHOST.into()] {
             assert!(address(None, bound).is_none_or(|found| !found.is_loopback() && !found.is_unspecified()));
         }

@@ -1,5 +1,5 @@
-//! The audit log that the flags ask for.
-//! Guarantees that a policy or a webhook that cannot be used is refused before the server starts. Must never audit without a policy.
+//! The audit log that the flags configure. Guarantees that an invalid policy or webhook is rejected before the server
+//! starts. Must never audit without a policy.
 
 use crate::flags::{AuditFlags, Delivery, Mode};
 use pintle_audit::{
@@ -10,13 +10,12 @@ use pintle_webhook::{Backoff, Clients, Kubeconfig};
 use std::error::Error;
 use std::sync::Arc;
 
-/// What the server calls itself.
+/// The `User-Agent` of requests to the webhook.
 const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
-/// The audit log; `None` without a policy, or without a backend. Needs a runtime.
+/// Builds the auditor; `None` without a policy, or without a backend. Call it within a runtime.
 ///
-/// # Errors
-/// A file cannot be read or written, or has no meaning.
+/// # Errors A file cannot be read or written, or is invalid.
 pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error>> {
     let Some(path) = flags.policy_file.as_deref() else { return Ok(None) };
     let policy = Policy::read(path).map_err(|error| format!("loading audit policy file: {error}"))?;
@@ -49,7 +48,8 @@ fn rotation(flags: &AuditFlags) -> Rotation {
     }
 }
 
-/// A backend behind what its flags say. Truncation comes before the buffer, so that it bounds what the buffer holds.
+/// Wraps a backend with truncation and buffering, as its flags say. Truncation comes before the buffer, so that it
+/// bounds the buffer.
 fn delivered(backend: Arc<dyn Backend>, how: &Delivery, is_remote: bool, stats: &Arc<Stats>) -> Arc<dyn Backend> {
     let natural = |number: i64| usize::try_from(number).unwrap_or_default();
     let throttle = (how.throttle_qps as f32, u32::try_from(how.throttle_burst).unwrap_or_default());

@@ -1,6 +1,6 @@
-//! The file of `--authentication-config`, and the flags that say the same for one issuer: read, validated, started, followed.
-//! Guarantees that a file with a fault changes nothing while a server runs, and that new issuers are taken over once they are
-//! all found. Must never change who is anonymous while a server runs, as kube-apiserver does not.
+//! The file of `--authentication-config`, and the equivalent flags for one issuer: read, validated, started, reloaded.
+//! Guarantees that an invalid file changes nothing while a server runs, and that new issuers are used once all of them
+//! are discovered. Must never change the anonymous authenticator while a server runs: kube-apiserver does not either.
 
 mod validate;
 
@@ -25,18 +25,17 @@ pub use pintle_types::config_apiserver::v1::{AnonymousAuthConfig, Authentication
 const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
 
-/// How long a document of an issuer may take, and how large it may be.
+/// The timeout for fetching an issuer's document, and its maximum size.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_DOCUMENT_BYTES: usize = 4 << 20;
 
-/// How long issuers of a changed file are waited for.
+/// How long a reload waits for the discovery of all issuers.
 const FOUND_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Reads the file and checks it; `disallowed` are the issuers of this server's own tokens.
 ///
-/// # Errors
-/// It cannot be read, or has faults.
+/// # Errors The file cannot be read, or is invalid.
 pub fn read(path: &Path, disallowed: &[String]) -> Result<AuthenticationConfiguration, String> {
     parse(&config_file::read(path)?, disallowed)
 }
@@ -50,14 +49,13 @@ fn parse(text: &[u8], disallowed: &[String]) -> Result<AuthenticationConfigurati
     if faults.is_empty() { Ok(configuration) } else { Err(faults.summary()) }
 }
 
-/// The issuers of a configuration that may change.
+/// The authenticators of a configuration that may be reloaded.
 pub struct Issuers(ArcSwap<JwtAuthenticators>);
 
 impl Issuers {
-    /// Starts to look for the issuers of a configuration. Must be called within a runtime.
+    /// Starts the discovery of a configuration's issuers. Call it within a runtime.
     ///
-    /// # Errors
-    /// The configuration has faults.
+    /// # Errors The configuration is invalid.
     pub fn start(
         configuration: &[JWTAuthenticator],
         algorithms: &[Algorithm],
@@ -68,15 +66,14 @@ impl Issuers {
         Ok(Arc::new(Issuers(ArcSwap::from_pointee(started))))
     }
 
-    /// The authenticators of the issuers as they are now.
+    /// The current authenticators.
     pub fn current(&self) -> Arc<JwtAuthenticators> {
         self.0.load_full()
     }
 
-    /// Follows a file for as long as the issuers are used.
+    /// Reloads the file when it changes, until the issuers are dropped.
     ///
-    /// # Errors
-    /// The system has no thread to spare.
+    /// # Errors A thread cannot be started.
     pub fn follow(
         self: &Arc<Self>,
         path: PathBuf,
@@ -121,7 +118,7 @@ fn start(
     Ok(JwtAuthenticators(started))
 }
 
-/// Waits until all issuers are found.
+/// Waits until all issuers are discovered.
 fn wait_for(authenticators: &JwtAuthenticators) -> Result<(), String> {
     let since = Instant::now();
     loop {
@@ -142,7 +139,7 @@ impl Authenticator for Issuers {
         let current = self.0.load();
         match current.authenticate(request) {
             MaybeReady::Ready(outcome) => MaybeReady::Ready(outcome),
-            // What was answered borrows from issuers that may be replaced.
+            // The pending response borrows from authenticators that may be replaced.
             MaybeReady::Wait(_) => {
                 let current = self.0.load_full();
                 MaybeReady::wait(async move { current.authenticate(request).get().await })
@@ -151,7 +148,7 @@ impl Authenticator for Issuers {
     }
 }
 
-/// The client of an issuer's documents.
+/// The HTTP client for an issuer's documents.
 fn client(issuer: &config::Issuer, clients: &Clients) -> Result<Client, String> {
     let url = issuer.discovery_url.as_ref().filter(|url| !url.is_empty()).unwrap_or(&issuer.url);
     let ca_pem = issuer.certificate_authority.clone().into_bytes();
@@ -164,7 +161,7 @@ fn client(issuer: &config::Issuer, clients: &Clients) -> Result<Client, String> 
     clients.client(settings).map_err(|error| format!("issuer {url}: {error}"))
 }
 
-/// Documents over the network.
+/// Fetches documents over the network.
 struct Documents(Client);
 
 impl Fetch for Documents {

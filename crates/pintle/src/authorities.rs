@@ -1,7 +1,6 @@
-//! The certificate authorities of clients and of the front proxy: what the files say that flags name, now and when they change.
-//! Guarantees that the file of clients' authorities, where there is one, decides alone, and that a file which is no good changes
-//! nothing, whatever the other one says.
-//! Must never trust the front proxy's authorities for clients, nor the other way round.
+//! The certificate authorities of clients and of the front proxy, loaded from the files that flags name and reloaded
+//! when these change. Guarantees that a client CA file replaces the server's own authority, and that an invalid file
+//! does not affect the other one. Must never trust the front proxy's authorities for clients, nor the reverse.
 
 use crate::flags::{Config, FrontProxyFlags};
 use pintle::Builder;
@@ -19,24 +18,24 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The authorities of clients or of the front proxy.
 struct Source {
     file: Option<PathBuf>,
-    /// What they all were when they were last good.
+    /// The last valid certificates.
     pem: Vec<u8>,
     ca: Arc<ClientCa>,
 }
 
 impl Source {
-    /// What a file says.
+    /// Loads the authorities of a file.
     fn of_file(file: PathBuf) -> Result<Source, Box<dyn Error>> {
         let pem = read_authorities(&file)?;
         Ok(Source { ca: Arc::new(ClientCa::from_pem(&pem)?), file: Some(file), pem })
     }
 
-    /// What no file changes.
+    /// Authorities that no file changes.
     fn fixed(pem: &str) -> Result<Source, Box<dyn Error>> {
         Ok(Source { file: None, pem: pem.into(), ca: Arc::new(ClientCa::from_pem(pem.as_bytes())?) })
     }
 
-    /// Takes over what the file says now, and tells whether that is something new.
+    /// Reads the file again; true if its content changed.
     fn look(&mut self) -> Result<bool, String> {
         let Some(file) = &self.file else { return Ok(false) };
         let pem = read_authorities(file)?;
@@ -49,14 +48,14 @@ impl Source {
     }
 }
 
-/// The certificates of a file; one without any is a mistake.
+/// The certificates of a file; a file without a certificate is an error.
 fn read_authorities(file: &Path) -> Result<Vec<u8>, String> {
     let pem = read(file)?;
     ClientCa::from_pem(&pem).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(pem)
 }
 
-/// All authorities that are believed.
+/// All trusted authorities.
 pub struct Authorities {
     clients: Source,
     proxy: Option<Source>,
@@ -65,7 +64,7 @@ pub struct Authorities {
 }
 
 impl Authorities {
-    /// Those that the flags name; for clients, `own` where they name none.
+    /// Loads the authorities that the flags name; for clients, `own` if no flag names any.
     ///
     /// # Errors
     /// A file cannot be read, or has no certificate.
@@ -93,16 +92,15 @@ impl Authorities {
         builder.authorities = self.told.clone();
     }
 
-    /// Whose certificates clients are asked for.
+    /// The authorities that the server requests client certificates of.
     pub fn pem(&self) -> Vec<u8> {
         let proxy = self.proxy.as_ref().map_or(&[][..], |source| &source.pem);
         [&self.clients.pem, &b"\n"[..], proxy].concat()
     }
 
-    /// Follows the files, for as long as the server uses its configuration of TLS.
+    /// Reloads the files when they change, until the TLS configuration is dropped.
     ///
-    /// # Errors
-    /// The system has no thread to spare.
+    /// # Errors A thread cannot be started.
     pub fn follow(mut self, tls: &Arc<TlsConfig>) -> std::io::Result<()> {
         if self.clients.file.is_none() && self.proxy.is_none() {
             return Ok(());
@@ -118,7 +116,7 @@ impl Authorities {
         })
     }
 
-    /// Says what extension servers need to know to believe the same.
+    /// Publishes the authorities for extension servers, which trust the same ones.
     fn tell(&self) {
         let text = |pem: &[u8]| String::from_utf8_lossy(pem).into_owned();
         let mut told = vec![("client-ca-file", text(&self.clients.pem))];

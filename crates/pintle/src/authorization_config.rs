@@ -1,6 +1,6 @@
-//! The order of authorizers: by the modes of a flag, or by the file of `--authorization-config`, which is followed.
-//! Guarantees that a file with a fault changes nothing while a server runs. Must never let a changed file turn on a built-in
-//! authorizer that the server did not start with, as kube-apiserver does not.
+//! The order of authorizers: from the modes of a flag, or from the file of `--authorization-config`, which is reloaded.
+//! Guarantees that an invalid file changes nothing while a server runs. Must never let a changed file turn on a
+//! built-in authorizer that the server did not start with, as kube-apiserver does not.
 
 mod validate;
 
@@ -25,10 +25,10 @@ use tokio::runtime::Handle;
 const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
 
-/// An authorizer in its place.
+/// A member of the authorizer chain.
 #[derive(Clone)]
 pub enum ChainMember {
-    /// A built-in one, with the name that metrics have for it.
+    /// A built-in authorizer, with its name in metrics.
     BuiltIn(Mode, String),
     /// A webhook, with its name.
     Webhook(String, Arc<AccessReviews>),
@@ -69,9 +69,9 @@ impl BuiltIn {
 pub struct AuthorizationFile {
     path: PathBuf,
     clients: Arc<Clients>,
-    /// The text of the file and of those that it names, as they were last taken over.
+    /// The last applied text of the file and of the files that it names.
     texts: Vec<Vec<u8>>,
-    /// What it says.
+    /// The authorizers, in order.
     pub members: Vec<ChainMember>,
 }
 
@@ -79,21 +79,20 @@ impl AuthorizationFile {
     /// Reads the file and those that it names.
     ///
     /// # Errors
-    /// A file cannot be read, or has faults.
+    /// A file cannot be read, or is invalid.
     pub fn load(path: &Path, clients: Arc<Clients>) -> Result<AuthorizationFile, String> {
         let (texts, members) = read(path, &clients)?;
         Ok(AuthorizationFile { path: path.to_owned(), clients, texts, members })
     }
 
-    /// The modes of the built-in authorizers in it.
+    /// The modes of its built-in authorizers.
     pub fn modes(&self) -> Vec<Mode> {
         modes(&self.members).collect()
     }
 
-    /// Follows the files, for as long as the union is used.
+    /// Reloads the files when they change, until the union is dropped.
     ///
-    /// # Errors
-    /// The system has no thread to spare.
+    /// # Errors A thread cannot be started.
     pub(crate) fn follow(mut self, union: &AuthorizerUnion, built_in: BuiltIn) -> std::io::Result<()> {
         let (allowed, runtime) = (self.modes(), Handle::current());
         let needs_start = [Mode::Node, Mode::Rbac, Mode::Abac];
@@ -164,7 +163,7 @@ fn reviews(webhook: &WebhookConfiguration, file: &Path, clients: &Clients) -> Re
     }))
 }
 
-/// Where the webhook of a kubeconfig is.
+/// The client of the webhook that a kubeconfig describes.
 ///
 /// # Errors
 /// The file, or one that it names, cannot be used.

@@ -1,22 +1,22 @@
-//! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one, and what a
-//! running server puts back. Must never change what belongs to administrators: objects say themselves what that is.
+//! Bootstrap objects: an empty store gets them in one transaction, a later start adds the missing ones, and a running
+//! server recreates deleted ones. Must never change what belongs to administrators: each object's reconciliation mode
+//! says what that is.
 
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{DeleteOptions, Registry, Status, Target, WriteOptions};
 
-/// How often it is looked anew at what is missing, when other servers start at the same time.
+/// The maximum number of attempts when other servers start at the same time.
 const ATTEMPTS: usize = 20;
 
-/// Creates what is missing and brings up to date what is reconciled.
+/// Creates the missing objects and reconciles the others.
 ///
-/// # Errors
-/// An object is refused, or the store fails.
+/// # Errors An object is rejected, or the store fails.
 pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Status> {
     for _ in 1..ATTEMPTS {
         let since = registry.revision();
         match ensure_once(registry, settings).await {
-            // What was missing has come from elsewhere.
+            // Another server has created the missing objects.
             Err(_) if registry.has_learned(since).await => {}
             outcome => return outcome,
         }
@@ -28,12 +28,12 @@ async fn ensure_once(registry: &Registry, settings: &Settings) -> Result<(), Sta
     reconcile(registry, pintle_bootstrap::objects(settings)).await
 }
 
-/// Creates those of the objects that are missing and brings up to date those that are reconciled.
+/// Creates the missing ones of these objects and reconciles the others.
 ///
 /// # Errors
 /// An object is refused, or the store fails.
 pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = BootstrapObject>) -> Result<(), Status> {
-    // What others were split from is read before it is brought up to date.
+    // The objects that others were split from are read before they are reconciled.
     let objects = objects.into_iter().map(|object| split(registry, object)).collect::<Result<Vec<_>, _>>()?;
     let mut missing = Vec::new();
     for object in objects {
@@ -46,7 +46,7 @@ pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = Bo
     registry.create_all(missing).await
 }
 
-/// A missing object with what it takes over from the one that it was split from.
+/// A missing object with the content that it inherits from the object that it was split from.
 fn split(registry: &Registry, object: BootstrapObject) -> Result<BootstrapObject, Status> {
     let Some(source) = object.split_from else { return Ok(object) };
     let own = target(registry, &object).filter(|target| target.cache.get(&target.key()).is_none());
@@ -57,10 +57,9 @@ fn split(registry: &Registry, object: BootstrapObject) -> Result<BootstrapObject
     }
 }
 
-/// Puts an object back that is missing, and brings it up to date if it is reconciled.
+/// Recreates a missing object, or reconciles an existing one.
 ///
-/// # Errors
-/// The object is refused, as the address that it had may be another's now; or the store fails.
+/// # Errors The object is rejected (another service may have its address now), or the store fails.
 pub async fn restore(registry: &Registry, object: BootstrapObject) -> Result<(), Status> {
     let Some(target) = target(registry, &object) else { return Ok(()) };
     let options = WriteOptions::of_server(object.manager());
@@ -73,7 +72,7 @@ pub async fn restore(registry: &Registry, object: BootstrapObject) -> Result<(),
     }
 }
 
-/// Whether an object exists; if it does it is brought up to date.
+/// Whether an object exists; an existing object is reconciled.
 async fn exists(
     registry: &Registry,
     target: &Target,
@@ -95,7 +94,7 @@ async fn exists(
         let update =
             Update { change: &change, part, create: false, from_stored: true, owners: ManagedFieldsUpdate::Compute };
         match registry.update(target, &update, options).await {
-            // What was gathered from many servers starts anew with what this one needs.
+            // An object that many servers have added to is reset to what this server needs.
             Err(status) if object.reconcile.starts_anew() && is_too_large(&status) => {
                 registry.delete(target, &DeleteOptions::default()).await?;
                 return Ok(false);
@@ -110,7 +109,7 @@ fn is_too_large(status: &Status) -> bool {
     status.code == 413 || status.code == 422 && status.message.contains("Too long")
 }
 
-/// The group-versions that get an APIService: those served, but for the APIServices' own.
+/// The group-versions that get an APIService: those that are served, except that of APIService itself.
 pub fn api_services(serves: impl Fn(&str, &str) -> bool) -> Vec<LocalApiService> {
     let mut found = Vec::new();
     for group in pintle_groups::groups() {

@@ -1,7 +1,8 @@
-//! `Builder` and `Server`: the generic server with the built-in groups, and what only a Kubernetes cluster's server has.
+//! `Builder` and `Server`: the generic server with the built-in groups and the parts that only a Kubernetes API server
+//! has.
 //!
-//! Everything is checked before a port is bound: a server that started has its store open and its first objects
-//! written.
+//! Everything is checked before a port is bound: a started server has opened its store and written the bootstrap
+//! objects.
 
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::presence::{EndpointReconciler, IdentityLease};
@@ -49,7 +50,7 @@ use tokio::task::JoinHandle;
 pub enum StartError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A first object could not be written.
+    /// A bootstrap object could not be written.
     #[error("the first objects could not be written: {0}")]
     Bootstrap(String),
     #[error(transparent)]
@@ -67,64 +68,66 @@ impl From<pintle_server::StartError> for StartError {
 
 /// The parts of a server with the built-in groups.
 pub struct Builder {
-    /// What any server has: groups, authenticators, authorizers, admission plugins, handlers, settings. Its lists hold what acts
-    /// beside the built-in parts: authenticators are asked before those of service account and bootstrap tokens, authorizers
-    /// after those of `modes`, admission plugins after the built-in ones.
+    /// The generic server's parts: groups, authenticators, authorizers, admission plugins, handlers, settings. Its
+    /// lists extend the built-in parts: its authenticators are called before those of service account and bootstrap
+    /// tokens, its authorizers after those of `modes`, its admission plugins after the built-in ones.
     pub generic: pintle_server::Builder,
-    /// The keys, issuers and audiences of service account tokens; by default a key that is lost when the server stops.
+    /// The keys, issuers and audiences of service account tokens; by default a new key that is lost when the server
+    /// stops.
     pub service_account_tokens: Option<TokenConfig>,
     /// Whether bootstrap tokens, which are kept in secrets, authenticate nodes.
     pub bootstrap_tokens: bool,
-    /// Built-in authorizers, asked in this order.
+    /// Built-in authorizers, called in this order.
     pub modes: Vec<Mode>,
-    /// Authorizers in their order, where that is not the order of the modes.
+    /// The authorizers in order, if the order is not that of the modes.
     pub authorizer_chain: Vec<ChainMember>,
-    /// The file that the order comes from, which is followed.
+    /// The file that defines the order; it is reloaded when it changes.
     pub authorization_file: Option<AuthorizationFile>,
-    /// Authenticators that are asked after all others, as they ask other servers.
+    /// Authenticators that are called after all others, because they send requests to other servers.
     pub remote_authenticators: Vec<Arc<dyn Authenticator>>,
-    /// The policies of the mode ABAC.
+    /// The policies of the ABAC mode.
     pub policies: Policies,
     pub runtime_config: RuntimeConfig,
     pub admission: AdmissionOptions,
-    /// Connections to webhooks, and webhooks that are closures of this process.
+    /// Connections to webhooks, and webhooks that are closures in this process.
     pub webhooks: Webhooks,
     pub services: ServiceNetwork,
     /// Where members of the cluster reach the server; the listener's address by default.
     pub advertise_address: Option<IpAddr>,
-    /// How the addresses of servers come to the endpoints of the `kubernetes` service.
+    /// How the addresses of servers are added to the endpoints of the `kubernetes` service.
     pub endpoint_reconciler: EndpointReconciler,
-    /// The authorities of clients and of the front proxy as the cluster's members read them; they may change while the server runs.
+    /// The certificate authorities of clients and of the front proxy, as published in the cluster; they may change
+    /// while the server runs.
     pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
     pub tls: Option<Arc<TlsConfig>>,
-    /// How extension servers are reached; without a certificate of its own by default.
+    /// How extension servers are reached; by default without a client certificate.
     pub extension_servers: Arc<dyn ExtensionServers>,
     /// How services of webhooks and of extension servers are reached.
     pub routing: Routing,
-    /// Whether a redirection by an extension server is answered as an error.
+    /// Whether a redirect from an extension server is an error.
     pub reject_redirects: bool,
-    /// Types of nodes' addresses at which kubelets are reached, the preferred first.
+    /// The node address types for connections to kubelets, the preferred first.
     pub kubelet_address_types: Vec<String>,
-    /// Health checks of steps that were begun before the server answers, and that not every server takes: [`ENCRYPTION_RELOAD`]
-    /// and [`PROXY_CERTIFICATE_RELOAD`].
+    /// Health checks of post-start hooks that not every server runs; the hooks complete before the server serves:
+    /// [`ENCRYPTION_RELOAD`] and [`PROXY_CERTIFICATE_RELOAD`].
     pub begun: Vec<&'static str>,
-    /// When the serving certificate ends that the server made for itself, if it has one.
+    /// The expiration time of the self-signed serving certificate, if the server generated one.
     pub own_certificate_ends: Option<SystemTime>,
-    /// The controllers that run beside the API: all, acting at once, when nothing else is said.
+    /// The controllers that run in the server: by default all of them, without delay.
     pub controllers: pintle_controllers::Settings,
 }
 
-/// Which built-in admission plugins act, and their configuration.
+/// Which built-in admission plugins are enabled, and their configuration.
 #[derive(Default)]
 pub struct AdmissionOptions {
-    /// Plugins that act beside those that do by default, by their names.
+    /// The names of plugins to enable in addition to the default ones.
     pub enabled: Vec<String>,
-    /// Plugins that do not act, by their names.
+    /// The names of plugins to disable.
     pub disabled: Vec<String>,
     pub configuration: Configuration,
 }
 
-/// The addresses and ports that services are given.
+/// The addresses and ports that are allocated to services.
 pub struct ServiceNetwork {
     /// One range per IP family, the primary family first.
     pub ranges: Vec<ServiceRange>,
@@ -138,7 +141,7 @@ impl Default for ServiceNetwork {
 }
 
 impl Builder {
-    /// A server over a store, without TLS, that allows everybody everything: tests and embedders start from it.
+    /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let mut generic = pintle_server::Builder::new(store);
         generic.anonymous_auth = true;
@@ -169,7 +172,7 @@ impl Builder {
         }
     }
 
-    /// Opens the store, writes the first objects and starts answering on the listener.
+    /// Opens the store, writes the bootstrap objects and starts to serve on the listener.
     ///
     /// # Errors
     /// The store cannot be opened or written.
@@ -199,8 +202,8 @@ impl Builder {
         Ok(Server { address, generic, tasks: [roles, documents], controllers, presence: (presence, keeping) })
     }
 
-    /// Opens the generic server with the built-in parts, once the first objects are written and the other servers know of
-    /// this one.
+    /// Opens the generic server with the built-in parts, after writing the bootstrap objects and announcing this server
+    /// to the others.
     async fn open(mut self, address: SocketAddr) -> Result<(OpenedServer, Arc<Rbac>, Arc<IdentityLease>), StartError> {
         let allocators = self.install();
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
@@ -215,7 +218,7 @@ impl Builder {
         let registry = opened.registry.clone();
         self.webhooks.services.set(Arc::downgrade(&registry), self.routing);
         let advertised = advertised::address(self.advertise_address, address.ip());
-        // kube-apiserver, too, does without endpoints then.
+        // kube-apiserver has no endpoints in this case either.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
         let table = opened.builder.resources().snapshot();
         let is_served = |group: &str, version: &str| {
@@ -223,7 +226,7 @@ impl Builder {
         };
         let first_objects = pintle_bootstrap::Settings {
             service_ranges: self.services.ranges,
-            // Of several servers each has a lease, and the endpoints are made of all of them.
+            // With several servers, each has a lease, and the endpoints are the addresses of all leases.
             advertise_address: advertised
                 .filter(|_| !registry.is_shared() && self.endpoint_reconciler == EndpointReconciler::Lease),
             secure_port: address.port(),
@@ -290,7 +293,7 @@ impl Builder {
         allocators
     }
 
-    /// The authorizers in their order, and those that were added.
+    /// The authorizers in order, followed by those that the embedder added.
     fn authorizer(&mut self, built_in: &BuiltIn) -> AuthorizerUnion {
         if self.authorizer_chain.is_empty() {
             let by_mode = |mode: &Mode| ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase());
@@ -328,7 +331,7 @@ impl Builder {
     }
 }
 
-/// The documents by which clients verify service account tokens; none without an issuer under which they are found.
+/// The OIDC discovery documents for service account tokens; none without an issuer that is a URL.
 fn published(tokens: &ServiceAccountTokens, server_address: &str) -> impl Iterator<Item = PublishedDocument> {
     let documents = [
         ("/.well-known/openid-configuration", "application/json", tokens.discovery(server_address)),
@@ -339,11 +342,11 @@ fn published(tokens: &ServiceAccountTokens, server_address: &str) -> impl Iterat
     })
 }
 
-/// How long taking back what the server told the others may take.
+/// The timeout for removing the server from the endpoints.
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
-/// Health checks of what kube-apiserver begins with, in its order: each has passed when the first request is answered, as what it
-/// is about was done before (all first objects are written, all kept objects are read), or has no part here that could fail.
+/// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts: its work
+/// was done before (all bootstrap objects are written, all stored objects are read), or this server has no such work.
 const POST_START: [&str; 32] = [
     "poststarthook/start-apiserver-admission-initializer",
     ENCRYPTION_RELOAD,
@@ -379,21 +382,21 @@ const POST_START: [&str; 32] = [
     "poststarthook/apiservice-openapiv3-controller",
 ];
 
-/// Told where the file of encryption may change.
+/// Reported if the encryption configuration is reloaded.
 pub const ENCRYPTION_RELOAD: &str = "poststarthook/start-encryption-provider-config-automatic-reload";
-/// Told where a certificate for extension servers is given.
+/// Reported if a client certificate for extension servers is configured.
 pub const PROXY_CERTIFICATE_RELOAD: &str = "poststarthook/aggregator-reload-proxy-client-cert";
-/// Told where roles decide.
+/// Reported if the RBAC mode is enabled.
 const BOOTSTRAP_ROLES: &str = "poststarthook/rbac/bootstrap-roles";
 
-/// The health check of the certificate that the server shows to who connects from the same machine.
+/// The health check of the self-signed serving certificate.
 const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
 
 /// A running server.
 pub struct Server {
     address: SocketAddr,
     generic: pintle_server::Server,
-    /// Follow roles and their bindings, and the documents of extension servers.
+    /// The tasks that follow roles and bindings, and the documents of extension servers.
     tasks: [JoinHandle<()>; 2],
     controllers: Controllers,
     presence: (Arc<IdentityLease>, JoinHandle<()>),
@@ -404,18 +407,18 @@ impl Server {
         self.address
     }
 
-    /// The API behind the socket, for calls within the process.
+    /// The API, for calls within the process.
     pub fn api(&self) -> &Arc<Api> {
         self.generic.api()
     }
 
-    /// Resolves, to why, when something has ended that the server cannot go on without: the store, the listener, what
-    /// keeps it informed. It is not healthy from then on, and is to be stopped.
+    /// Resolves with the reason when a part that the server needs has ended: the store, the listener or a watch. The
+    /// server is then unhealthy; the caller stops it.
     pub fn ended(&self) -> Ended {
         self.generic.ended()
     }
 
-    /// Takes no more connections, lets requests finish, ends watches, and closes the store.
+    /// Stops accepting connections, lets requests finish, ends watches and closes the store.
     ///
     /// # Errors
     /// The listener failed while the server ran.
@@ -423,7 +426,7 @@ impl Server {
         self.api().health.stop();
         let (presence, keeping) = &self.presence;
         keeping.abort();
-        // A store that is gone must not hold up the end: then the lease expires.
+        // An unreachable store must not delay the shutdown: the lease expires by itself.
         let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
         let drained = self.generic.drain().await;
         self.tasks.iter().for_each(JoinHandle::abort);

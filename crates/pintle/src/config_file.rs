@@ -1,23 +1,21 @@
-//! Files of the group `apiserver.config.k8s.io` and its like: read and decoded strictly, with the defaults of their types.
-//! Guarantees that nothing in a file is passed over. Must never know what a file is for.
+//! Configuration files, such as those of the group `apiserver.config.k8s.io`: read and decoded strictly, with the
+//! defaults of their types. Guarantees that an unknown field is an error. Must never depend on a file's purpose.
 
 use pintle_codec::{Strictness, yaml};
 use pintle_groups::config::apply_defaults;
 use pintle_schema::ApiType;
 use std::path::Path;
 
-/// A file's bytes.
+/// Reads a file.
 ///
-/// # Errors
-/// It cannot be read; with its name.
+/// # Errors The file cannot be read; the message has its name.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Decodes a file of a kind in one of these versions, whose types are alike.
+/// Decodes a file of a kind in one of these versions, which share a type.
 ///
-/// # Errors
-/// It is of another kind, or says what the type has no field for.
+/// # Errors The file is of another kind, or has a field that the type has not.
 pub fn decode<T: ApiType>(text: &[u8], versions: &[&str], kind: &str) -> Result<T, String> {
     let head = yaml::parse(text, Strictness::Ignore).map_err(|error| error.to_string())?.value;
     let (version, found) = (head.str_at(&["apiVersion"]), head.str_at(&["kind"]));

@@ -1,6 +1,6 @@
-//! The file of `--encryption-provider-config`: read, validated, and reloaded when it changes.
-//! Guarantees that an invalid file changes nothing while a server runs, and that its errors have kube-apiserver's
-//! texts. Must never put a secret into a message.
+//! The file of `--encryption-provider-config`: read, validated, and reloaded when it changes. Guarantees that an
+//! invalid file changes nothing while a server runs, and that its errors have kube-apiserver's messages. Must never put
+//! a secret into a message.
 
 mod validate;
 
@@ -19,25 +19,25 @@ use tracing::warn;
 
 const API_VERSION: &str = "apiserver.config.k8s.io/v1";
 const KIND: &str = "EncryptionConfiguration";
-/// What documents of kube-apiserver called it once, by mistake.
+/// The version and kind that old documentation of kube-apiserver used by mistake.
 const LEGACY: (&str, &str) = ("v1", "EncryptionConfig");
 
-/// Where the configuration stands and how it is followed.
+/// The configuration file and how it is reloaded.
 #[derive(Clone, Debug, Default)]
 pub struct EncryptionSource {
     /// The file.
     pub path: PathBuf,
-    /// Whether it is read again when it changes.
+    /// Whether the file is read again when it changes.
     pub reload: bool,
-    /// How key services are asked.
+    /// The pace of calls to key services.
     pub pace: Pace,
 }
 
-/// The built-in resources by where they are kept.
+/// The names of built-in resources, by their storage prefix.
 #[must_use]
 pub fn names() -> Names {
     let built_in = pintle_groups::all().filter_map(|it| {
-        // Kept together with the events of the core group, and named after them.
+        // These events are stored with those of the core group, and configured under its name.
         let group = if it.group == "events.k8s.io" { "" } else { &it.group };
         let name = GroupResource { group: group.to_owned(), resource: it.plural.to_string() };
         Some((it.storage.as_ref()?.prefix.to_string(), name))
@@ -45,10 +45,9 @@ pub fn names() -> Names {
     Names::new("/registry/", built_in)
 }
 
-/// Reads the configuration and follows it.
+/// Reads the configuration and reloads it when it changes.
 ///
-/// # Errors
-/// There is none, or it has faults.
+/// # Errors The file cannot be read, or is invalid.
 pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, String> {
     let text = read(&source.path)?;
     let rules = parse(source, &text)?;
@@ -78,7 +77,7 @@ pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, 
     Ok(encryption)
 }
 
-/// Takes a changed file over, if its key services are well: what they cannot seal would be refused.
+/// Applies a changed file if its key services are healthy; otherwise writes would fail.
 fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> Result<(), String> {
     let rules = parse(source, text)?;
     let prepared = encryption.prepare(&rules);
@@ -96,7 +95,7 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
     Ok(())
 }
 
-/// What a text is known by where it must not be shown.
+/// The digest that identifies a text in messages that must not contain it.
 pub(crate) fn text_digest(text: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(digest(&SHA256, text).as_ref()))
 }
@@ -152,7 +151,7 @@ fn decode(text: &[u8]) -> Result<EncryptionConfiguration, String> {
     EncryptionConfiguration::from_value(&decoded.value).map_err(|error| error.to_string())
 }
 
-/// A provider of a configuration that was found to be right.
+/// A provider of a valid configuration.
 fn provider(provider: &config::ProviderConfiguration) -> Result<Provider, String> {
     if let Some(aes) = &provider.aesgcm {
         return Ok(Provider::AesGcm(keys(&aes.keys)));

@@ -9,11 +9,10 @@ use pintle_storage::{EncryptedStore, Store, StoreError, TranscodingStore, Transf
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store that keeps objects in the cluster as kube-apiserver does, sealed by the transformer if there is one. Call it
-/// within the runtime.
+/// A store that keeps objects in the cluster as kube-apiserver does, encrypted by the transformer if there is one. Call
+/// it within the runtime.
 ///
-/// # Errors
-/// An endpoint is no URL, or a certificate cannot be used.
+/// # Errors An endpoint is not a URL, or a certificate is invalid.
 pub fn store(
     options: EtcdOptions,
     form: EtcdCodec,
@@ -28,8 +27,8 @@ pub fn store(
     Ok((Arc::new(TranscodingStore::new(store, Arc::new(form))), figures))
 }
 
-/// The time to live in seconds, by key prefix: that of each kind unless a flag sets another, and that of the servers'
-/// leases.
+/// The time to live in seconds, by key prefix: of each kind whose objects expire, unless a flag sets another, and of
+/// the servers' leases.
 pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
     let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
     let expiring = pintle_groups::all().filter(|resource| resource.ttl_seconds > 0);

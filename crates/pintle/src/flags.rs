@@ -1,6 +1,6 @@
-//! The command line: kube-apiserver's flags with their names and meaning, and the few that are Pintle's own.
-//! Guarantees that everything is checked before anything is bound or written, and that errors name the flag.
-//! Must never ignore a flag: what is not acted on is refused.
+//! The command line: kube-apiserver's flags with their names and meaning, and the few that are Pintle's own. Guarantees
+//! that everything is checked before anything is bound or written, and that errors name the flag. Must never ignore a
+//! flag: an unsupported flag is rejected.
 
 mod admission;
 mod audit;
@@ -29,7 +29,7 @@ pub use gates::FeatureGates;
 pub use setting::NamedPair;
 use table::Flag;
 
-/// What the command line asks for.
+/// A parsed command line.
 #[derive(Debug)]
 pub enum Command {
     /// To serve the API.
@@ -40,43 +40,43 @@ pub enum Command {
     Version,
 }
 
-/// Why a command line is refused.
+/// Why a command line is rejected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
-    /// Nobody knows the flag.
+    /// The flag does not exist.
     #[error("unknown flag: {0}")]
     Unknown(String),
-    /// kube-apiserver knows the flag, this program does not act on it.
+    /// kube-apiserver has the flag, this program does not support it.
     #[error("flag {0} is not supported: {1}")]
     NotSupported(String, &'static str),
     /// The flag needs a value.
     #[error("flag needs an argument: {0}")]
     NoValue(String),
-    /// The value cannot be used; with the reason.
+    /// The value is invalid.
     #[error("invalid argument \"{value}\" for \"--{flag}\" flag: {reason}")]
     Invalid {
         /// The flag, without dashes.
         flag: &'static str,
-        /// What was given.
+        /// The value.
         value: String,
-        /// Half a sentence.
+        /// The reason, which continues the flag's name.
         reason: String,
     },
-    /// Flags do not go together; a whole sentence that names them.
+    /// Flags contradict each other; a whole sentence that names them.
     #[error("{0}")]
     Combination(String),
     /// There is no such command.
     #[error("unknown command \"{0}\"; \"serve\" is what there is")]
     UnknownCommand(String),
-    /// A word that belongs to no flag.
+    /// An argument that belongs to no flag.
     #[error("unexpected argument: {0}")]
     Stray(String),
 }
 
 /// Reads a command line: the program's name first, then its arguments.
 ///
-/// Without a command, or with none but flags, it serves on loopback; `serve`, or the name `kube-apiserver`, serves where
-/// kube-apiserver would.
+/// Without a command the server listens on loopback; with the command `serve`, or under the program name
+/// `kube-apiserver`, it listens on kube-apiserver's default address.
 pub fn parse(command_line: impl IntoIterator<Item = String>) -> Result<Command, FlagError> {
     let mut words = command_line.into_iter().peekable();
     let program = words.next().unwrap_or_default();
@@ -95,12 +95,12 @@ pub fn parse(command_line: impl IntoIterator<Item = String>) -> Result<Command, 
     while let Some(word) = words.next() {
         match one_flag(&word, &mut words)? {
             (Given::Help, _) => return Ok(Command::Help(table::help())),
-            // `--version=false` is how Go programs are told not to.
+            // Go programs treat `--version=false` as if the flag were absent.
             (Given::Version, value) if value != "false" => return Ok(Command::Version),
             (Given::Version, _) => {}
             (Given::Flag(flag), value) => {
                 if let Err(reason) = flag.set(&mut config, &value) {
-                    // Who asks for help gets it, whatever the files are like that were named before.
+                    // `--help` works even if an earlier flag names a file that cannot be read.
                     return match words.any(|word| matches!(word.as_str(), "--help" | "-h")) {
                         true => Ok(Command::Help(table::help())),
                         false => Err(FlagError::Invalid { flag: flag.name, value, reason }),
@@ -125,7 +125,7 @@ enum Given {
     Flag(&'static Flag),
 }
 
-/// Recognizes a flag and finds its value, if need be in the next word.
+/// Recognizes a flag and finds its value, which may be the next argument.
 fn one_flag(word: &str, rest: &mut impl Iterator<Item = String>) -> Result<(Given, String), FlagError> {
     let (written, inline) = match word.split_once('=') {
         Some((written, value)) => (written, Some(value.to_owned())),

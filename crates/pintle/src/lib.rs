@@ -23,7 +23,7 @@ mod test_server;
 mod token_tracking;
 pub mod webhooks;
 
-/// What the server calls itself to others.
+/// The `User-Agent` of the server's own requests.
 const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};

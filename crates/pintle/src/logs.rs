@@ -1,6 +1,5 @@
-//! What the server logs: events of `tracing` as lines on standard error, as text or as kube-apiserver's JSON.
-//! Guarantees one line for each event, whatever its fields contain.
-//! Must never fail or end what logs: a line that cannot be written is lost.
+//! The log: events of `tracing` as lines on standard error, as text or as kube-apiserver's JSON. Guarantees one line
+//! for each event, whatever its fields contain. Must never fail or panic: a line that cannot be written is lost.
 
 use pintle_codec::json;
 use pintle_endpoints::httplog;
@@ -15,31 +14,31 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 
-/// How lines are written.
+/// The format of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// The level, the message, the error, other fields. No time: what collects standard error adds it.
+    /// The level, the message, the error, other fields. No time: the collector of standard error adds it.
     #[default]
     Text,
     /// An object with `ts`, `caller`, `msg`, `v` and the fields, as kube-apiserver writes it.
     Json,
 }
 
-/// What all crates of this workspace begin with.
+/// The prefix of the names of this workspace's crates.
 const OWN: &str = "pintle";
 
-/// From which verbosity on there are lines of these levels. In JSON `v` is the number.
+/// The least verbosity that logs these levels. It is `v` in JSON.
 const DEBUG_VERBOSITY: u32 = 4;
 const TRACE_VERBOSITY: u32 = 6;
-/// The same for lines of other crates.
+/// The same for other crates.
 const OTHERS_DEBUG_VERBOSITY: u32 = 8;
 const OTHERS_TRACE_VERBOSITY: u32 = 10;
 
-/// From which verbosity on requests are logged, and slow ones with their steps.
+/// The least verbosity that logs requests, and the steps of slow ones.
 const REQUESTS_VERBOSITY: u32 = 3;
 const SLOW_VERBOSITY: u32 = 2;
 
-/// Has events written from here on. Only the first call of a process has an effect.
+/// Installs the subscriber that writes events. Only the first call in a process has an effect.
 pub fn install(format: LogFormat, verbosity: u32, modules: &[ModuleVerbosity]) {
     let registry = tracing_subscriber::registry();
     let _ = match modules {
@@ -51,19 +50,19 @@ pub fn install(format: LogFormat, verbosity: u32, modules: &[ModuleVerbosity]) {
     };
 }
 
-/// What writes events to standard error.
+/// The layer that writes events to standard error.
 fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> impl Layer<S> {
     tracing_subscriber::fmt::layer()
         .event_format(format)
         .with_writer(std::io::stderr)
-        // It would be reported on standard error, by a macro that panics when that is closed.
+        // Such errors would be written by a macro that panics if standard error is closed.
         .log_internal_errors(false)
 }
 
-/// How much the files of a name log, whatever the others do.
+/// The verbosity of the files that match a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleVerbosity {
-    /// The name of a file without its ending; `*` is any text, `?` any character.
+    /// A pattern for the file name without its extension; `*` is any text, `?` any character.
     pub pattern: String,
     pub verbosity: u32,
 }
@@ -71,8 +70,7 @@ pub struct ModuleVerbosity {
 impl ModuleVerbosity {
     /// Reads `PATTERN=N`.
     ///
-    /// # Errors
-    /// It is not of this form.
+    /// # Errors The text has another form.
     pub fn parse(text: &str) -> Result<ModuleVerbosity, String> {
         let (pattern, verbosity) = text
             .split_once('=')
@@ -83,7 +81,7 @@ impl ModuleVerbosity {
     }
 }
 
-/// Lets events through that a file's own verbosity asks for.
+/// Selects events by the verbosity of their file.
 fn of_modules(modules: Vec<ModuleVerbosity>) -> FilterFn<impl Fn(&Metadata<'_>) -> bool> {
     filter_fn(move |metadata| {
         let name = module_name(metadata.file().unwrap_or_default());
@@ -103,7 +101,7 @@ fn needed(metadata: &Metadata<'_>) -> u32 {
     }
 }
 
-/// The name by which a file is known: its own, or its directory's where it is the root of a module.
+/// The name of a file without its extension, or its directory's name for `mod.rs`.
 fn module_name(file: &str) -> &str {
     let path = file.strip_suffix(".rs").unwrap_or(file);
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -114,7 +112,7 @@ fn module_name(file: &str) -> &str {
 fn is_match(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut from) = (0, 0);
-    // Where the last star stood, and how much of the name it takes.
+    // The position of the last star, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     while from < name.len() {
         match (pattern.get(at), star) {
@@ -183,7 +181,7 @@ struct Fields {
 
 enum Value {
     Text(String),
-    /// What is written the same in JSON.
+    /// A number or a boolean.
     Plain(String),
 }
 
@@ -257,7 +255,7 @@ fn object(event: &Event<'_>, fields: &Fields) -> String {
         }
     };
     if let (Some(file), Some(number)) = (metadata.file(), metadata.line()) {
-        // The file and its directory, as Go's loggers name it.
+        // The file and its directory, as in Go's loggers.
         let start = file.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
         member("caller", &Value::Text(format!("{}:{number}", file.get(start..).unwrap_or(file))));
     }
@@ -307,7 +305,7 @@ mod tests {
         }
     }
 
-    /// The lines of what is logged.
+    /// The lines that are logged.
     fn logged(format: LogFormat, verbosity: u32, log: impl FnOnce()) -> Vec<String> {
         let lines = Lines::default();
         let writer = lines.clone();

@@ -44,7 +44,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
 
-/// Where in the data directory the embedded store is.
+/// The directory of the embedded store in the data directory.
 const STORE: &str = "store";
 
 fn main() -> ExitCode {
@@ -77,16 +77,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is open to more than one may think: by the flags, and by files and directories that others than their owner may use, as
-/// they are before anything is made. Told by a server that serves: one that does not start says in one line why.
+/// Warnings about flags, and about files and directories that other users than their owner may access, before the
+/// server creates any. They are logged once the server serves: a failed start logs one line only.
 fn exposed(config: &Config) -> Vec<String> {
     let (certs, kubeconfig) = (config.cert_dir(), config.kubeconfig());
-    // The store tells of its own.
+    // The store warns of its own directory.
     let mut told = private_files::warnings_within(&config.data_dir, Some(&config.data_dir.join(STORE)));
     told.extend(private_files::warnings_within(&certs, None));
     let given = config.secret_files().chain([kubeconfig.as_path()]);
     told.extend(given.filter_map(private_files::warning));
-    // A directory may be in another, and a file in one of them.
+    // Directories and files may contain each other.
     let mut seen = BTreeSet::new();
     told.retain(|warning| seen.insert(warning.clone()));
     let plugins = &config.admission_plugins;
@@ -94,7 +94,7 @@ fn exposed(config: &Config) -> Vec<String> {
     told
 }
 
-/// The runtime that serves requests, with a worker thread for each processor where no number is given.
+/// The runtime that serves requests, by default with one worker thread for each processor.
 fn runtime(workers: Option<u32>) -> std::io::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Some(workers) = workers {
@@ -103,8 +103,8 @@ fn runtime(workers: Option<u32>) -> std::io::Result<Runtime> {
     builder.enable_all().build()
 }
 
-/// Takes as many files, and so connections, as the system lets it: what shells and service managers begin with, often 1024,
-/// is meant for programs that wait with `select`. Where it may not have them it serves with those it has.
+/// Raises the limit of open files, and so of connections, to the maximum that the system allows: the usual default of
+/// 1024 is meant for programs that use `select`. If this fails the server runs with the default.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
@@ -115,7 +115,7 @@ fn fail(error: &dyn Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Serves until a signal says to stop, or until it cannot go on.
+/// Serves until a stop signal, or until a required part of the server fails.
 async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -129,7 +129,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     };
     let server = match select(pin!(builder.start(listener)), pin!(told())).await {
         Either::Left((started, _)) => started?,
-        // Nobody was promised anything yet, and a cluster that does not answer is waited for in a thread that nothing stops.
+        // No write was acknowledged yet, and the thread that waits for an unreachable cluster cannot be stopped.
         Either::Right(_) => std::process::exit(0),
     };
     let url = kubeconfig::server_url(config.bind_address, port);
@@ -141,10 +141,10 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
         Either::Left(_) => None,
         Either::Right((why, _)) => Some(why),
     };
-    // Who started it will start it again: better than a server that shows old things and takes nothing.
+    // The service manager restarts the process, which is better than serving stale reads and no writes.
     let stopped = match select(pin!(server.stop()), pin!(told())).await {
         Either::Left((stopped, _)) => stopped,
-        // Told twice it does not wait: what was acknowledged is on the disk.
+        // A second signal ends the process at once: acknowledged writes are on disk.
         Either::Right(_) => std::process::exit(1),
     };
     match ended {
@@ -153,7 +153,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Objects that are kept and cannot be read are not missed until somebody asks for them: so they are told at once.
+/// Logs objects that cannot be decoded: otherwise they go unnoticed until a client reads them.
 fn warn_of_unreadable(server: &Server) {
     let states: Vec<_> = server.api().registry.cache.resources().iter().map(|resource| resource.state()).collect();
     let mut unreadable = states.iter().flat_map(|state| state.unreadable.values());
@@ -164,7 +164,7 @@ fn warn_of_unreadable(server: &Server) {
     }
 }
 
-/// Reads every file and opens the store: whatever is wrong is told before a port is bound.
+/// Reads every file and opens the store, so that every error is reported before a port is bound.
 fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let mut builder = over_store(config)?;
     let certs = serving_certs(config)?;
@@ -221,7 +221,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     Ok((builder, certs))
 }
 
-/// Connections to extension servers, which are shown the certificate of the front proxy's files as it is now.
+/// Connections to extension servers; new ones present the current certificate of the front proxy's files.
 fn extension_servers(config: &Config) -> Result<Arc<ExtensionSockets>, Box<dyn Error>> {
     let pair = &config.front_proxy.identity;
     let read_both = |(certificate, key): (&Path, &Path)| {
@@ -240,7 +240,7 @@ fn extension_servers(config: &Config) -> Result<Arc<ExtensionSockets>, Box<dyn E
     Ok(sockets)
 }
 
-/// What kubelets are shown, and by what they are believed.
+/// The client certificate for kubelets, and the authorities that they are verified against.
 fn kubelet_material(kubelet: &Kubelet) -> Result<ClientTlsMaterial, String> {
     let identity = kubelet.identity.files();
     let identity = identity.map(|(certificate, key)| Ok::<_, String>((follow::read(certificate)?, follow::read(key)?)));
@@ -250,7 +250,7 @@ fn kubelet_material(kubelet: &Kubelet) -> Result<ClientTlsMaterial, String> {
     })
 }
 
-/// A server over the store that the flags name, with what there is to tell of it.
+/// A server over the store that the flags name, with the store's metrics.
 fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let encryption = encryption(config)?;
     let mut metrics: Vec<Source> = Vec::new();
@@ -286,7 +286,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     builder.generic.compaction_interval = compaction_interval(config);
     builder.begun.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
     builder.generic.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
-    // Where the file may change, key services may come.
+    // A reloaded file may add key services.
     let reloads = config.encryption_reload;
     builder.begun.extend(reloads.then_some(ENCRYPTION_RELOAD));
     if encryption.uses_kms() || reloads {
@@ -300,7 +300,7 @@ fn compaction_interval(config: &Config) -> Option<Duration> {
     Some(config.etcd.compaction_interval).filter(|interval| !interval.is_zero())
 }
 
-/// The certificates of the server, made where there are none.
+/// The certificates of the server; missing ones are generated.
 fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
     let range = config.service_cluster_ip_ranges.first();
     let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
@@ -308,7 +308,7 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
     Ok(certs::ensure(&config.cert_dir(), config.tls.files(), config.administrator(), &names, SystemTime::now())?)
 }
 
-/// By what the server is known, and clients are.
+/// The serving certificates, and the authorities of clients.
 fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     let authorities = Authorities::load(config, &certs.ca_pem)?;
     authorities.install(builder);
@@ -365,7 +365,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     Ok(())
 }
 
-/// What labels of metrics may show: by the flag, or else by the file.
+/// The allowed values of metric labels, from the flag or else from the file.
 fn metric_labels(config: &Config) -> Result<AllowedLabels, String> {
     let mut labels = config.metric_labels.clone();
     let Some(path) = config.metric_labels_file.as_deref().filter(|_| labels == AllowedLabels::default()) else {
@@ -381,7 +381,7 @@ fn metric_labels(config: &Config) -> Result<AllowedLabels, String> {
     Ok(labels)
 }
 
-/// The certificates for clients that ask for a name.
+/// The certificates that are selected by SNI.
 fn read_named(pairs: &[NamedPair]) -> Result<Vec<NamedCertificate>, String> {
     let read = |pair: &NamedPair| {
         let (cert_chain_pem, key_pem) = (follow::read(&pair.certificate)?, follow::read(&pair.key)?);
@@ -390,7 +390,7 @@ fn read_named(pairs: &[NamedPair]) -> Result<Vec<NamedCertificate>, String> {
     pairs.iter().map(read).collect()
 }
 
-/// How values are sealed where they are kept.
+/// The encryption at rest.
 fn encryption(config: &Config) -> Result<Arc<Encryption>, String> {
     let mut names = encryption::names();
     if config.storage() == Storage::Etcd {
@@ -402,7 +402,7 @@ fn encryption(config: &Config) -> Result<Arc<Encryption>, String> {
     }
 }
 
-/// The cluster that objects are kept in, with the certificates that the flags name.
+/// The etcd cluster, with the certificates that the flags name.
 fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
     let etcd = &config.etcd;
     let ca_pem = etcd.ca_file.as_deref().map(read).transpose()?;
@@ -418,7 +418,7 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
     })
 }
 
-/// The keys and names of service account tokens. The signing key is made when none is given.
+/// The keys and names of service account tokens. Without a signing key the server generates one.
 fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
     let told = &config.service_accounts;
     let in_file = |path: &Path, error| format!("{}: {error}", path.display());
@@ -440,12 +440,12 @@ fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
     Ok(tokens)
 }
 
-/// What the files have, where flags name them.
+/// The certificate and key of the files, if flags name them.
 fn identity(pair: &KeyPair) -> Result<Option<Identity>, Box<dyn Error>> {
     pair.files().map(|(certificate, key)| Ok((read(certificate)?, read(key)?))).transpose()
 }
 
-/// Reads the files again, as they are replaced before what they have expires.
+/// Reads the files again when they change: they are replaced before the certificate expires.
 fn renewal(pair: &KeyPair) -> Option<Renewal> {
     let (certificate, key) = pair.files().map(|(certificate, key)| (certificate.to_owned(), key.to_owned()))?;
     Some(Renewal(Arc::new(move || Ok((std::fs::read(&certificate)?, std::fs::read(&key)?)))))

@@ -1,6 +1,6 @@
-//! Which objects a node needs: found in the cache when the authorizer asks, from the pods on the node or from the object itself.
-//! Guarantees that what is answered is so in the newest state, and that a mirror pod gives its node nothing.
-//! Must never keep a graph of its own: there would be a time when it is behind.
+//! Which objects a node needs, for the Node authorizer: looked up in the cache, from the pods on the node or from the
+//! object itself. Guarantees that the result reflects the newest state, and that a mirror pod gives its node no access.
+//! Must never keep a graph of its own, which could be stale.
 
 use pintle_kubernetes_auth::node::{NodeObject, NodeObjectKind, NodeObjects};
 use pintle_plugins::pod_references::{claims, config_maps, is_mirror, resource_claims, secrets};
@@ -17,17 +17,17 @@ use pintle_types::resource::v1::{ResourceSlice, ResourceSliceSpec};
 use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSpec};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Looks for them in a registry, once there is one.
+/// Looks objects up in a registry, once it is set.
 #[derive(Default)]
 pub struct Objects {
-    // The registry asks its admission, which asks the authorizer, which asks here.
+    // Weak, because the registry owns its admission, which owns the authorizer, which owns this.
     registry: OnceLock<Weak<Registry>>,
 }
 
 impl Objects {
-    /// From now on there are objects.
+    /// Sets the registry.
     pub fn follow(&self, registry: &Arc<Registry>) {
-        // Nobody calls this twice.
+        // There is only one call.
         let _ = self.registry.set(Arc::downgrade(registry));
     }
 
@@ -48,14 +48,14 @@ impl NodeObjects for Objects {
     }
 }
 
-/// The objects as one node sees them.
+/// The objects from the point of view of one node.
 struct Cluster<'a> {
     registry: &'a Registry,
     node: &'a str,
 }
 
 impl Cluster<'_> {
-    /// Whether the node needs an object; `None` when there is no such thing.
+    /// Whether the node needs an object; `None` if the object does not exist.
     fn needs(&self, object: NodeObject<'_>) -> Option<bool> {
         use NodeObjectKind as Kind;
         let NodeObject { kind, namespace, name } = object;
@@ -99,8 +99,8 @@ impl Cluster<'_> {
         self.registry.decode(&target, target.cache.get(&target.key())?.as_ref()).ok()
     }
 
-    /// Whether a pod of a namespace that runs on the node needs something of this name. Pods that do not contain the name
-    /// are not read.
+    /// Whether a pod of a namespace that runs on the node needs an object of this name. Pods whose text does not
+    /// contain the name are not decoded.
     fn pod_needs(&self, namespace: &str, name: &str, needs: impl Fn(View<'_, Pod>) -> bool) -> bool {
         let on_node = FieldSelector::equal("spec.nodeName", self.node).to_string();
         self.any(
@@ -116,7 +116,8 @@ impl Cluster<'_> {
     }
 
     fn has_claim(&self, namespace: &str, name: &str) -> bool {
-        // The name of a claim that is made for a volume is nowhere written: its parts are.
+        // No field has the name of a claim that was generated for an ephemeral volume: it consists of the pod's and the
+        // volume's names.
         let on_node = FieldSelector::equal("spec.nodeName", self.node).to_string();
         let may = |json: &str| contains(json, name) || json.contains("\"ephemeral\"");
         self.any("pods", namespace, &on_node, may, |pod| {
@@ -145,7 +146,7 @@ impl Cluster<'_> {
         )
     }
 
-    /// Whether one of the core group's objects is such; those that may not be by their text are not read.
+    /// Whether a predicate holds for an object of a core resource; objects whose text rules it out are not decoded.
     fn any(
         &self,
         plural: &str,
@@ -196,7 +197,7 @@ fn kubelets_secrets<'a>(volume: View<'a, PersistentVolume>) -> Vec<(&'a str, &'a
             reference.field(SecretReference::NAME).as_str(),
         )
     };
-    // Whatever the source is, it has its secret in one of these fields.
+    // Every volume source has its secret in one of these fields.
     let fields = [
         ISCSIPersistentVolumeSource::SECRET_REF.name(),
         CSIPersistentVolumeSource::NODE_PUBLISH_SECRET_REF.name(),

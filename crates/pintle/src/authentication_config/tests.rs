@@ -7,7 +7,7 @@ fn refused(rest: &str) -> String {
     parse(format!("{HEAD}{rest}\n").as_bytes(), &["https://own".to_owned()]).map(drop).expect_err("refused")
 }
 
-/// A configuration with one issuer, which is `GOOD` but for a part.
+/// A configuration with one issuer: `GOOD` with one part replaced.
 fn with(part: &str, other: &str) -> String {
     assert!(GOOD.contains(part));
     refused(&format!("jwt: [{}]", GOOD.replacen(part, other, 1)))

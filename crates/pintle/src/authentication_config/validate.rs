@@ -1,5 +1,6 @@
-//! The rules of an authentication configuration, in kube-apiserver's order and words; what passes is compiled on the
-//! way. Guarantees that an issuer that passes can be started. Must never show a certificate authority.
+//! The rules of an authentication configuration, with kube-apiserver's order and messages; expressions are compiled at
+//! the same time. Guarantees that a valid issuer can be started. Must never write a certificate authority into a
+//! message.
 
 use pintle_auth::Str;
 use pintle_jwt::{
@@ -17,7 +18,7 @@ const MAX_ISSUERS: usize = 64;
 const MATCH_ANY: &str = "MatchAny";
 const EGRESS: [&str; 2] = ["controlplane", "cluster"];
 
-/// What is wrong with a configuration; `disallowed` are the issuers of this server's own tokens.
+/// Validates a configuration; `disallowed` are the issuers of this server's own tokens.
 pub fn configuration(configuration: &config::AuthenticationConfiguration, disallowed: &[String]) -> ErrorList {
     let mut errors = ErrorList::default();
     let issuers = &configuration.jwt;
@@ -51,7 +52,7 @@ pub fn configuration(configuration: &config::AuthenticationConfiguration, disall
     errors
 }
 
-/// An issuer as it is started; `None` where something is wrong with it.
+/// Compiles an issuer; `None` if it is invalid.
 pub fn issuer(
     authenticator: &config::JWTAuthenticator,
     path: &str,
@@ -153,7 +154,7 @@ fn check_audiences(issuer: &config::Issuer, path: &str, errors: &mut ErrorList) 
     }
 }
 
-/// Which claims about e-mail the expressions read.
+/// The claims about e-mail that the expressions read.
 #[derive(Default)]
 struct EmailClaims {
     email: bool,
@@ -163,7 +164,7 @@ struct EmailClaims {
 const BOTH: &str = "claim and expression can't both be set";
 const NEITHER: &str = "claim or expression is required";
 
-/// Reports why an expression does not compile.
+/// Compiles an expression, and reports the error if it fails.
 fn compiled(
     result: Result<Expression, ExpressionError>,
     text: &str,

@@ -70,7 +70,7 @@ fn a_union_is_replaced() {
     assert!(!decide());
     union.replace(all.chain(&[built_in(Mode::AlwaysDeny), built_in(Mode::AlwaysAllow)]));
     assert!(decide());
-    // An authorizer that went and came back counts anew; one that stayed goes on.
+    // The counters of an authorizer that was removed and added again start at zero; those of one that stayed continue.
     union.replace(all.chain(&[built_in(Mode::AlwaysAllow)]));
     assert!(decide());
     assert_eq!(clone.members()[0].allowed.get(), 2);

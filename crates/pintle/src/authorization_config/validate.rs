@@ -1,5 +1,5 @@
-//! The rules of an authorization configuration, in kube-apiserver's order and words. Guarantees
-//! that what passes can be used. Must never connect to a webhook.
+//! The rules of an authorization configuration, with kube-apiserver's order and messages. Guarantees that a valid
+//! configuration can be used. Must never connect to a webhook.
 
 use pintle_kubernetes_auth::Mode;
 use pintle_reviews::{Condition, ReviewVersion};
@@ -8,14 +8,14 @@ use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, WebhookConf
 use pintle_validation::ErrorList;
 use std::path::Path;
 
-/// The type of authorizers that a configuration may have several of.
+/// The only authorizer type that a configuration may contain several times.
 pub const WEBHOOK: &str = "Webhook";
 
 const MAX_CONDITIONS: usize = 64;
 const MAX_TIMEOUT_SECONDS: i64 = 30;
 const NANOS: i64 = 1_000_000_000;
 
-/// What is wrong with a configuration.
+/// Validates a configuration.
 pub fn configuration(configuration: &AuthorizationConfiguration) -> ErrorList {
     let mut errors = ErrorList::default();
     let all = &configuration.authorizers;
@@ -118,7 +118,7 @@ fn check_connection(webhook: &WebhookConfiguration, path: &str, errors: &mut Err
     }
 }
 
-/// The compiled conditions of a webhook; what is wrong with them is reported.
+/// Compiles the match conditions of a webhook and reports their errors.
 pub fn conditions(conditions: &[WebhookMatchCondition], path: &str, errors: &mut ErrorList) -> Vec<Condition> {
     let path = format!("{path}.matchConditions");
     if conditions.len() > MAX_CONDITIONS {

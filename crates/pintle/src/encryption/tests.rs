@@ -1,4 +1,4 @@
-//! Files as texts: what is followed, and how faults are told.
+//! Configuration files: the rules that they result in, and the messages of their errors.
 
 use super::*;
 use pintle_storage::Transformer;
@@ -29,7 +29,7 @@ fn a_file_becomes_rules() {
 }
 
 #[test]
-fn faults_are_told_in_the_references_words() {
+fn errors_have_the_reference_messages() {
     let provider = |provider: &str| format!("- resources: [secrets]\n  providers: [{provider}]\n");
     let resources = |names: &str| format!("- resources: [{names}]\n  providers: [{{identity: {{}}}}]\n");
     let short = "{name: k, secret: c2hvcnQ=}";
@@ -120,7 +120,7 @@ fn faults_are_told_in_the_references_words() {
 }
 
 #[test]
-fn a_file_under_the_name_of_old_documents_is_read() {
+fn a_file_of_the_legacy_kind_is_read() {
     let text =
         "kind: EncryptionConfig\napiVersion: v1\nresources:\n- resources: [secrets]\n  providers: [{identity: {}}]\n";
     assert_eq!(parse(&EncryptionSource::default(), text.as_bytes()).expect("right").len(), 1);

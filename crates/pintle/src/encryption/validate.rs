@@ -1,5 +1,5 @@
-//! The rules of an encryption configuration, in kube-apiserver's order and words. Guarantees that
-//! what passes here can be followed. Must never show a secret.
+//! The rules of an encryption configuration, with kube-apiserver's order and messages. Guarantees that a valid
+//! configuration can be used. Must never write a secret into a message.
 
 use pintle_encryption::GroupResource;
 use pintle_schema::names::quoted;
@@ -11,7 +11,7 @@ const AES_KEY_BYTES: &[usize] = &[16, 24, 32];
 const SECRETBOX_KEY_BYTES: &[usize] = &[32];
 const REDACTED: &str = "REDACTED";
 
-/// What is wrong with a configuration; `reload`: it may change while it is followed.
+/// Validates a configuration; `reload`: the file is reloaded when it changes.
 pub fn configuration(configuration: &EncryptionConfiguration, reload: bool) -> ErrorList {
     let mut errors = ErrorList::default();
     let mut services: Vec<&str> = Vec::new();

@@ -9,10 +9,10 @@ use pintle_audit::LogFormat;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// When events are written or sent, and whether requests wait for it.
+/// When events are written or sent, and whether requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Later, and no request waits.
+    /// In batches; requests do not wait.
     Batch,
     /// Requests wait.
     Blocking,
@@ -39,7 +39,7 @@ impl Word for Mode {
     }
 }
 
-/// The form of lines in the log.
+/// The format of lines in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format(pub LogFormat);
 
@@ -59,7 +59,7 @@ impl Word for Format {
     }
 }
 
-/// The version of events: there is one.
+/// The version of events; only one is supported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version;
 
@@ -76,7 +76,7 @@ impl Word for Version {
 }
 
 with_defaults! {
-    /// How events are given to a backend.
+    /// How events are sent to a backend.
     pub struct Delivery {
         pub mode: Mode = Mode::Batch,
         pub buffer_size: i64 = 10000,

@@ -1,6 +1,5 @@
-//! The flags about tokens that others issue or review.
-//! Guarantees that one issuer is configured by flags or several by a file, not both.
-//! Must never read a file: files are read after all flags have been checked.
+//! The flags about tokens that other parties issue or review. Guarantees that one issuer is configured by flags or
+//! several by a file, not both. Must never read a file: files are read after all flags have been checked.
 
 use super::FlagError;
 use super::config::with_defaults;
@@ -11,7 +10,7 @@ use pintle_reviews::ReviewVersion;
 use std::time::Duration;
 
 with_defaults! {
-    /// Which tokens of others are accepted.
+    /// Which tokens of other parties are accepted.
     pub struct AuthenticationFlags {
         pub config_file: Option<InputFile>,
         pub oidc: OidcFlags,
@@ -93,7 +92,7 @@ impl AuthenticationFlags {
         Ok(())
     }
 
-    /// The version of the reviews that the webhook is sent.
+    /// The version of the reviews that are sent to the webhook.
     pub fn webhook_version(&self) -> ReviewVersion {
         ReviewVersion::of_name(&self.webhook_version).unwrap_or_default()
     }

@@ -25,7 +25,7 @@ impl From<Mode> for AuthorizationMode {
 }
 
 impl AuthorizationMode {
-    /// As the flag takes it.
+    /// The name in the flag's value.
     pub fn name(self) -> &'static str {
         match self {
             AuthorizationMode::BuiltIn(mode) => mode.name(),
@@ -47,7 +47,7 @@ impl AuthorizationMode {
 const WEBHOOK: &str = "Webhook";
 
 with_defaults! {
-    /// How requests are authorized, beside the modes.
+    /// How requests are authorized, apart from the modes.
     pub struct AuthorizationFlags {
         pub config_file: Option<InputFile>,
         pub webhook_file: Option<InputFile>,
@@ -80,7 +80,7 @@ impl AuthorizationFlags {
         }
     }
 
-    /// The version of the reviews that the webhook is sent.
+    /// The version of the reviews that are sent to the webhook.
     pub fn webhook_version(&self) -> ReviewVersion {
         ReviewVersion::of_name(&self.webhook_version).unwrap_or_default()
     }

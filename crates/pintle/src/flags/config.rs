@@ -27,10 +27,11 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Long enough for a client that deletes something and looks at it in its next request, too short to be waited for.
+/// The delay before controllers act: long enough for a client that deletes an object and reads it in its next request,
+/// too short to be noticed.
 const CONTROLLERS_SETTLE_TIME: Duration = Duration::from_millis(500);
 
-/// A struct with the defaults of its fields; a field without one begins as its type does.
+/// A struct with the defaults of its fields; a field without one has its type's default.
 macro_rules! with_defaults {
     ($(#[$about:meta])* pub struct $name:ident {
         $($(#[$doc:meta])* $visible:vis $field:ident: $type:ty $(= $default:expr)?,)*
@@ -53,7 +54,7 @@ macro_rules! with_defaults {
 
 pub(super) use with_defaults;
 
-/// Where objects are kept.
+/// Where objects are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// On disk, in the data directory.
@@ -74,23 +75,23 @@ pub enum ReconcilerType {
 }
 
 with_defaults! {
-    /// Everything that a server is told by its command line.
+    /// The configuration of a server from its command line.
     pub struct Config {
-        /// Where connections are taken.
+        /// The address to listen on.
         pub bind_address: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST),
         pub secure_port: u16 = 6443,
-        /// The address that members of the cluster are told.
+        /// The address that is published to members of the cluster.
         pub advertise_address: Option<IpAddr>,
-        /// The name, with a port or without, that clients are told.
+        /// The host name, with or without a port, that is published to clients.
         pub endpoint_reconciler: ReconcilerType,
-        /// Servers that there are, for the reconciler that counts them.
+        /// The number of servers, for the reconciler `master-count`.
         pub apiserver_count: usize = 1,
-        /// Whether reads are to be made from memory, which they always are.
+        /// Without effect: reads are always served from memory.
         pub watch_cache: bool = true,
         pub external_hostname: Option<String>,
         pub browsers: BrowserConfig,
         pub data_dir: PathBuf = PathBuf::from("pintle-data"),
-        /// What `--storage` says, which is not all: [`Config::storage`].
+        /// The value of `--storage`; [`Config::storage`] also considers the flags of etcd.
         pub own_storage: Option<Storage>,
         pub etcd: Etcd,
         pub encryption_config: Option<InputFile>,
@@ -98,7 +99,7 @@ with_defaults! {
         pub cert_dir: Option<PathBuf>,
         pub kubeconfig: Option<PathBuf>,
         pub tls: KeyPair,
-        /// Certificates for clients that ask for a name.
+        /// Certificates that are selected by SNI.
         pub named_certificates: Repeated<NamedPair>,
         pub tls_min_version: TlsVersion,
         /// Empty for all.
@@ -110,7 +111,7 @@ with_defaults! {
         pub authentication: AuthenticationFlags,
         pub authorization_modes: Vec<AuthorizationMode>,
         pub authorization: AuthorizationFlags,
-        /// The policies of the mode ABAC.
+        /// The policies of the ABAC mode.
         pub authorization_policy_file: Option<InputFile>,
         pub service_cluster_ip_ranges: ServiceRanges,
         pub service_node_ports: RangeInclusive<u16> = 30000..=32767,
@@ -118,7 +119,7 @@ with_defaults! {
         /// Group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
         pub runtime_config: RuntimeConfig,
         pub feature_gates: FeatureGates,
-        /// All that was said of feature gates.
+        /// The items of all `--feature-gates` flags.
         pub(super) gate_items: Vec<String>,
         pub bootstrap_tokens: bool,
         pub front_proxy: FrontProxyFlags,
@@ -126,35 +127,35 @@ with_defaults! {
         pub aggregator_reject_redirects: bool = true,
         pub admission_plugins: Plugins,
         pub audit: AuditFlags,
-        /// The address in it is left to who knows all addresses.
+        /// The caller that knows all addresses sets the address in it.
         pub settings: Settings,
         pub connections: ServerConfig,
-        /// How long requests are still taken after the server is told to stop.
+        /// How long the server accepts requests after a stop signal.
         pub shutdown_delay: Duration,
-        /// Whether late requests are told to come again.
+        /// Whether requests during the shutdown get a `Retry-After` header.
         pub shutdown_send_retry_after: bool,
         pub controllers: pintle_controllers::Settings =
             pintle_controllers::Settings { settle_time: CONTROLLERS_SETTLE_TIME, ..Default::default() },
-        /// All that was said of controllers.
+        /// The items of all `--controllers` flags.
         pub(super) controller_items: Vec<String>,
         pub kubelet: Kubelet,
-        /// As many as there are processors if not given.
+        /// One for each processor by default.
         pub worker_threads: Option<u32>,
         pub log_format: LogFormat,
         pub verbosity: u32,
         pub modules: Vec<ModuleVerbosity>,
-        /// What labels of metrics may show, by metric and label.
+        /// The allowed values of labels, by metric and label.
         pub metric_labels: AllowedLabels,
-        /// The same in a file, which counts where the flag is not given.
+        /// The same in a file, which is read if the flag is absent.
         pub metric_labels_file: Option<InputFile>,
-        /// The values of flags as they were given.
+        /// The values of flags as given on the command line.
         pub(super) given: BTreeMap<&'static str, Vec<String>>,
-        /// What the user should be told about the combination of flags.
+        /// Warnings about the combination of flags.
         pub warnings: Vec<String>,
     }
 }
 
-/// A certificate and its key, which come together or not at all.
+/// A certificate and its key: both or neither.
 #[derive(Clone, Debug, Default)]
 pub struct KeyPair {
     pub certificate: Option<InputFile>,
@@ -166,36 +167,35 @@ with_defaults! {
     pub struct Kubelet {
         pub certificate_authority: Option<InputFile>,
         pub identity: KeyPair,
-        /// Empty for the usual ones.
+        /// Empty for the default ones.
         pub address_types: Vec<String>,
         pub timeout: Duration = pintle::KUBELET_TIMEOUT,
     }
 }
 
 with_defaults! {
-    /// How service account tokens are made and believed.
+    /// How service account tokens are issued and verified.
     pub struct ServiceAccounts {
-        /// The first one signs.
+        /// The first one issues new tokens.
         pub issuers: Repeated<String>,
         pub key_files: Repeated<InputFile>,
         pub signing_key_file: Option<InputFile>,
         /// The issuers when empty.
         pub api_audiences: Vec<String>,
         pub extend_expiration: bool = true,
-        /// 0 is no bound.
+        /// 0 is no limit.
         pub max_expiration: Duration,
         pub jwks_uri: Option<String>,
     }
 }
 
 impl Config {
-    /// Checks what one flag alone cannot show.
+    /// Checks flags against each other.
     ///
-    /// # Errors
-    /// Flags do not go together.
+    /// # Errors Flags contradict each other.
     pub(super) fn checked(mut self) -> Result<Config, FlagError> {
         if self.authorization_modes.is_empty() && self.authorization.config_file.is_none() {
-            // kube-apiserver would allow everything; a server that does so unasked is a trap.
+            // kube-apiserver would allow every request, which is a dangerous default.
             self.authorization_modes = vec![Mode::Node.into(), Mode::Rbac.into()];
         }
         self.authentication.check()?;
@@ -246,7 +246,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Where objects are kept: in etcd where servers of it are named.
+    /// Where objects are stored: in etcd if flags name its servers.
     pub fn storage(&self) -> Storage {
         match self.etcd.servers.is_empty() {
             true => self.own_storage.unwrap_or(Storage::Embedded),
@@ -259,8 +259,8 @@ impl Config {
         Some(EncryptionSource { path, reload: self.encryption_reload, ..EncryptionSource::default() })
     }
 
-    /// By what the administrator of the generated kubeconfig is known. The own authority's certificates are worth nothing where
-    /// a file says whose are.
+    /// How the administrator of the generated kubeconfig authenticates. With a client CA file, certificates of the
+    /// server's own authority are not trusted.
     pub fn administrator(&self) -> AdministratorBy {
         match self.client_ca_file {
             Some(_) => AdministratorBy::Token,
@@ -268,7 +268,7 @@ impl Config {
         }
     }
 
-    /// Files given by flags that hold what nobody else may know.
+    /// The files named by flags that contain secrets.
     pub fn secret_files(&self) -> impl Iterator<Item = &Path> {
         let pairs = [&self.tls, &self.kubelet.identity, &self.etcd.identity, &self.front_proxy.identity];
         let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
@@ -284,7 +284,7 @@ impl Config {
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
     }
 
-    /// All flags with their values. Flags name files with secrets, and hold none.
+    /// All flags with their values. Flags name files with secrets, and contain none.
     pub fn shown(&self) -> BTreeMap<String, String> {
         let mut config = self.clone();
         let mut value = |flag: &Flag| flag.shown(&mut config, self.given.get(flag.name).map(Vec::as_slice));

@@ -1,6 +1,6 @@
-//! The feature gates of Kubernetes 1.36 and the values that a command line gives them.
-//! Guarantees that only known gates are set, locked ones keep their value, and what a gate needs is on with it.
-//! Must never say what a gate does: the code that a gate guards asks for it by name.
+//! The feature gates of Kubernetes 1.36 and the values that a command line gives them. Guarantees that only known gates
+//! are set, locked ones keep their value, and the gates that a gate requires are enabled with it. Must never implement
+//! a feature: the guarded code looks a gate up by name.
 
 use pintle_endpoints::metrics::{Exposition, Family};
 use std::fmt;
@@ -10,13 +10,13 @@ use Stage::{Alpha, Beta, Deprecated, Ga};
 /// How mature a feature is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Off unless asked for.
+    /// Disabled by default.
     Alpha,
-    /// Mostly on.
+    /// Usually enabled by default.
     Beta,
-    /// On, soon without a gate.
+    /// Enabled; the gate will be removed.
     Ga,
-    /// Going away.
+    /// The feature will be removed.
     Deprecated,
 }
 
@@ -27,11 +27,11 @@ pub struct Gate {
     pub name: &'static str,
     /// How mature the feature is.
     pub stage: Stage,
-    /// Whether it is on unless told otherwise.
+    /// Whether it is enabled by default.
     pub default: bool,
     /// Whether it can be set at all.
     pub locked: bool,
-    /// The gates that must be on with it.
+    /// The gates that must be enabled with it.
     pub requires: &'static [&'static str],
 }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for FeatureGates {
 }
 
 impl FeatureGates {
-    /// Sets gates as `--feature-gates` says: `Name=true`, in any order, the last value for a name counts.
+    /// Parses the items of `--feature-gates`: `Name=true` in any order; the last value for a name counts.
     pub fn from_settings<'a>(settings: impl IntoIterator<Item = &'a str>) -> Result<FeatureGates, String> {
         let mut chosen: Vec<(usize, bool)> = Vec::new();
         for setting in settings {
@@ -73,7 +73,7 @@ impl FeatureGates {
                 setting.split_once('=').ok_or_else(|| format!("missing bool value for feature gate {setting}"))?;
             let value = super::values::boolean(value)
                 .map_err(|_| format!("invalid value of {name}={value}, it must be true or false"))?;
-            // The component may be named; this program is only one.
+            // An item may name the component, of which this program has one.
             let name = name.strip_prefix("kube:").unwrap_or(name);
             let at = position(name).ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
             let gate = GATES[at];
@@ -98,18 +98,18 @@ impl FeatureGates {
         Ok(gates)
     }
 
-    /// Whether a gate is on. A name that is no gate's is off.
+    /// Whether a gate is enabled; false for an unknown name.
     pub fn enabled(&self, name: &str) -> bool {
         position(name).is_some_and(|at| self.enabled[at])
     }
 
-    /// The gates that do not have their default, with their value.
+    /// The gates whose value differs from their default, with the value.
     pub fn changed(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let values = GATES.iter().zip(&self.enabled);
         values.filter_map(|(gate, value)| (*value != gate.default).then_some((gate.name, *value)))
     }
 
-    /// Which gates are on, as a metric.
+    /// Writes the metric of enabled gates.
     pub fn render(&self, out: &mut Exposition) {
         const ENABLED: Family =
             Family::gauge("kubernetes_feature_enabled", "1 for each feature gate that is on.").beta();

@@ -1,6 +1,5 @@
-//! The flags of kube-apiserver 1.36 that this program does not act on.
-//! Guarantees that each is refused as not supported, which says more than that it is unknown.
-//! Must never contain a flag of the table in `super`; a test sees to it.
+//! The flags of kube-apiserver 1.36 that this program does not support. Guarantees that each is rejected as not
+//! supported, not as unknown. Must never contain a flag of the table in `super`; a test checks this.
 
 /// Sorted by name.
 pub static NOT_SUPPORTED: &[&str] = &[
@@ -22,7 +21,7 @@ pub static NOT_SUPPORTED: &[&str] = &[
     "tracing-config-file",
 ];
 
-/// Why flags are refused, by the beginnings of their names.
+/// Why flags are not supported, by prefixes of their names.
 static REASONS: &[(&str, &str)] = &[
     ("admission-control", "It is deprecated: use --enable-admission-plugins."),
     ("authentication-", "Only client certificates, static tokens, service accounts and front proxies authenticate."),
@@ -40,7 +39,7 @@ static REASONS: &[(&str, &str)] = &[
     ("tracing-config-file", "Spans are not exported; --v=2 logs the time of each step of slow requests."),
 ];
 
-/// Why a flag is refused.
+/// Why a flag is not supported.
 pub fn reason(name: &str) -> &'static str {
     let found = REASONS.iter().find(|(beginning, _)| name.starts_with(beginning));
     found.map_or("This program does not act on it.", |(_, reason)| reason)

@@ -1,6 +1,5 @@
-//! The flag `--runtime-config`: which APIs are turned on and off. Guarantees that what it names exists,
-//! in kube-apiserver's words where it does not. Must never say what is served by default: the resources
-//! do.
+//! The flag `--runtime-config`, which enables and disables APIs. Guarantees that an unknown name is rejected with
+//! kube-apiserver's message. Must never decide what is served by default: the resources do.
 
 use super::config::Config;
 use super::{FlagError, values};
@@ -8,13 +7,12 @@ use pintle_handlers::known_kinds;
 use std::collections::BTreeSet;
 
 const ALL: &str = "api/all";
-/// What stands for many versions.
+/// The keys that stand for several versions.
 const STAGES: [&str; 4] = [ALL, "api/ga", "api/beta", "api/alpha"];
 
-/// Takes items over: group-versions, resources, or what stands for many.
+/// Adds items: group-versions, resources, or keys that stand for several versions.
 ///
-/// # Errors
-/// One is of another form.
+/// # Errors An item has another form.
 pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
     for item in values::list(value) {
         let (name, value) = item.split_once('=').unwrap_or((item, ""));
@@ -25,7 +23,7 @@ pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
             "" => true,
             value => values::boolean(value).map_err(|reason| format!("{name} {reason}"))?,
         };
-        // The core group may be named by its empty name.
+        // The core group may have its empty name.
         let name = name.strip_prefix('/').unwrap_or(name);
         let parts: Vec<&str> = name.split('/').collect();
         if parts.len() > 3 || parts.contains(&"") {
@@ -36,8 +34,7 @@ pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// # Errors
-/// A group or a version is none that kube-apiserver knows, or nothing is left to be served.
+/// # Errors kube-apiserver does not know a group or a version, or nothing remains to be served.
 pub fn check(config: &Config) -> Result<(), FlagError> {
     let items = &config.runtime_config.0;
     let refused = |sentence: String| Err(FlagError::Combination(sentence));
@@ -69,18 +66,17 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
     }
 }
 
-/// Whether there is a version, or was one that is still known.
+/// Whether a version is served, or was served by a former release.
 fn is_version(api_version: &str) -> bool {
     known_kinds::is_version(api_version) || pintle_groups::all().any(|resource| resource.api_version() == api_version)
 }
 
-/// The same of a group.
+/// The same for a group.
 fn is_group(name: &str) -> bool {
     known_kinds::is_group(name) || pintle_groups::groups().iter().any(|group| group.name == name)
 }
 
-/// The version that a name is of, and the resource where it is that of one: `v1`, `v1/pods`, `apps/v1`,
-/// `apps/v1/deployments`.
+/// Splits a name into its version and, if it has one, its resource: `v1`, `v1/pods`, `apps/v1`, `apps/v1/deployments`.
 fn split(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('/') {
         Some((version, resource)) if version.contains('/') || is_version(version) => (version, Some(resource)),

@@ -1,6 +1,6 @@
-//! What flags set: places in the configuration, each of a type that says what a value is, how it is read and written.
-//! Guarantees that what a place shows is read again as the same, so that the help can tell defaults.
-//! Must never know a flag; and of files only whether they can be opened.
+//! `Setting`: a field of the configuration that a flag sets, whose type defines how a value is parsed and printed.
+//! Guarantees that a printed value is parsed as the same value, so that the help can print defaults. Must never depend
+//! on a flag, nor read a file: it only checks that files can be opened.
 
 use super::authorization::AuthorizationMode;
 use super::values::{self, ServiceRanges};
@@ -11,20 +11,20 @@ use std::ops::{Deref, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A place in the configuration that a flag's value goes to.
+/// A field of the configuration that a flag sets.
 pub trait Setting {
-    /// What a value is, for the help; empty for a switch.
+    /// The kind of the value, for the help; empty for a switch.
     fn shape(&self) -> String;
-    /// Takes a value over.
+    /// Parses and sets a value.
     ///
     /// # Errors
     /// Half a sentence that can follow the flag's name.
     fn set(&mut self, text: &str) -> Result<(), String>;
-    /// What it is set to; empty where that is nothing.
+    /// The current value; empty if there is none.
     fn shown(&self) -> String;
 }
 
-/// One value of a flag.
+/// A type of flag values.
 pub trait Word: Sized {
     const SHAPE: &'static str;
     /// # Errors
@@ -33,7 +33,7 @@ pub trait Word: Sized {
     fn write(&self) -> String;
 }
 
-/// A later value replaces the one before.
+/// A later value replaces an earlier one.
 impl<T: Word> Setting for T {
     fn shape(&self) -> String {
         T::SHAPE.to_owned()
@@ -49,7 +49,8 @@ impl<T: Word> Setting for T {
     }
 }
 
-/// An empty value is none, but for switches and durations, as Go reads them: a script's unset variable turns nothing on.
+/// An empty value means none, so that an unset variable in a script enables nothing. For switches and durations it is
+/// an error, as in Go.
 impl<T: Word> Setting for Option<T> {
     fn shape(&self) -> String {
         T::SHAPE.to_owned()
@@ -66,7 +67,7 @@ impl<T: Word> Setting for Option<T> {
     }
 }
 
-/// Values separated by commas; those of a flag that is repeated come together.
+/// Values separated by commas; a repeated flag adds to them.
 impl<T: Word> Setting for Vec<T> {
     fn shape(&self) -> String {
         format!("{},...", T::SHAPE)
@@ -84,7 +85,7 @@ impl<T: Word> Setting for Vec<T> {
     }
 }
 
-/// Values that a flag is repeated for, since they may have commas.
+/// One value for each occurrence of a flag, since values may contain commas.
 #[derive(Clone, Debug)]
 pub struct Repeated<T>(pub Vec<T>);
 
@@ -109,7 +110,7 @@ impl<T: Word> Setting for Repeated<T> {
     }
 }
 
-/// A file that was there and readable when the flag was read.
+/// A file that existed and was readable when the flag was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFile(PathBuf);
 
@@ -126,7 +127,7 @@ impl Word for InputFile {
 
     fn read(text: &str) -> Result<Self, String> {
         let path = PathBuf::read(text)?;
-        // Opening, not only looking: permissions count too. A directory opens but is no file.
+        // Opening the file also checks permissions. A directory can be opened but is not a file.
         match std::fs::File::open(&path).and_then(|file| file.metadata()) {
             Ok(metadata) if metadata.is_dir() => Err("is a directory".to_owned()),
             Ok(_) => Ok(InputFile(path)),
@@ -139,7 +140,8 @@ impl Word for InputFile {
     }
 }
 
-/// Files of a certificate and its key, and the names that clients ask for it by; without any, those in the certificate.
+/// The files of a certificate and its key, and the host names that select it; without any, the names in the
+/// certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPair {
     pub certificate: InputFile,
@@ -182,7 +184,7 @@ impl Word for NamedPair {
     }
 }
 
-/// What is read by a function, and written by another.
+/// Implements `Word` by a parser and a printer.
 macro_rules! words {
     ($($type:ty, $shape:literal, $read:expr, $write:expr;)*) => {$(
         impl Word for $type {

@@ -153,7 +153,7 @@ pub fn must(condition: bool, otherwise: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(otherwise.to_owned()) }
 }
 
-/// Takes a value over that changes nothing here, and says so.
+/// Accepts a value that has no effect, and adds a warning.
 fn no_effect<T>(config: &mut Config, value: Result<T, String>, flag: &str, why: &str) -> Result<(), String> {
     value?;
     config.warnings.push(format!("{flag} has no effect: {why}"));

@@ -1,5 +1,5 @@
-//! Command lines as rows: what they mean and how they are refused. Guarantees that every flag of
-//! kube-apiserver is either acted on or refused by name. Must never write to the working directory.
+//! Tables of command lines: the resulting configuration or the error. Guarantees that every flag of kube-apiserver is
+//! either supported or rejected by name. Must never write to the working directory.
 
 use super::*;
 use crate::logs::LogFormat;
@@ -16,7 +16,7 @@ fn run(line: &str) -> Result<Config, String> {
 }
 
 #[test]
-fn who_is_called_decides_the_address() {
+fn the_program_name_decides_the_address() {
     let rows = [
         ("pintle", "127.0.0.1"),
         ("./target/pintle --secure-port=7000", "127.0.0.1"),
@@ -59,7 +59,7 @@ fn the_usual_command_line() {
     assert!(config.warnings.is_empty());
 }
 
-/// What installers of kube-apiserver write: such command lines are taken as they are.
+/// Command lines that installers of kube-apiserver write are accepted unchanged.
 #[test]
 fn command_lines_of_installers() {
     let kubeadm = "kube-apiserver --advertise-address=10.0.0.2 --allow-privileged=true --authorization-mode=Node,RBAC \
@@ -161,7 +161,7 @@ fn forms_of_flags() {
 }
 
 #[test]
-fn refusals_name_the_flag() {
+fn errors_name_the_flag() {
     let rows = [
         ("pintle --no-such-flag=1", "unknown flag: --no-such-flag"),
         ("pintle serve -x", "unknown flag: -x"),
@@ -312,7 +312,7 @@ fn allowing_everything_keeps_anonymous_requests_out() {
 }
 
 #[test]
-fn node_mode_without_its_plugin_is_warned_of_where_kubelets_can_connect() {
+fn node_mode_without_its_plugin_is_warned_of_if_kubelets_can_connect() {
     for (line, warns) in [
         ("pintle", false),
         ("pintle serve", true),
@@ -350,7 +350,7 @@ fn tables_are_disjoint_and_sorted() {
 }
 
 #[test]
-fn defaults_are_read_as_they_are_shown() {
+fn printed_defaults_are_parsed_as_the_same() {
     for flag in table::all() {
         let (_, default) = flag.value();
         assert!(default.is_empty() || flag.set(&mut Config::default(), &default).is_ok(), "{}={default}", flag.name);
@@ -423,7 +423,7 @@ fn flags_of_storage() {
 }
 
 #[test]
-fn flags_that_change_nothing_say_so() {
+fn flags_without_effect_are_warned_of() {
     let config =
         run("pintle --log-flush-frequency=1s --show-hidden-metrics-for-version=1.35 --emulated-version=kube=1.36");
     let warnings = config.expect("valid").warnings;
@@ -438,7 +438,7 @@ fn flags_that_change_nothing_say_so() {
 }
 
 #[test]
-fn reasons_are_those_of_flags_that_are_refused() {
+fn reasons_belong_to_unsupported_flags() {
     let help = super::table::help();
     for name in reference::NOT_SUPPORTED {
         assert!(help.contains(&format!("--{name}\n          {}", reference::reason(name))), "{name}");
@@ -468,7 +468,7 @@ fn flags_of_a_front_proxy() {
 }
 
 #[test]
-fn an_address_that_pods_cannot_reach_is_told_of() {
+fn an_address_that_pods_cannot_reach_is_warned_of() {
     for (address, warnings) in [("127.0.0.1", 1), ("fe80::1", 1), ("10.0.0.1", 0)] {
         let config = run(&format!("pintle --advertise-address={address}")).expect("valid");
         assert_eq!(config.warnings.len(), warnings, "{address}: {:?}", config.warnings);

@@ -1,13 +1,12 @@
-//! Parsers of flag values: the forms that kube-apiserver's flags take.
-//! Guarantees that each error is half a sentence that can follow the flag's name.
-//! Must never touch the file system or the network.
+//! Parsers of flag values, in the formats of kube-apiserver's flags. Guarantees that each error is half a sentence that
+//! can follow the flag's name. Must never touch the file system or the network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::{Deref, RangeInclusive};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A boolean in any of the spellings that Go takes.
+/// A boolean in any of the spellings that Go accepts.
 pub fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
@@ -46,12 +45,13 @@ pub fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// The same with the items that are empty, for lists that must have none.
+/// The same including empty items, for lists that must have none.
 pub fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(|_| !text.is_empty())
 }
 
-/// Pairs of a key and a value: one as it stands, or several separated by commas, where one that has commas is in double quotes.
+/// Pairs of a key and a value: a single pair, or several separated by commas, of which those that contain commas are in
+/// double quotes.
 pub fn pairs(text: &str) -> Result<Vec<String>, String> {
     match text.matches('=').count() {
         0 => return Err(format!("{text} must be formatted as key=value")),
@@ -98,7 +98,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A duration in a form that is read as the same, if it is one of whole milliseconds.
+/// Prints a duration of whole milliseconds so that it is parsed as the same value.
 pub fn duration_text(duration: &Duration) -> String {
     match duration.as_millis() {
         ms if ms % 1000 != 0 => format!("{ms}ms"),
@@ -137,7 +137,7 @@ impl IpRange {
         Ok(IpRange { network, prefix_bits })
     }
 
-    /// The bits that tell the addresses of the range apart.
+    /// The number of host bits.
     pub fn host_bits(&self) -> u8 {
         match self.network {
             IpAddr::V4(_) => 32 - self.prefix_bits,
@@ -145,7 +145,7 @@ impl IpRange {
         }
     }
 
-    /// The first address that a service can have: that of the `kubernetes` service.
+    /// The first address that can be allocated, which is the `kubernetes` service's.
     pub fn first_address(&self) -> IpAddr {
         match self.network {
             IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() | 1)),
@@ -160,8 +160,8 @@ impl std::fmt::Display for IpRange {
     }
 }
 
-/// One or two ranges for services, of different families and not too large to allocate from; the first is the preferred
-/// family's.
+/// One or two ranges for services, of different families and not too large to allocate from; the first is that of the
+/// primary family.
 #[derive(Clone, Debug)]
 pub struct ServiceRanges(Vec<IpRange>);
 
@@ -181,7 +181,7 @@ impl Deref for ServiceRanges {
 
 impl ServiceRanges {
     pub fn parse(text: &str) -> Result<ServiceRanges, String> {
-        /// As many addresses as kube-apiserver's allocator takes: 2 to the power of this.
+        /// The maximum number of host bits of a range in kube-apiserver.
         const MAX_HOST_BITS: u8 = 20;
         let ranges = list(text).map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
         let families: Vec<bool> = ranges.iter().map(|range| range.network.is_ipv4()).collect();
