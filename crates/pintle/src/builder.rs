@@ -5,7 +5,7 @@
 //! objects.
 
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
-use crate::presence::{EndpointReconciler, IdentityLease};
+use crate::identity_lease::{EndpointReconciler, IdentityLease};
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck};
@@ -35,7 +35,7 @@ use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Listener, OpenedServer};
 use pintle_services::Allocators;
 use pintle_services::routing::Routing;
-use pintle_storage::{Ended, Store, StoreError};
+use pintle_storage::{EndedFuture, Store, StoreError};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -110,7 +110,7 @@ pub struct Builder {
     pub kubelet_address_types: Vec<String>,
     /// Health checks of post-start hooks that not every server runs; the hooks complete before the server serves:
     /// [`ENCRYPTION_RELOAD`] and [`PROXY_CERTIFICATE_RELOAD`].
-    pub begun: Vec<&'static str>,
+    pub post_start_hooks: Vec<&'static str>,
     /// The expiration time of the self-signed serving certificate, if the server generated one.
     pub own_certificate_ends: Option<SystemTime>,
     /// The controllers that run in the server: by default all of them, without delay.
@@ -166,7 +166,7 @@ impl Builder {
             routing: Routing::default(),
             reject_redirects: true,
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
-            begun: Vec::new(),
+            post_start_hooks: Vec::new(),
             own_certificate_ends: None,
             controllers: pintle_controllers::Settings::default(),
         }
@@ -186,10 +186,10 @@ impl Builder {
         controllers.webhooks = self.webhooks.clients.clone();
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
-        let (opened, roles, presence) = self.open(address).await?;
+        let (opened, roles, identity_lease) = self.open(address).await?;
         let documents =
             opened.spawn("the documents of extension servers", aggregated.clone().follow(opened.registry.clone()));
-        let kept = presence.clone();
+        let kept = identity_lease.clone();
         let keeping = opened.spawn("the renewal of the server's leases", async move { kept.keep().await });
         let roles = opened.spawn("the watch of roles and bindings", rbac::follow(opened.registry.clone(), roles));
         let (counted, of) = (aggregated, opened.registry.clone());
@@ -199,7 +199,13 @@ impl Builder {
         let controllers = Controllers::start(api.registry.clone(), &controllers);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        Ok(Server { address, generic, tasks: [roles, documents], controllers, presence: (presence, keeping) })
+        Ok(Server {
+            address,
+            generic,
+            tasks: [roles, documents],
+            controllers,
+            identity_lease: (identity_lease, keeping),
+        })
     }
 
     /// Opens the generic server with the built-in parts, after writing the bootstrap objects and announcing this server
@@ -237,7 +243,7 @@ impl Builder {
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
         node_objects.follow(&registry);
-        let presence = Arc::new(IdentityLease::new(
+        let identity_lease = Arc::new(IdentityLease::new(
             registry.clone(),
             allocators.clone(),
             first_objects,
@@ -246,7 +252,7 @@ impl Builder {
             certs::host_name().unwrap_or_default(),
             self.endpoint_reconciler,
         ));
-        presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
+        identity_lease.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
         let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
         let tokens = Arc::new(tokens.map_err(io::Error::other)?);
         let builder = &mut opened.builder;
@@ -260,10 +266,10 @@ impl Builder {
         builder.published.extend(published(&tokens, &builder.settings.server_address));
         pintle_handlers::install(&builder.handlers, tokens.clone());
         Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);
-        builder.metrics.add_source(presence.figures());
+        builder.metrics.add_source(identity_lease.stats());
         builder.metrics.add_source(move |out| allocators.render(&registry, out));
-        builder.metrics.add_source(move |out| sources::service_accounts(&tokens.figures, out));
-        Ok((opened, roles, presence))
+        builder.metrics.add_source(move |out| sources::service_accounts(&tokens.stats, out));
+        Ok((opened, roles, identity_lease))
     }
 
     /// Adds the parts of a Kubernetes server that need no registry.
@@ -277,9 +283,9 @@ impl Builder {
         generic.kinds = Box::new(KubernetesKinds);
         generic.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
         generic.settings.is_heartbeat = pintle_handlers::is_heartbeat;
-        self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
+        self.post_start_hooks.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
         let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
-        let is_shown = |check: &&&str| !optional.contains(*check) || self.begun.contains(*check);
+        let is_shown = |check: &&&str| !optional.contains(*check) || self.post_start_hooks.contains(*check);
         POST_START.iter().filter(is_shown).for_each(|check| generic.health.set(check, true));
         let certificate_ends = self.own_certificate_ends;
         let is_good = move || match certificate_ends {
@@ -399,7 +405,7 @@ pub struct Server {
     /// The tasks that follow roles and bindings, and the documents of extension servers.
     tasks: [JoinHandle<()>; 2],
     controllers: Controllers,
-    presence: (Arc<IdentityLease>, JoinHandle<()>),
+    identity_lease: (Arc<IdentityLease>, JoinHandle<()>),
 }
 
 impl Server {
@@ -414,7 +420,7 @@ impl Server {
 
     /// Resolves with the reason when a part that the server needs has ended: the store, the listener or a watch. The
     /// server is then unhealthy; the caller stops it.
-    pub fn ended(&self) -> Ended {
+    pub fn ended(&self) -> EndedFuture {
         self.generic.ended()
     }
 
@@ -424,10 +430,10 @@ impl Server {
     /// The listener failed while the server ran.
     pub async fn stop(mut self) -> std::io::Result<()> {
         self.api().health.stop();
-        let (presence, keeping) = &self.presence;
+        let (identity_lease, keeping) = &self.identity_lease;
         keeping.abort();
         // An unreachable store must not delay the shutdown: the lease expires by itself.
-        let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
+        let _ = tokio::time::timeout(WITHDRAWAL, identity_lease.withdraw()).await;
         let drained = self.generic.drain().await;
         self.tasks.iter().for_each(JoinHandle::abort);
         self.controllers.stop().await;

@@ -53,21 +53,21 @@ pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, 
     let rules = parse(source, &text)?;
     let encryption = Encryption::new(names, &rules, source.pace);
     let encryption = Arc::new(encryption.map_err(|error| format!("error while building transformers: {error}"))?);
-    encryption.figures.configured(text_digest(&text));
+    encryption.stats.configured(text_digest(&text));
     if source.reload {
         let (source, mut last, mut counted) = (source.clone(), text, String::new());
         let look = move |encryption: &Encryption| {
             let outcome = read(&source.path).and_then(|text| {
                 if text != last {
                     replace(&source, encryption, &text)?;
-                    encryption.figures.reloaded(Some(text_digest(&text)));
+                    encryption.stats.reloaded(Some(text_digest(&text)));
                     last = text;
                 }
                 Ok(())
             });
             let fault = outcome.err().unwrap_or_default();
             if fault != counted && !fault.is_empty() {
-                encryption.figures.reloaded(None);
+                encryption.stats.reloaded(None);
             }
             counted.clone_from(&fault);
             if fault.is_empty() { Ok(()) } else { Err(fault) }

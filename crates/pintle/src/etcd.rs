@@ -1,7 +1,7 @@
 //! The store over an etcd cluster that is shared with other servers and with kube-apiserver.
 
-use crate::presence;
-use pintle_etcd::figures::Stats;
+use crate::identity_lease;
+use pintle_etcd::stats::Stats;
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_groups::internal::SERVER_ADDRESSES;
 use pintle_registry::EtcdCodec;
@@ -19,12 +19,12 @@ pub fn store(
     transformer: Option<Arc<dyn Transformer>>,
 ) -> Result<(Arc<dyn Store>, Arc<Stats>), StoreError> {
     let etcd = EtcdStore::new(options)?;
-    let figures = etcd.figures();
+    let stats = etcd.stats();
     let mut store: Arc<dyn Store> = Arc::new(etcd);
     if let Some(transformer) = transformer {
         store = Arc::new(EncryptedStore::new(store, transformer));
     }
-    Ok((Arc::new(TranscodingStore::new(store, Arc::new(form))), figures))
+    Ok((Arc::new(TranscodingStore::new(store, Arc::new(form))), stats))
 }
 
 /// The time to live in seconds, by key prefix: of each kind whose objects expire, unless a flag sets another, and of
@@ -36,7 +36,7 @@ pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
         expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix.clone(), resource.ttl_seconds)));
     let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_string(), told.unwrap_or(own))).collect();
     let leases = SERVER_ADDRESSES.storage.as_ref();
-    lifetimes.extend(leases.map(|leases| (leases.prefix.to_string(), presence::LIFETIME_SECONDS)));
+    lifetimes.extend(leases.map(|leases| (leases.prefix.to_string(), identity_lease::LIFETIME_SECONDS)));
     lifetimes.sort();
     lifetimes.dedup();
     lifetimes

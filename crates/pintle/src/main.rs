@@ -274,21 +274,21 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
         Storage::Etcd => {
             let mut form = EtcdCodec::new(pintle_groups::resources());
             form.json = config.etcd.json;
-            let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
-            metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));
+            let (store, stats) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
+            metrics.push(Box::new(move |out| pintle::etcd_metrics(&stats, out)));
             store
         }
     };
-    let figures = encryption.clone();
-    metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
+    let stats = encryption.clone();
+    metrics.push(Box::new(move |out| pintle::encryption_metrics(&stats, out)));
     let mut builder = Builder::new(store);
     metrics.into_iter().for_each(|source| builder.generic.metrics.add_source(source));
     builder.generic.compaction_interval = compaction_interval(config);
-    builder.begun.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
+    builder.post_start_hooks.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
     builder.generic.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
     // A reloaded file may add key services.
     let reloads = config.encryption_reload;
-    builder.begun.extend(reloads.then_some(ENCRYPTION_RELOAD));
+    builder.post_start_hooks.extend(reloads.then_some(ENCRYPTION_RELOAD));
     if encryption.uses_kms() || reloads {
         builder.generic.health.watch("kms-providers", Box::new(move || encryption.health()));
     }

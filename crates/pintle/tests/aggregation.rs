@@ -4,10 +4,10 @@
 
 mod common;
 
+use common::fixture::Fixture;
 use common::http::{Client, MERGE_PATCH};
 use common::streams::{Backend, Head, Stream};
 use common::wait_for;
-use common::world::World;
 use pintle::extension_servers::ExtensionSockets;
 use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders, TokenFile};
 use pintle_http::{TlsConfig, TlsMaterial};
@@ -41,18 +41,18 @@ impl Pair {
 }
 
 /// A server that asks for tokens, and shows extension servers a certificate.
-fn aggregator(identity: Option<Identity>) -> World {
-    World::empty(|builder| {
+fn aggregator(identity: Option<Identity>) -> Fixture {
+    Fixture::empty(|builder| {
         builder.extension_servers = Arc::new(ExtensionSockets::new(identity).expect("a certificate"));
         builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,jane,u7,\"a,b\"").expect("a token")));
     })
 }
 
 /// Says that the version is served by the process that listens on a port of this machine.
-fn register(world: &World, port: u16, authority: &str) {
+fn register(fixture: &Fixture, port: u16, authority: &str) {
     let service = json!({"metadata": {"name": "api"}, "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
-    world.create("/api/v1/namespaces/default/services", &service);
-    world.create(
+    fixture.create("/api/v1/namespaces/default/services", &service);
+    fixture.create(
         "/apis/apiregistration.k8s.io/v1/apiservices",
         &json!({"metadata": {"name": format!("v1.{GROUP}")}, "spec": {
             "group": GROUP, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
@@ -62,13 +62,13 @@ fn register(world: &World, port: u16, authority: &str) {
     );
 }
 
-fn condition(world: &World) -> Value {
-    let service = world.client().get(API_SERVICE).expect("an answer").expect(200);
+fn condition(fixture: &Fixture) -> Value {
+    let service = fixture.client().get(API_SERVICE).expect("an answer").expect(200);
     service["status"]["conditions"][0].clone()
 }
 
-fn wait_for_condition(world: &World, reason: &str) -> Value {
-    wait_for(reason, || Some(condition(world)).filter(|condition| condition["reason"] == reason))
+fn wait_for_condition(fixture: &Fixture, reason: &str) -> Value {
+    wait_for(reason, || Some(condition(fixture)).filter(|condition| condition["reason"] == reason))
 }
 
 fn reply(stream: &mut dyn Stream, status: &str, headers: &str, body: &str) {
@@ -133,26 +133,26 @@ fn play_with_openapi(head: &Head, stream: &mut dyn Stream) {
     reply(stream, "200 OK", "Content-Type: application/json\r\n", &document.to_string());
 }
 
-fn played() -> (World, Backend) {
+fn played() -> (Fixture, Backend) {
     played_by(play)
 }
 
-fn played_by(play: fn(&Head, &mut dyn Stream)) -> (World, Backend) {
+fn played_by(play: fn(&Head, &mut dyn Stream)) -> (Fixture, Backend) {
     let backend = Backend::tls_named(Ipv4Addr::LOCALHOST.into(), "api.default.svc", None, play);
-    let world = aggregator(None);
-    register(&world, backend.port(), &backend.certificate());
-    wait_for_condition(&world, "Passed");
-    (world, backend)
+    let fixture = aggregator(None);
+    register(&fixture, backend.port(), &backend.certificate());
+    wait_for_condition(&fixture, "Passed");
+    (fixture, backend)
 }
 
-fn jane(world: &World) -> Client {
-    world.client().with_header("Authorization", "Bearer secret")
+fn jane(fixture: &Fixture) -> Client {
+    fixture.client().with_header("Authorization", "Bearer secret")
 }
 
 #[test]
 fn requests_are_passed_on_in_the_name_of_their_user() {
-    let (world, _backend) = played();
-    let mut client = jane(&world)
+    let (fixture, _backend) = played();
+    let mut client = jane(&fixture)
         .with_header("X-Remote-User", "root")
         .with_header("X-Remote-Group", "system:masters")
         .with_header("X-Remote-Extra-Scopes", "all")
@@ -176,8 +176,8 @@ fn requests_are_passed_on_in_the_name_of_their_user() {
 
 #[test]
 fn what_an_extension_server_does_wrong_is_not_this_servers() {
-    let (world, _backend) = played();
-    let mut client = jane(&world);
+    let (fixture, _backend) = played();
+    let mut client = jane(&fixture);
     let mut get = |name: &str| client.get(&format!("{THINGS}/{name}")).expect("an answer");
     let redirected = get("redirect");
     assert_eq!((redirected.status, redirected.header("location")), (502, ""));
@@ -189,10 +189,10 @@ fn what_an_extension_server_does_wrong_is_not_this_servers() {
     let late = get("hangs?timeout=1s");
     assert_eq!(late.expect(504)["reason"], "Timeout");
     // The version is gone with its API service, and its server with its service.
-    world.client().delete("/api/v1/namespaces/default/services/api").expect("an answer").expect(200);
-    let condition = wait_for_condition(&world, "ServiceNotFound");
+    fixture.client().delete("/api/v1/namespaces/default/services/api").expect("an answer").expect(200);
+    let condition = wait_for_condition(&fixture, "ServiceNotFound");
     assert_eq!(condition["message"], "service/api in \"default\" is not present");
-    let metrics = world.client().get("/metrics").expect("an answer").text();
+    let metrics = fixture.client().get("/metrics").expect("an answer").text();
     for line in [
         "aggregator_unavailable_apiservice{name=\"v1.fun.example.com\"} 1",
         "aggregator_unavailable_apiservice_total{name=\"v1.fun.example.com\",reason=\"ServiceNotFound\"} 1",
@@ -201,11 +201,11 @@ fn what_an_extension_server_does_wrong_is_not_this_servers() {
     }
     for path in [THINGS, "/apis/fun.example.com/v1", "/apis/fun.example.com/v1/", "/openapi/v3/apis/fun.example.com/v1"]
     {
-        let answer = world.client().get(path).expect("an answer");
+        let answer = fixture.client().get(path).expect("an answer");
         assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"), "{path}");
     }
-    world.client().delete(API_SERVICE).expect("an answer").expect(200);
-    let answer = world.client().get(THINGS).expect("an answer");
+    fixture.client().delete(API_SERVICE).expect("an answer").expect(200);
+    let answer = fixture.client().get(THINGS).expect("an answer");
     assert_eq!((answer.status, answer.text().as_str()), (404, "404 page not found\n"));
 }
 
@@ -216,27 +216,27 @@ fn an_extension_server_is_believed_for_its_authority_and_its_name_only() {
         ("other.default.svc", Some(()), "not api.default.svc"),
     ] {
         let backend = Backend::tls_named(Ipv4Addr::LOCALHOST.into(), name, None, play);
-        let world = aggregator(None);
+        let fixture = aggregator(None);
         let authority = authority.map_or_else(|| Pair::new("ca").certificate, |()| backend.certificate());
-        register(&world, backend.port(), &authority);
+        register(&fixture, backend.port(), &authority);
         // Whether it answers is asked without looking at its certificate.
-        wait_for_condition(&world, "Passed");
-        let answer = jane(&world).get(THINGS).expect("an answer");
+        wait_for_condition(&fixture, "Passed");
+        let answer = jane(&fixture).get(THINGS).expect("an answer");
         assert_eq!(answer.status, 503);
         assert!(answer.text().contains(expected), "{}", answer.text());
         let insecure = json!({"spec": {"insecureSkipTLSVerify": true, "caBundle": null}}).to_string();
-        let patched = world.client().send("PATCH", API_SERVICE, MERGE_PATCH, insecure.as_bytes());
+        let patched = fixture.client().send("PATCH", API_SERVICE, MERGE_PATCH, insecure.as_bytes());
         patched.expect("an answer").expect(200);
-        jane(&world).get(THINGS).expect("an answer").expect(200);
+        jane(&fixture).get(THINGS).expect("an answer").expect(200);
     }
 }
 
 #[test]
 fn nobody_answers_for_a_version_whose_server_is_gone() {
-    let world = aggregator(None);
+    let fixture = aggregator(None);
     // Nobody listens on the port of discarded bytes.
-    register(&world, 9, &Pair::new("ca").certificate);
-    let condition = wait_for_condition(&world, "FailedDiscoveryCheck");
+    register(&fixture, 9, &Pair::new("ca").certificate);
+    let condition = wait_for_condition(&fixture, "FailedDiscoveryCheck");
     let url = "https://127.0.0.1:9/apis/fun.example.com/v1";
     let expected = format!(
         "failing or missing response from {url}: Get \"{url}\": dial tcp 127.0.0.1:9: connect: connection refused"
@@ -246,18 +246,18 @@ fn nobody_answers_for_a_version_whose_server_is_gone() {
 
 #[test]
 fn connections_are_handed_over() {
-    let (world, _backend) = played();
+    let (fixture, _backend) = played();
     let headers = [("authorization", "Bearer secret"), ("sec-websocket-protocol", "v1.example.com")];
-    let mut socket = world.websocket(&format!("{THINGS}/a/connect"), &headers).expect("a WebSocket");
+    let mut socket = fixture.websocket(&format!("{THINGS}/a/connect"), &headers).expect("a WebSocket");
     socket.send(Message::text("hello")).expect("sent");
     assert_eq!(socket.read().expect("an answer"), Message::text("jane: hello"));
-    assert_eq!(world.websocket(&format!("{THINGS}/a/teapot"), &headers).map(drop), Err(418));
+    assert_eq!(fixture.websocket(&format!("{THINGS}/a/teapot"), &headers).map(drop), Err(418));
 }
 
 #[test]
 fn openapi_of_version_2_is_shown_in_version_3() {
-    let (world, _backend) = played_by(play_with_openapi);
-    let mut client = jane(&world);
+    let (fixture, _backend) = played_by(play_with_openapi);
+    let mut client = jane(&fixture);
     let url = wait_for("the version in OpenAPI v3", || {
         let index = client.get("/openapi/v3").expect("an answer").json();
         index["paths"]["apis/fun.example.com/v1"]["serverRelativeURL"].as_str().map(str::to_owned)
@@ -273,8 +273,8 @@ fn openapi_of_version_2_is_shown_in_version_3() {
 }
 
 /// Another server of this program, with a group of its own, that believes a front proxy and nobody else.
-fn extension(proxy: &Pair, own: &Pair) -> World {
-    let world = World::empty(|builder| {
+fn extension(proxy: &Pair, own: &Pair) -> Fixture {
+    let fixture = Fixture::empty(|builder| {
         let client_ca_pem = Some(proxy.certificate.clone().into_bytes());
         let (cert_chain_pem, key_pem) = (own.certificate.clone().into_bytes(), own.key.clone().into_bytes());
         let material = TlsMaterial { cert_chain_pem, key_pem, client_ca_pem, ..TlsMaterial::default() };
@@ -293,22 +293,22 @@ fn extension(proxy: &Pair, own: &Pair) -> World {
         storage: Some(storage.as_json()),
         ..Resource::namespaced::<ConfigMap>(GROUP, "v1", "things", "thing", "Thing")
     };
-    world.api().registry.install(Arc::new(things));
-    world
+    fixture.api().registry.install(Arc::new(things));
+    fixture
 }
 
 #[test]
 fn another_server_of_this_program_extends_it() {
     let (proxy, own) = (Pair::new("front-proxy"), Pair::new("api.default.svc"));
     let extension = extension(&proxy, &own);
-    let world = aggregator(Some(proxy.identity()));
-    register(&world, extension.endpoint.address.port(), &own.certificate);
-    wait_for_condition(&world, "Passed");
-    let mut client = jane(&world);
+    let fixture = aggregator(Some(proxy.identity()));
+    register(&fixture, extension.endpoint.address.port(), &own.certificate);
+    wait_for_condition(&fixture, "Passed");
+    let mut client = jane(&fixture);
     let mut watch = client.watch(&format!("{THINGS}?watch=true")).expect("a watch");
     let thing =
         json!({"kind": "Thing", "apiVersion": "fun.example.com/v1", "metadata": {"name": "a"}, "data": {"x": "y"}});
-    let mut client = jane(&world);
+    let mut client = jane(&fixture);
     client.post(THINGS, &thing).expect("an answer").expect(201);
     let (kind, seen) = watch.event();
     assert_eq!((kind.as_str(), &seen["data"]["x"]), ("ADDED", &json!("y")));
@@ -320,7 +320,7 @@ fn another_server_of_this_program_extends_it() {
     let resources = client.get("/apis/fun.example.com/v1").expect("an answer").expect(200);
     assert_eq!(resources["resources"][0]["name"], "things");
     let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-    let mut aggregated = jane(&world).with_header("Accept", accept);
+    let mut aggregated = jane(&fixture).with_header("Accept", accept);
     wait_for("the resources in aggregated discovery", || {
         let all = aggregated.get("/apis").expect("an answer").expect(200);
         let found = all["items"].as_array()?.iter().find(|group| group["metadata"]["name"] == GROUP)?.clone();
@@ -348,12 +348,12 @@ fn another_server_of_this_program_extends_it() {
 
 #[test]
 fn versions_of_this_server_are_nobody_elses() {
-    let (world, backend) = played();
+    let (fixture, backend) = played();
     let taken = json!({"metadata": {"name": "v1.apps"}, "spec": {"insecureSkipTLSVerify": true,
         "service": {"namespace": "default", "name": "api", "port": backend.port()}}});
     let patch = taken.to_string();
     let path = "/apis/apiregistration.k8s.io/v1/apiservices/v1.apps";
-    world.client().send("PATCH", path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
-    let list = world.client().get("/apis/apps/v1/deployments").expect("an answer").expect(200);
+    fixture.client().send("PATCH", path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
+    let list = fixture.client().get("/apis/apps/v1/deployments").expect("an answer").expect(200);
     assert_eq!(list["kind"], "DeploymentList");
 }

@@ -3,8 +3,8 @@
 
 mod common;
 
+use common::fixture::Fixture;
 use common::http::{Client, Endpoint};
-use common::world::World;
 use pintle::Builder;
 use pintle_auth::authorization::{AuthorizationError, Reason, Refusal, UserRules};
 use pintle_auth::{
@@ -63,8 +63,8 @@ impl Authorizer for Policy {
     }
 }
 
-fn server() -> World {
-    World::empty(|builder: &mut Builder| {
+fn server() -> Fixture {
+    Fixture::empty(|builder: &mut Builder| {
         builder.generic.authenticators.push(Arc::new(Directory));
         builder.modes.clear();
         let policy: Arc<dyn Authorizer> = Arc::new(Policy);
@@ -72,13 +72,13 @@ fn server() -> World {
     })
 }
 
-fn client(world: &World, token: &str) -> Client {
-    Endpoint { token: Some(token.to_owned()), ..world.endpoint.clone() }.client()
+fn client(fixture: &Fixture, token: &str) -> Client {
+    Endpoint { token: Some(token.to_owned()), ..fixture.endpoint.clone() }.client()
 }
 
 #[test]
 fn requests_wait_for_their_user_and_their_decision() {
-    let world = server();
+    let fixture = server();
     let config_maps = "/api/v1/namespaces/default/configmaps";
     // (token, path, status, message or text)
     let forbidden_secrets = "secrets is forbidden: User \"alice\" cannot list resource \"secrets\" in API group \"\" in the \
@@ -97,7 +97,7 @@ fn requests_wait_for_their_user_and_their_decision() {
         ),
         ("alice-token", "/apis", 500, "Internal Server Error: \"/apis\": the policy is away\n"),
     ] {
-        let answer = client(&world, token).get(path).expect("an answer");
+        let answer = client(&fixture, token).get(path).expect("an answer");
         assert_eq!(answer.status, status, "{token} {path}: {}", answer.text());
         let found = match serde_json::from_str::<Value>(&answer.text()) {
             Ok(object) => object["message"].as_str().unwrap_or_default().to_owned(),
@@ -105,7 +105,7 @@ fn requests_wait_for_their_user_and_their_decision() {
         };
         assert_eq!(found, message, "{token} {path}");
     }
-    let metrics = client(&world, "alice-token").get("/metrics").expect("an answer").text();
+    let metrics = client(&fixture, "alice-token").get("/metrics").expect("an answer").text();
     for line in [
         "apiserver_authorization_decisions_total{decision=\"denied\",name=\"policy\",type=\"Webhook\"} 1",
         "authorization_attempts_total{result=\"denied\"} 1",
@@ -117,7 +117,7 @@ fn requests_wait_for_their_user_and_their_decision() {
 
 #[test]
 fn one_who_never_answers_holds_a_request_no_longer_than_its_time() {
-    let world = server();
+    let fixture = server();
     let config_maps = "/api/v1/namespaces/default/configmaps";
     let events = "/api/v1/namespaces/default/events";
     for (token, path) in [
@@ -126,16 +126,20 @@ fn one_who_never_answers_holds_a_request_no_longer_than_its_time() {
         ("alice-token", "/silent"),
         ("silent-token", "/version"),
     ] {
-        let answer = client(&world, token).get(&format!("{path}?timeout=1s")).expect("an answer");
+        let answer = client(&fixture, token).get(&format!("{path}?timeout=1s")).expect("an answer");
         assert_eq!(answer.expect(504)["reason"], "Timeout", "{token} {path}");
-        assert_eq!(client(&world, "alice-token").get(config_maps).expect("an answer").status, 200, "others are served");
+        assert_eq!(
+            client(&fixture, "alice-token").get(config_maps).expect("an answer").status,
+            200,
+            "others are served"
+        );
     }
 }
 
 #[test]
 fn an_update_waits_for_the_right_to_create() {
-    let world = server();
-    let mut client = client(&world, "alice-token");
+    let fixture = server();
+    let mut client = client(&fixture, "alice-token");
     let path = "/api/v1/namespaces/default/configmaps/a";
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}).to_string();
     let refused =
@@ -147,8 +151,8 @@ fn an_update_waits_for_the_right_to_create() {
 
 #[test]
 fn admission_waits_for_the_rights_of_the_writer() {
-    let world = server();
-    let mut client = client(&world, "alice-token");
+    let fixture = server();
+    let mut client = client(&fixture, "alice-token");
     let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     let rules = json!([{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]);
     // Nobody gave alice the rule, but the policy allows her to escalate.
@@ -163,8 +167,8 @@ fn admission_waits_for_the_rights_of_the_writer() {
 
 #[test]
 fn reviews_wait_and_tell_what_the_authorizer_says() {
-    let world = server();
-    let mut client = client(&world, "alice-token");
+    let fixture = server();
+    let mut client = client(&fixture, "alice-token");
     let mut review = |kind: &str, spec: Value| {
         let path = format!("/apis/authorization.k8s.io/v1/{}s", kind.to_lowercase());
         client.post(&path, &json!({"spec": spec})).expect("an answer").expect(201)["status"].clone()
@@ -182,8 +186,8 @@ fn reviews_wait_and_tell_what_the_authorizer_says() {
 
 #[test]
 fn token_reviews_wait_and_show_the_error() {
-    let world = server();
-    let mut client = client(&world, "alice-token");
+    let fixture = server();
+    let mut client = client(&fixture, "alice-token");
     let mut review = |token: &str| {
         let path = "/apis/authentication.k8s.io/v1/tokenreviews";
         client.post(path, &json!({"spec": {"token": token}})).expect("an answer").expect(201)["status"].clone()

@@ -3,10 +3,10 @@
 
 mod common;
 
+use common::fixture::Fixture;
 use common::kubectl::is_there;
 use common::kubelet::{echo_ports, execute};
 use common::streams::{Backend, Head, Stream};
-use common::world::World;
 use common::{DEADLINE, Scratch};
 use pintle::Builder;
 use serde_json::{Value, json};
@@ -69,9 +69,9 @@ fn rest(mut socket: WebSocket<TcpStream>) -> Ended {
 #[test]
 fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
     let backend = Backend::tls(kubelet);
-    let world = World::start_with(backend.port(), gates);
+    let fixture = Fixture::start_with(backend.port(), gates);
     let protocols = [("sec-websocket-protocol", "v4.channel.k8s.io, v5.channel.k8s.io")];
-    let open = |query: &str| world.websocket(&format!("{EXEC}?{query}"), &protocols).expect("a WebSocket");
+    let open = |query: &str| fixture.websocket(&format!("{EXEC}?{query}"), &protocols).expect("a WebSocket");
     // More than a message, a frame and a piece hold.
     let text: Vec<u8> = (0..300_000u32).map(|n| (n % 251) as u8).collect();
     let mut socket = open("command=cat&stdin=1&stdout=1&stderr=1");
@@ -95,7 +95,7 @@ fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
         }),
     };
     assert_eq!(ended, failed);
-    let metrics = world.client().get("/metrics").expect("an answer").text();
+    let metrics = fixture.client().get("/metrics").expect("an answer").text();
     assert!(metrics.contains("apiserver_stream_translator_requests_total{code=\"200\"} 2\n"), "{metrics}");
     // Who breaks the protocol is left, and so is a kubelet whose client leaves.
     let mut socket = open("command=cat&stdin=1&stdout=1");
@@ -113,11 +113,11 @@ fn what_a_kubelet_refuses_is_told_on_the_error_channel() {
         let answer = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         stream.write_all(answer.as_bytes()).expect("sent");
     });
-    let world = World::start_with(backend.port(), gates);
+    let fixture = Fixture::start_with(backend.port(), gates);
     let protocols = [("sec-websocket-protocol", "v5.channel.k8s.io")];
     let told = |command: &str| {
         let path = format!("{EXEC}?command={command}&stdout=1");
-        rest(world.websocket(&path, &protocols).expect("a WebSocket")).status
+        rest(fixture.websocket(&path, &protocols).expect("a WebSocket")).status
     };
     let mut own = status.clone();
     own.as_object_mut().expect("an object").retain(|name, _| !matches!(name.as_str(), "kind" | "apiVersion"));
@@ -125,7 +125,7 @@ fn what_a_kubelet_refuses_is_told_on_the_error_channel() {
     let words = told("words");
     assert_eq!(words["message"], "Internal error occurred: unable to upgrade connection: in words");
     assert_eq!((&words["reason"], &words["code"]), (&json!("InternalError"), &json!(500)));
-    world.patch_node(&json!({"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}));
+    fixture.patch_node(&json!({"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}));
     let nobody = told("x");
     let message = nobody["message"].as_str().unwrap_or_default();
     let expected =
@@ -152,10 +152,10 @@ fn a_forwarded_port_is_tunneled() {
         bytes.reverse();
         stream.write_all(&bytes).expect("sent");
     });
-    let world = World::start_with(backend.port(), gates);
+    let fixture = Fixture::start_with(backend.port(), gates);
     let path = "/api/v1/namespaces/default/pods/p/portforward";
     let protocols = [("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")];
-    let mut socket = world.websocket(path, &protocols).expect("a WebSocket");
+    let mut socket = fixture.websocket(path, &protocols).expect("a WebSocket");
     for half in [&b"ab"[..], b"cd"] {
         socket.send(Message::binary(half)).expect("sent");
     }
@@ -166,13 +166,13 @@ fn a_forwarded_port_is_tunneled() {
         }
     }
     assert_eq!(read, b"hellodcba");
-    let metrics = world.client().get("/metrics").expect("an answer").text();
+    let metrics = fixture.client().get("/metrics").expect("an answer").text();
     assert!(metrics.contains("apiserver_stream_tunnel_requests_total{code=\"101\"} 1\n"), "{metrics}");
 }
 
 /// Runs kubectl against a world to its end.
 struct Kubectl<'a> {
-    world: &'a World,
+    fixture: &'a Fixture,
     home: Scratch,
     websockets: bool,
 }
@@ -180,7 +180,7 @@ struct Kubectl<'a> {
 impl Kubectl<'_> {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("kubectl");
-        command.arg(format!("--server=http://{}", self.world.endpoint.address)).args(arguments);
+        command.arg(format!("--server=http://{}", self.fixture.endpoint.address)).args(arguments);
         command.env("HOME", self.home.path()).env("KUBECONFIG", self.home.path().join("none"));
         for transport in ["KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "KUBECTL_PORT_FORWARD_WEBSOCKETS"] {
             command.env(transport, self.websockets.to_string());
@@ -223,9 +223,9 @@ fn kubectl_works_in_pods_over_both_transports() {
         return;
     }
     let backend = Backend::tls(kubelet);
-    let world = World::start_with(backend.port(), gates);
+    let fixture = Fixture::start_with(backend.port(), gates);
     for websockets in [true, false] {
-        let kubectl = Kubectl { world: &world, home: Scratch::new(), websockets };
+        let kubectl = Kubectl { fixture: &fixture, home: Scratch::new(), websockets };
         let ok = |output: &str| (0, output.to_owned(), String::new());
         assert_eq!(kubectl.run(&["logs", "p"], ""), ok("hello\n"));
         assert_eq!(kubectl.run(&["exec", "-i", "p", "--", "cat"], "copied\n"), ok("copied\n"), "{websockets}");
@@ -262,11 +262,11 @@ fn a_kubelet_that_takes_websockets_gets_them_as_they_are() {
         let _ = socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }));
         while socket.read().is_ok() {}
     });
-    let world = World::start_with(backend.port(), gates);
-    world.patch_node(&json!({"declaredFeatures": ["ExtendWebSocketsToKubelet"]}));
+    let fixture = Fixture::start_with(backend.port(), gates);
+    fixture.patch_node(&json!({"declaredFeatures": ["ExtendWebSocketsToKubelet"]}));
     let protocols = [("sec-websocket-protocol", "v5.channel.k8s.io")];
     let path = format!("{EXEC}?command=cat&stdin=1&stdout=1");
-    let mut socket = world.websocket(&path, &protocols).expect("a WebSocket");
+    let mut socket = fixture.websocket(&path, &protocols).expect("a WebSocket");
     for message in [&b"\0hello"[..], &[255, 0]] {
         socket.send(Message::binary(message)).expect("sent");
     }

@@ -19,15 +19,15 @@ const WARNING: &str = "Use tokens from the TokenRequest API or manually created 
                        auto-generated secret-based tokens.";
 
 /// A server that believes a key of the test's, and a token of an account `robot` that this key signed.
-struct World {
+struct Fixture {
     _installation: Installation,
     process: Process,
     admin: Client,
     token: String,
 }
 
-impl World {
-    fn start() -> World {
+impl Fixture {
+    fn start() -> Fixture {
         let installation = Installation::new();
         let key = rcgen::KeyPair::generate().expect("a key");
         let file = installation.scratch.write("tokens.pem", &key.public_key_pem());
@@ -49,7 +49,7 @@ impl World {
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key.serialize_der(), &random);
         let signature = key.expect("a key").sign(&random, signed.as_bytes()).expect("signed");
         let token = format!("{signed}.{}", BASE64URL_NOPAD.encode(signature.as_ref()));
-        World { _installation: installation, process, admin, token }
+        Fixture { _installation: installation, process, admin, token }
     }
 
     fn create_secret(&mut self) {
@@ -94,50 +94,50 @@ impl World {
 
 #[test]
 fn a_legacy_token_counts_as_long_as_its_secret_holds_it() {
-    let mut world = World::start();
-    assert_eq!(world.request().0, 401);
-    world.create_secret();
-    assert_eq!(world.request(), (403, String::new()));
-    world.expect_used();
-    let status = world.review(json!([]));
+    let mut fixture = Fixture::start();
+    assert_eq!(fixture.request().0, 401);
+    fixture.create_secret();
+    assert_eq!(fixture.request(), (403, String::new()));
+    fixture.expect_used();
+    let status = fixture.review(json!([]));
     assert_eq!(status["user"]["username"], "system:serviceaccount:default:robot");
     assert_eq!(
         status["user"]["groups"],
         json!(["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"])
     );
     assert_eq!(status["user"]["extra"], Value::Null);
-    let error = world.review(json!(["elsewhere"]))["error"].as_str().unwrap_or_default().to_owned();
+    let error = fixture.review(json!(["elsewhere"]))["error"].as_str().unwrap_or_default().to_owned();
     assert!(error.contains("is invalid for the target audiences [\"elsewhere\"]"), "{error}");
     let other = json!({"data": {"token": BASE64.encode(b"other")}});
-    world.admin.send("PATCH", SECRET, MERGE_PATCH, other.to_string().as_bytes()).expect("an answer").expect(200);
-    assert_eq!(world.request().0, 401);
-    assert_eq!(world.review(json!([]))["error"], "[invalid bearer token, Token does not match server's copy]");
-    world.admin.delete(SECRET).expect("an answer").expect(200);
-    assert_eq!(world.review(json!([]))["error"], "[invalid bearer token, Token has been invalidated]");
+    fixture.admin.send("PATCH", SECRET, MERGE_PATCH, other.to_string().as_bytes()).expect("an answer").expect(200);
+    assert_eq!(fixture.request().0, 401);
+    assert_eq!(fixture.review(json!([]))["error"], "[invalid bearer token, Token does not match server's copy]");
+    fixture.admin.delete(SECRET).expect("an answer").expect(200);
+    assert_eq!(fixture.review(json!([]))["error"], "[invalid bearer token, Token has been invalidated]");
 }
 
 #[test]
 fn a_legacy_token_is_tracked_and_can_be_invalidated() {
-    let mut world = World::start();
-    world.create_secret();
-    assert_eq!(world.request(), (403, String::new()));
+    let mut fixture = Fixture::start();
+    fixture.create_secret();
+    assert_eq!(fixture.request(), (403, String::new()));
     let listed = json!({"secrets": [{"name": "robot-token"}]}).to_string();
     let account = format!("{CORE}/serviceaccounts/robot");
-    world.admin.send("PATCH", &account, MERGE_PATCH, listed.as_bytes()).expect("an answer").expect(200);
-    assert_eq!(world.request(), (403, format!("299 - \"{WARNING}\"")));
-    world.label(LAST_USED, json!("2001-01-01"));
-    world.label(INVALID_SINCE, json!("2001-01-01"));
-    assert_eq!(world.request(), (401, String::new()));
-    world.expect_used();
+    fixture.admin.send("PATCH", &account, MERGE_PATCH, listed.as_bytes()).expect("an answer").expect(200);
+    assert_eq!(fixture.request(), (403, format!("299 - \"{WARNING}\"")));
+    fixture.label(LAST_USED, json!("2001-01-01"));
+    fixture.label(INVALID_SINCE, json!("2001-01-01"));
+    assert_eq!(fixture.request(), (401, String::new()));
+    fixture.expect_used();
     let why = "the token in secret default/robot-token for service account default/robot has been marked invalid. Use tokens \
                from the TokenRequest API or manually created secret-based tokens, or remove the \
                'kubernetes.io/legacy-token-invalid-since' label from the secret to temporarily allow use of this token";
-    world.label(LAST_USED, json!("2001-01-01"));
-    assert_eq!(world.review(json!([]))["error"], format!("[invalid bearer token, {why}]"));
-    world.expect_used();
-    world.label(INVALID_SINCE, Value::Null);
-    assert_eq!(world.request().0, 403);
+    fixture.label(LAST_USED, json!("2001-01-01"));
+    assert_eq!(fixture.review(json!([]))["error"], format!("[invalid bearer token, {why}]"));
+    fixture.expect_used();
+    fixture.label(INVALID_SINCE, Value::Null);
+    assert_eq!(fixture.request().0, 403);
     let counted =
         ["legacy_tokens", "legacy_manual_token_uses", "legacy_auto_token_uses", "invalid_legacy_auto_token_uses"];
-    assert_eq!(counted.map(|metric| world.count(metric)), [5, 1, 2, 2]);
+    assert_eq!(counted.map(|metric| fixture.count(metric)), [5, 1, 2, 2]);
 }

@@ -4,9 +4,9 @@
 
 mod common;
 
+use common::fixture::populate;
 use common::http::MERGE_PATCH;
 use common::process::Installation;
-use common::world::populate;
 use serde_json::{Value, json};
 
 const ADDRESS: &str = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";

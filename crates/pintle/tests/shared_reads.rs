@@ -4,9 +4,9 @@
 
 mod common;
 
+use common::fixture::Fixture;
 use common::raw::Http2;
 use common::wait_for;
-use common::world::World;
 use pintle_storage::{
     CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError, Transaction,
 };
@@ -80,12 +80,12 @@ impl Store for Shared {
 #[test]
 fn reads_that_wait_for_others_hold_no_slot() {
     let others = Arc::new(Others::default());
-    let world = World::empty(|builder| {
+    let fixture = Fixture::empty(|builder| {
         builder.generic.store = Arc::new(Shared(MemoryStore::new(), Arc::clone(&others)));
         builder.generic.settings.max_read_only_in_flight = 1;
     });
     let list = || {
-        let mut client = Http2::connect(&world.endpoint, "", 0);
+        let mut client = Http2::connect(&fixture.endpoint, "", 0);
         let id = client.request("GET", CONFIG_MAPS, false);
         (client, id)
     };
@@ -96,7 +96,7 @@ fn reads_that_wait_for_others_hold_no_slot() {
         wait_for("the read to wait", || (others.waiting.load(Ordering::Acquire) == number).then_some(()));
     }
     // What may be answered from what is known is.
-    world.client().get(&format!("{CONFIG_MAPS}?resourceVersion=0")).expect("an answer").expect(200);
+    fixture.client().get(&format!("{CONFIG_MAPS}?resourceVersion=0")).expect("an answer").expect(200);
     let (mut last, id) = reads.pop().expect("three");
     drop(reads);
     wait_for("the others to go", || (others.waiting.load(Ordering::Acquire) == 1).then_some(()));

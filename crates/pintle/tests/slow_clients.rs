@@ -1,6 +1,6 @@
 //! Clients that are slow or greedy, against the real server: whatever one user does, others get their answers.
 //! Guarantees that every attack has a bounded number of connections, and that what is claimed of a request is seen from
-//! outside: its answer, its stream's end, or the server's own figures.
+//! outside: its answer, its stream's end, or the server's own metrics.
 //! Must never let time decide: what ends is waited for, and others are asked while it lasts.
 
 mod common;

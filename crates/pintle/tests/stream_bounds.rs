@@ -4,12 +4,12 @@
 
 mod common;
 
+use common::fixture::{Fixture, populate};
 use common::http::{Client, Endpoint};
 use common::process::{ADMIN_TOKEN, Installation, Process};
 use common::raw::{Tls, connect};
 use common::streams::{Backend, Head, Stream, upgrade_request};
 use common::wait_for;
-use common::world::{World, populate};
 use pintle_auth::authentication::TokenFile;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -177,16 +177,16 @@ fn nobody_has_more_than_a_share_of_connections_and_watches() {
         // Until the client goes.
         while let Ok(1..) = stream.read(&mut [0; 100]) {}
     });
-    let world = World::start_with(backend.port(), |builder| {
+    let fixture = Fixture::start_with(backend.port(), |builder| {
         let tokens = "greedy,greedy,1\nother,other,2";
         builder.generic.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
         (builder.generic.settings.max_streams, builder.generic.settings.max_watches) = (8, 8);
     });
     let client =
-        |token: &str| -> Client { Endpoint { token: Some(token.to_owned()), ..world.endpoint.clone() }.client() };
+        |token: &str| -> Client { Endpoint { token: Some(token.to_owned()), ..fixture.endpoint.clone() }.client() };
     // The connection of what is taken, or how it was refused.
     let open = |token: &str, path: &str, upgrade: bool| {
-        let mut stream = world.connect();
+        let mut stream = fixture.connect();
         let request = match upgrade {
             true => upgrade_request(path, "SPDY/3.1").replace("Basic c2VjcmV0", &format!("Bearer {token}")),
             false => format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"),

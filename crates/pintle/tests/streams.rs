@@ -4,8 +4,8 @@
 mod common;
 
 use common::DEADLINE;
+use common::fixture::{Fixture, POD_ADDRESS, connector};
 use common::streams::{Backend, rest_of_head, upgrade_request};
-use common::world::{POD_ADDRESS, World, connector};
 use pintle::SocketConnector;
 use pintle_auth::authentication::TokenFile;
 use pintle_http::ClientTlsMaterial;
@@ -29,8 +29,8 @@ fn logs_flow_while_they_are_written() {
         stream.write_all(b"7\r\nsecond\n\r\n0\r\n\r\n").expect("sent");
         stream.flush().expect("sent");
     });
-    let world = World::start(kubelet.port());
-    let mut stream = world.connect();
+    let fixture = Fixture::start(kubelet.port());
+    let mut stream = fixture.connect();
     let path = "/api/v1/namespaces/default/pods/p/log?timestamps=1&follow=true&tailLines=5&pretty=true";
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").expect("sent");
     let mut stream = BufReader::new(stream);
@@ -47,12 +47,12 @@ fn a_kubelets_refusal_is_told_as_the_reference_tells_it() {
     let kubelet = Backend::tls(|_, stream| {
         stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone").expect("sent");
     });
-    let world = World::start(kubelet.port());
-    let answer = world.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer").expect(404);
+    let fixture = Fixture::start(kubelet.port());
+    let answer = fixture.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer").expect(404);
     assert_eq!(answer["message"], "the server could not find the requested resource ( pods/log p)");
     assert_eq!(answer["reason"], "NotFound");
     let path = "/api/v1/namespaces/default/pods/p/log?stream=Stdout";
-    let refused = world.client().get(path).expect("an answer").expect(422);
+    let refused = fixture.client().get(path).expect("an answer").expect(422);
     assert_eq!(refused["details"]["causes"][0]["field"], "stream", "of one stream nothing is told while that is off");
 }
 
@@ -60,17 +60,17 @@ fn a_kubelets_refusal_is_told_as_the_reference_tells_it() {
 fn nobody_at_home() {
     let port =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).expect("a port").port();
-    let world = World::start(port);
+    let fixture = Fixture::start(port);
     let base = "/api/v1/namespaces/default/pods/p";
     let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
-    let log = world.client().get(&format!("{base}/log")).expect("an answer").expect(500);
+    let log = fixture.client().get(&format!("{base}/log")).expect("an answer").expect(500);
     assert_eq!(log["message"], format!("Get \"https://127.0.0.1:{port}/containerLogs/default/p/c\": {refused}"));
-    let proxied = world.client().get(&format!("{base}/proxy/")).expect("an answer").expect(503);
+    let proxied = fixture.client().get(&format!("{base}/proxy/")).expect("an answer").expect(503);
     assert_eq!(proxied["message"], format!("error trying to reach service: {refused}"));
     let plain =
-        world.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect("an answer").expect(400);
+        fixture.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect("an answer").expect(400);
     assert_eq!(plain["message"], "Upgrade request required");
-    let mut stream = world.connect();
+    let mut stream = fixture.connect();
     stream.write_all(upgrade_request(&format!("{base}/exec?command=ls"), "SPDY/3.1").as_bytes()).expect("sent");
     let mut stream = BufReader::new(stream);
     assert!(rest_of_head(&mut stream).starts_with("HTTP/1.1 500"));
@@ -95,9 +95,9 @@ fn an_upgraded_connection_is_passed_through_byte_for_byte() {
         stream.write_all(&bytes).expect("sent");
         stream.flush().expect("sent");
     });
-    let world = World::start(kubelet.port());
+    let fixture = Fixture::start(kubelet.port());
     let path = "/api/v1/namespaces/default/pods/p/exec?command=echo&command=a%20b&stdout=1&stderr=true&stdin=0";
-    let mut stream = world.connect();
+    let mut stream = fixture.connect();
     stream.write_all(upgrade_request(path, "SPDY/3.1").as_bytes()).expect("sent");
     let mut stream = BufReader::new(stream);
     let head = rest_of_head(&mut stream);
@@ -123,9 +123,9 @@ fn websockets_reach_the_kubelet() {
             }
         }
     });
-    let world = World::start(kubelet.port());
+    let fixture = Fixture::start(kubelet.port());
     let path = "/api/v1/namespaces/default/pods/p/portforward?ports=80&ports=81";
-    let mut socket = world.websocket(path, &[("sec-websocket-protocol", "v5.channel.k8s.io")]).expect("a WebSocket");
+    let mut socket = fixture.websocket(path, &[("sec-websocket-protocol", "v5.channel.k8s.io")]).expect("a WebSocket");
     let bytes: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
     socket.send(Message::binary(bytes.clone())).expect("sent");
     assert_eq!(socket.read().expect("the echo").into_data(), bytes);
@@ -143,14 +143,14 @@ fn a_shutdown_ends_streams() {
         // Until the server goes.
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let mut world = World::start(kubelet.port());
-    let mut stream = world.connect();
+    let mut fixture = Fixture::start(kubelet.port());
+    let mut stream = fixture.connect();
     stream
         .write_all(upgrade_request("/api/v1/namespaces/default/pods/p/attach?stdin=1", "SPDY/3.1").as_bytes())
         .expect("sent");
     let mut stream = BufReader::new(stream);
     assert!(rest_of_head(&mut stream).starts_with("HTTP/1.1 101"));
-    world.stop();
+    fixture.stop();
     assert_eq!(stream.read_to_end(&mut Vec::new()).expect("an end"), 0);
 }
 
@@ -178,8 +178,8 @@ fn pods_and_services_are_proxied() {
         let code = if request.path() == "/moved" { "302 Found" } else { "200 OK" };
         write!(stream, "HTTP/1.1 {code}\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len()).expect("sent");
     });
-    let world = World::start(backend.port());
-    world.create(
+    let fixture = Fixture::start(backend.port());
+    fixture.create(
         "/api/v1/namespaces/default/services",
         &json!({
             "metadata": {"name": "s"}, "spec": {"ports": [{"name": "web", "port": 8080, "targetPort": 80}]},
@@ -188,14 +188,14 @@ fn pods_and_services_are_proxied() {
     let endpoints = "/api/v1/namespaces/default/endpoints";
     let service = "/api/v1/namespaces/default/services/s:web/proxy";
     let refused = |path: &str, status: u16| {
-        world.client().get(path).expect("an answer").expect(status)["message"].as_str().unwrap_or("").to_owned()
+        fixture.client().get(path).expect("an answer").expect(status)["message"].as_str().unwrap_or("").to_owned()
     };
     let other_port = "/api/v1/namespaces/default/services/s:81/proxy";
     assert_eq!(refused(service, 404), "services \"s\" not found");
     assert_eq!(refused("/api/v1/namespaces/default/services/none/proxy/", 404), "services \"none\" not found");
     assert_eq!(refused(other_port, 503), "no service port 81 found for service \"s\"");
     // What endpoint slices say is not asked for.
-    world.create(
+    fixture.create(
         "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
         &json!({
             "metadata": {"name": "s", "labels": {"kubernetes.io/service-name": "s"}}, "addressType": "IPv4",
@@ -206,10 +206,10 @@ fn pods_and_services_are_proxied() {
         }),
     );
     assert_eq!(refused(service, 404), "services \"s\" not found");
-    world.create(endpoints, &json!({"metadata": {"name": "s"}}));
+    fixture.create(endpoints, &json!({"metadata": {"name": "s"}}));
     assert_eq!(refused(service, 503), "no endpoints available for service \"s\"");
     // Endpoints do without the service, unless a port's number is to be found.
-    world.create(endpoints, &json!({"metadata": {"name": "alone"}}));
+    fixture.create(endpoints, &json!({"metadata": {"name": "alone"}}));
     let alone = |port: &str| format!("/api/v1/namespaces/default/services/alone{port}/proxy/");
     assert_eq!(refused(&alone(""), 503), "no endpoints available for service \"alone\"");
     assert_eq!(refused(&alone(":80"), 404), "services \"alone\" not found");
@@ -226,7 +226,7 @@ fn pods_and_services_are_proxied() {
     let update = |addresses: Value| {
         let body = subset(addresses).to_string();
         let path = format!("{endpoints}/s");
-        world.client().send("PUT", &path, "application/json", body.as_bytes()).expect("an answer").expect(200);
+        fixture.client().send("PUT", &path, "application/json", body.as_bytes()).expect("an answer").expect(200);
     };
     let elsewhere = json!({"kind": "Pod", "namespace": "other", "name": "p"});
     let unusable = json!([ready("10.9.9.9"), {"ip": POD_ADDRESS}, {"ip": POD_ADDRESS, "targetRef": elsewhere}]);
@@ -236,20 +236,20 @@ fn pods_and_services_are_proxied() {
 
     for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"]
     {
-        let mut client = world.client().with_header("X-Remote-User", "eve").with_header("X-Remote-Extra-A", "b");
+        let mut client = fixture.client().with_header("X-Remote-User", "eve").with_header("X-Remote-Extra-A", "b");
         let answer = client.get(&format!("{base}/a/?q=%20")).expect("an answer");
         answer.expect_text(&format!("GET /a/?q=%20 {base}/a/ 0"));
         // Larger than objects may be: it is not held.
         let body = vec![b'x'; 5 << 20];
-        let answer = world.client().send("POST", &format!("{base}/x%2Fy"), "text/plain", &body).expect("an answer");
+        let answer = fixture.client().send("POST", &format!("{base}/x%2Fy"), "text/plain", &body).expect("an answer");
         answer.expect_text(&format!("POST /x/y {base}/x/y {}", body.len()));
-        let page = world.client().get(&format!("{base}/page")).expect("an answer");
+        let page = fixture.client().get(&format!("{base}/page")).expect("an answer");
         page.expect_text(&format!("<a href=\"{base}/next\">next</a>"));
-        let moved = world.client().get(&format!("{base}/moved")).expect("an answer");
+        let moved = fixture.client().get(&format!("{base}/moved")).expect("an answer");
         let header = |name: &str| moved.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone());
         assert_eq!((moved.status, header("location")), (302, Some(format!("{base}/there?x=1"))));
         assert_eq!(header("access-control-allow-origin"), None);
-        let root = world.client().get(&format!("{base}?x=1")).expect("an answer");
+        let root = fixture.client().get(&format!("{base}?x=1")).expect("an answer");
         assert_eq!(root.status, 301);
         assert!(root.headers.contains(&("location".to_owned(), format!("{base}/?x=1"))), "{:?}", root.headers);
     }
@@ -264,12 +264,12 @@ fn a_kubelet_must_be_who_it_should_be() {
     let other = Backend::tls(|_, _| {});
     let log = "/api/v1/namespaces/default/pods/p/log";
     for (authority, expected) in [(kubelet.certificate(), 200), (other.certificate(), 500)] {
-        let world = World::start_with(kubelet.port(), |builder| {
+        let fixture = Fixture::start_with(kubelet.port(), |builder| {
             builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
         });
-        let answer = world.client().get(log).expect("an answer");
+        let answer = fixture.client().get(log).expect("an answer");
         assert_eq!(answer.status, expected, "{}", answer.text());
-        let unverified = world.client().get(&format!("{log}?insecureSkipTLSVerifyBackend=true")).expect("an answer");
+        let unverified = fixture.client().get(&format!("{log}?insecureSkipTLSVerifyBackend=true")).expect("an answer");
         unverified.expect_text("hi");
     }
 }
@@ -286,11 +286,11 @@ fn a_kubelet_is_shown_the_servers_certificate_and_nobody_else() {
     };
     let (kubelet, other) = (backend(), backend());
     let identity = Some((made.cert.pem().into_bytes(), made.signing_key.serialize_pem().into_bytes()));
-    let world = World::start_with(kubelet.port(), |builder| {
+    let fixture = Fixture::start_with(kubelet.port(), |builder| {
         let material = ClientTlsMaterial { ca_pem: None, identity };
         builder.generic.connector = Some(Arc::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
     });
-    let get = |node: &str| world.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
+    let get = |node: &str| fixture.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
     get("n").expect("an answer").expect_text("ok");
     get(&format!("https:n:{}", kubelet.port())).expect("an answer").expect_text("ok");
     // Another port of a node is anybody's; one of this machine's own is nobody's to reach.
@@ -310,30 +310,30 @@ fn a_node_may_have_an_address_of_the_newer_kind() {
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{host}", host.len()).expect("sent");
     });
     let authority = kubelet.certificate();
-    let world = World::start_with(kubelet.port(), |builder| {
+    let fixture = Fixture::start_with(kubelet.port(), |builder| {
         builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
     });
-    world.patch_node(&json!({"addresses": [{"type": "InternalIP", "address": "::1"}]}));
-    let log = world.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer");
+    fixture.patch_node(&json!({"addresses": [{"type": "InternalIP", "address": "::1"}]}));
+    let log = fixture.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer");
     log.expect_text(&format!("[::1]:{}", kubelet.port()));
 }
 
 #[test]
 fn watches_over_websockets() {
-    let world = World::start(1);
+    let fixture = Fixture::start(1);
     let path = "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dw";
-    let mut json = world.websocket(path, &[]).expect("a WebSocket");
+    let mut json = fixture.websocket(path, &[]).expect("a WebSocket");
     let protobuf = "application/vnd.kubernetes.protobuf;stream=watch";
     let headers = [("accept", protobuf), ("sec-websocket-protocol", "base64.binary.k8s.io")];
-    let mut binary = world.websocket(path, &headers).expect("a WebSocket");
+    let mut binary = fixture.websocket(path, &headers).expect("a WebSocket");
     // What clients say is ignored, pings are answered.
     json.send(Message::text("anybody there?")).expect("sent");
     json.send(Message::Ping("x".into())).expect("sent");
     assert_eq!(json.read().expect("an answer"), Message::Pong("x".into()));
     for name in ["w", "other"] {
-        world.create("/api/v1/namespaces/default/configmaps", &json!({"metadata": {"name": name}}));
+        fixture.create("/api/v1/namespaces/default/configmaps", &json!({"metadata": {"name": name}}));
     }
-    world.client().delete("/api/v1/namespaces/default/configmaps/w").expect("an answer").expect(200);
+    fixture.client().delete("/api/v1/namespaces/default/configmaps/w").expect("an answer").expect(200);
     for kind in ["ADDED", "DELETED"] {
         let Message::Text(text) = json.read().expect("an event") else { panic!("JSON is text") };
         let event: Value = serde_json::from_str(&text).expect("an event");
@@ -347,13 +347,13 @@ fn watches_over_websockets() {
 
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
-    let world = World::empty(|builder| {
+    let fixture = Fixture::empty(|builder| {
         builder.generic.anonymous_auth = false;
         builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
     });
     let path = "/api/v1/configmaps?watch=true";
-    let offer = |protocols: &str| world.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);
-    assert_eq!(world.websocket(path, &[]).map(drop), Err(401));
+    let offer = |protocols: &str| fixture.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);
+    assert_eq!(fixture.websocket(path, &[]).map(drop), Err(401));
     assert_eq!(offer("base64url.bearer.authorization.k8s.io.c2VjcmV0,base64.binary.k8s.io"), Ok(()));
     assert_eq!(offer("base64url.bearer.authorization.k8s.io.d3Jvbmc,base64.binary.k8s.io"), Err(401));
     assert_eq!(offer("base64url.bearer.authorization.k8s.io.c2VjcmV0"), Err(401));

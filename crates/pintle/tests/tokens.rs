@@ -13,21 +13,21 @@ const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// The real binary, and its administrator.
-struct World {
+struct Fixture {
     installation: Installation,
     process: Process,
     endpoint: Endpoint,
     admin: Client,
 }
 
-impl World {
-    fn start(flags: &[&str]) -> World {
+impl Fixture {
+    fn start(flags: &[&str]) -> Fixture {
         let installation = Installation::new();
         let process = installation.start_with(flags);
         let endpoint = process.endpoint();
         let mut admin = endpoint.client();
         admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
-        World { installation, process, endpoint, admin }
+        Fixture { installation, process, endpoint, admin }
     }
 
     /// Somebody with a token.
@@ -75,11 +75,11 @@ impl World {
 
 #[test]
 fn kubectl_makes_a_token_that_works_until_its_account_is_gone() {
-    let mut world = World::start(&[]);
+    let mut fixture = Fixture::start(&[]);
     let token = match Command::new("kubectl")
         .args(["create", "token", "robot", "--duration", "10m"])
-        .env("KUBECONFIG", world.installation.kubeconfig())
-        .env("HOME", world.installation.scratch.path())
+        .env("KUBECONFIG", fixture.installation.kubeconfig())
+        .env("HOME", fixture.installation.scratch.path())
         .output()
     {
         Ok(output) => {
@@ -89,31 +89,31 @@ fn kubectl_makes_a_token_that_works_until_its_account_is_gone() {
         Err(_) => {
             assert!(std::env::var_os("CI").is_none(), "no kubectl on PATH");
             println!("SKIPPED: no kubectl on PATH");
-            world.token(json!({}))
+            fixture.token(json!({}))
         }
     };
-    assert_eq!(world.status_of(&token), 403);
-    world.allow_listing();
-    common::wait_for("the binding", || (world.status_of(&token) == 200).then_some(()));
-    world.admin.delete(&format!("{ACCOUNTS}/robot")).expect("an answer").expect(200);
-    assert_eq!(world.status_of(&token), 401);
+    assert_eq!(fixture.status_of(&token), 403);
+    fixture.allow_listing();
+    common::wait_for("the binding", || (fixture.status_of(&token) == 200).then_some(()));
+    fixture.admin.delete(&format!("{ACCOUNTS}/robot")).expect("an answer").expect(200);
+    assert_eq!(fixture.status_of(&token), 401);
     // Another account of the same name is another account.
-    world.admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
-    assert_eq!(world.status_of(&token), 401);
+    fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+    assert_eq!(fixture.status_of(&token), 401);
 }
 
 #[test]
 fn a_bound_token_names_its_object_and_ends_with_it() {
-    let mut world = World::start(&[]);
-    world.create("nodes", json!({"metadata": {"name": "n"}}));
+    let mut fixture = Fixture::start(&[]);
+    fixture.create("nodes", json!({"metadata": {"name": "n"}}));
     let spec = json!({"serviceAccountName": "robot", "nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
-    let pod = world.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
-    let secret = world.create("secrets", json!({"metadata": {"name": "s"}}));
+    let pod = fixture.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
+    let secret = fixture.create("secrets", json!({"metadata": {"name": "s"}}));
     let bound = |kind: &str, name: &str| json!({"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": name}});
-    let of_pod = world.token(bound("Pod", "p"));
-    let of_secret = world.token(bound("Secret", "s"));
-    let of_node = world.token(bound("Node", "n"));
-    let review = world.client(&of_pod).post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
+    let of_pod = fixture.token(bound("Pod", "p"));
+    let of_secret = fixture.token(bound("Secret", "s"));
+    let of_node = fixture.token(bound("Node", "n"));
+    let review = fixture.client(&of_pod).post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
     let review = review.expect("an answer").expect(201);
     let extra = &review["status"]["userInfo"]["extra"];
     let told = |key: &str| extra[format!("authentication.kubernetes.io/{key}")][0].as_str();
@@ -126,20 +126,20 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
         (&of_node, "/api/v1/nodes/n".to_owned()),
     ];
     for (token, path) in rows {
-        assert_eq!(world.status_of(token), 403, "{path}");
-        world.admin.delete(&path).expect("an answer").expect(200);
-        assert_eq!(world.status_of(token), 401, "{path}");
+        assert_eq!(fixture.status_of(token), 403, "{path}");
+        fixture.admin.delete(&path).expect("an answer").expect(200);
+        assert_eq!(fixture.status_of(token), 401, "{path}");
     }
 }
 
 #[test]
 fn what_a_token_may_be_bound_to() {
-    let mut world = World::start(&[]);
+    let mut fixture = Fixture::start(&[]);
     let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
-    world.admin.post(ACCOUNTS, &json!({"metadata": {"name": "other"}})).expect("an answer").expect(201);
-    world.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
+    fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "other"}})).expect("an answer").expect(201);
+    fixture.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
     let other = json!({"serviceAccountName": "other", "containers": [{"name": "c", "image": "i"}]});
-    world.create("pods", json!({"metadata": {"name": "o"}, "spec": other}));
+    fixture.create("pods", json!({"metadata": {"name": "o"}, "spec": other}));
     let rows = [
         (json!({"kind": "Pod", "name": "x"}), "pods \"x\" not found"),
         (json!({"kind": "Pod"}), "Name parameter required."),
@@ -158,7 +158,7 @@ fn what_a_token_may_be_bound_to() {
         ),
     ];
     for (reference, message) in rows {
-        assert_eq!(world.request(json!({"boundObjectRef": reference}))["message"], message, "{reference}");
+        assert_eq!(fixture.request(json!({"boundObjectRef": reference}))["message"], message, "{reference}");
     }
 }
 
@@ -170,32 +170,32 @@ fn flags_name_keys_issuers_audiences_and_bounds() {
         "--api-audiences=here,there",
         "--service-account-max-token-expiration=1h",
     ];
-    let mut world = World::start(&flags);
-    let answer = world.request(json!({"expirationSeconds": 7200}));
+    let mut fixture = Fixture::start(&flags);
+    let answer = fixture.request(json!({"expirationSeconds": 7200}));
     assert_eq!(answer["spec"]["audiences"], json!(["here", "there"]));
     assert_eq!(answer["spec"]["expirationSeconds"], 3600);
-    let elsewhere = world.token(json!({"audiences": ["elsewhere"]}));
-    assert_eq!(world.status_of(&elsewhere), 401);
-    let review = |world: &mut World, audiences: Value| {
+    let elsewhere = fixture.token(json!({"audiences": ["elsewhere"]}));
+    assert_eq!(fixture.status_of(&elsewhere), 401);
+    let review = |fixture: &mut Fixture, audiences: Value| {
         let spec = json!({"token": elsewhere, "audiences": audiences});
-        let answer = world.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &json!({"spec": spec}));
+        let answer = fixture.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &json!({"spec": spec}));
         answer.expect("an answer").expect(201)["status"].clone()
     };
-    let known = review(&mut world, json!(["elsewhere", "here"]));
+    let known = review(&mut fixture, json!(["elsewhere", "here"]));
     assert_eq!((&known["authenticated"], &known["audiences"]), (&json!(true), &json!(["elsewhere"])));
-    let unknown = review(&mut world, json!([]));
+    let unknown = review(&mut fixture, json!([]));
     assert_eq!(
         unknown["error"],
         "[invalid bearer token, token audiences [\"elsewhere\"] is invalid for the target audiences [\"here\" \"there\"]]"
     );
-    let document = world.admin.get("/.well-known/openid-configuration").expect("an answer").expect(200);
+    let document = fixture.admin.get("/.well-known/openid-configuration").expect("an answer").expect(200);
     assert_eq!(document["issuer"], "https://first.example");
-    let jwks = world.admin.get("/openid/v1/jwks").expect("an answer").expect(200);
+    let jwks = fixture.admin.get("/openid/v1/jwks").expect("an answer").expect(200);
     assert_eq!(jwks["keys"][0]["alg"], document["id_token_signing_alg_values_supported"][0]);
     // A server that is started again has the same key.
-    let token = world.token(json!({}));
-    world.process.kill();
-    let process = world.installation.start();
+    let token = fixture.token(json!({}));
+    fixture.process.kill();
+    let process = fixture.installation.start();
     let first = Endpoint { token: Some(token), ..process.endpoint() };
     // It has the other issuer now, so it knows its own key and not the token.
     assert_eq!(first.client().get(CONFIG_MAPS).expect("an answer").status, 401);
@@ -205,7 +205,7 @@ fn flags_name_keys_issuers_audiences_and_bounds() {
 
 #[test]
 fn repeated_owners_of_a_request_for_a_token_count_once() {
-    let mut world = World::start(&[]);
+    let mut fixture = Fixture::start(&[]);
     let owner = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
     let rows = [
         (json!([owner("a", "1"), owner("a", "1")]), json!([owner("a", "1")])),
@@ -214,7 +214,7 @@ fn repeated_owners_of_a_request_for_a_token_count_once() {
     ];
     for (sent, kept) in rows {
         let body = json!({"metadata": {"ownerReferences": sent}, "spec": {}});
-        let answer = world.admin.post(&format!("{ACCOUNTS}/robot/token"), &body).expect("an answer").expect(201);
+        let answer = fixture.admin.post(&format!("{ACCOUNTS}/robot/token"), &body).expect("an answer").expect(201);
         assert_eq!(answer["metadata"]["ownerReferences"], kept, "{sent}");
     }
 }

@@ -5,8 +5,8 @@
 mod common;
 
 use bytes::Bytes;
+use common::fixture::Fixture;
 use common::http::Client;
-use common::world::World;
 use http::Response;
 use pintle_webhook::InProcess;
 use serde_json::{Value, json};
@@ -61,10 +61,10 @@ fn allowing(more: Value) -> InProcess {
 fn a_webhook_that_says_nothing_holds_only_what_it_matches() {
     let peer = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let url = format!("https://127.0.0.1:{}/", peer.local_addr().expect("an address").port());
-    let world = World::empty(|_| {});
-    let mut client = world.client();
+    let fixture = Fixture::empty(|_| {});
+    let mut client = fixture.client();
     configure(&mut client, "validating", &url, "Fail");
-    let mut waiting = world.client();
+    let mut waiting = fixture.client();
     let (answered, answer) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -91,7 +91,7 @@ fn a_webhook_that_says_nothing_holds_only_what_it_matches() {
 #[test]
 fn an_answer_that_is_none_fails_as_the_policy_says() {
     let mut urls = Vec::new();
-    let world = World::empty(|builder| {
+    let fixture = Fixture::empty(|builder| {
         let review = |response: Value| json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
         let answers = [
             b"not JSON".to_vec(),
@@ -105,7 +105,7 @@ fn an_answer_that_is_none_fails_as_the_policy_says() {
             urls.push(builder.webhooks.clients.register(&format!("w{at}"), answering(body)));
         }
     });
-    let mut client = world.client();
+    let mut client = fixture.client();
     for (at, url) in urls.iter().enumerate() {
         let object = json!({"metadata": {"name": format!("c{at}")}});
         configure(&mut client, "validating", url, "Fail");
@@ -123,13 +123,13 @@ fn an_answer_that_is_none_fails_as_the_policy_says() {
 #[test]
 fn a_closure_changes_what_is_written() {
     let mut url = String::new();
-    let world = World::empty(|builder| {
+    let fixture = Fixture::empty(|builder| {
         // [{"op":"add","path":"/data","value":{"a":"b"}}]
         let patch = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL2RhdGEiLCJ2YWx1ZSI6eyJhIjoiYiJ9fV0=";
         let more = json!({"patch": patch, "patchType": "JSONPatch", "warnings": ["changed"]});
         url = builder.webhooks.clients.register("changes", allowing(more));
     });
-    let mut client = world.client();
+    let mut client = fixture.client();
     configure(&mut client, "mutating", &url, "Fail");
     let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer");
     assert_eq!(answer.header("warning"), "299 - \"changed\"");
@@ -199,8 +199,8 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const THINGS: &str = "/apis/shop.example.com/v2/things";
     let mut url = String::new();
-    let world = World::empty(|builder| url = builder.webhooks.clients.register("converts", converting()));
-    let mut client = world.client();
+    let fixture = Fixture::empty(|builder| url = builder.webhooks.clients.register("converts", converting()));
+    let mut client = fixture.client();
     client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
     for name in ["read", "written"] {
         let object = json!({"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {"host": "h"}});
@@ -230,7 +230,7 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
     const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const THINGS: &str = "/apis/shop.example.com/v2/things";
     let mut url = String::new();
-    let world = World::empty(|builder| {
+    let fixture = Fixture::empty(|builder| {
         let stored_wrong = converting_with(|to, spec| {
             if to == "host" {
                 spec.insert("host".to_owned(), json!(5));
@@ -238,7 +238,7 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
         });
         url = builder.webhooks.clients.register("converts", stored_wrong);
     });
-    let mut client = world.client();
+    let mut client = fixture.client();
     client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
     let thing = |name: &str, address: Value| json!({"apiVersion": "shop.example.com/v2", "kind": "Thing", "metadata": {"name": name}, "spec": {"address": address}});
     let created = common::wait_for("a thing", || {

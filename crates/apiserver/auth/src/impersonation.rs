@@ -18,12 +18,12 @@ const BOUNDS: [f64; 15] = exponential(0.001, 2.0);
 /// Durations of impersonation attempts, and of the authorizations that they needed, by mode and by whether they were allowed.
 /// An attempt that no mode allowed has no mode.
 #[derive(Default)]
-pub struct ImpersonationFigures {
+pub struct ImpersonationStats {
     pub attempts: Keyed<(&'static str, bool), Histogram>,
     pub checks: Keyed<(&'static str, bool), Histogram>,
 }
 
-impl ImpersonationFigures {
+impl ImpersonationStats {
     fn made(series: &Keyed<(&'static str, bool), Histogram>, mode: &'static str, allowed: bool, since: Instant) {
         series.get(&(mode, allowed), || Histogram::new(&DURATIONS)).observe_duration(since.elapsed());
     }
@@ -95,7 +95,7 @@ impl Mode {
 /// Decisions are not cached: authorizing again costs less than a cache would.
 pub struct Impersonator {
     /// Metrics of the attempts.
-    pub figures: ImpersonationFigures,
+    pub stats: ImpersonationStats,
     /// One more than the number of a mode; 0 for users that have not succeeded yet.
     last: Box<[AtomicU8]>,
 }
@@ -103,7 +103,7 @@ pub struct Impersonator {
 impl Default for Impersonator {
     fn default() -> Impersonator {
         let last = (0..REMEMBERED).map(|_| AtomicU8::new(0)).collect();
-        Impersonator { figures: ImpersonationFigures::default(), last }
+        Impersonator { stats: ImpersonationStats::default(), last }
     }
 }
 
@@ -130,9 +130,9 @@ impl Impersonator {
         for index in order {
             let mode = Mode::ALL[index];
             if mode.is_for(&wanted, request.user) && (constrained || mode == Mode::Unconstrained) {
-                match try_mode(mode, authorizer, &self.figures, &wanted, request).await {
+                match try_mode(mode, authorizer, &self.stats, &wanted, request).await {
                     Ok(user) => {
-                        ImpersonationFigures::made(&self.figures.attempts, mode.label(), true, since);
+                        ImpersonationStats::made(&self.stats.attempts, mode.label(), true, since);
                         last.store(index as u8 + 1, Ordering::Relaxed);
                         return Ok((user, mode.name()));
                     }
@@ -140,7 +140,7 @@ impl Impersonator {
                 }
             }
         }
-        ImpersonationFigures::made(&self.figures.attempts, "", false, since);
+        ImpersonationStats::made(&self.stats.attempts, "", false, since);
         // The last mode is for every user, so there is a refusal.
         Err(refused.unwrap_or_else(|| forbidden(request, "")))
     }
@@ -149,12 +149,12 @@ impl Impersonator {
 async fn try_mode(
     mode: Mode,
     authorizer: &dyn Authorizer,
-    figures: &ImpersonationFigures,
+    stats: &ImpersonationStats,
     wanted: &UserInfo,
     request: &Attributes<'_>,
 ) -> Result<UserInfo, Forbidden> {
     if mode == Mode::Unconstrained {
-        let checks = Checks { authorizer, figures, requestor: request.user, mode, verb: "impersonate" };
+        let checks = Checks { authorizer, stats, requestor: request.user, mode, verb: "impersonate" };
         return checks.identity(wanted).await;
     }
     let without_node;
@@ -166,7 +166,7 @@ async fn try_mode(
         _ => request.user,
     };
     let name = mode.name();
-    let checks = Checks { authorizer, figures, requestor, mode, verb: &format!("impersonate:{name}") };
+    let checks = Checks { authorizer, stats, requestor, mode, verb: &format!("impersonate:{name}") };
     let verb = format!("impersonate-on:{name}:{}", request.verb);
     checks.allowed(&Attributes { user: requestor, verb: &verb, ..*request }).await?;
     checks.identity(wanted).await
@@ -182,7 +182,7 @@ fn of_any_node(user: &UserInfo) -> UserInfo {
 /// The authorizations that acting as a user needs.
 struct Checks<'a> {
     authorizer: &'a dyn Authorizer,
-    figures: &'a ImpersonationFigures,
+    stats: &'a ImpersonationStats,
     requestor: &'a UserInfo,
     mode: Mode,
     verb: &'a str,
@@ -196,7 +196,7 @@ impl<'a> Checks<'a> {
     async fn allowed(&self, attributes: &Attributes<'_>) -> Result<(), Forbidden> {
         let since = Instant::now();
         let decision = self.authorizer.authorize(attributes).get().await;
-        ImpersonationFigures::made(&self.figures.checks, self.mode.label(), decision.is_allowed(), since);
+        ImpersonationStats::made(&self.stats.checks, self.mode.label(), decision.is_allowed(), since);
         if decision.is_allowed() {
             return Ok(());
         }

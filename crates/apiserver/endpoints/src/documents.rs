@@ -4,8 +4,8 @@
 //! kept compressed. These have an ETag, so that clients that know them get 304.
 
 use crate::Api;
+use crate::aggregated_discovery::AggregatedDiscovery;
 use crate::answer::ApiResponse;
-use crate::elsewhere::Everywhere;
 use crate::negotiation::{
     AllowedMediaTypes, Format, GENERAL, MediaTypeOptions, find_path, negotiate, negotiate_aggregated, preferred,
 };
@@ -27,7 +27,7 @@ pub struct DiscoveryCache {
     resources: Arc<Resources>,
     pub build: pintle_discovery::version::Build<'static>,
     current: ArcSwap<DocumentSet>,
-    everywhere: ArcSwapOption<Everywhere>,
+    everywhere: ArcSwapOption<AggregatedDiscovery>,
 }
 
 /// The documents of one table of resources.
@@ -68,9 +68,9 @@ impl DiscoveryCache {
     }
 
     /// The documents about what is served here and elsewhere now.
-    pub(crate) fn everywhere(&self, api: &Api) -> Arc<Everywhere> {
+    pub(crate) fn everywhere(&self, api: &Api) -> Arc<AggregatedDiscovery> {
         let known = self.everywhere.load();
-        let current = Everywhere::current(api, &self.current(), known.as_ref());
+        let current = AggregatedDiscovery::current(api, &self.current(), known.as_ref());
         if known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &current)) {
             self.everywhere.store(Some(current.clone()));
         }

@@ -4,6 +4,7 @@
 //! registry's work; here is how requests are spelled and how answers look.
 
 pub mod access;
+pub mod aggregated_discovery;
 pub mod answer;
 mod apply;
 pub mod audit;
@@ -15,7 +16,6 @@ mod connection;
 pub mod context;
 pub mod decode;
 pub mod documents;
-pub mod elsewhere;
 pub mod flow;
 pub mod handler;
 pub mod health;
@@ -46,9 +46,9 @@ mod zpages;
 pub use body::Body;
 pub use request::{BodyFailure, LazyBody, Request, ResourcePath, Room, UnreadBody};
 
+use aggregated_discovery::AggregatedApis;
 use backend::Connector;
 use documents::{DiscoveryCache, PublishedDocument};
-use elsewhere::AggregatedApis;
 use flow::Flow;
 use handler::Handlers;
 use health::Health;

@@ -1,12 +1,12 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
 use crate::access::NotAllowed;
+use crate::aggregated_discovery::{AggregatedApi, Delegated};
 use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
 use crate::audit::{Arrival, Audited, Begun, End, Unfinished, audit_id, put_id, received};
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
-use crate::elsewhere::{AggregatedApi, Delegated};
 use crate::flow::{Admission, Slot};
 use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
@@ -14,8 +14,8 @@ use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::{
-    Api, SharedApi, access, documents, elsewhere, health, httplog, limits, patch, read, remove, routes, subresource,
-    write,
+    Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, read, remove, routes,
+    subresource, write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
@@ -186,9 +186,13 @@ async fn steps(
         if let Err(why) = allowed {
             return not_allowed(&request, why);
         }
-        return match elsewhere::of_document(&api, &request.path) {
+        return match aggregated_discovery::of_document(&api, &request.path) {
             Some(server) => {
-                elsewhere::pass(server, Delegated { api: api.clone(), request, query, context: known.clone() }).await
+                aggregated_discovery::pass(
+                    server,
+                    Delegated { api: api.clone(), request, query, context: known.clone() },
+                )
+                .await
             }
             None => outside_resources(&api, user, &query, &request, tally),
         };
@@ -207,7 +211,7 @@ async fn steps(
     let table = api.registry.resources.snapshot();
     let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) if !path.malformed => resource,
-        missing => match (elsewhere::find(&api, &path.group, &path.version), missing) {
+        missing => match (aggregated_discovery::find(&api, &path.group, &path.version), missing) {
             (Some(server), _) => {
                 let delegated = Delegated { api: api.clone(), request, query, context: known.clone() };
                 return delegate(server, delegated, &admission, tally).await;
@@ -272,7 +276,7 @@ async fn delegate(
     if delegated.context.deadline.is_some() {
         drop(admission.leave());
     }
-    let outcome = elsewhere::pass(server, delegated).await;
+    let outcome = aggregated_discovery::pass(server, delegated).await;
     tally.admitted(admission, outcome)
 }
 
@@ -376,10 +380,10 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
     context.admission.enter()?;
     if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(&storage.prefix)) {
         if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
-            cache.figures().consistent(outcome.is_ok());
+            cache.stats().consistent(outcome.is_ok());
         }
         if registry.is_shared() {
-            cache.figures().waited(started.elapsed());
+            cache.stats().waited(started.elapsed());
         }
     }
     outcome

@@ -154,7 +154,7 @@ fn go_time(seconds: i64) -> String {
 }
 
 /// What is counted of an issuer.
-pub struct JwtFigures {
+pub struct JwtStats {
     /// The hash by which metrics name the issuer.
     pub issuer: String,
     /// Of tokens that were accepted, and of others.
@@ -170,7 +170,7 @@ pub struct JwtAuthenticator {
     distributed: Option<Distributed>,
     /// Why discovery failed last.
     problem: Mutex<String>,
-    pub figures: JwtFigures,
+    pub stats: JwtStats,
 }
 
 impl JwtAuthenticator {
@@ -188,7 +188,7 @@ impl JwtAuthenticator {
             verifier: OnceLock::new(),
             distributed,
             problem: Mutex::new(problem),
-            figures: JwtFigures { issuer: hash, accepted, refused },
+            stats: JwtStats { issuer: hash, accepted, refused },
         });
         tokio::spawn(look_for(Arc::downgrade(&authenticator), fetch));
         authenticator
@@ -274,8 +274,8 @@ impl Authenticator for JwtAuthenticators {
         MaybeReady::wait(async move {
             let since = Instant::now();
             let user = authenticator.user(token, request.now).await;
-            let figures = &authenticator.figures;
-            let histogram = if user.is_ok() { &figures.accepted } else { &figures.refused };
+            let stats = &authenticator.stats;
+            let histogram = if user.is_ok() { &stats.accepted } else { &stats.refused };
             histogram.observe_duration(since.elapsed());
             match user {
                 Ok(user) => Ok(Some(Identity::of(Arc::new(user.authenticated())))),

@@ -12,7 +12,7 @@ mod jose;
 mod keys;
 mod mapping;
 
-pub use authenticator::{Issuer, JwtAuthenticator, JwtAuthenticators, JwtFigures};
+pub use authenticator::{Issuer, JwtAuthenticator, JwtAuthenticators, JwtStats};
 pub use expression::{Expression, ExpressionError, Returns, Rule};
 pub use fetch::{Fetch, Fetched};
 pub use jose::Algorithm;

@@ -33,7 +33,7 @@ impl Target {
         let unreadable = state.unreadable.get(self.key().as_str()).filter(|_| !state.unreadable.is_empty())?;
         Some(match &unreadable.reason {
             _ if self.tells_unreadable => Status::internal(corrupt_object(unreadable)),
-            UnreadableReason::Sealed(error) => Status::internal(error),
+            UnreadableReason::Undecryptable(error) => Status::internal(error),
             UnreadableReason::Undecodable(why) => Status::unexplained(why.as_ref()),
         })
     }
@@ -62,7 +62,7 @@ impl Target {
         let Some(first) = unreadable.first() else { return Ok(()) };
         Err(match &first.reason {
             _ if self.tells_unreadable => self.several(&unreadable),
-            UnreadableReason::Sealed(error) => {
+            UnreadableReason::Undecryptable(error) => {
                 Status::internal(format!("unable to transform key {:?}: {error}", first.key))
             }
             UnreadableReason::Undecodable(why) => Status::unexplained(why.as_ref()),
@@ -95,7 +95,9 @@ impl Target {
 fn corrupt_object(unreadable: &Unreadable) -> String {
     // What could not be opened has no revision yet, for kube-apiserver.
     let what = match &unreadable.reason {
-        UnreadableReason::Sealed(error) => format!("data from the storage is not transformable revision=0: {error}"),
+        UnreadableReason::Undecryptable(error) => {
+            format!("data from the storage is not transformable revision=0: {error}")
+        }
         UnreadableReason::Undecodable(why) => format!("object not decodable revision={}: {why}", unreadable.revision),
     };
     let key = &unreadable.key;

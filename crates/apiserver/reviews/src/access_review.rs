@@ -56,7 +56,7 @@ pub struct AccessReviewConfig {
 
 /// What is counted of a webhook.
 #[derive(Default)]
-pub struct WebhookFigures {
+pub struct AccessReviewStats {
     /// Durations of calls by their outcome.
     pub calls: Keyed<&'static str, Histogram>,
     /// Failures that were no opinion, by their outcome.
@@ -70,7 +70,7 @@ pub struct WebhookFigures {
 pub struct AccessReviews {
     config: AccessReviewConfig,
     known: Expiring<SubjectAccessReviewStatus>,
-    pub figures: WebhookFigures,
+    pub stats: AccessReviewStats,
 }
 
 /// The answer.
@@ -95,7 +95,7 @@ struct SubjectAccessReviewStatus {
 impl AccessReviews {
     /// Sends reviews as configured.
     pub fn new(config: AccessReviewConfig) -> AccessReviews {
-        AccessReviews { config, known: Expiring::default(), figures: WebhookFigures::default() }
+        AccessReviews { config, known: Expiring::default(), stats: AccessReviewStats::default() }
     }
 
     fn failure(&self, error: String) -> Decision {
@@ -110,7 +110,7 @@ impl AccessReviews {
         let last = std::sync::Mutex::new("error");
         let observe = |outcome: Result<(), &_>, took: Duration| {
             let label = label(&outcome);
-            self.figures.calls.get(&label, || Histogram::new(&DURATIONS)).observe_duration(took);
+            self.stats.calls.get(&label, || Histogram::new(&DURATIONS)).observe_duration(took);
             if let Ok(mut last) = last.lock() {
                 *last = label;
             }
@@ -124,7 +124,7 @@ impl AccessReviews {
                 warn!(err, "failed to make webhook authorizer request");
                 if self.config.on_failure == OnFailure::NoOpinion {
                     let label = last.into_inner().unwrap_or("error");
-                    self.figures.failed_open.get(&label, Counter::new).increment();
+                    self.stats.failed_open.get(&label, Counter::new).increment();
                 }
                 return self.failure(err);
             }
@@ -162,11 +162,11 @@ impl Authorizer for AccessReviews {
             match condition::all_hold(&self.config.conditions, &request) {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.figures.excluded.increment();
+                    self.stats.excluded.increment();
                     return MaybeReady::Ready(Decision::no_opinion(""));
                 }
                 Err(error) => {
-                    self.figures.condition_errors.increment();
+                    self.stats.condition_errors.increment();
                     return MaybeReady::Ready(self.failure(error));
                 }
             }

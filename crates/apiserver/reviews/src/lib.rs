@@ -9,7 +9,7 @@ mod expiring;
 mod review;
 mod token_review;
 
-pub use access_review::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, WebhookFigures};
+pub use access_review::{AccessReviewConfig, AccessReviewStats, AccessReviews, CacheTimes, OnFailure};
 pub use condition::{Condition, ConditionError};
 pub use review::{Posted, ReviewVersion};
 pub use token_review::TokenReviews;

@@ -226,7 +226,7 @@ fn owners_of(managed: &Managed) -> Owners {
 }
 
 /// An object, its owners, and the expected ones.
-struct World {
+struct Fixture {
     seed: u64,
     random: Random,
     kind: Kind,
@@ -248,11 +248,11 @@ struct Writer {
     subresource: &'static str,
 }
 
-impl World {
+impl Fixture {
     fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let kind = Kind::random(&mut random);
-        let mut world = World {
+        let mut fixture = Fixture {
             seed,
             kind,
             versions: if seed.is_multiple_of(2) { &["v1"] } else { &["v1", "v1", "v2"] },
@@ -263,16 +263,16 @@ impl World {
             applied: BTreeMap::new(),
             random,
         };
-        let object = world.kind.object(&mut world.random);
-        match world.random.below(4) {
+        let object = fixture.kind.object(&mut fixture.random);
+        match fixture.random.below(4) {
             // Stored before tracking began.
-            0 => world.object = object,
+            0 => fixture.object = object,
             _ => {
-                let writer = world.writer(&["u", "v", ""]);
-                world.update(writer, object, true);
+                let writer = fixture.writer(&["u", "v", ""]);
+                fixture.update(writer, object, true);
             }
         }
-        world
+        fixture
     }
 
     fn writer(&mut self, names: &[&'static str]) -> Writer {
@@ -534,9 +534,9 @@ impl World {
 #[test]
 fn owners_are_as_a_plain_model_says() {
     for seed in 1..=800 {
-        let mut world = World::new(seed);
+        let mut fixture = Fixture::new(seed);
         for _ in 0..12 {
-            world.step();
+            fixture.step();
         }
     }
 }
@@ -548,20 +548,20 @@ fn however_many_write_what_is_owned_stays_owned() {
         ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"];
     let mut folded = 0;
     for seed in 1..=200 {
-        let mut world = World::new(seed);
+        let mut fixture = Fixture::new(seed);
         for _ in 0..60 {
-            let writer = world.writer(&CROWD);
-            let mut new = world.near(3, 4);
+            let writer = fixture.writer(&CROWD);
+            let mut new = fixture.near(3, 4);
             // One label for each, so that there is much to own.
-            let labels = world.object.at(&["metadata", "labels"]).cloned().unwrap_or_default();
+            let labels = fixture.object.at(&["metadata", "labels"]).cloned().unwrap_or_default();
             new.set_at(&["metadata", "labels"], labels);
-            new.set_at(&["metadata", "labels", writer.name], ["x", "y", "z"][world.random.below(3)]);
-            world.update(writer, new, false);
-            let about = format!("seed {seed}, write {}", world.second);
-            let known: Paths = world.owners.values().flatten().cloned().collect();
-            let found: Paths = owners_of(&world.managed).into_values().flatten().collect();
+            new.set_at(&["metadata", "labels", writer.name], ["x", "y", "z"][fixture.random.below(3)]);
+            fixture.update(writer, new, false);
+            let about = format!("seed {seed}, write {}", fixture.second);
+            let known: Paths = fixture.owners.values().flatten().cloned().collect();
+            let found: Paths = owners_of(&fixture.managed).into_values().flatten().collect();
             assert_eq!(found, known, "{about}");
-            let entries = world.managed.entries();
+            let entries = fixture.managed.entries();
             assert!(entries.len() <= 10, "{about}: {} updaters", entries.len());
             folded += usize::from(entries.iter().any(|entry| entry.manager.name == "ancient-changes"));
         }

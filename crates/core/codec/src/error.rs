@@ -33,14 +33,16 @@ pub enum StrictProblem {
     DuplicateField(String),
     /// A problem without a path, or with an unquoted path: duplicate keys in YAML, as one text with lines; an unknown
     /// field in CBOR; an unknown field in the result of a strategic merge patch.
-    Told(String),
+    Message(String),
 }
 
 impl StrictProblem {
     /// The path, or the whole message if there is none.
     pub(crate) fn text(&self) -> &str {
         match self {
-            StrictProblem::UnknownField(text) | StrictProblem::DuplicateField(text) | StrictProblem::Told(text) => text,
+            StrictProblem::UnknownField(text) | StrictProblem::DuplicateField(text) | StrictProblem::Message(text) => {
+                text
+            }
         }
     }
 }
@@ -50,7 +52,7 @@ impl fmt::Display for StrictProblem {
         match self {
             StrictProblem::UnknownField(path) => write!(f, "unknown field {}", quoted(path)),
             StrictProblem::DuplicateField(path) => write!(f, "duplicate field {}", quoted(path)),
-            StrictProblem::Told(text) => f.write_str(text),
+            StrictProblem::Message(text) => f.write_str(text),
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod docs;
 pub mod error;
 mod finder;
 pub mod formats;
+mod item_order;
 mod item_union;
 pub mod kind;
 mod location;
@@ -23,7 +24,6 @@ mod relation;
 pub mod request;
 mod run;
 mod same;
-mod turn;
 pub mod validator;
 pub mod webhook_client;
 

@@ -6,13 +6,13 @@ use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
 use crate::custom_rule::{CustomRule, When};
 use crate::error::ErrorKind;
 use crate::finder::Finder;
+use crate::item_order;
 use crate::location::Location;
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::relation::{Condition, Owner, Sibling, Together, Words};
 use crate::request::ValidationContext;
 use crate::same::{Places, same};
-use crate::turn;
 use pintle_schema::{Map, Str, Text, Type, Value};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -148,7 +148,7 @@ impl Run<'_, '_, '_> {
                 _ => self.inner(&node.inner, spot),
             }
             if found_here > found_before && matches!(node.inner, Inner::List(..)) {
-                turn::take_turns(&mut self.cx.errors.0, found_before..found_here, spot.path);
+                item_order::sort_by_item(&mut self.cx.errors.0, found_before..found_here, spot.path);
             }
         }
         match spot.unchanged {

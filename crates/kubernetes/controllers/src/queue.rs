@@ -29,7 +29,7 @@ pub enum Outcome {
 }
 
 pub struct Queue<K> {
-    figures: Stats,
+    stats: Stats,
     line: Mutex<Line<K>>,
     /// The first key in line has changed.
     changed: Notify,
@@ -57,7 +57,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let line =
             Line { due: BTreeSet::new(), times: HashMap::new(), running: HashMap::new(), failures: HashMap::new() };
         Queue {
-            figures: Stats::new(name),
+            stats: Stats::new(name),
             line: Mutex::new(line),
             changed: Notify::new(),
             turn: tokio::sync::Mutex::new(()),
@@ -72,7 +72,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     /// Puts a key in line, due after a delay; if it waits already, the earlier time counts.
     pub fn add(&self, key: K, delay: Duration) {
         if self.line().add(key, Instant::now() + delay) {
-            self.figures.added();
+            self.stats.added();
         }
         self.changed.notify_one();
     }
@@ -86,7 +86,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
                 match line.due.first() {
                     Some((at, _)) if *at <= Instant::now() => match line.take() {
                         Some((key, waited)) => {
-                            self.figures.taken(waited);
+                            self.stats.taken(waited);
                             return key;
                         }
                         None => continue,
@@ -108,7 +108,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let now = Instant::now();
         let ended = line.running.remove(&key);
         if let Some(ended) = &ended {
-            self.figures.finished(now - ended.since, outcome != Outcome::Done);
+            self.stats.finished(now - ended.since, outcome != Outcome::Done);
         }
         let again = ended.and_then(|ended| ended.again);
         let next = match outcome {
@@ -130,7 +130,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         if let Some(at) = again.into_iter().chain(next).min() {
             line.add(key, at);
             drop(line);
-            self.figures.added();
+            self.stats.added();
             self.changed.notify_one();
         }
     }
@@ -140,7 +140,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let (line, now) = (self.line(), Instant::now());
         let running = || line.running.values().map(|running| now - running.since);
         Reading {
-            figures: &self.figures,
+            stats: &self.stats,
             depth: line.due.iter().take_while(|(at, _)| *at <= now).count(),
             unfinished: running().sum(),
             longest: running().max().unwrap_or_default(),

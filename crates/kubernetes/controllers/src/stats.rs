@@ -22,7 +22,7 @@ pub struct Stats {
 
 /// The counters of a queue, and how it stands.
 pub struct Reading<'a> {
-    pub figures: &'a Stats,
+    pub stats: &'a Stats,
     /// Keys that are due.
     pub depth: usize,
     /// The time that the keys in work have been so, all together.

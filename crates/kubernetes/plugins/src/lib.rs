@@ -156,10 +156,9 @@ pub fn chain(
         false => NamespaceCheck::None,
     };
     let limited = std::mem::take(&mut configuration.limited_resources);
-    let surroundings = Arc::new(Surroundings { authorizer: authorizer.clone(), roles, configuration });
-    let built_in = |name, plugin| -> Arc<dyn AdmissionPlugin> {
-        Arc::new(BuiltIn { name, plugin, surroundings: surroundings.clone() })
-    };
+    let context = Arc::new(PluginContext { authorizer: authorizer.clone(), roles, configuration });
+    let built_in =
+        |name, plugin| -> Arc<dyn AdmissionPlugin> { Arc::new(BuiltIn { name, plugin, context: context.clone() }) };
     let mut plugins = Vec::new();
     if namespace_check == NamespaceCheck::Active {
         plugins.push(built_in(NAMESPACE_LIFECYCLE, &namespace_lifecycle::PLUGIN));
@@ -184,8 +183,8 @@ pub fn chain(
     }
 }
 
-/// What plugins are given besides requests.
-struct Surroundings {
+/// What plugins use besides the request.
+struct PluginContext {
     authorizer: AuthorizerUnion,
     roles: Arc<dyn RbacSource>,
     configuration: Configuration,
@@ -195,12 +194,12 @@ struct Surroundings {
 struct BuiltIn {
     name: &'static str,
     plugin: &'static Plugin,
-    surroundings: Arc<Surroundings>,
+    context: Arc<PluginContext>,
 }
 
 impl BuiltIn {
     fn request<'a>(&'a self, write: &'a AdmissionRequest<'a>, phase: Phase) -> Request<'a> {
-        let Surroundings { authorizer, roles, configuration } = &*self.surroundings;
+        let PluginContext { authorizer, roles, configuration } = &*self.context;
         Request { write, authorizer, roles: &**roles, configuration, phase }
     }
 

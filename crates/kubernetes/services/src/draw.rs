@@ -3,8 +3,8 @@
 //! For real, what is drawn is held until the request is done. A dry run holds nothing and shows what no service can
 //! have where it would have to draw: a network's own address, a port above the usual range.
 
-use super::figures::{Scope, Stats};
 use super::range::AddressRange;
+use super::stats::{Scope, Stats};
 use super::taken::{Claim, State};
 use pintle_registry::Environment;
 use pintle_types::core::v1::IPFamily;
@@ -34,7 +34,7 @@ pub struct Draw<'a> {
     /// Whether the node port is given, by this server or another, as far as no service tells.
     pub is_given: &'a dyn Fn(u16) -> bool,
     pub environment: &'a dyn Environment,
-    pub figures: &'a Stats,
+    pub stats: &'a Stats,
     pub dry_run: bool,
     /// What this request has drawn and holds.
     pub held: Vec<Claim>,
@@ -63,7 +63,7 @@ impl Draw<'_> {
             return Err("the provided network does not match the current range".to_owned());
         };
         let is_free = !(self.is_registered)(address) && !self.state.is_in_use(Claim::Address(address));
-        self.figures.address(range, Scope::Static, since, is_free);
+        self.stats.address(range, Scope::Static, since, is_free);
         if is_free { Ok(()) } else { Err("provided IP is already allocated".to_owned()) }
     }
 
@@ -83,7 +83,7 @@ impl Draw<'_> {
                 !self.state.is_taken(Claim::Address(*address), now) && !(self.is_registered)(*address)
             };
             let found = range.candidates(random).find(is_free);
-            self.figures.address(range, Scope::Dynamic, since, found.is_some());
+            self.stats.address(range, Scope::Dynamic, since, found.is_some());
             if let Some(address) = found {
                 self.hold(Claim::Address(address));
                 return Ok(address);
@@ -99,7 +99,7 @@ impl Draw<'_> {
     pub fn node_port(&mut self, wish: i32) -> Result<i32, String> {
         let outcome = self.certain_port(wish);
         if !self.dry_run {
-            self.figures.ports.made(Scope::Static, outcome.is_ok());
+            self.stats.ports.made(Scope::Static, outcome.is_ok());
         }
         outcome
     }
@@ -147,7 +147,7 @@ impl Draw<'_> {
         let mut ports = ports.filter_map(|at| first.checked_add(u16::try_from(at).ok()?));
         let is_free = |port: &u16| !self.state.is_taken(Claim::NodePort(*port), now) && !(self.is_given)(*port);
         let found = ports.find(is_free);
-        self.figures.ports.made(Scope::Dynamic, found.is_some());
+        self.stats.ports.made(Scope::Dynamic, found.is_some());
         let Some(port) = found else { return Err(FULL.to_owned()) };
         self.hold(Claim::NodePort(port));
         self.ports.insert(port.into());

@@ -8,12 +8,12 @@
 pub mod addresses;
 mod draw;
 mod families;
-pub mod figures;
 mod metrics;
 mod ports;
 mod range;
 pub mod routing;
 mod shared;
+pub mod stats;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -66,7 +66,7 @@ pub struct Allocators {
     ranges: Vec<AddressRange>,
     node_ports: RangeInclusive<u16>,
     taken: Arc<Taken>,
-    figures: figures::Stats,
+    stats: stats::Stats,
 }
 
 impl Default for Allocators {
@@ -79,7 +79,7 @@ impl Allocators {
     /// Texts that are no ranges are left out.
     pub fn new<'a>(ranges: impl IntoIterator<Item = &'a str>, node_ports: RangeInclusive<u16>) -> Self {
         let ranges = ranges.into_iter().filter_map(AddressRange::parse).collect();
-        Allocators { ranges, node_ports, taken: Arc::default(), figures: figures::Stats::default() }
+        Allocators { ranges, node_ports, taken: Arc::default(), stats: stats::Stats::default() }
     }
 
     fn families(&self) -> Vec<IPFamily> {
@@ -181,7 +181,7 @@ impl Allocation<'_> {
             is_registered: &|address| self.registered(address).is_some(),
             is_given: &|port| given.as_ref().is_some_and(|map| map.contains(port)),
             environment,
-            figures: &self.allocators.figures,
+            stats: &self.allocators.stats,
             dry_run: options.dry_run,
             held: Vec::new(),
             ports: BTreeSet::new(),

@@ -3,7 +3,7 @@
 //! Must never allocate: it reads what the allocators count.
 
 use super::Allocation;
-use super::figures::{Attempts, Scope};
+use super::stats::{Attempts, Scope};
 use pintle_endpoints::metrics::{Exposition, Family};
 
 const ALLOCATED_IPS: Family =
@@ -36,7 +36,7 @@ const PORT_ERRORS: Family = Family::counter(
 );
 
 pub(super) fn render(allocation: &Allocation<'_>, out: &mut Exposition) {
-    let ranges = allocation.address_figures();
+    let ranges = allocation.address_stats();
     for (family, of) in [(ALLOCATED_IPS, true), (AVAILABLE_IPS, false)] {
         out.family(&family);
         for (range, left, _) in &ranges {
@@ -47,15 +47,15 @@ pub(super) fn render(allocation: &Allocation<'_>, out: &mut Exposition) {
     let counts: [(_, Count); 2] = [(IP_ALLOCATIONS, Attempts::given), (IP_ERRORS, Attempts::refused)];
     for (family, count) in counts {
         out.family(&family);
-        for (range, _, figures) in &ranges {
-            samples(&family, &[("cidr", range)], &figures.attempts, count, out);
+        for (range, _, stats) in &ranges {
+            samples(&family, &[("cidr", range)], &stats.attempts, count, out);
         }
     }
     out.family(&IP_DURATION);
-    for (range, _, figures) in ranges.iter().filter(|(_, _, figures)| !figures.durations.is_empty()) {
-        out.histogram(IP_DURATION.name, &[("cidr", range)], &figures.durations);
+    for (range, _, stats) in ranges.iter().filter(|(_, _, stats)| !stats.durations.is_empty()) {
+        out.histogram(IP_DURATION.name, &[("cidr", range)], &stats.durations);
     }
-    let (left, attempts) = allocation.node_port_figures();
+    let (left, attempts) = allocation.node_port_stats();
     out.single(&ALLOCATED_PORTS, left.given);
     out.single(&AVAILABLE_PORTS, left.free);
     let counts: [(_, Count); 2] = [(PORT_ALLOCATIONS, Attempts::given), (PORT_ERRORS, Attempts::refused)];

@@ -138,6 +138,6 @@ fn resources_are_found_by_their_keys() {
     ] {
         assert_eq!(names.of(key).map(|name| name.to_string()).as_deref(), Some(expected), "{key}");
     }
-    let kept = Encryption::none(names).seal("/registry/secrets/a/b", &"x".into());
+    let kept = Encryption::none(names).encrypt("/registry/secrets/a/b", &"x".into());
     assert_eq!(kept, Ok("x".into()));
 }

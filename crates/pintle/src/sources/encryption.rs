@@ -3,9 +3,9 @@
 //! Must never ask a key service.
 
 use crate::encryption::text_digest;
-use crate::{certs, presence};
+use crate::{certs, identity_lease};
 use pintle_encryption::Encryption;
-use pintle_encryption::figures::{Direction, KeyUse, Occurrences, Stats};
+use pintle_encryption::stats::{Direction, KeyUse, Occurrences, Stats};
 use pintle_endpoints::metrics::exposition::{Label, Number};
 use pintle_endpoints::metrics::{Exposition, Family};
 
@@ -15,7 +15,7 @@ const TRANSFORMATIONS: Family = Family::counter(
 );
 const TRANSFORMATION_DURATION: Family = Family::histogram(
     "apiserver_storage_transformation_duration_seconds",
-    "Time that sealing or opening a value took, by provider.",
+    "Time that encryption or opening a value took, by provider.",
 );
 const CACHE_MISSES: Family = Family::counter(
     "apiserver_storage_envelope_transformation_cache_misses_total",
@@ -64,16 +64,16 @@ const CONFIG: Family = Family::gauge(
 
 /// What encryption counts.
 pub fn render(encryption: &Encryption, out: &mut Exposition) {
-    let figures = &encryption.figures;
-    let server = text_digest(presence::identity(&certs::host_name().unwrap_or_default()).as_bytes());
-    values(figures, out);
-    services(figures, out);
+    let stats = &encryption.stats;
+    let server = text_digest(identity_lease::identity(&certs::host_name().unwrap_or_default()).as_bytes());
+    values(stats, out);
+    services(stats, out);
     out.family(&SEEDS);
     for (provider, seeds) in encryption.seeds() {
         out.sample(SEEDS.name, &[("provider_name", &provider)], seeds);
     }
-    keys(figures, &server, out);
-    reloads(figures, &server, out);
+    keys(stats, &server, out);
+    reloads(stats, &server, out);
 }
 
 /// As metrics call it.
@@ -85,9 +85,9 @@ fn name(direction: Direction) -> &'static str {
     }
 }
 
-fn values(figures: &Stats, out: &mut Exposition) {
+fn values(stats: &Stats, out: &mut Exposition) {
     out.family(&TRANSFORMATIONS);
-    for (it, count) in figures.transformations.sorted() {
+    for (it, count) in stats.transformations.sorted() {
         let resource = it.resource.to_string();
         let labels = [
             ("resource", resource.as_str()),
@@ -98,30 +98,30 @@ fn values(figures: &Stats, out: &mut Exposition) {
         out.sample(TRANSFORMATIONS.name, &labels, count.get());
     }
     out.family(&TRANSFORMATION_DURATION);
-    for ((direction, prefix), durations) in figures.durations.sorted() {
+    for ((direction, prefix), durations) in stats.durations.sorted() {
         let labels = [("transformation_type", name(direction)), ("transformer_prefix", prefix.as_str())];
         out.histogram(TRANSFORMATION_DURATION.name, &labels, &durations);
     }
-    out.single(&CACHE_MISSES, figures.cache_misses.get());
+    out.single(&CACHE_MISSES, stats.cache_misses.get());
     out.family(&DATA_KEYS);
-    out.histogram(DATA_KEYS.name, &[], &figures.data_keys);
-    out.single(&DATA_KEY_FAILURES, figures.data_key_failures.get());
+    out.histogram(DATA_KEYS.name, &[], &stats.data_keys);
+    out.single(&DATA_KEY_FAILURES, stats.data_key_failures.get());
 }
 
-fn services(figures: &Stats, out: &mut Exposition) {
+fn services(stats: &Stats, out: &mut Exposition) {
     out.family(&CALLS);
-    for ((provider, method, code), durations) in figures.calls.sorted() {
+    for ((provider, method, code), durations) in stats.calls.sorted() {
         let labels = [("grpc_status_code", code), ("method_name", method), ("provider_name", &provider)];
         out.histogram(CALLS.name, &labels, &durations);
     }
     out.family(&INVALID_KEYS);
-    for ((provider, fault), count) in figures.invalid_key_ids.sorted() {
+    for ((provider, fault), count) in stats.invalid_key_ids.sorted() {
         out.sample(INVALID_KEYS.name, &[("error", fault), ("provider_name", &provider)], count.get());
     }
 }
 
-fn keys(figures: &Stats, server: &str, out: &mut Exposition) {
-    let keys = figures.keys();
+fn keys(stats: &Stats, server: &str, out: &mut Exposition) {
+    let keys = stats.keys();
     let (named, used): (Vec<_>, Vec<_>) = keys.iter().partition(|key| key.direction == Direction::Status);
     type Value = fn(&Occurrences) -> f64;
     let values: [(_, Value); 2] = [(KEY_USES, |uses| uses.count() as f64), (KEY_LAST_USES, Occurrences::last_seconds)];
@@ -143,8 +143,8 @@ fn labels<'a>(server: &'a str, key: &'a KeyUse) -> [Label<'a>; 3] {
     [("apiserver_id_hash", server), ("key_id_hash", &key.key_id_hash), ("provider_name", &key.provider)]
 }
 
-fn reloads(figures: &Stats, server: &str, out: &mut Exposition) {
-    let made = [("failure", figures.reloads(false)), ("success", figures.reloads(true))];
+fn reloads(stats: &Stats, server: &str, out: &mut Exposition) {
+    let made = [("failure", stats.reloads(false)), ("success", stats.reloads(true))];
     let made = made.map(|(status, reloads)| ([("apiserver_id_hash", server), ("status", status)], reloads));
     let made: Vec<_> = made.iter().filter(|(_, reloads)| reloads.count() > 0).collect();
     out.family(&RELOADS);
@@ -152,7 +152,7 @@ fn reloads(figures: &Stats, server: &str, out: &mut Exposition) {
     out.family(&LAST_RELOAD);
     made.iter().for_each(|(labels, reloads)| out.sample(LAST_RELOAD.name, labels, Number(reloads.last_seconds())));
     out.family(&CONFIG);
-    if let Some(hash) = figures.config_hash() {
+    if let Some(hash) = stats.config_hash() {
         out.sample(CONFIG.name, &[("apiserver_id_hash", server), ("hash", &hash)], 1);
     }
 }

@@ -3,7 +3,7 @@
 //! are identified by their position on the command line, as in kube-apiserver.
 
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_etcd::figures::{Calls, Stats};
+use pintle_etcd::stats::{Calls, Stats};
 use pintle_server::sources::STORAGE_SIZE;
 
 const STARTED: Family = Family::counter("grpc_client_started_total", "Calls that were begun.");
@@ -13,8 +13,8 @@ const RECEIVED: Family = Family::counter("grpc_client_msg_received_total", "Mess
 const LEASE_KEYS: Family =
     Family::histogram("etcd_lease_object_counts", "Objects that shared a lease which was left for another.");
 
-pub fn render(figures: &Stats, out: &mut Exposition) {
-    let calls = figures.calls.sorted();
+pub fn render(stats: &Stats, out: &mut Exposition) {
+    let calls = stats.calls.sorted();
     let labels = |(path, streams): (&'static str, bool)| {
         let (service, method) = path.trim_start_matches('/').split_once('/').unwrap_or((path, ""));
         let kind = if streams { "bidi_stream" } else { "unary" };
@@ -35,9 +35,9 @@ pub fn render(figures: &Stats, out: &mut Exposition) {
         }
     }
     out.family(&LEASE_KEYS);
-    out.histogram(LEASE_KEYS.name, &[], &figures.lease_keys);
+    out.histogram(LEASE_KEYS.name, &[], &stats.lease_keys);
     out.family(&STORAGE_SIZE);
-    for (member, bytes) in figures.sizes() {
+    for (member, bytes) in stats.sizes() {
         out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", &format!("etcd-{member}"))], bytes);
     }
 }

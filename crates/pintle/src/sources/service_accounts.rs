@@ -3,7 +3,7 @@
 //! Must never show a single token: only sums.
 
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_kubernetes_auth::service_account::TokenFigures;
+use pintle_kubernetes_auth::service_account::TokenStats;
 
 const VALID: Family =
     Family::counter("serviceaccount_valid_tokens_total", "Cumulative valid projected service account tokens used");
@@ -26,20 +26,20 @@ const CACHE_REQUESTS: Family = Family::counter(
 const CACHE_FETCHES: Family =
     Family::counter("authentication_token_cache_fetch_total", "Tokens that were verified, by whether they were good.");
 
-pub fn render(figures: &TokenFigures, out: &mut Exposition) {
+pub fn render(stats: &TokenStats, out: &mut Exposition) {
     for (family, counter) in [
-        (&LEGACY, &figures.legacy),
-        (&LEGACY_AUTO_GENERATED, &figures.auto_generated),
-        (&LEGACY_MANUALLY_CREATED, &figures.manually_created),
-        (&LEGACY_INVALIDATED, &figures.invalidated),
-        (&VALID, &figures.valid),
-        (&STALE, &figures.stale),
+        (&LEGACY, &stats.legacy),
+        (&LEGACY_AUTO_GENERATED, &stats.auto_generated),
+        (&LEGACY_MANUALLY_CREATED, &stats.manually_created),
+        (&LEGACY_INVALIDATED, &stats.invalidated),
+        (&VALID, &stats.valid),
+        (&STALE, &stats.stale),
     ] {
         out.single(family, counter.get());
     }
     for (family, counts) in [
-        (CACHE_REQUESTS, [("hit", &figures.hits), ("miss", &figures.misses)]),
-        (CACHE_FETCHES, [("error", &figures.refused), ("ok", &figures.verified)]),
+        (CACHE_REQUESTS, [("hit", &stats.hits), ("miss", &stats.misses)]),
+        (CACHE_FETCHES, [("error", &stats.refused), ("ok", &stats.verified)]),
     ] {
         out.family(&family);
         for (status, count) in counts {

@@ -28,10 +28,10 @@ pub fn render(queues: &Queues, out: &mut Exposition) {
     let queues = queues.read();
     let mut each = |family: &Family, value: &dyn Fn(&Reading<'_>) -> f64| {
         out.family(family);
-        queues.iter().for_each(|it| out.sample(family.name, &[("name", it.figures.name)], Number(value(it))));
+        queues.iter().for_each(|it| out.sample(family.name, &[("name", it.stats.name)], Number(value(it))));
     };
-    each(&ADDS, &|it| it.figures.adds.get() as f64);
-    each(&RETRIES, &|it| it.figures.retries.get() as f64);
+    each(&ADDS, &|it| it.stats.adds.get() as f64);
+    each(&RETRIES, &|it| it.stats.retries.get() as f64);
     each(&DEPTH, &|it| it.depth as f64);
     each(&UNFINISHED, &|it| it.unfinished.as_secs_f64());
     each(&LONGEST, &|it| it.longest.as_secs_f64());
@@ -40,7 +40,7 @@ pub fn render(queues: &Queues, out: &mut Exposition) {
     for (family, durations) in histograms {
         out.family(&family);
         for it in &queues {
-            out.histogram(family.name, &[("name", it.figures.name)], durations(it.figures));
+            out.histogram(family.name, &[("name", it.stats.name)], durations(it.stats));
         }
     }
 }

@@ -122,7 +122,7 @@ fn findings(
     for problem in &decoded.problems {
         let field = match problem {
             StrictProblem::UnknownField(path) | StrictProblem::DuplicateField(path) => path.as_str(),
-            StrictProblem::Told(_) => "",
+            StrictProblem::Message(_) => "",
         };
         findings.push(at(field, problem.to_string()));
     }

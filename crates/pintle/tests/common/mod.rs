@@ -8,6 +8,7 @@
 pub mod clock;
 pub mod credentials;
 pub mod etcd;
+pub mod fixture;
 pub mod history;
 pub mod http;
 pub mod in_process;
@@ -19,7 +20,6 @@ pub mod reference;
 pub mod schemas;
 pub mod stores;
 pub mod streams;
-pub mod world;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

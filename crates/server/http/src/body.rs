@@ -240,7 +240,7 @@ impl Drop for Handover {
     }
 }
 
-/// How a body ends that has no end of its own.
+/// How the server ends a body that is otherwise endless.
 struct Ending {
     shutdown: Shutdown,
     /// The time it has then. With none it ends at once, even while there is more to send.

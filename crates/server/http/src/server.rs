@@ -26,8 +26,8 @@ use tokio_rustls::TlsAcceptor;
 use crate::body::{LongRunning, RequestBody, Tracked};
 use crate::buffered_writer::{Flusher, buffered};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
-use crate::dice::Dice;
 use crate::head::HeadTimeout;
+use crate::jitter::Jitter;
 use crate::limits;
 use crate::sending::{Paced, Sending};
 use crate::shutdown::{Phase, Shutdown};
@@ -84,7 +84,7 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     // Every connection holds a sender: when the last is gone, so are the connections.
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
-    let server = Arc::new(Server { tls, service, config, shutdown, dice: Dice::default() });
+    let server = Arc::new(Server { tls, service, config, shutdown, jitter: Jitter::default() });
     let mut stop = pin!(server.shutdown.triggered());
     loop {
         let accepted = tokio::select! {
@@ -166,7 +166,7 @@ struct Server<S> {
     service: S,
     config: ServerConfig,
     shutdown: Shutdown,
-    dice: Dice,
+    jitter: Jitter,
 }
 
 impl<S: Service> Server<S> {
@@ -281,7 +281,7 @@ impl<S: Service> Server<S> {
     /// Waits for the shutdown, and then for a part of the time that it gives.
     async fn end_of_long_running(&self) {
         self.shutdown.triggered().await;
-        sleep(self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE))).await;
+        sleep(self.jitter.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE))).await;
     }
 
     /// One request. Owns all it needs, as HTTP/2 runs it beside the others of its connection.
@@ -293,10 +293,10 @@ impl<S: Service> Server<S> {
     ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
         let service = self.service.clone();
         let shutdown = self.shutdown.clone();
-        let end_delay = self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
+        let end_delay = self.jitter.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
         let is_http2 = request.version() == Version::HTTP_2;
         let deadline = Instant::now() + self.config.answer_timeout;
-        if is_http2 && self.dice.falls_within(self.config.goaway_chance) {
+        if is_http2 && self.jitter.falls_within(self.config.goaway_chance) {
             counted.leave_after();
         }
         async move {

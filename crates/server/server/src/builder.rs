@@ -4,16 +4,16 @@
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::BrowserConfig;
 use crate::service::ApiService;
-use crate::{System, sources, vital};
+use crate::{System, critical_tasks, sources};
 use pintle_audit::Auditor;
 use pintle_auth::{
     Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, Str,
     UserInfo,
 };
 use pintle_cache::Cache;
+use pintle_endpoints::aggregated_discovery::AggregatedApis;
 use pintle_endpoints::backend::Connector;
 use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
-use pintle_endpoints::elsewhere::AggregatedApis;
 use pintle_endpoints::flow::Flow;
 use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::Health;
@@ -23,7 +23,7 @@ use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocator, EtcdCodec, Registry};
 use pintle_resource::{Group, Resource, Resources};
-use pintle_storage::{Ended, Ending, Store, StoreError};
+use pintle_storage::{EndedFuture, FatalSignal, Store, StoreError};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -194,7 +194,12 @@ impl Builder {
         let mut registry = self.registry(admission).await?;
         registry.compaction_interval = self.compaction_interval;
         registry.allocators = std::mem::take(&mut self.allocators);
-        Ok(OpenedServer { builder: self, registry: Arc::new(registry), authorizer, ending: Ending::default() })
+        Ok(OpenedServer {
+            builder: self,
+            registry: Arc::new(registry),
+            authorizer,
+            fatal_signal: FatalSignal::default(),
+        })
     }
 
     /// Starts the store, reads what it holds of the resources, and puts admission before every write.
@@ -219,7 +224,7 @@ pub struct OpenedServer {
     pub builder: Builder,
     pub registry: Arc<Registry>,
     pub authorizer: AuthorizerUnion,
-    ending: Ending,
+    fatal_signal: FatalSignal,
 }
 
 impl OpenedServer {
@@ -229,7 +234,7 @@ impl OpenedServer {
         what: &'static str,
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        vital::spawn(&self.ending, what, task)
+        critical_tasks::spawn(&self.fatal_signal, what, task)
     }
 
     /// Starts answering on the listeners.
@@ -237,7 +242,7 @@ impl OpenedServer {
     /// # Errors
     /// A listener has no address, or the system's certificates cannot be read.
     pub fn serve(self) -> Result<Server, StartError> {
-        let (builder, ending) = (self.builder, self.ending);
+        let (builder, fatal_signal) = (self.builder, self.fatal_signal);
         let connector = match builder.connector {
             Some(connector) => connector,
             None => {
@@ -275,16 +280,16 @@ impl OpenedServer {
             addresses.push(socket.local_addr()?);
             let service = ApiService { api: api.clone(), browsers: browsers.clone() };
             let task = pintle_http::serve(socket, tls, service, builder.connections.clone(), shutdown.clone());
-            let failed = ending.clone();
-            serving.push(vital::spawn(&ending, "a listener", async move {
-                task.await.inspect_err(|error| failed.tell(format!("a listener has failed: {error}")))
+            let failed = fatal_signal.clone();
+            serving.push(critical_tasks::spawn(&fatal_signal, "a listener", async move {
+                task.await.inspect_err(|error| failed.report(format!("a listener has failed: {error}")))
             }));
         }
-        vital::follow_health(builder.store.as_ref(), builder.store_timeouts, &api);
-        let (store, others, weak) = (builder.store.ended(), ending.ended(), Arc::downgrade(&api));
-        let ends = tokio::spawn(vital::end_with(store, others, weak, ending.clone()));
+        critical_tasks::follow_health(builder.store.as_ref(), builder.store_timeouts, &api);
+        let (store, others, weak) = (builder.store.ended(), fatal_signal.ended(), Arc::downgrade(&api));
+        let ends = tokio::spawn(critical_tasks::end_with(store, others, weak, fatal_signal.clone()));
         let options = builder.shutdown;
-        Ok(Server { addresses, api, shutdown, options, serving, ends, ending, store: builder.store })
+        Ok(Server { addresses, api, shutdown, options, serving, ends, fatal_signal, store: builder.store })
     }
 }
 
@@ -296,7 +301,7 @@ pub struct Server {
     options: ShutdownOptions,
     serving: Vec<JoinHandle<io::Result<()>>>,
     ends: JoinHandle<()>,
-    ending: Ending,
+    fatal_signal: FatalSignal,
     store: Arc<dyn Store>,
 }
 
@@ -313,8 +318,8 @@ impl Server {
 
     /// Resolves, to why, when something has ended that the server cannot go on without: the store, a listener, what keeps it
     /// informed. The server is to be stopped then.
-    pub fn ended(&self) -> Ended {
-        self.ending.ended()
+    pub fn ended(&self) -> EndedFuture {
+        self.fatal_signal.ended()
     }
 
     /// Takes no more connections, lets requests finish, and ends watches. The store stays open.

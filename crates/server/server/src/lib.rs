@@ -7,6 +7,7 @@ pub mod backends;
 pub mod browsers;
 mod builder;
 pub mod certs;
+pub mod critical_tasks;
 pub mod delegation;
 pub mod extension_servers;
 pub mod follow;
@@ -17,7 +18,6 @@ pub mod private_files;
 pub mod service;
 pub mod sources;
 mod system;
-pub mod vital;
 
 pub use builder::{Builder, Listener, OpenedServer, Server, ShutdownOptions, StartError};
 pub use delegation::{Delegation, DelegationError};

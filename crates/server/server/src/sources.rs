@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_systems_figures_are_read_whatever_the_programs_name() {
         let text = "7 (a) (b) S 1 7 7 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 3 0 12345 1000 25 18446744073709551615";
-        let stat = Stat::parse(text).expect("figures");
+        let stat = Stat::parse(text).expect("stats");
         assert!((stat.cpu_seconds - 2.0).abs() < 1e-9 && (stat.start_seconds - 123.45).abs() < 1e-9);
         assert_eq!((stat.virtual_bytes, stat.resident_pages), (1000, 25));
         assert!(Stat::parse("7 (a) S 1").is_none());

@@ -349,7 +349,7 @@ mod tests {
         let encoded =
             encoded_object::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
         let record = |revision, value| Record { revision: Revision(revision), key: "/registry/things/a".into(), value };
-        let sealed = UnreadableReason::Sealed(pintle_storage::TransformError::new("no key"));
+        let sealed = UnreadableReason::Undecryptable(pintle_storage::TransformError::new("no key"));
         let key = || Arc::from("/registry/things/a");
         writer.unreadable(Unreadable { key: key(), revision: Revision(2), reason: sealed });
         writer.replayed(Started { compacted: Revision(5), current: Revision(5) });

@@ -296,7 +296,7 @@ pub struct ResourceCache {
     indexed: Arc<[usize]>,
     state: ArcSwap<State>,
     waiters: Waiters,
-    figures: Stats,
+    stats: Stats,
     /// The resource is no longer served.
     ended: AtomicBool,
 }
@@ -307,7 +307,7 @@ impl ResourceCache {
         let indexed = indexed.into();
         ResourceCache {
             prefix: prefix.into(),
-            figures: Stats::new(indexed.len()),
+            stats: Stats::new(indexed.len()),
             indexed,
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
             waiters: Waiters::default(),
@@ -322,19 +322,19 @@ impl ResourceCache {
     }
 
     /// The statistics of this cache.
-    pub fn figures(&self) -> &Stats {
-        &self.figures
+    pub fn stats(&self) -> &Stats {
+        &self.stats
     }
 
     /// Counts a list: the index that was used, and the numbers of objects examined and returned.
     pub fn listed(&self, index: Option<usize>, fetched: usize, returned: usize) {
         let place = index.and_then(|field| self.indexed.iter().position(|indexed| *indexed == field));
-        self.figures.listed(place, fetched, returned);
+        self.stats.listed(place, fetched, returned);
     }
 
     /// The lists so far, by index.
     pub fn lists(&self) -> impl Iterator<Item = Listed> {
-        self.figures.lists().map(|(place, lists, fetched)| {
+        self.stats.lists().map(|(place, lists, fetched)| {
             let index = place.and_then(|place| self.indexed.get(place).copied());
             Listed { index, lists, fetched }
         })
@@ -437,7 +437,7 @@ impl Writer {
     /// Records a value that cannot be decoded.
     pub fn unreadable(&mut self, unreadable: Unreadable) {
         if matches!(unreadable.reason, UnreadableReason::Undecodable(_)) {
-            self.cache.figures.undecodable.increment();
+            self.cache.stats.undecodable.increment();
         }
         self.state.take(&unreadable.key);
         self.state.unreadable.insert(unreadable.key.clone(), Arc::new(unreadable));
@@ -471,7 +471,7 @@ impl Writer {
         let new: Vec<_> = self.state.new_events(self.published).cloned().collect();
         self.state.settle();
         self.published = self.state.last;
-        self.cache.figures.received(new.len());
+        self.cache.stats.received(new.len());
         self.cache.waiters.announce(&new, || self.cache.state.store(Arc::new(self.state.clone())));
     }
 }

@@ -1,19 +1,20 @@
-//! A resource's providers in their order: the first seals, the first that can opens. Guarantees that a value which no
-//! provider opens says why in kube-apiserver's words, and never names a secret. Must never choose between resources.
+//! A resource's providers in order: the first encrypts, and the first that can decrypts. Guarantees that the error for
+//! a value that no provider decrypts has kube-apiserver's message, without a secret. Must never choose between
+//! resources.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use pintle_storage::{Opened, Seal, TransformError};
+use pintle_storage::{DecryptedValue, KeyFingerprint, TransformError};
 use ring::digest;
 
 use crate::ciphers::{Cipher, Gcm};
-use crate::figures::{self, Direction, Teller};
 use crate::kms::{Kms, KmsConfig};
+use crate::stats::{self, Direction, ResourceCounter};
 use crate::transformers::RuleError;
 
-/// What every sealed value begins with.
+/// The prefix of every encrypted value.
 const SEALED: &[u8] = b"k8s:enc:";
 const CBC: &str = "k8s:enc:aescbc:v1:";
 const GCM: &str = "k8s:enc:aesgcm:v1:";
@@ -22,16 +23,16 @@ const SECRETBOX: &str = "k8s:enc:secretbox:v1:";
 /// A named key.
 #[derive(Clone)]
 pub struct Key {
-    /// Stands before every value that the key sealed.
+    /// Part of the prefix of every value that the key encrypted.
     pub name: String,
     /// The key's bytes.
     pub secret: Vec<u8>,
 }
 
-/// A way to keep values.
+/// A provider of encryption.
 #[derive(Clone)]
 pub enum Provider {
-    /// As they are.
+    /// Values are stored in plain.
     Identity,
     /// AES in CBC mode, with keys of 16, 24 or 32 bytes.
     AesCbc(Vec<Key>),
@@ -39,11 +40,11 @@ pub enum Provider {
     AesGcm(Vec<Key>),
     /// XSalsa20 and Poly1305, with keys of 32 bytes.
     Secretbox(Vec<Key>),
-    /// Keys that a key service guards.
+    /// Keys of a key service (KMS plugin).
     Kms(KmsConfig),
 }
 
-/// A provider, ready.
+/// An initialized provider.
 pub(crate) enum Link {
     Identity,
     Ring(Ring),
@@ -53,19 +54,19 @@ pub(crate) enum Link {
 /// Keys of one cipher.
 pub(crate) struct Ring {
     prefix: &'static str,
-    /// What is said when none of the keys is named in a value.
+    /// The error message for a value whose prefix names none of the keys.
     no_key: &'static str,
     keys: Vec<RingKey>,
 }
 
 struct RingKey {
-    /// With the name of the key.
+    /// Includes the name of the key.
     prefix: String,
     cipher: Cipher,
-    seal: Seal,
+    fingerprint: KeyFingerprint,
 }
 
-/// `None`: the secret has a length that the cipher does not take.
+/// `None` if the secret's length is invalid for the cipher.
 type MakeCipher = fn(&[u8]) -> Option<Cipher>;
 
 impl Ring {
@@ -81,7 +82,7 @@ impl Ring {
         let ready = |key: &Key| {
             let prefix = format!("{prefix}{}:", key.name);
             let cipher = cipher(&key.secret).ok_or_else(|| RuleError::KeyLength(key.name.clone(), key.secret.len()))?;
-            Ok(RingKey { seal: seal_of(&[prefix.as_bytes(), &key.secret]), cipher, prefix })
+            Ok(RingKey { fingerprint: fingerprint_of(&[prefix.as_bytes(), &key.secret]), cipher, prefix })
         };
         let keys: Vec<RingKey> = keys.iter().map(ready).collect::<Result<_, _>>()?;
         if keys.is_empty() {
@@ -90,48 +91,48 @@ impl Ring {
         Ok(Some(Ring { prefix, no_key, keys }))
     }
 
-    /// What stands before a key's values behind the ring's prefix.
+    /// The part of a key's prefix that follows the prefix of the ring.
     fn told<'a>(&self, key: &'a RingKey) -> &'a str {
         key.prefix.strip_prefix(self.prefix).unwrap_or(&key.prefix)
     }
 
-    fn seal(&self, key: &str, plain: &[u8], teller: Teller<'_>) -> Result<Bytes, TransformError> {
+    fn encrypt(&self, key: &str, plain: &[u8], counter: ResourceCounter<'_>) -> Result<Bytes, TransformError> {
         let first = self.keys.first().ok_or_else(|| TransformError::new(self.no_key))?;
         let since = Instant::now();
         let mut out = Vec::with_capacity(first.prefix.len() + plain.len() + 64);
         out.extend_from_slice(first.prefix.as_bytes());
-        let sealed = first.cipher.seal(key, plain, &mut out);
-        teller.transformed(Direction::ToStorage, self.told(first), since, code_of(&sealed));
-        sealed.map(|()| Bytes::from(out))
+        let ciphertext = first.cipher.encrypt(key, plain, &mut out);
+        counter.transformed(Direction::ToStorage, self.told(first), since, code_of(&ciphertext));
+        ciphertext.map(|()| Bytes::from(out))
     }
 
-    fn open(&self, key: &str, kept: &[u8], teller: Teller<'_>) -> Result<Opened, TransformError> {
+    fn decrypt(&self, key: &str, kept: &[u8], counter: ResourceCounter<'_>) -> Result<DecryptedValue, TransformError> {
         let since = Instant::now();
         let mut errors = Vec::new();
         for ring_key in &self.keys {
-            let Some(sealed) = kept.strip_prefix(ring_key.prefix.as_bytes()) else { continue };
-            let opened = ring_key.cipher.open(key, sealed);
-            teller.transformed(Direction::FromStorage, self.told(ring_key), since, code_of(&opened));
-            match opened {
-                Ok(plain) => return Ok(Opened { plain: plain.into(), seal: ring_key.seal }),
+            let Some(ciphertext) = kept.strip_prefix(ring_key.prefix.as_bytes()) else { continue };
+            let decrypted = ring_key.cipher.decrypt(key, ciphertext);
+            counter.transformed(Direction::FromStorage, self.told(ring_key), since, code_of(&decrypted));
+            match decrypted {
+                Ok(plain) => return Ok(DecryptedValue { plain: plain.into(), fingerprint: ring_key.fingerprint }),
                 Err(error) => errors.push(error),
             }
         }
         if errors.is_empty() {
-            teller.transformed(Direction::FromStorage, UNKNOWN, since, figures::NOT_GRPC);
+            counter.transformed(Direction::FromStorage, UNKNOWN, since, stats::NOT_GRPC);
         }
         Err(together(errors, self.no_key))
     }
 }
 
-/// What is told where nothing stands before a value that is known.
+/// The prefix in metrics for a value without a known one.
 const UNKNOWN: &str = "unknown";
 
 fn code_of<T>(outcome: &Result<T, TransformError>) -> &'static str {
-    if outcome.is_ok() { figures::OK } else { figures::NOT_GRPC }
+    if outcome.is_ok() { stats::OK } else { stats::NOT_GRPC }
 }
 
-/// Why a provider did not open a value, and the code under which that is counted.
+/// Why a provider could not decrypt a value, and the code in metrics.
 pub(crate) struct LinkError {
     pub error: TransformError,
     pub code: &'static str,
@@ -139,71 +140,76 @@ pub(crate) struct LinkError {
 
 impl From<TransformError> for LinkError {
     fn from(error: TransformError) -> Self {
-        LinkError { error, code: figures::NOT_GRPC }
+        LinkError { error, code: stats::NOT_GRPC }
     }
 }
 
-/// The providers of a resource. Empty where none is configured: values are kept as they are.
+/// The providers of a resource. Empty if none is configured: values are stored in plain.
 #[derive(Clone, Default)]
 pub(crate) struct Chain(pub Vec<Arc<Link>>);
 
 impl Chain {
-    pub fn seal(&self, key: &str, plain: &Bytes, teller: Teller<'_>) -> Result<Bytes, TransformError> {
+    pub fn encrypt(&self, key: &str, plain: &Bytes, counter: ResourceCounter<'_>) -> Result<Bytes, TransformError> {
         let Some(first) = self.0.first() else { return Ok(plain.clone()) };
         let since = Instant::now();
-        let (prefix, sealed) = match first.as_ref() {
+        let (prefix, ciphertext) = match first.as_ref() {
             Link::Identity => ("", Ok(plain.clone())),
-            Link::Ring(ring) => (ring.prefix, ring.seal(key, plain, teller)),
-            Link::Kms(kms) => (kms.prefix.as_str(), kms.seal(key, plain)),
+            Link::Ring(ring) => (ring.prefix, ring.encrypt(key, plain, counter)),
+            Link::Kms(kms) => (kms.prefix.as_str(), kms.encrypt(key, plain)),
         };
-        teller.transformed(Direction::ToStorage, prefix, since, code_of(&sealed));
-        sealed
+        counter.transformed(Direction::ToStorage, prefix, since, code_of(&ciphertext));
+        ciphertext
     }
 
-    pub fn open(&self, key: &str, kept: &Bytes, teller: Teller<'_>) -> Result<Opened, TransformError> {
-        let sealed = kept.starts_with(SEALED);
-        let plain = || Ok(Opened { plain: kept.clone(), seal: Seal::PLAIN });
+    pub fn decrypt(
+        &self,
+        key: &str,
+        kept: &Bytes,
+        counter: ResourceCounter<'_>,
+    ) -> Result<DecryptedValue, TransformError> {
+        let ciphertext = kept.starts_with(SEALED);
+        let plain = || Ok(DecryptedValue { plain: kept.clone(), fingerprint: KeyFingerprint::PLAIN });
         if self.0.is_empty() {
-            return if sealed { Err(TransformError::new(TRIED_TO_READ_SEALED)) } else { plain() };
+            return if ciphertext { Err(TransformError::new(TRIED_TO_READ_SEALED)) } else { plain() };
         }
         let since = Instant::now();
         let mut errors = Vec::new();
         for link in &self.0 {
-            let (prefix, opened) = match link.as_ref() {
-                Link::Identity if sealed => continue,
+            let (prefix, decrypted) = match link.as_ref() {
+                Link::Identity if ciphertext => continue,
                 Link::Identity => ("identity", plain().map_err(LinkError::from)),
                 Link::Ring(ring) if kept.starts_with(ring.prefix.as_bytes()) => {
-                    (ring.prefix, ring.open(key, kept, teller).map_err(LinkError::from))
+                    (ring.prefix, ring.decrypt(key, kept, counter).map_err(LinkError::from))
                 }
-                Link::Kms(kms) if kept.starts_with(kms.prefix.as_bytes()) => (&*kms.prefix, kms.open(key, kept)),
+                Link::Kms(kms) if kept.starts_with(kms.prefix.as_bytes()) => (&*kms.prefix, kms.decrypt(key, kept)),
                 Link::Ring(_) | Link::Kms(_) => continue,
             };
-            let code = opened.as_ref().map_or_else(|error| error.code, |_| figures::OK);
-            teller.transformed(Direction::FromStorage, prefix, since, code);
-            match opened {
-                Ok(opened) => return Ok(opened),
+            let code = decrypted.as_ref().map_or_else(|error| error.code, |_| stats::OK);
+            counter.transformed(Direction::FromStorage, prefix, since, code);
+            match decrypted {
+                Ok(decrypted) => return Ok(decrypted),
                 Err(failed) => errors.push(failed.error),
             }
         }
         if errors.is_empty() {
-            teller.transformed(Direction::FromStorage, UNKNOWN, since, figures::NOT_GRPC);
+            counter.transformed(Direction::FromStorage, UNKNOWN, since, stats::NOT_GRPC);
         }
         Err(together(errors, "no matching prefix found"))
     }
 
-    pub fn current(&self) -> Option<Seal> {
+    pub fn current(&self) -> Option<KeyFingerprint> {
         match self.0.first().map(Arc::as_ref) {
-            None | Some(Link::Identity) => Some(Seal::PLAIN),
-            Some(Link::Ring(ring)) => ring.keys.first().map(|key| key.seal),
+            None | Some(Link::Identity) => Some(KeyFingerprint::PLAIN),
+            Some(Link::Ring(ring)) => ring.keys.first().map(|key| key.fingerprint),
             Some(Link::Kms(kms)) => kms.current(),
         }
     }
 
-    /// Whether a key that made this seal is there, or a key service that may have it.
-    pub fn may_open(&self, seal: Seal) -> bool {
+    /// Whether the key with this fingerprint is configured, or a key service may have it.
+    pub fn may_decrypt(&self, fingerprint: KeyFingerprint) -> bool {
         self.0.iter().any(|link| match link.as_ref() {
             Link::Identity => false,
-            Link::Ring(ring) => ring.keys.iter().any(|key| key.seal == seal),
+            Link::Ring(ring) => ring.keys.iter().any(|key| key.fingerprint == fingerprint),
             Link::Kms(_) => true,
         })
     }
@@ -211,7 +217,7 @@ impl Chain {
 
 const TRIED_TO_READ_SEALED: &str = "identity transformer tried to read encrypted data";
 
-/// Several errors as one, each text once; `none` when nothing was tried.
+/// Several errors as one, each text once; `none` if no provider was tried.
 fn together(errors: Vec<TransformError>, none: &str) -> TransformError {
     let mut texts: Vec<String> = Vec::new();
     for text in errors.iter().map(TransformError::to_string) {
@@ -226,9 +232,9 @@ fn together(errors: Vec<TransformError>, none: &str) -> TransformError {
     }
 }
 
-/// The seal of what a key is told by. Its secret takes part, so that another secret under the same name is another key;
-/// a digest, so that the seal does not tell it.
-pub(crate) fn seal_of(parts: &[&[u8]]) -> Seal {
+/// The fingerprint of a key, from its name and its secret, so that another secret under the same name is another key.
+/// It is a digest, which does not disclose the secret.
+pub(crate) fn fingerprint_of(parts: &[&[u8]]) -> KeyFingerprint {
     let mut context = digest::Context::new(&digest::SHA256);
     for part in parts {
         context.update(&part.len().to_be_bytes());
@@ -236,6 +242,6 @@ pub(crate) fn seal_of(parts: &[&[u8]]) -> Seal {
     }
     let digest = context.finish();
     let first = digest.as_ref().first_chunk().map_or(0, |eight| u64::from_be_bytes(*eight));
-    // Zero is the seal of what is plain.
-    Seal(first.max(1))
+    // Zero is the fingerprint of plain values.
+    KeyFingerprint(first.max(1))
 }

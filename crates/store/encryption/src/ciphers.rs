@@ -1,5 +1,5 @@
-//! The ciphers: a value and its storage key in, the bytes behind the prefix out, and back.
-//! Guarantees a fresh random nonce for each value. Must never know where bytes are kept or which key is current.
+//! The ciphers: a value and its storage key in, the bytes behind the prefix out, and back. Guarantees a fresh random
+//! nonce for each value. Must never depend on where bytes are stored or which key is current.
 
 use aes::cipher::block_padding::Pkcs7;
 use aes::cipher::{BlockDecryptMut, BlockEncryptMut, KeyIvInit};
@@ -20,7 +20,7 @@ pub(crate) enum Cipher {
     Secretbox(Box<XSalsa20Poly1305>),
 }
 
-/// AES in CBC mode. Which key it has shows when it is used: the state of a mode is made for each value.
+/// AES in CBC mode. The state of the mode is made for each value.
 pub(crate) enum Cbc {
     Aes128([u8; 16]),
     Aes192([u8; 24]),
@@ -39,8 +39,8 @@ const GCM_NONCE: usize = 12;
 const SECRETBOX_NONCE: usize = 24;
 
 impl Cipher {
-    /// Appends the sealed value to `out`.
-    pub fn seal(&self, key: &str, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TransformError> {
+    /// Appends the encrypted value to `out`.
+    pub fn encrypt(&self, key: &str, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TransformError> {
         match self {
             Cipher::Cbc(cbc) => {
                 let vector = random::<CBC_BLOCK>()?;
@@ -48,7 +48,7 @@ impl Cipher {
                 out.extend_from_slice(&cbc.encrypt(&vector, plain));
                 Ok(())
             }
-            Cipher::Gcm(gcm) => gcm.seal(key, plain, out),
+            Cipher::Gcm(gcm) => gcm.encrypt(key, plain, out),
             Cipher::Secretbox(secretbox) => {
                 let nonce = random::<SECRETBOX_NONCE>()?;
                 out.extend_from_slice(&nonce);
@@ -58,11 +58,11 @@ impl Cipher {
         }
     }
 
-    /// The value that was sealed under this storage key.
-    pub fn open(&self, key: &str, sealed: &[u8]) -> Result<Vec<u8>, TransformError> {
+    /// Decrypts a value that was encrypted for this storage key.
+    pub fn decrypt(&self, key: &str, ciphertext: &[u8]) -> Result<Vec<u8>, TransformError> {
         match self {
             Cipher::Cbc(cbc) => {
-                let (vector, text) = sealed.split_first_chunk::<CBC_BLOCK>().ok_or_else(cut_short)?;
+                let (vector, text) = ciphertext.split_first_chunk::<CBC_BLOCK>().ok_or_else(cut_short)?;
                 if text.len() % CBC_BLOCK != 0 {
                     return Err(TransformError::new("the stored data is not a multiple of the block size"));
                 }
@@ -71,11 +71,11 @@ impl Cipher {
                 }
                 cbc.decrypt(vector, text).ok_or_else(|| TransformError::new("invalid padding on input"))
             }
-            Cipher::Gcm(gcm) => gcm.open(key, sealed),
+            Cipher::Gcm(gcm) => gcm.decrypt(key, ciphertext),
             Cipher::Secretbox(secretbox) => {
-                let (nonce, text) = sealed.split_first_chunk::<SECRETBOX_NONCE>().ok_or_else(cut_short)?;
-                let opened = secretbox.decrypt(&(*nonce).into(), text);
-                opened.map_err(|_| TransformError::new("output array was not large enough for encryption"))
+                let (nonce, text) = ciphertext.split_first_chunk::<SECRETBOX_NONCE>().ok_or_else(cut_short)?;
+                let decrypted = secretbox.decrypt(&(*nonce).into(), text);
+                decrypted.map_err(|_| TransformError::new("output array was not large enough for encryption"))
             }
         }
     }
@@ -133,28 +133,28 @@ impl Gcm {
         })
     }
 
-    pub fn seal(&self, key: &str, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TransformError> {
+    pub fn encrypt(&self, key: &str, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TransformError> {
         let nonce = random::<GCM_NONCE>()?;
         out.extend_from_slice(&nonce);
         let payload = Payload { msg: plain, aad: key.as_bytes() };
-        let sealed = match self {
+        let ciphertext = match self {
             Gcm::Aes128(gcm) => gcm.encrypt(&nonce.into(), payload),
             Gcm::Aes192(gcm) => gcm.encrypt(&nonce.into(), payload),
             Gcm::Aes256(gcm) => gcm.encrypt(&nonce.into(), payload),
         };
-        out.extend_from_slice(&sealed.map_err(|_| cannot_encrypt())?);
+        out.extend_from_slice(&ciphertext.map_err(|_| cannot_encrypt())?);
         Ok(())
     }
 
-    pub fn open(&self, key: &str, sealed: &[u8]) -> Result<Vec<u8>, TransformError> {
-        let (nonce, text) = sealed.split_first_chunk::<GCM_NONCE>().ok_or_else(cut_short)?;
+    pub fn decrypt(&self, key: &str, ciphertext: &[u8]) -> Result<Vec<u8>, TransformError> {
+        let (nonce, text) = ciphertext.split_first_chunk::<GCM_NONCE>().ok_or_else(cut_short)?;
         let (nonce, payload) = ((*nonce).into(), Payload { msg: text, aad: key.as_bytes() });
-        let opened = match self {
+        let decrypted = match self {
             Gcm::Aes128(gcm) => gcm.decrypt(&nonce, payload),
             Gcm::Aes192(gcm) => gcm.decrypt(&nonce, payload),
             Gcm::Aes256(gcm) => gcm.decrypt(&nonce, payload),
         };
-        opened.map_err(|_| TransformError::new(NOT_AUTHENTIC))
+        decrypted.map_err(|_| TransformError::new(NOT_AUTHENTIC))
     }
 }
 
@@ -194,16 +194,16 @@ mod tests {
         for (name, authenticates_key, cipher) in ciphers(7) {
             for length in [0, 1, 15, 16, 17, 5000] {
                 let plain = vec![b'p'; length];
-                let seal = || {
-                    let mut sealed = Vec::new();
-                    cipher.seal("/registry/secrets/a/b", &plain, &mut sealed).expect("sealed");
-                    sealed
+                let encrypt = || {
+                    let mut ciphertext = Vec::new();
+                    cipher.encrypt("/registry/secrets/a/b", &plain, &mut ciphertext).expect("ciphertext");
+                    ciphertext
                 };
-                let sealed = seal();
-                assert_ne!(sealed, seal(), "{name}");
-                assert!(length < 8 || !sealed.windows(8).any(|window| window == b"pppppppp"), "{name}");
-                assert_eq!(cipher.open("/registry/secrets/a/b", &sealed).as_deref(), Ok(&plain[..]), "{name}");
-                assert_eq!(cipher.open("/registry/secrets/a/c", &sealed).is_err(), authenticates_key, "{name}");
+                let ciphertext = encrypt();
+                assert_ne!(ciphertext, encrypt(), "{name}");
+                assert!(length < 8 || !ciphertext.windows(8).any(|window| window == b"pppppppp"), "{name}");
+                assert_eq!(cipher.decrypt("/registry/secrets/a/b", &ciphertext).as_deref(), Ok(&plain[..]), "{name}");
+                assert_eq!(cipher.decrypt("/registry/secrets/a/c", &ciphertext).is_err(), authenticates_key, "{name}");
             }
         }
     }
@@ -211,45 +211,45 @@ mod tests {
     #[test]
     fn damage_and_cuts_are_errors() {
         for (name, _, cipher) in ciphers(7) {
-            let mut sealed = Vec::new();
-            cipher.seal("k", b"some value", &mut sealed).expect("sealed");
-            for length in 0..sealed.len() {
-                assert!(cipher.open("k", &sealed[..length]).is_err(), "{name} cut to {length}");
+            let mut ciphertext = Vec::new();
+            cipher.encrypt("k", b"some value", &mut ciphertext).expect("ciphertext");
+            for length in 0..ciphertext.len() {
+                assert!(cipher.decrypt("k", &ciphertext[..length]).is_err(), "{name} cut to {length}");
             }
         }
-        // Without authentication another key may find padding by chance; with it never.
+        // Without authentication another key may find valid padding by chance.
         for ((name, _, cipher), (.., other)) in
             ciphers(7).into_iter().zip(ciphers(8)).filter(|(it, _)| it.0 != "aescbc")
         {
-            let mut sealed = Vec::new();
-            cipher.seal("k", b"some value", &mut sealed).expect("sealed");
-            assert!(other.open("k", &sealed).is_err(), "{name}");
+            let mut ciphertext = Vec::new();
+            cipher.encrypt("k", b"some value", &mut ciphertext).expect("ciphertext");
+            assert!(other.decrypt("k", &ciphertext).is_err(), "{name}");
         }
     }
 
-    /// Values that other implementations sealed: OpenSSL, and the example of NaCl.
+    /// Values that other implementations encrypted: OpenSSL, and the example of NaCl.
     #[test]
-    fn what_others_sealed_opens() {
+    fn values_of_other_implementations_are_decrypted() {
         let unhex = |text: &str| -> Vec<u8> {
             let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("two digits");
             (0..text.len()).step_by(2).map(digit).collect()
         };
         let cbc = Cipher::cbc(b"0123456789abcdef").expect("a key");
-        let sealed = [b"fedcba9876543210".to_vec(), unhex("1230aa04e547a446d75c38ce7b6d10d6")].concat();
-        assert_eq!(cbc.open("k", &sealed).as_deref(), Ok(&b"hello world"[..]));
+        let ciphertext = [b"fedcba9876543210".to_vec(), unhex("1230aa04e547a446d75c38ce7b6d10d6")].concat();
+        assert_eq!(cbc.decrypt("k", &ciphertext).as_deref(), Ok(&b"hello world"[..]));
         let gcm = Gcm::new(b"0123456789abcdef01234567").expect("a key");
-        let sealed = unhex("6e6f6e63652d6e6f6e63652da45ec5be1d677fabe63b35d889e46c5825fff8f38dbf666851aad4");
-        assert_eq!(gcm.open("/registry/secrets/a/b", &sealed).as_deref(), Ok(&b"hello world"[..]));
+        let ciphertext = unhex("6e6f6e63652d6e6f6e63652da45ec5be1d677fabe63b35d889e46c5825fff8f38dbf666851aad4");
+        assert_eq!(gcm.decrypt("/registry/secrets/a/b", &ciphertext).as_deref(), Ok(&b"hello world"[..]));
         let key = unhex("1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389");
-        let sealed = unhex(
+        let ciphertext = unhex(
             "69696ee955b62b73cd62bda875fc73d68219e0036b7a0b37\
              f3ffc7703f9400e52a7dfb4b3d3305d98e993b9f48681273c29650ba32fc76ce48332ea7164d96a4476fb8c531a1186a\
              c0dfc17c98dce87b4da7f011ec48c97271d2c20f9b928fe2270d6fb863d51738b48eeee314a7cc8ab932164548e526ae\
              90224368517acfeabd6bb3732bc0e9da99832b61ca01b6de56244a9e88d5f9b37973f622a43d14a6599b1f654cb45a74\
              e355a5",
         );
-        let opened = Cipher::secretbox(&key).expect("a key").open("k", &sealed).expect("opens");
-        assert_eq!(opened[..8], unhex("be075fc53c81f2d5"));
-        assert_eq!(opened.len(), 131);
+        let decrypted = Cipher::secretbox(&key).expect("a key").decrypt("k", &ciphertext).expect("opens");
+        assert_eq!(decrypted[..8], unhex("be075fc53c81f2d5"));
+        assert_eq!(decrypted.len(), 131);
     }
 }

@@ -1,18 +1,18 @@
-//! `Encryption`: the configuration that is in force, which can be replaced while values are sealed and opened.
-//! Guarantees that a value is sealed by one configuration or the next, never by half of one.
-//! Must never let a reader wait for a replacement.
+//! `Encryption`: the current configuration, which can be replaced while values are encrypted and decrypted. Guarantees
+//! that a value is encrypted by one configuration, never by parts of two. Must never make a reader wait for a
+//! replacement.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use pintle_storage::{Key, Opened, Seal, TransformError, Transformer};
+use pintle_storage::{DecryptedValue, Key, KeyFingerprint, TransformError, Transformer};
 
 use crate::chain::Chain;
-use crate::figures::{Stats, Teller};
 use crate::kms::{self, Pace};
 use crate::names::{GroupResource, Names};
+use crate::stats::{ResourceCounter, Stats};
 use crate::transformers::{Rule, RuleError, Transformers};
 
 /// The [`Transformer`] of a server.
@@ -21,20 +21,20 @@ pub struct Encryption {
     current: ArcSwap<Transformers>,
     pace: Pace,
     listeners: Arc<Listeners>,
-    /// What was sealed and opened.
-    pub figures: Arc<Stats>,
+    /// The metrics.
+    pub stats: Arc<Stats>,
 }
 
 #[derive(Default)]
 struct Listeners(Mutex<Vec<pintle_storage::Changed>>);
 
 impl Listeners {
-    /// Where values are kept that cannot be opened any more.
+    /// Notifies the listeners; returns the keys of values that cannot be decrypted any more.
     fn tell(&self) -> Vec<Key> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|listener| listener()).collect()
     }
 
-    /// Tells from a thread of its own: whoever notices the change may be the one that listeners wait for.
+    /// Notifies from a separate thread: the listeners may wait for the thread that notices the change.
     fn callback(self: &Arc<Self>) -> kms::Changed {
         let listeners: Weak<Listeners> = Arc::downgrade(self);
         Arc::new(move || {
@@ -47,7 +47,7 @@ impl Listeners {
 }
 
 impl Encryption {
-    /// Keeps everything plain, and says so of what is not.
+    /// Stores everything in plain, and reports an error for encrypted values.
     #[must_use]
     pub fn none(names: Names) -> Encryption {
         Encryption {
@@ -55,11 +55,11 @@ impl Encryption {
             current: ArcSwap::default(),
             pace: Pace::default(),
             listeners: Arc::default(),
-            figures: Arc::default(),
+            stats: Arc::default(),
         }
     }
 
-    /// Follows rules.
+    /// Applies rules.
     ///
     /// # Errors
     /// They contradict each other, or a key does not fit its cipher.
@@ -69,16 +69,16 @@ impl Encryption {
         Ok(encryption)
     }
 
-    /// Makes other rules ready without following them.
+    /// Initializes other rules without applying them.
     ///
     /// # Errors
     /// They contradict each other, or a key does not fit its cipher.
     pub fn prepare(&self, rules: &[Rule]) -> Result<Transformers, RuleError> {
-        Transformers::new(rules, self.pace, &self.listeners.callback(), &self.figures)
+        Transformers::new(rules, self.pace, &self.listeners.callback(), &self.stats)
     }
 
-    /// Follows other rules from now on, and tries again what could not be opened. Says of which resources there are
-    /// values, and how many, that the rules before could open and these cannot.
+    /// Applies other rules, and tries to decrypt values again that could not be decrypted. Returns, by resource, how
+    /// many values the former rules could decrypt and these cannot.
     pub fn replace(&self, transformers: Transformers) -> BTreeMap<GroupResource, usize> {
         self.current.store(Arc::new(transformers));
         let mut orphans = BTreeMap::new();
@@ -93,43 +93,42 @@ impl Encryption {
         !self.current.load().kms.is_empty()
     }
 
-    /// How the key services are, all together.
+    /// The health of all key services.
     ///
-    /// # Errors
-    /// At least one is not well; the text says which.
+    /// # Errors At least one is unhealthy; the text names it.
     pub fn health(&self) -> Result<(), String> {
         self.current.load().health()
     }
 
-    /// How many seeds each key service's provider has in plain.
+    /// How many decrypted seeds each key service's provider has.
     pub fn seeds(&self) -> Vec<(String, usize)> {
         self.current.load().kms.iter().map(|kms| (kms.name().to_owned(), kms.seeds())).collect()
     }
 
-    fn with<T>(&self, key: &str, act: impl FnOnce(&Chain, Teller<'_>) -> T) -> T {
+    fn with<T>(&self, key: &str, act: impl FnOnce(&Chain, ResourceCounter<'_>) -> T) -> T {
         let (current, as_they_are) = (self.current.load(), Chain::default());
-        // Where nothing is configured nobody need know what it is.
+        // Without a configuration the resource is not looked up.
         let resource = if current.is_empty() { None } else { self.names.of(key) };
         let chain = resource.as_ref().and_then(|resource| current.chain(resource)).unwrap_or(&as_they_are);
-        act(chain, Teller { figures: &self.figures, resource: &resource.unwrap_or_default() })
+        act(chain, ResourceCounter { stats: &self.stats, resource: &resource.unwrap_or_default() })
     }
 }
 
 impl Transformer for Encryption {
-    fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
-        self.with(key, |chain, teller| chain.seal(&self.names.kept(key), plain, teller))
+    fn encrypt(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
+        self.with(key, |chain, counter| chain.encrypt(&self.names.kept(key), plain, counter))
     }
 
-    fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
-        self.with(key, |chain, teller| chain.open(&self.names.kept(key), kept, teller))
+    fn decrypt(&self, key: &str, kept: &Bytes) -> Result<DecryptedValue, TransformError> {
+        self.with(key, |chain, counter| chain.decrypt(&self.names.kept(key), kept, counter))
     }
 
-    fn current(&self, key: &str) -> Option<Seal> {
+    fn current(&self, key: &str) -> Option<KeyFingerprint> {
         self.with(key, |chain, _| chain.current())
     }
 
-    fn may_open(&self, key: &str, seal: Seal) -> bool {
-        self.with(key, |chain, _| chain.may_open(seal))
+    fn may_decrypt(&self, key: &str, fingerprint: KeyFingerprint) -> bool {
+        self.with(key, |chain, _| chain.may_decrypt(fingerprint))
     }
 
     fn subscribe(&self, changed: pintle_storage::Changed) {

@@ -1,7 +1,7 @@
-//! Encryption at rest: values are kept as Kubernetes keeps them, sealed by the providers of its configuration.
-//! Guarantees that every byte which one server sealed any other server with the same keys opens, whoever wrote it, and
-//! that a value opens only under the storage key it was sealed for, where the cipher can tell.
-//! Must never read a file or know a kind: rules come in parsed, resources are told from storage keys.
+//! Encryption at rest: values are stored in the format of Kubernetes, encrypted by the configured providers. Guarantees
+//! that any server with the same keys, kube-apiserver included, can decrypt a value, and that an authenticating cipher
+//! decrypts a value only for the storage key that it was encrypted for. Must never read a file or depend on a kind:
+//! rules are passed in parsed, and storage keys identify resources.
 //!
 //! # How a value is kept
 //!
@@ -20,11 +20,11 @@
 mod chain;
 mod ciphers;
 mod dynamic;
-pub mod figures;
 pub mod kms;
 mod limits;
 mod names;
 mod seed;
+pub mod stats;
 mod transformers;
 
 pub use chain::{Key, Provider};

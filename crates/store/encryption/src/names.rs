@@ -1,5 +1,5 @@
-//! Which resource a storage key belongs to.
-//! Guarantees an answer for every key in one look-up or two. Must never be asked for what is not under the prefix.
+//! Which resource a storage key belongs to. Guarantees at most two look-ups for each key. Must never be called with a
+//! key that lacks the prefix.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ impl GroupResource {
 }
 
 impl fmt::Display for GroupResource {
-    /// As a configuration names it: `*.` are all resources of the core group.
+    /// The name in a configuration: `*.` is all resources of the core group.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.group.as_str(), self.resource.as_str()) {
             ("", "*") => f.write_str("*."),
@@ -37,14 +37,14 @@ impl fmt::Display for GroupResource {
     }
 }
 
-/// The built-in resources by where they are kept.
+/// The built-in resources by storage prefix.
 #[derive(Debug, Default)]
 pub struct Names {
     /// Below the store's prefix, each with its last slash: `services/specs/`.
     built_in: HashMap<String, GroupResource>,
-    /// What all keys begin with: `/registry/`.
+    /// The prefix of all keys: `/registry/`.
     root: String,
-    /// What they begin with where they are kept, if that is something else.
+    /// The prefix of all keys in the store, if it differs.
     kept_root: Option<String>,
 }
 
@@ -56,13 +56,13 @@ impl Names {
         Names { built_in: built_in.into_iter().filter_map(within).collect(), root: root.to_owned(), kept_root: None }
     }
 
-    /// The same, for a store that keeps values under keys that begin with another root.
+    /// The same, for a store whose keys have another prefix.
     #[must_use]
     pub fn kept_under(self, root: &str) -> Names {
         Names { kept_root: Some(root.to_owned()).filter(|root| *root != self.root), ..self }
     }
 
-    /// The key under which a value is kept, which is authenticated with it.
+    /// The key under which a value is stored, which is authenticated with the value.
     pub(crate) fn kept<'a>(&self, key: &'a str) -> Cow<'a, str> {
         match (&self.kept_root, key.strip_prefix(self.root.as_str())) {
             (Some(root), Some(rest)) => Cow::Owned(format!("{root}{rest}")),
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// The resource of a key. `None`: it belongs to none, as the tables of allocated addresses.
+    /// The resource of a key; `None` for other data, such as the tables of allocated addresses.
     pub fn of(&self, key: &str) -> Option<GroupResource> {
         let rest = key.strip_prefix(self.root.as_str())?;
         let mut slashes = rest.match_indices('/').map(|(at, _)| at);

@@ -1,5 +1,5 @@
-//! A seed and the keys that are derived from it: one for each value, so that no key wears out.
-//! Guarantees the derivation that Kubernetes uses (HKDF-SHA-256, expansion only). Must never be written anywhere in plain.
+//! A seed and the keys that are derived from it: one for each value, so that no key encrypts too many values.
+//! Guarantees the derivation that Kubernetes uses (HKDF-SHA-256, expansion only). Must never be written in plain.
 
 use pintle_storage::TransformError;
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk};
@@ -8,7 +8,7 @@ use crate::ciphers::{Gcm, cut_short, random};
 
 /// Bytes of a seed.
 pub(crate) const SEED_BYTES: usize = 32;
-/// Bytes of what tells one derived key from another; they stand before the sealed value.
+/// Bytes of the HKDF info, which is stored before the encrypted value.
 const INFO_BYTES: usize = 32;
 const KEY_BYTES: usize = 32;
 
@@ -37,17 +37,17 @@ impl Seed {
         derived.ok().and_then(|()| Gcm::new(&key)).ok_or_else(|| TransformError::new("no key could be derived"))
     }
 
-    pub fn seal(&self, key: &str, plain: &[u8]) -> Result<Vec<u8>, TransformError> {
+    pub fn encrypt(&self, key: &str, plain: &[u8]) -> Result<Vec<u8>, TransformError> {
         let info = random::<INFO_BYTES>()?;
         let mut out = Vec::with_capacity(INFO_BYTES + plain.len() + 64);
         out.extend_from_slice(&info);
-        self.derive(&info)?.seal(key, plain, &mut out)?;
+        self.derive(&info)?.encrypt(key, plain, &mut out)?;
         Ok(out)
     }
 
-    pub fn open(&self, key: &str, sealed: &[u8]) -> Result<Vec<u8>, TransformError> {
-        let (info, sealed) = sealed.split_first_chunk().ok_or_else(cut_short)?;
-        self.derive(info)?.open(key, sealed)
+    pub fn decrypt(&self, key: &str, ciphertext: &[u8]) -> Result<Vec<u8>, TransformError> {
+        let (info, ciphertext) = ciphertext.split_first_chunk().ok_or_else(cut_short)?;
+        self.derive(info)?.decrypt(key, ciphertext)
     }
 }
 
@@ -58,17 +58,17 @@ mod tests {
     #[test]
     fn keys_are_derived_as_others_derive_them() {
         let seed = Seed::new(&[3; 32]).expect("a seed");
-        // Sealed by another implementation of HKDF and AES-GCM.
-        let mut sealed = vec![4; 32];
-        sealed.extend(b"nonce-nonce-");
-        sealed.extend([
+        // Encrypted by another implementation of HKDF and AES-GCM.
+        let mut ciphertext = vec![4; 32];
+        ciphertext.extend(b"nonce-nonce-");
+        ciphertext.extend([
             0x32, 0xbf, 0xef, 0x09, 0x76, 0x99, 0x83, 0x63, 0xdd, 0x97, 0x1f, 0x98, 0x0a, 0x15, 0xfa, 0x7e, 0xb7, 0xe6,
             0xac, 0x0d, 0x71, 0x0a, 0x95, 0xf7, 0xea, 0x47, 0x3b,
         ]);
-        assert_eq!(seed.open("/registry/secrets/a/b", &sealed).as_deref(), Ok(&b"hello world"[..]));
-        assert!(seed.open("/registry/secrets/a/c", &sealed).is_err());
-        let own = seed.seal("k", b"hello").expect("sealed");
-        assert_eq!(seed.open("k", &own).as_deref(), Ok(&b"hello"[..]));
+        assert_eq!(seed.decrypt("/registry/secrets/a/b", &ciphertext).as_deref(), Ok(&b"hello world"[..]));
+        assert!(seed.decrypt("/registry/secrets/a/c", &ciphertext).is_err());
+        let own = seed.encrypt("k", b"hello").expect("ciphertext");
+        assert_eq!(seed.decrypt("k", &own).as_deref(), Ok(&b"hello"[..]));
         assert!(Seed::new(&[3; 31]).is_err());
     }
 }

@@ -1,14 +1,14 @@
-//! All resources' providers, as one configuration gives them. Guarantees kube-apiserver's precedence: the resource by
-//! name, then its group, then everything; else values stay plain. Must never change once it is made: another
-//! configuration is another value.
+//! The providers of all resources, from one configuration. Guarantees kube-apiserver's precedence: the resource by
+//! name, then its group, then everything; else values stay plain. Must never change: another configuration is another
+//! value.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::chain::{Chain, Link, Provider, Ring};
-use crate::figures::Stats;
 use crate::kms::{Changed, Kms, Pace};
 use crate::names::GroupResource;
+use crate::stats::Stats;
 
 /// Some resources and their providers.
 #[derive(Clone)]
@@ -19,13 +19,13 @@ pub struct Rule {
     pub providers: Vec<Provider>,
 }
 
-/// Why rules cannot be followed.
+/// Why rules are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The resource named first could never come into the rule: the second one has it already.
+    /// The first resource is masked by the second, in an earlier rule.
     #[error("resource {0:?} is masked by earlier rule {1:?}")]
     Masked(String, String),
-    /// The key of this name has a secret of a length that its cipher does not take.
+    /// The secret of the key of this name has a length that is invalid for the cipher.
     #[error("error while creating cipher for named key {0}: invalid key size {1}")]
     KeyLength(String, usize),
     /// A provider without keys.
@@ -36,7 +36,7 @@ pub enum RuleError {
     Thread(String),
 }
 
-/// A configuration, ready to seal and open.
+/// An initialized configuration.
 #[derive(Default)]
 pub struct Transformers {
     chains: HashMap<GroupResource, Chain>,
@@ -44,12 +44,13 @@ pub struct Transformers {
 }
 
 impl Transformers {
-    /// Makes the ciphers, and asks each key service once how it is; that it does not answer is no error.
+    /// Makes the ciphers, and requests the status of each key service once; a service that does not respond is no
+    /// error.
     pub(crate) fn new(
         rules: &[Rule],
         pace: Pace,
         changed: &Changed,
-        figures: &Arc<Stats>,
+        stats: &Arc<Stats>,
     ) -> Result<Transformers, RuleError> {
         let mut made = Transformers::default();
         for rule in rules {
@@ -57,7 +58,7 @@ impl Transformers {
             for provider in &rule.providers {
                 links.push(Arc::new(match provider {
                     Provider::Kms(config) => {
-                        let kms = Kms::start(config, pace, changed.clone(), figures.clone())?;
+                        let kms = Kms::start(config, pace, changed.clone(), stats.clone())?;
                         made.kms.push(kms.clone());
                         Link::Kms(kms)
                     }
@@ -79,7 +80,7 @@ impl Transformers {
         self.chains.is_empty()
     }
 
-    /// The providers of a resource; `None` where values are kept as they are.
+    /// The providers of a resource; `None` if its values are stored in plain.
     pub(crate) fn chain(&self, resource: &GroupResource) -> Option<&Chain> {
         self.chains.get(resource).or_else(|| {
             let group = GroupResource { resource: "*".to_owned(), ..resource.clone() };
@@ -87,7 +88,7 @@ impl Transformers {
         })
     }
 
-    /// The state of all key services together, as one check tells it.
+    /// The health of all key services together.
     pub fn health(&self) -> Result<(), String> {
         let fault = |(index, kms): (usize, &Arc<Kms>)| Some(format!("kms-provider-{index}: {}", kms.health().err()?));
         let faults: Vec<String> = self.kms.iter().enumerate().filter_map(fault).collect();

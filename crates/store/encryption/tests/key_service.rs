@@ -27,7 +27,7 @@ fn encryption(socket: &Path, coast: Duration) -> Encryption {
 const LONG: Duration = Duration::from_secs(3600);
 
 fn kept(encryption: &Encryption) -> Bytes {
-    encryption.seal(SECRET, &Bytes::from_static(b"value")).expect("sealed")
+    encryption.encrypt(SECRET, &Bytes::from_static(b"value")).expect("ciphertext")
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -45,20 +45,27 @@ fn one_seed_seals_all_and_one_call_opens_all() {
     let plugin = Plugin::start(&socket, "key-1");
     let encryption_a = encryption(&socket, LONG);
     assert_eq!(encryption_a.health(), Ok(()));
-    let sealed: Vec<Bytes> = (0..20).map(|_| kept(&encryption_a)).collect();
-    assert!(sealed.iter().all(|value| value.starts_with(PREFIX)));
-    assert!(!sealed[0].windows(5).any(|window| window == b"value"));
-    let opened = encryption_a.open(SECRET, &sealed[0]).expect("opens");
-    assert_eq!((opened.plain, Some(opened.seal)), (Bytes::from_static(b"value"), encryption_a.current(SECRET)));
+    let ciphertext: Vec<Bytes> = (0..20).map(|_| kept(&encryption_a)).collect();
+    assert!(ciphertext.iter().all(|value| value.starts_with(PREFIX)));
+    assert!(!ciphertext[0].windows(5).any(|window| window == b"value"));
+    let decrypted = encryption_a.decrypt(SECRET, &ciphertext[0]).expect("opens");
+    assert_eq!(
+        (decrypted.plain, Some(decrypted.fingerprint)),
+        (Bytes::from_static(b"value"), encryption_a.current(SECRET))
+    );
     assert_eq!(plugin.keys.encryptions.load(Ordering::Relaxed), 1);
     assert_eq!(plugin.keys.decryptions.load(Ordering::Relaxed), 0, "its own seed is known");
     let encryption_b = encryption(&socket, LONG);
-    for value in &sealed {
-        let opened = encryption_b.open(SECRET, value).expect("another server opens it");
-        assert_eq!(Some(opened.seal), encryption_b.current(SECRET), "another seed of the same key is not stale");
+    for value in &ciphertext {
+        let decrypted = encryption_b.decrypt(SECRET, value).expect("another server opens it");
+        assert_eq!(
+            Some(decrypted.fingerprint),
+            encryption_b.current(SECRET),
+            "another seed of the same key is not stale"
+        );
     }
     assert_eq!(plugin.keys.decryptions.load(Ordering::Relaxed), 1);
-    let elsewhere = encryption_b.open("/registry/secrets/default/b", &sealed[0]).expect_err("moved");
+    let elsewhere = encryption_b.decrypt("/registry/secrets/default/b", &ciphertext[0]).expect_err("moved");
     assert_eq!(elsewhere.to_string(), "cipher: message authentication failed");
 }
 
@@ -68,11 +75,11 @@ fn another_key_of_the_service_makes_what_was_sealed_stale() {
     let socket = directory.0.join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");
     let encryption = encryption(&socket, LONG);
-    let (sealed, before) = (kept(&encryption), encryption.current(SECRET));
+    let (ciphertext, before) = (kept(&encryption), encryption.current(SECRET));
     plugin.change_key("key-2");
     until("the new key is taken", || encryption.current(SECRET) != before);
-    let opened = encryption.open(SECRET, &sealed).expect("the old key opens");
-    assert_eq!(Some(opened.seal), before);
+    let decrypted = encryption.decrypt(SECRET, &ciphertext).expect("the old key opens");
+    assert_eq!(Some(decrypted.fingerprint), before);
     assert!(kept(&encryption).windows(5).any(|window| window == b"key-2"));
 }
 
@@ -83,7 +90,7 @@ fn without_the_service_reading_goes_on_and_writing_for_a_while() {
     let plugin = Plugin::start(&socket, "key-1");
     let coast = Duration::from_millis(300);
     let encryption = encryption(&socket, coast);
-    let sealed = kept(&encryption);
+    let ciphertext = kept(&encryption);
     let keys = plugin.keys.clone();
     drop(plugin);
     until("the loss is noticed", || encryption.health().is_err());
@@ -91,14 +98,14 @@ fn without_the_service_reading_goes_on_and_writing_for_a_while() {
     let begin = "kms-provider-0: failed to perform status section of the healthz check for KMS Provider test, error: \
                  rpc error: code = Unavailable desc = connection error: ";
     assert!(why.starts_with(begin), "{why}");
-    until("the seed expires", || encryption.seal(SECRET, &Bytes::from_static(b"value")).is_err());
-    let why = encryption.seal(SECRET, &Bytes::new()).expect_err("expired").to_string();
+    until("the seed expires", || encryption.encrypt(SECRET, &Bytes::from_static(b"value")).is_err());
+    let why = encryption.encrypt(SECRET, &Bytes::new()).expect_err("expired").to_string();
     assert!(why.starts_with("encryptedDEKSource with keyID hash \"sha256:"), "{why}");
-    assert_eq!(encryption.open(SECRET, &sealed).expect("still known").plain, "value");
+    assert_eq!(encryption.decrypt(SECRET, &ciphertext).expect("still known").plain, "value");
     let _again = Plugin::start_with(&socket, keys);
     until("the service is back", || encryption.health().is_ok());
-    let opened = encryption.open(SECRET, &kept(&encryption)).expect("opens");
-    assert_eq!(Some(opened.seal), encryption.current(SECRET));
+    let decrypted = encryption.decrypt(SECRET, &kept(&encryption)).expect("opens");
+    assert_eq!(Some(decrypted.fingerprint), encryption.current(SECRET));
 }
 
 #[test]
@@ -106,7 +113,7 @@ fn a_service_that_comes_late_is_noticed() {
     let directory = TempDir::new();
     let socket = directory.0.join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");
-    let sealed = kept(&encryption(&socket, LONG));
+    let ciphertext = kept(&encryption(&socket, LONG));
     let keys = plugin.keys.clone();
     drop(plugin);
     let encryption = encryption(&socket, LONG);
@@ -115,13 +122,13 @@ fn a_service_that_comes_late_is_noticed() {
         let _ = tell.send(());
         Vec::new()
     }));
-    let why = encryption.open(SECRET, &sealed).expect_err("nobody decrypts").to_string();
+    let why = encryption.decrypt(SECRET, &ciphertext).expect_err("nobody decrypts").to_string();
     assert!(why.starts_with("failed to decrypt DEK, error: rpc error: code = Unavailable"), "{why}");
-    let why = encryption.seal(SECRET, &Bytes::new()).expect_err("no seed").to_string();
+    let why = encryption.encrypt(SECRET, &Bytes::new()).expect_err("no seed").to_string();
     assert_eq!(why, "got unexpected nil transformer");
     let _plugin = Plugin::start_with(&socket, keys);
     told.recv_timeout(Duration::from_secs(60)).expect("told that it is there");
-    assert_eq!(encryption.open(SECRET, &sealed).expect("opens now").plain, "value");
+    assert_eq!(encryption.decrypt(SECRET, &ciphertext).expect("opens now").plain, "value");
 }
 
 #[test]
@@ -139,9 +146,9 @@ fn what_the_service_says_is_judged() {
     drop(plugin);
     let _other = Plugin::start_with(&socket, keys);
     until("it names an unknown key", || kept(&encryption).windows(9).any(|window| window == b"unknown-1"));
-    let sealed = kept(&encryption);
+    let ciphertext = kept(&encryption);
     let fresh = self::encryption(&socket, LONG);
-    let why = fresh.open(SECRET, &sealed).expect_err("refused").to_string();
+    let why = fresh.decrypt(SECRET, &ciphertext).expect_err("refused").to_string();
     assert_eq!(why, "failed to decrypt DEK, error: rpc error: code = NotFound desc = no such key: 100%");
 }
 
@@ -149,7 +156,7 @@ fn what_the_service_says_is_judged() {
 fn a_service_that_does_not_answer_is_not_asked_for_each_value() {
     let directory = TempDir::new();
     let socket = directory.0.join("kms.sock");
-    let sealed = {
+    let ciphertext = {
         let _plugin = Plugin::start(&socket, "key-1");
         kept(&encryption(&socket, LONG))
     };
@@ -171,7 +178,7 @@ fn a_service_that_does_not_answer_is_not_asked_for_each_value() {
     let pace = Pace { healthy: LONG, unhealthy: LONG, coast: LONG };
     let encryption = Encryption::new(Names::new("/registry/", built_in), &[rule], pace).expect("rules");
     for _ in 0..50 {
-        let why = encryption.open(SECRET, &sealed).expect_err("nobody answers").to_string();
+        let why = encryption.decrypt(SECRET, &ciphertext).expect_err("nobody answers").to_string();
         assert!(why.contains("rpc error: code = DeadlineExceeded"), "{why}");
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);

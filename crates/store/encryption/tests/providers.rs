@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use pintle_encryption::{Encryption, GroupResource, Key, Names, Pace, Provider, Rule};
-use pintle_storage::{Seal, Transformer};
+use pintle_storage::{KeyFingerprint, Transformer};
 
 const SECRET: &str = "/registry/secrets/default/a";
 const MAP: &str = "/registry/configmaps/default/a";
@@ -29,11 +29,11 @@ fn encryption(rules: &[Rule]) -> Encryption {
 }
 
 fn kept(encryption: &Encryption, key: &str) -> Bytes {
-    encryption.seal(key, &Bytes::from_static(b"value")).expect("sealed")
+    encryption.encrypt(key, &Bytes::from_static(b"value")).expect("ciphertext")
 }
 
 fn error(encryption: &Encryption, key: &str, kept: &Bytes) -> String {
-    encryption.open(key, kept).expect_err("does not open").to_string()
+    encryption.decrypt(key, kept).expect_err("does not open").to_string()
 }
 
 #[test]
@@ -45,13 +45,13 @@ fn each_provider_marks_what_it_sealed() {
         (Provider::Secretbox(keys()), "k8s:enc:secretbox:v1:key1:"),
     ] {
         let encryption = encryption(&[rule(&["secrets"], vec![provider])]);
-        let sealed = kept(&encryption, SECRET);
-        assert!(sealed.starts_with(prefix.as_bytes()), "{sealed:?}");
-        let opened = encryption.open(SECRET, &sealed).expect("opens");
-        assert_eq!(opened.plain, "value");
-        assert_eq!(Some(opened.seal), encryption.current(SECRET));
+        let ciphertext = kept(&encryption, SECRET);
+        assert!(ciphertext.starts_with(prefix.as_bytes()), "{ciphertext:?}");
+        let decrypted = encryption.decrypt(SECRET, &ciphertext).expect("opens");
+        assert_eq!(decrypted.plain, "value");
+        assert_eq!(Some(decrypted.fingerprint), encryption.current(SECRET));
         assert_eq!(kept(&encryption, MAP), "value", "nothing is said of config maps");
-        assert_eq!(encryption.current(MAP), Some(Seal::PLAIN));
+        assert_eq!(encryption.current(MAP), Some(KeyFingerprint::PLAIN));
     }
 }
 
@@ -77,18 +77,18 @@ fn names_go_before_groups_and_groups_before_everything() {
 #[test]
 fn keys_rotate() {
     let old = encryption(&[rule(&["secrets"], vec![Provider::AesCbc(vec![key("key1", 1)])])]);
-    let sealed = kept(&old, SECRET);
+    let ciphertext = kept(&old, SECRET);
     let rotating = encryption(&[rule(&["secrets"], vec![Provider::AesCbc(vec![key("key2", 2), key("key1", 1)])])]);
-    let opened = rotating.open(SECRET, &sealed).expect("the old key still opens");
-    assert_eq!(opened.plain, "value");
-    assert_ne!(Some(opened.seal), rotating.current(SECRET), "stale");
+    let decrypted = rotating.decrypt(SECRET, &ciphertext).expect("the old key still opens");
+    assert_eq!(decrypted.plain, "value");
+    assert_ne!(Some(decrypted.fingerprint), rotating.current(SECRET), "stale");
     let renewed = kept(&rotating, SECRET);
     let new = encryption(&[rule(&["secrets"], vec![Provider::AesCbc(vec![key("key2", 2)])])]);
-    assert_eq!(new.open(SECRET, &renewed).expect("opens").plain, "value");
-    assert_eq!(error(&new, SECRET, &sealed), "no matching key was found for the provided AES transformer");
-    let may_open = [&rotating, &new].map(|it| it.may_open(SECRET, opened.seal));
-    assert_eq!(may_open, [true, false], "which can be told without trying");
-    assert!(new.may_open(SECRET, new.open(SECRET, &renewed).expect("opens").seal));
+    assert_eq!(new.decrypt(SECRET, &renewed).expect("opens").plain, "value");
+    assert_eq!(error(&new, SECRET, &ciphertext), "no matching key was found for the provided AES transformer");
+    let may_decrypt = [&rotating, &new].map(|it| it.may_decrypt(SECRET, decrypted.fingerprint));
+    assert_eq!(may_decrypt, [true, false], "which can be told without trying");
+    assert!(new.may_decrypt(SECRET, new.decrypt(SECRET, &renewed).expect("opens").fingerprint));
 }
 
 #[test]
@@ -99,32 +99,32 @@ fn providers_come_and_go() {
     let stopping = encryption(&[rule(&["secrets"], vec![Provider::Identity, boxed()])]);
     let strict = encryption(&[rule(&["secrets"], vec![boxed()])]);
     let other = encryption(&[rule(&["secrets"], vec![Provider::Secretbox(vec![key("key1", 9)])])]);
-    let (was_plain, sealed) = (kept(&plain, SECRET), kept(&starting, SECRET));
+    let (was_plain, ciphertext) = (kept(&plain, SECRET), kept(&starting, SECRET));
     let stale = |it: &Encryption, kept: &Bytes| {
-        let opened = it.open(SECRET, kept).expect("opens");
-        assert_eq!(opened.plain, "value");
-        Some(opened.seal) != it.current(SECRET)
+        let decrypted = it.decrypt(SECRET, kept).expect("opens");
+        assert_eq!(decrypted.plain, "value");
+        Some(decrypted.fingerprint) != it.current(SECRET)
     };
-    assert!(stale(&starting, &was_plain) && !stale(&starting, &sealed));
-    assert!(stale(&stopping, &sealed) && !stale(&stopping, &was_plain));
+    assert!(stale(&starting, &was_plain) && !stale(&starting, &ciphertext));
+    assert!(stale(&stopping, &ciphertext) && !stale(&stopping, &was_plain));
     assert_eq!(kept(&stopping, SECRET), "value");
     assert_eq!(error(&strict, SECRET, &was_plain), "no matching prefix found");
-    assert_eq!(error(&plain, SECRET, &sealed), "identity transformer tried to read encrypted data");
-    assert_eq!(error(&other, SECRET, &sealed), "output array was not large enough for encryption");
+    assert_eq!(error(&plain, SECRET, &ciphertext), "identity transformer tried to read encrypted data");
+    assert_eq!(error(&other, SECRET, &ciphertext), "output array was not large enough for encryption");
     let only_identity = encryption(&[rule(&["secrets"], vec![Provider::Identity])]);
-    assert_eq!(error(&only_identity, SECRET, &sealed), "no matching prefix found");
+    assert_eq!(error(&only_identity, SECRET, &ciphertext), "no matching prefix found");
 }
 
 #[test]
 fn a_sealed_value_opens_under_its_own_key_only() {
     let encryption = encryption(&[rule(&["*.*"], vec![Provider::AesGcm(vec![key("key1", 1)])])]);
-    let sealed = kept(&encryption, SECRET);
-    assert_eq!(error(&encryption, MAP, &sealed), "cipher: message authentication failed");
+    let ciphertext = kept(&encryption, SECRET);
+    assert_eq!(error(&encryption, MAP, &ciphertext), "cipher: message authentication failed");
     let rules = [rule(&["*.*"], vec![Provider::AesGcm(vec![key("key1", 1)])])];
     let elsewhere = Encryption::new(names().kept_under("/other/"), &rules, Pace::default()).expect("rules");
-    assert_eq!(error(&elsewhere, SECRET, &sealed), "cipher: message authentication failed");
+    assert_eq!(error(&elsewhere, SECRET, &ciphertext), "cipher: message authentication failed");
     let there = kept(&elsewhere, SECRET);
-    assert_eq!(elsewhere.open(SECRET, &there).expect("opens").plain, "value");
+    assert_eq!(elsewhere.decrypt(SECRET, &there).expect("opens").plain, "value");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! Must never know what a key means.
 
 use crate::endpoint::Endpoint;
-use crate::figures::{Calls, Stats};
 use crate::limits;
+use crate::stats::{Calls, Stats};
 use crate::tasks::Tasks;
 use crate::tls::Tls;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
@@ -29,7 +29,7 @@ pub mod method {
 
 /// The endpoints of a cluster.
 pub struct Client {
-    pub figures: Arc<Stats>,
+    pub stats: Arc<Stats>,
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
@@ -48,8 +48,8 @@ impl Client {
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
-        let figures = Arc::new(Stats::new(endpoints.len()));
-        Ok(Client { figures, endpoints, current: AtomicUsize::new(0), probe })
+        let stats = Arc::new(Stats::new(endpoints.len()));
+        Ok(Client { stats, endpoints, current: AtomicUsize::new(0), probe })
     }
 
     /// The endpoint in use, to be named when it fails.
@@ -84,7 +84,7 @@ impl Client {
         method: &'static str,
         request: &(impl Message + Clone + 'static),
     ) -> Result<A, Status> {
-        let calls = self.figures.calls.get(&(method, false), Calls::default);
+        let calls = self.stats.calls.get(&(method, false), Calls::default);
         calls.started.increment();
         let message = request.clone();
         let call = async { self.endpoint(turn)?.connection().await?.unary(method, message).await };
@@ -120,13 +120,13 @@ impl Client {
         method: &'static str,
         request: &(impl Message + Clone + 'static),
     ) -> Result<A, Status> {
-        let mut patience = Patience::new(time);
+        let mut retries = RetryBudget::new(time);
         loop {
             let turn = self.turn();
-            match self.attempt(turn, patience.attempt(), method, request).await {
+            match self.attempt(turn, retries.attempt(), method, request).await {
                 Err(status) if is_passing(&status) => {
                     self.failed(turn);
-                    if !patience.wait(self.endpoints()).await {
+                    if !retries.wait(self.endpoints()).await {
                         return Err(status);
                     }
                 }
@@ -166,7 +166,7 @@ impl Client {
                 let answer = self.attempt(turn, limits::ATTEMPT, method::STATUS, &StatusRequest {}).await;
                 // Who does not answer is as large as it was.
                 if let Ok(StatusResponse { db_size, .. }) = answer {
-                    self.figures.set_size(turn, db_size);
+                    self.stats.set_size(turn, db_size);
                 }
             }
             sleep(interval).await;
@@ -186,7 +186,7 @@ impl Client {
         // A member that is cut off from the others ends the stream instead of staying silent.
         let header = ("hasleader", "true");
         let opening = async { self.endpoint(turn)?.connection().await?.streaming(method, request, header).await };
-        let calls = self.figures.calls.get(&(method, true), Calls::default);
+        let calls = self.stats.calls.get(&(method, true), Calls::default);
         calls.started.increment();
         let call = timeout(limits::ATTEMPT, opening).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
         if call.is_err() {
@@ -227,31 +227,32 @@ impl<Q, A> Stream<Q, A> {
     }
 }
 
-/// Whether another endpoint, or the same one later, may do better.
+/// Whether another endpoint, or the same one later, may succeed.
 pub fn is_passing(status: &Status) -> bool {
     matches!(status.code, Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown | Code::Internal)
 }
 
-/// How long something is tried, with growing pauses.
-pub struct Patience {
+/// Retries with growing pauses until a deadline.
+pub struct RetryBudget {
     until: Instant,
     failures: usize,
-    /// How often all endpoints have failed.
+    /// How many times all endpoints have failed.
     rounds: u32,
 }
 
-impl Patience {
+impl RetryBudget {
     pub fn new(time: Duration) -> Self {
-        Patience { until: Instant::now() + time, failures: 0, rounds: 0 }
+        RetryBudget { until: Instant::now() + time, failures: 0, rounds: 0 }
     }
 
-    /// How long the next attempt may take: longer only when all endpoints had theirs, as one that is gone says so at once.
+    /// The timeout of the next attempt. It grows only after each endpoint had its attempt, because a stopped member
+    /// fails at once.
     pub fn attempt(&self) -> Duration {
         let left = self.until.saturating_duration_since(Instant::now());
         limits::ATTEMPT.saturating_mul(1 << self.rounds.min(8)).min(limits::ATTEMPT_MAX).min(left)
     }
 
-    /// Pauses after a failure; false: enough has been tried. Each of the endpoints is tried at once in the first round.
+    /// Pauses after a failure; false if the deadline would pass. The first attempt at each endpoint has no pause.
     pub async fn wait(&mut self, endpoints: usize) -> bool {
         self.failures += 1;
         self.rounds = u32::try_from(self.failures / endpoints.max(1)).unwrap_or(u32::MAX);

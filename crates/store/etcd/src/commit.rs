@@ -3,7 +3,7 @@
 //! precondition may be repeated, to the same effect.
 //! Must never answer before the observer has seen what the answer is about.
 
-use crate::client::{Patience, is_passing, method};
+use crate::client::{RetryBudget, is_passing, method};
 use crate::limits;
 use crate::store::Shared;
 use crate::wire::{
@@ -56,7 +56,7 @@ impl Shared {
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Revision, CommitError> {
         let _room = self.transactions.acquire().await.map_err(|_| CommitError::Closed)?;
         let since = self.progress.published();
-        let mut patience = Patience::new(limits::CALL);
+        let mut retries = RetryBudget::new(limits::CALL);
         let mut in_doubt = false;
         let mut request = self.request(&transaction.writes).await?;
         let length = length_of(&request, &transaction.writes);
@@ -65,13 +65,13 @@ impl Shared {
         }
         let answer = loop {
             let turn = self.client.turn();
-            let time = patience.attempt();
+            let time = retries.attempt();
             match self.client.attempt::<TxnResponse>(turn, time, method::TXN, &request).await {
                 Ok(answer) => break answer,
                 Err(status) if status.code == Code::NotFound && status.message.contains("lease") => {
                     self.leases.forget().await;
                     request = self.request(&transaction.writes).await?;
-                    if !patience.wait(1).await {
+                    if !retries.wait(1).await {
                         return Err(failed(status));
                     }
                 }
@@ -79,7 +79,7 @@ impl Shared {
                     // It may have taken place, or still do; its preconditions see to it that it does not do so twice.
                     in_doubt = true;
                     self.client.failed(turn);
-                    if !patience.wait(self.client.endpoints()).await {
+                    if !retries.wait(self.client.endpoints()).await {
                         return Err(failed(status));
                     }
                 }
@@ -184,15 +184,15 @@ impl Shared {
             (_, Some(last)) if last > since => (since, last),
             _ => return Ok(None),
         };
-        let mut patience = Patience::new(limits::CALL);
+        let mut retries = RetryBudget::new(limits::CALL);
         loop {
             let turn = self.client.turn();
-            match timeout(patience.attempt(), self.find(turn, write, after, to)).await {
+            match timeout(retries.attempt(), self.find(turn, write, after, to)).await {
                 Ok(Ok(found)) => return Ok(found),
                 Ok(Err(status)) if !is_passing(&status) => return Err(status),
                 _ => self.client.failed(turn),
             }
-            if !patience.wait(self.client.endpoints()).await {
+            if !retries.wait(self.client.endpoints()).await {
                 return Err(undecided());
             }
         }

@@ -2,7 +2,7 @@
 //! Guarantees one attempt to connect at a time, which goes on when those who wait for it give up.
 //! Must never decide which endpoint is used.
 
-use crate::explained::Explained;
+use crate::alert_stream::AlertStream;
 use crate::limits;
 use crate::tasks::Tasks;
 use crate::tls::{self, Tls};
@@ -132,7 +132,7 @@ impl Endpoint {
         stream.set_nodelay(true)?;
         match &self.tls {
             None => self.begin(stream).await,
-            Some((connector, name)) => self.begin(Explained(connector.connect(name.clone(), stream).await?)).await,
+            Some((connector, name)) => self.begin(AlertStream(connector.connect(name.clone(), stream).await?)).await,
         }
     }
 

@@ -2,7 +2,7 @@
 //! Guarantees that the observer is told each revision once, in order and whole, or that there is a gap.
 //! Must never advance on what a member says of itself: only events, and progress from members that can be trusted with it.
 
-use crate::client::{Patience, method};
+use crate::client::{RetryBudget, method};
 use crate::import;
 use crate::limits;
 use crate::store::Shared;
@@ -34,7 +34,7 @@ enum End {
 /// # Errors
 /// The cluster cannot be reached, or was not filled to the end.
 pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Result<Started, Status> {
-    let mut patience = Patience::new(limits::START);
+    let mut retries = RetryBudget::new(limits::START);
     loop {
         let current = shared.client.revision(limits::START).await?;
         if shared.is_unfinished().await {
@@ -51,7 +51,7 @@ pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Resul
                 shared.progress.reached(base.0);
                 return Ok(Started { compacted: base, current: Revision(current) });
             }
-            Err(status) if status.code == Code::OutOfRange && patience.wait(1).await => {}
+            Err(status) if status.code == Code::OutOfRange && retries.wait(1).await => {}
             Err(status) => return Err(status),
         }
     }

@@ -53,7 +53,7 @@ impl Leases {
             return Ok(lease.id);
         }
         if let Some(left) = last.as_ref() {
-            client.figures.lease_keys.observe(left.keys as f64);
+            client.stats.lease_keys.observe(left.keys as f64);
         }
         let began = Instant::now();
         let request = LeaseGrantRequest { ttl: lifetime + spare };

@@ -16,18 +16,18 @@
 //!
 //! Each connection, the watch and each commit under way is a task of the runtime; closing the store ends them.
 
+mod alert_stream;
 mod client;
 mod commit;
 mod compact;
 mod endpoint;
-mod explained;
-pub mod figures;
 mod follow;
-mod fresh;
 mod import;
 mod lease;
 pub mod limits;
 mod progress;
+mod read_index;
+pub mod stats;
 mod store;
 mod tasks;
 mod tls;

@@ -4,10 +4,10 @@
 
 use crate::client::Client;
 use crate::compact::Compacted;
-use crate::figures::Stats;
-use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
+use crate::read_index::ReadIndex;
+use crate::stats::Stats;
 use crate::tasks::Tasks;
 use crate::tls::Tls;
 use crate::wire::{CompactionRequest, CompactionResponse};
@@ -15,7 +15,7 @@ use crate::{client::method, commit, compact, follow, limits};
 use bytes::Bytes;
 use pintle_grpc::Status;
 use pintle_storage::{
-    CommitError, CommitFuture, CompactFuture, Ended, Ending, Guard, Key, Observer, Revision, Started, Store,
+    CommitError, CommitFuture, CompactFuture, EndedFuture, FatalSignal, Guard, Key, Observer, Revision, Started, Store,
     StoreError, Transaction,
 };
 use std::fmt;
@@ -100,8 +100,8 @@ pub(crate) struct Shared {
     pub leases: Leases,
     pub transactions: Semaphore,
     pub compacted: Compacted,
-    fresh: Fresh,
-    ending: Ending,
+    read_index: ReadIndex,
+    fatal_signal: FatalSignal,
     lifetimes: Vec<(String, u32)>,
 }
 
@@ -123,7 +123,7 @@ impl Shared {
 
     /// Answers everybody who waits: nothing more will come.
     fn close(&self) {
-        self.fresh.close();
+        self.read_index.close();
         self.transactions.close();
         self.progress.close();
     }
@@ -176,8 +176,8 @@ impl EtcdStore {
             leases: Leases::new(options.lease_reuse_seconds),
             transactions: Semaphore::new(limits::TRANSACTIONS),
             compacted: Compacted::default(),
-            fresh: Fresh::default(),
-            ending: Ending::default(),
+            read_index: ReadIndex::default(),
+            fatal_signal: FatalSignal::default(),
             lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
         };
         Ok(EtcdStore {
@@ -194,8 +194,8 @@ impl EtcdStore {
     }
 
     /// What the cluster was called for.
-    pub fn figures(&self) -> Arc<Stats> {
-        self.shared.client.figures.clone()
+    pub fn stats(&self) -> Arc<Stats> {
+        self.shared.client.stats.clone()
     }
 
     fn is_closed(&self) -> bool {
@@ -204,7 +204,7 @@ impl EtcdStore {
 
     /// Runs as long as the store, which cannot go on without it.
     fn keep<F: Future<Output = ()> + Send + 'static>(&self, what: &'static str, work: impl FnOnce(Arc<Shared>) -> F) {
-        let vital = Vital { shared: self.shared.clone(), _guard: self.shared.ending.guard(what) };
+        let vital = Vital { shared: self.shared.clone(), _guard: self.shared.fatal_signal.guard(what) };
         let work = work(self.shared.clone());
         self.tasks.spawn(async move {
             let _vital = vital;
@@ -237,7 +237,7 @@ impl Store for EtcdStore {
         let started = self.runtime.block_on(follow::start(&shared, observer.as_mut())).map_err(remote)?;
         self.is_started.store(true, Ordering::Release);
         self.keep("what follows etcd", |shared| async move { follow::run(&shared, observer).await });
-        self.keep("what asks etcd how far it is", |shared| async move { shared.fresh.run(&shared).await });
+        self.keep("what asks etcd how far it is", |shared| async move { shared.read_index.run(&shared).await });
         if let Some(interval) = self.compaction_interval {
             self.keep("the compaction of etcd", move |shared| async move {
                 compact::run(&shared.client, interval, &shared.compacted).await;
@@ -284,7 +284,7 @@ impl Store for EtcdStore {
     }
 
     fn catch_up(&self) -> Option<CommitFuture> {
-        let (shared, answer) = (self.shared.clone(), self.shared.fresh.ask());
+        let (shared, answer) = (self.shared.clone(), self.shared.read_index.ask());
         Some(CommitFuture::pending(async move {
             let revision = answer.await.map_err(|_| CommitError::Closed)?.map_err(commit::failed)?;
             shared.progress.wait(revision).await.map_err(|_| CommitError::Closed)?;
@@ -318,8 +318,8 @@ impl Store for EtcdStore {
         });
     }
 
-    fn ended(&self) -> Ended {
-        self.shared.ending.ended()
+    fn ended(&self) -> EndedFuture {
+        self.shared.fatal_signal.ended()
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::ending::Ended;
+use crate::fatal_signal::EndedFuture;
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{TransformError, Unreadable};
 use crate::value_codec::ValueCodec;
@@ -187,8 +187,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Resolves with the reason if the store ends without being closed. After that nothing is written or published,
     /// so that users of the observer's data would serve stale data forever.
-    fn ended(&self) -> Ended {
-        self.inner().map_or_else(|| Box::pin(std::future::pending()) as Ended, Store::ended)
+    fn ended(&self) -> EndedFuture {
+        self.inner().map_or_else(|| Box::pin(std::future::pending()) as EndedFuture, Store::ended)
     }
 
     /// In a store that other processes write too: resolves, to the store's revision, when the observer has received

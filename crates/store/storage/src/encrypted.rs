@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
 use crate::queue::{CommitFuture, CompactFuture};
-use crate::transform::{Seal, Transformer, Unreadable, UnreadableReason};
+use crate::transform::{KeyFingerprint, Transformer, Unreadable, UnreadableReason};
 
 /// A [`Store`] that encrypts the values of another one.
 pub struct EncryptedStore {
@@ -29,8 +29,8 @@ struct Shared {
 /// The known state of the stored bytes.
 #[derive(Default)]
 struct Kept {
-    /// Of the encrypted values.
-    seals: HashMap<Key, Seal>,
+    /// The keys of the encrypted values.
+    fingerprints: HashMap<Key, KeyFingerprint>,
     unreadable: HashMap<Key, (Revision, Bytes)>,
 }
 
@@ -51,11 +51,11 @@ impl EncryptedStore {
         EncryptedStore { inner, shared }
     }
 
-    fn seal(&self, mut transaction: Transaction) -> Result<Transaction, CommitError> {
+    fn encrypt(&self, mut transaction: Transaction) -> Result<Transaction, CommitError> {
         for write in &mut transaction.writes {
             if let Some(value) = &write.value {
-                let sealed = self.shared.transformer.seal(&write.key, value);
-                write.value = Some(sealed.map_err(CommitError::Transform)?);
+                let ciphertext = self.shared.transformer.encrypt(&write.key, value);
+                write.value = Some(ciphertext.map_err(CommitError::Transform)?);
             }
         }
         Ok(transaction)
@@ -72,7 +72,7 @@ impl Store for EncryptedStore {
     }
 
     fn commit(&self, transaction: Transaction) -> CommitFuture {
-        match self.seal(transaction) {
+        match self.encrypt(transaction) {
             Ok(transaction) => self.inner.commit(transaction),
             Err(error) => CommitFuture::ready(Err(error)),
         }
@@ -83,8 +83,8 @@ impl Store for EncryptedStore {
     }
 
     fn is_stale(&self, key: &str) -> bool {
-        let seal = lock(&self.shared.kept).seals.get(key).copied().unwrap_or(Seal::PLAIN);
-        self.shared.transformer.current(key).is_some_and(|current| current != seal)
+        let fingerprint = lock(&self.shared.kept).fingerprints.get(key).copied().unwrap_or(KeyFingerprint::PLAIN);
+        self.shared.transformer.current(key).is_some_and(|current| current != fingerprint)
     }
 
     fn close(&self) {
@@ -104,40 +104,46 @@ impl fmt::Debug for EncryptedStore {
 
 impl Shared {
     /// The record for the observer.
-    fn open(&self, record: &Record) -> Result<Record, Unreadable> {
-        let Some(sealed) = &record.value else {
+    fn decrypt(&self, record: &Record) -> Result<Record, Unreadable> {
+        let Some(ciphertext) = &record.value else {
             let mut kept = lock(&self.kept);
-            kept.seals.remove(&record.key);
+            kept.fingerprints.remove(&record.key);
             kept.unreadable.remove(&record.key);
             return Ok(record.clone());
         };
-        let opened = self.transformer.open(&record.key, sealed);
+        let decrypted = self.transformer.decrypt(&record.key, ciphertext);
         let mut kept = lock(&self.kept);
-        match opened {
-            Ok(opened) => {
+        match decrypted {
+            Ok(decrypted) => {
                 kept.unreadable.remove(&record.key);
-                kept.mark(&record.key, opened.seal);
-                Ok(Record { value: Some(opened.plain), ..record.clone() })
+                kept.mark(&record.key, decrypted.fingerprint);
+                Ok(Record { value: Some(decrypted.plain), ..record.clone() })
             }
             Err(error) => {
-                kept.unreadable.insert(record.key.clone(), (record.revision, sealed.clone()));
-                let reason = UnreadableReason::Sealed(error);
+                kept.unreadable.insert(record.key.clone(), (record.revision, ciphertext.clone()));
+                let reason = UnreadableReason::Undecryptable(error);
                 Err(Unreadable { key: record.key.clone(), revision: record.revision, reason })
             }
         }
     }
 
     /// The decrypted records, and errors of the others.
-    fn open_all(&self, records: &[Record]) -> (Vec<Record>, Vec<Unreadable>) {
+    fn decrypt_all(&self, records: &[Record]) -> (Vec<Record>, Vec<Unreadable>) {
         let mut unreadable = Vec::new();
-        let readable = records.iter().filter_map(|record| self.open(record).map_err(|what| unreadable.push(what)).ok());
+        let readable =
+            records.iter().filter_map(|record| self.decrypt(record).map_err(|what| unreadable.push(what)).ok());
         (readable.collect(), unreadable)
     }
 
     /// Keys of values that could not be decrypted if they were not in memory.
     fn orphans(&self) -> Vec<Key> {
-        let sealed: Vec<_> = lock(&self.kept).seals.iter().map(|(key, seal)| (key.clone(), *seal)).collect();
-        sealed.into_iter().filter(|(key, seal)| !self.transformer.may_open(key, *seal)).map(|(key, _)| key).collect()
+        let known: Vec<_> =
+            lock(&self.kept).fingerprints.iter().map(|(key, fingerprint)| (key.clone(), *fingerprint)).collect();
+        known
+            .into_iter()
+            .filter(|(key, fingerprint)| !self.transformer.may_decrypt(key, *fingerprint))
+            .map(|(key, _)| key)
+            .collect()
     }
 
     /// Decrypts values that could not be decrypted before. It may wait for a KMS plugin, so no lock is held
@@ -146,21 +152,21 @@ impl Shared {
         let waiting: Vec<_> =
             lock(&self.kept).unreadable.iter().map(|(key, (at, bytes))| (key.clone(), *at, bytes.clone())).collect();
         let open = |(key, revision, bytes): (Key, Revision, Bytes)| {
-            let opened = self.transformer.open(&key, &bytes).ok()?;
-            Some((Record { revision, key, value: Some(opened.plain) }, opened.seal))
+            let decrypted = self.transformer.decrypt(&key, &bytes).ok()?;
+            Some((Record { revision, key, value: Some(decrypted.plain) }, decrypted.fingerprint))
         };
-        let opened: Vec<_> = waiting.into_iter().filter_map(open).collect();
-        if opened.is_empty() {
+        let decrypted: Vec<_> = waiting.into_iter().filter_map(open).collect();
+        if decrypted.is_empty() {
             return;
         }
         let mut observer = lock(&self.observer);
-        let mut restored = Vec::with_capacity(opened.len());
-        for (record, seal) in opened {
+        let mut restored = Vec::with_capacity(decrypted.len());
+        for (record, fingerprint) in decrypted {
             let mut kept = lock(&self.kept);
             // Unless it was written meanwhile.
             if kept.unreadable.get(&record.key).is_some_and(|(at, _)| *at == record.revision) {
                 kept.unreadable.remove(&record.key);
-                kept.mark(&record.key, seal);
+                kept.mark(&record.key, fingerprint);
                 restored.push(record);
             }
         }
@@ -171,10 +177,10 @@ impl Shared {
 }
 
 impl Kept {
-    fn mark(&mut self, key: &Key, seal: Seal) {
-        match seal {
-            Seal::PLAIN => self.seals.remove(key),
-            seal => self.seals.insert(key.clone(), seal),
+    fn mark(&mut self, key: &Key, fingerprint: KeyFingerprint) {
+        match fingerprint {
+            KeyFingerprint::PLAIN => self.fingerprints.remove(key),
+            fingerprint => self.fingerprints.insert(key.clone(), fingerprint),
         };
     }
 }
@@ -184,9 +190,9 @@ struct DecryptingObserver(Arc<Shared>);
 
 impl Observer for DecryptingObserver {
     fn replay(&mut self, record: Record, history: bool) {
-        let opened = self.0.open(&record);
+        let decrypted = self.0.decrypt(&record);
         if let Some(observer) = lock(&self.0.observer).as_mut() {
-            match opened {
+            match decrypted {
                 Ok(record) => observer.replay(record, history),
                 Err(unreadable) => observer.unreadable(unreadable),
             }
@@ -200,7 +206,7 @@ impl Observer for DecryptingObserver {
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        let (readable, unreadable) = self.0.open_all(records);
+        let (readable, unreadable) = self.0.decrypt_all(records);
         if let Some(observer) = lock(&self.0.observer).as_mut() {
             unreadable.into_iter().for_each(|what| observer.unreadable(what));
             observer.publish(&readable, revision);
@@ -209,7 +215,7 @@ impl Observer for DecryptingObserver {
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
         *lock(&self.0.kept) = Kept::default();
-        let (readable, unreadable) = self.0.open_all(&records);
+        let (readable, unreadable) = self.0.decrypt_all(&records);
         if let Some(observer) = lock(&self.0.observer).as_mut() {
             observer.replace(readable, revision);
             unreadable.into_iter().for_each(|what| observer.unreadable(what));

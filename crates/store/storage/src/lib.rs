@@ -25,7 +25,7 @@ mod clock;
 mod committer;
 mod embedded;
 mod encrypted;
-mod ending;
+mod fatal_signal;
 mod files;
 mod key_index;
 pub mod limits;
@@ -39,9 +39,11 @@ pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Sto
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
 pub use encrypted::EncryptedStore;
-pub use ending::{Ended, Ending, Guard};
+pub use fatal_signal::{EndedFuture, FatalSignal, Guard};
 pub use files::{OsStorage, Storage, StorageFile};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};
-pub use transform::{Changed, Opened, Seal, TransformError, Transformer, Unreadable, UnreadableReason};
+pub use transform::{
+    Changed, DecryptedValue, KeyFingerprint, TransformError, Transformer, Unreadable, UnreadableReason,
+};
 pub use value_codec::{TranscodingStore, ValueCodec, ValueCodecError};

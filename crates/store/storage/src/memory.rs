@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::SystemClock;
 use crate::committer::{Committer, NoLog, Replayed};
-use crate::ending::{Ended, Ending};
+use crate::fatal_signal::{EndedFuture, FatalSignal};
 use crate::key_index::{self, KeyIndex};
 use crate::queue::{CommitFuture, CompactFuture};
 
@@ -19,7 +19,7 @@ use crate::queue::{CommitFuture, CompactFuture};
 #[derive(Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
-    ending: Ending,
+    fatal_signal: FatalSignal,
     /// Dropped with the store, which ends the compaction thread.
     _compaction: Option<Sender<()>>,
 }
@@ -101,7 +101,7 @@ impl Store for MemoryStore {
         if let Err(error) = key_index::check(&transaction) {
             return CommitFuture::ready(Err(error));
         }
-        let _guard = self.ending.guard("the store");
+        let _guard = self.fatal_signal.guard("the store");
         let State::Running(committer) = &mut *self.state() else {
             return CommitFuture::ready(Err(CommitError::Closed));
         };
@@ -121,8 +121,8 @@ impl Store for MemoryStore {
         *self.state() = State::Closed;
     }
 
-    fn ended(&self) -> Ended {
-        self.ending.ended()
+    fn ended(&self) -> EndedFuture {
+        self.fatal_signal.ended()
     }
 }
 

@@ -9,23 +9,23 @@ use bytes::Bytes;
 
 use crate::api::Key;
 
-/// Identifies the key that encrypted a value, as far as the bytes show it: equal seals mean the same key. Never
+/// Identifies the key that encrypted a value, as far as the bytes show it: equal fingerprints mean the same key. Never
 /// leaves the process.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
-pub struct Seal(pub u64);
+pub struct KeyFingerprint(pub u64);
 
-impl Seal {
+impl KeyFingerprint {
     /// No key: the value is stored as it is.
-    pub const PLAIN: Seal = Seal(0);
+    pub const PLAIN: KeyFingerprint = KeyFingerprint(0);
 }
 
 /// A decrypted value.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct DecryptedValue {
     /// The value.
     pub plain: Bytes,
     /// The key that encrypted it.
-    pub seal: Seal,
+    pub fingerprint: KeyFingerprint,
 }
 
 /// Why a value could not be encrypted or decrypted. The text is shown to clients and contains no secret.
@@ -51,19 +51,19 @@ pub trait Transformer: Send + Sync + 'static {
     ///
     /// # Errors
     /// The encryption key is not available.
-    fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError>;
+    fn encrypt(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError>;
 
     /// Decrypts stored bytes. May wait for a KMS plugin, at most for its timeout.
     ///
     /// # Errors
     /// No known key decrypts them.
-    fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError>;
+    fn decrypt(&self, key: &str, kept: &Bytes) -> Result<DecryptedValue, TransformError>;
 
-    /// The seal that `seal` would use now; `None` if it could not encrypt.
-    fn current(&self, key: &str) -> Option<Seal>;
+    /// The key that `encrypt` would use now; `None` if it could not encrypt.
+    fn current(&self, key: &str) -> Option<KeyFingerprint>;
 
-    /// Whether values with this seal may still be decryptable: not after the key was removed.
-    fn may_open(&self, key: &str, seal: Seal) -> bool;
+    /// Whether values of this key may still be decryptable: not after the key was removed.
+    fn may_decrypt(&self, key: &str, fingerprint: KeyFingerprint) -> bool;
 
     /// Calls back, on a thread that may wait, whenever values may have become decryptable or undecryptable.
     fn subscribe(&self, changed: Changed);
@@ -84,7 +84,7 @@ pub struct Unreadable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnreadableReason {
     /// No known key decrypts it.
-    Sealed(TransformError),
+    Undecryptable(TransformError),
     /// It was decrypted, but is not a valid object.
     Undecodable(Arc<str>),
 }
@@ -92,7 +92,7 @@ pub enum UnreadableReason {
 impl fmt::Display for UnreadableReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UnreadableReason::Sealed(error) => error.fmt(f),
+            UnreadableReason::Undecryptable(error) => error.fmt(f),
             UnreadableReason::Undecodable(text) => f.write_str(text),
         }
     }

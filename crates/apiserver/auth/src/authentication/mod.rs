@@ -22,7 +22,7 @@ use crate::{Str, UserInfo};
 pub use certificate::{Subject, not_after, subject_of_request};
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unescaped_key};
 pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
-pub use token_cache::{TokenCache, TokenCacheFigures, TokenCacheTimes};
+pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
 pub use union::{AuthenticatorUnion, RequestAuthenticator, common_audiences};
 pub use version_1::version_1_key;

@@ -41,7 +41,7 @@ const LATENCY_BOUNDS: [f64; 15] = exponential(0.001, 2.0);
 
 /// What is counted of a cache.
 #[derive(Debug)]
-pub struct TokenCacheFigures {
+pub struct TokenCacheStats {
     pub hits: Counter,
     pub misses: Counter,
     /// Calls that gave an answer, and that failed.
@@ -51,11 +51,11 @@ pub struct TokenCacheFigures {
     pub durations: Histogram,
 }
 
-impl Default for TokenCacheFigures {
+impl Default for TokenCacheStats {
     fn default() -> Self {
         let durations = Histogram::new(&LATENCIES);
         let [hits, misses, fetched, failed] = Default::default();
-        TokenCacheFigures { hits, misses, fetched, failed, durations }
+        TokenCacheStats { hits, misses, fetched, failed, durations }
     }
 }
 
@@ -65,7 +65,7 @@ pub struct TokenCache {
     times: TokenCacheTimes,
     shards: Box<[RwLock<HashMap<Key, Entry>>]>,
     calls: Mutex<HashMap<Key, WeakShared<BoxFuture<'static, Outcome>>>>,
-    pub figures: TokenCacheFigures,
+    pub stats: TokenCacheStats,
 }
 
 struct Entry {
@@ -81,7 +81,7 @@ impl TokenCache {
             times,
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             calls: Mutex::default(),
-            figures: TokenCacheFigures::default(),
+            stats: TokenCacheStats::default(),
         })
     }
 
@@ -129,8 +129,8 @@ impl TokenCache {
             };
             let since = std::time::Instant::now();
             let outcome = cache.inner.authenticate(&request).get().await;
-            cache.figures.durations.observe_duration(since.elapsed());
-            let counter = if outcome.is_ok() { &cache.figures.fetched } else { &cache.figures.failed };
+            cache.stats.durations.observe_duration(since.elapsed());
+            let counter = if outcome.is_ok() { &cache.stats.fetched } else { &cache.stats.failed };
             counter.increment();
             cache.keep(key, &outcome, now + since.elapsed());
             cache.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
@@ -161,10 +161,10 @@ impl Authenticator for Arc<TokenCache> {
         };
         let key = key_of(token, request);
         if let Some(known) = self.known(&key, request.now) {
-            self.figures.hits.increment();
+            self.stats.hits.increment();
             return MaybeReady::Ready(Ok(known));
         }
-        self.figures.misses.increment();
+        self.stats.misses.increment();
         MaybeReady::Wait(self.call(key, request).boxed())
     }
 }

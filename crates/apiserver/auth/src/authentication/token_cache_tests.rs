@@ -86,8 +86,8 @@ fn answers_are_kept_for_their_time() {
     ] {
         assert_eq!(ask(&cache, token, audiences, seconds), (outcome, known), "{token} at {seconds}");
     }
-    let figures = [&cache.figures.hits, &cache.figures.misses, &cache.figures.fetched, &cache.figures.failed];
-    assert_eq!(figures.map(Counter::get), [2, 7, 5, 2]);
+    let stats = [&cache.stats.hits, &cache.stats.misses, &cache.stats.fetched, &cache.stats.failed];
+    assert_eq!(stats.map(Counter::get), [2, 7, 5, 2]);
     assert_eq!(ask(&cache, "", &[], 100), (Ok(None), true));
 }
 

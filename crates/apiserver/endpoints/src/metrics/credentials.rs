@@ -4,7 +4,7 @@
 
 use super::exposition::{Exposition, Family};
 use pintle_auth::authentication::ClientCa;
-use pintle_auth::impersonation::ImpersonationFigures;
+use pintle_auth::impersonation::ImpersonationStats;
 
 const EXPIRATIONS: Family = Family::histogram(
     "apiserver_client_certificate_expiration_seconds",
@@ -31,8 +31,8 @@ const CHECKS: [Family; 2] = [
     ),
 ];
 
-pub(super) fn render_impersonation(figures: &ImpersonationFigures, out: &mut Exposition) {
-    for ([total, duration], series) in [(ATTEMPTS, &figures.attempts), (CHECKS, &figures.checks)] {
+pub(super) fn render_impersonation(stats: &ImpersonationStats, out: &mut Exposition) {
+    for ([total, duration], series) in [(ATTEMPTS, &stats.attempts), (CHECKS, &stats.checks)] {
         let series = series.sorted();
         let labels = |(mode, allowed): (&'static str, bool)| {
             [("decision", if allowed { "allowed" } else { "denied" }), ("mode", mode)]

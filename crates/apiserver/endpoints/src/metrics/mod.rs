@@ -52,7 +52,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Adds figures that others keep.
+    /// Adds a source of metrics that another crate keeps.
     pub fn add_source(&self, source: impl Fn(&mut Exposition) + Send + Sync + 'static) {
         self.sources.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(source));
     }
@@ -67,7 +67,7 @@ pub fn render(api: &Api) -> String {
     metrics.watches.render(&mut out);
     metrics.access.render(&mut out);
     metrics.access.render_decisions(&api.authorizer, &mut out);
-    credentials::render_impersonation(&api.impersonator.figures, &mut out);
+    credentials::render_impersonation(&api.impersonator.stats, &mut out);
     metrics.admission.render(&mut out);
     metrics.transactions.render(&mut out);
     out.family(&IN_FLIGHT);

@@ -91,9 +91,9 @@ pub(super) fn render(api: &Api, out: &mut Exposition) {
     each(&RESOURCE_VERSION, &|row| current.max(row.state.last.0));
     // A change is published by the call that takes it in.
     for family in [STORAGE_EVENTS, EVENTS_RECEIVED, EVENTS_DISPATCHED] {
-        each(&family, &|row| row.cache.figures().events());
+        each(&family, &|row| row.cache.stats().events());
     }
-    each(&DECODE_ERRORS, &|row| row.cache.figures().undecodable.get());
+    each(&DECODE_ERRORS, &|row| row.cache.stats().undecodable.get());
     // A cache follows the store for as long as it lives.
     each(&INITIALIZATIONS, &|_| 1);
     each(&CAPACITY, &|_| pintle_cache::limits::HISTORY_EVENTS as u64);
@@ -106,7 +106,7 @@ fn render_waits(rows: &[Row], out: &mut Exposition) {
     for row in rows {
         let [group, resource] = row.labels();
         for (success, label) in [(false, "false"), (true, "true")] {
-            let count = row.cache.figures().consistent_lists(success);
+            let count = row.cache.stats().consistent_lists(success);
             if count > 0 {
                 // There is nowhere else to read from.
                 let labels = [("fallback", "false"), group, resource, ("success", label)];
@@ -116,7 +116,7 @@ fn render_waits(rows: &[Row], out: &mut Exposition) {
     }
     out.family(&READ_WAIT);
     for row in rows {
-        if let Some(waits) = row.cache.figures().waits() {
+        if let Some(waits) = row.cache.stats().waits() {
             out.histogram(READ_WAIT.name, &row.labels(), waits);
         }
     }
@@ -137,6 +137,6 @@ fn render_lists(rows: &[Row], out: &mut Exposition) {
     }
     out.family(&LIST_RETURNED);
     for row in rows.iter().filter(|row| row.cache.lists().any(|listed| listed.lists > 0)) {
-        out.sample(LIST_RETURNED.name, &row.labels(), row.cache.figures().returned());
+        out.sample(LIST_RETURNED.name, &row.labels(), row.cache.stats().returned());
     }
 }

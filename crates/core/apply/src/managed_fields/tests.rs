@@ -77,24 +77,24 @@ fn time(second: u32) -> String {
 }
 
 /// An object and its owners, after writes by several managers.
-struct World {
+struct Fixture {
     kinds: Kinds,
     object: Value,
     managed: Managed,
     second: u32,
 }
 
-impl World {
+impl Fixture {
     fn new() -> Self {
         let mut object = Value::map();
         canonicalize(Thing::schema(), &mut object);
-        World { kinds: Kinds(Ignored::Nothing), object, managed: Managed::default(), second: 0 }
+        Fixture { kinds: Kinds(Ignored::Nothing), object, managed: Managed::default(), second: 0 }
     }
 
     fn created(by: &str, data: Value) -> Self {
-        let mut world = World::new();
-        world.update_as(by, data, true);
-        world
+        let mut fixture = Fixture::new();
+        fixture.update_as(by, data, true);
+        fixture
     }
 
     fn write<R>(&mut self, manager: &str, act: impl FnOnce(&Write<'_>, &Value, Managed) -> R) -> R {
@@ -151,26 +151,26 @@ impl World {
 
 #[test]
 fn a_writer_owns_what_it_changes() {
-    let mut world = World::created("u", value!({"a": "1", "b": "1"}));
-    assert_eq!(world.owners(), ["u Update 01 .data .data.a .data.b"]);
-    world.update("v", value!({"a": "2", "b": "1", "c": "1"}));
-    assert_eq!(world.owners(), ["u Update 01 .data .data.b", "v Update 02 .data.a .data.c"]);
-    world.update("w", value!({"a": "2", "b": "1", "c": "1"}));
-    assert_eq!(world.owners().len(), 2, "who changes nothing owns nothing");
-    world.update("v", value!({"c": "1"}));
-    assert_eq!(world.owners(), ["u Update 01 .data", "v Update 02 .data.c"], "what is gone is nobody's");
+    let mut fixture = Fixture::created("u", value!({"a": "1", "b": "1"}));
+    assert_eq!(fixture.owners(), ["u Update 01 .data .data.a .data.b"]);
+    fixture.update("v", value!({"a": "2", "b": "1", "c": "1"}));
+    assert_eq!(fixture.owners(), ["u Update 01 .data .data.b", "v Update 02 .data.a .data.c"]);
+    fixture.update("w", value!({"a": "2", "b": "1", "c": "1"}));
+    assert_eq!(fixture.owners().len(), 2, "who changes nothing owns nothing");
+    fixture.update("v", value!({"c": "1"}));
+    assert_eq!(fixture.owners(), ["u Update 01 .data", "v Update 02 .data.c"], "what is gone is nobody's");
 }
 
 #[test]
 fn applying_asks_first() {
-    let mut world = World::created("u", value!({"a": "1", "b": "1"}));
-    let refusal = world.apply("x", value!({"a": "2"}), false).expect_err("owned");
+    let mut fixture = Fixture::created("u", value!({"a": "1", "b": "1"}));
+    let refusal = fixture.apply("x", value!({"a": "2"}), false).expect_err("owned");
     assert_eq!(refusal, "Apply failed with 1 conflict: conflict with \"u\" using v1: .data.a");
-    world.apply("x", value!({"a": "1"}), false).expect("the same value is shared");
-    assert_eq!(world.owners(), ["x Apply - .data.a", "u Update 01 .data .data.a .data.b"]);
-    world.apply("y", value!({"a": "2"}), true).expect("forced");
-    assert_eq!(world.owners(), ["y Apply 04 .data.a", "u Update 01 .data .data.b"]);
-    let refusal = world.apply("x", value!({"a": "3", "b": "2"}), false).expect_err("owned by two");
+    fixture.apply("x", value!({"a": "1"}), false).expect("the same value is shared");
+    assert_eq!(fixture.owners(), ["x Apply - .data.a", "u Update 01 .data .data.a .data.b"]);
+    fixture.apply("y", value!({"a": "2"}), true).expect("forced");
+    assert_eq!(fixture.owners(), ["y Apply 04 .data.a", "u Update 01 .data .data.b"]);
+    let refusal = fixture.apply("x", value!({"a": "3", "b": "2"}), false).expect_err("owned by two");
     assert_eq!(
         refusal,
         "Apply failed with 2 conflicts: conflicts with \"u\" using v1:\n- .data.b\nconflicts with \"y\":\n- .data.a"
@@ -179,53 +179,53 @@ fn applying_asks_first() {
 
 #[test]
 fn what_is_applied_no_more_goes_unless_another_owns_it() {
-    let mut world = World::new();
-    world.apply("x", value!({"a": "1", "b": "1"}), false).expect("new");
-    world.apply("y", value!({"b": "1", "c": "1"}), false).expect("shared");
-    world.apply("x", value!({"d": "1"}), false).expect("its own");
-    assert_eq!(world.data(), value!({"b": "1", "c": "1", "d": "1"}));
-    world.apply("y", value!({}), false).expect("its own");
-    assert_eq!(world.data(), value!({"d": "1"}));
-    let before = (world.object.clone(), world.owners());
-    world.apply("x", value!({"d": "1"}), false).expect("again");
-    assert_eq!((world.object.clone(), world.owners()), before);
+    let mut fixture = Fixture::new();
+    fixture.apply("x", value!({"a": "1", "b": "1"}), false).expect("new");
+    fixture.apply("y", value!({"b": "1", "c": "1"}), false).expect("shared");
+    fixture.apply("x", value!({"d": "1"}), false).expect("its own");
+    assert_eq!(fixture.data(), value!({"b": "1", "c": "1", "d": "1"}));
+    fixture.apply("y", value!({}), false).expect("its own");
+    assert_eq!(fixture.data(), value!({"d": "1"}));
+    let before = (fixture.object.clone(), fixture.owners());
+    fixture.apply("x", value!({"d": "1"}), false).expect("again");
+    assert_eq!((fixture.object.clone(), fixture.owners()), before);
 }
 
 #[test]
 fn who_was_not_tracked_owns_what_was_before() {
-    let mut world = World::new();
-    world.object.set_at(&["data"], value!({"a": "1"}));
-    world.update("u", value!({"a": "2"}));
-    assert!(world.owners().is_empty());
-    let refusal = world.apply("x", value!({"a": "1"}), false).expect_err("owned");
+    let mut fixture = Fixture::new();
+    fixture.object.set_at(&["data"], value!({"a": "1"}));
+    fixture.update("u", value!({"a": "2"}));
+    assert!(fixture.owners().is_empty());
+    let refusal = fixture.apply("x", value!({"a": "1"}), false).expect_err("owned");
     assert!(refusal.contains("conflict with \"before-first-apply\" using v1: .data.a"), "{refusal}");
 }
 
 #[test]
 fn kubectl_takes_over_what_it_applied_from_its_side() {
-    let mut world = World::created("kubectl-client-side-apply", value!({"a": "1", "b": "1"}));
+    let mut fixture = Fixture::created("kubectl-client-side-apply", value!({"a": "1", "b": "1"}));
     let applied = r#"{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a"},"data":{"a":"1"}}"#;
-    world.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
-    assert!(world.apply("other", value!({"a": "2"}), false).is_err());
-    world.apply("kubectl", value!({"a": "2"}), false).expect("its own");
-    let refusal = world.apply("kubectl", value!({"a": "2", "b": "2"}), false).expect_err("never applied");
+    fixture.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
+    assert!(fixture.apply("other", value!({"a": "2"}), false).is_err());
+    fixture.apply("kubectl", value!({"a": "2"}), false).expect("its own");
+    let refusal = fixture.apply("kubectl", value!({"a": "2", "b": "2"}), false).expect_err("never applied");
     assert!(refusal.ends_with(".data.b"), "{refusal}");
     // An annotation without apiVersion and kind is ignored.
-    let mut world = World::created("kubectl-client-side-apply", value!({"a": "1"}));
+    let mut fixture = Fixture::created("kubectl-client-side-apply", value!({"a": "1"}));
     let applied = r#"{"apiVersion":"v1","metadata":{"name":"a"},"data":{"a":"1"}}"#;
-    world.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
-    assert!(world.apply("kubectl", value!({"a": "2"}), false).is_err());
+    fixture.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
+    assert!(fixture.apply("kubectl", value!({"a": "2"}), false).is_err());
 }
 
 #[test]
 fn the_oldest_updaters_are_folded() {
-    let mut world = World::created("u00", value!({"k00": "1"}));
+    let mut fixture = Fixture::created("u00", value!({"k00": "1"}));
     for at in 1..13 {
-        let mut data = world.data();
+        let mut data = fixture.data();
         data.set_at(&[&format!("k{at:02}")], "1");
-        world.update(&format!("u{at:02}"), data);
+        fixture.update(&format!("u{at:02}"), data);
     }
-    let owners = world.owners();
+    let owners = fixture.owners();
     assert_eq!(owners.len(), 10);
     assert_eq!(owners[0], "ancient-changes Update 04 .data .data.k00 .data.k01 .data.k02 .data.k03");
     assert_eq!(owners[9], "u12 Update 13 .data.k12");
@@ -233,46 +233,46 @@ fn the_oldest_updaters_are_folded() {
 
 #[test]
 fn what_was_folded_is_lost_when_it_is_folded_itself() {
-    let mut world = World::created("u00", value!({"k00": "1"}));
-    let update = |world: &mut World, at: usize| {
-        let mut data = world.data();
+    let mut fixture = Fixture::created("u00", value!({"k00": "1"}));
+    let update = |fixture: &mut Fixture, at: usize| {
+        let mut data = fixture.data();
         data.set_at(&[&format!("k{at:02}")], "1");
-        world.update(&format!("u{at:02}"), data);
+        fixture.update(&format!("u{at:02}"), data);
     };
-    (1..11).for_each(|at| update(&mut world, at));
-    assert_eq!(world.owners()[0], "ancient-changes Update 02 .data .data.k00 .data.k01");
+    (1..11).for_each(|at| update(&mut fixture, at));
+    assert_eq!(fixture.owners()[0], "ancient-changes Update 02 .data .data.k00 .data.k01");
     // An entry without a time is older than all others.
     let mut fields = FieldSet::new();
     fields.insert(&[PathElement::field("data"), PathElement::field("k05")]);
-    world.managed.put(Entry::new(Manager::new("timeless", Operation::Update, "v1", ""), "v1", fields));
-    update(&mut world, 11);
-    let owners = world.owners();
+    fixture.managed.put(Entry::new(Manager::new("timeless", Operation::Update, "v1", ""), "v1", fields));
+    update(&mut fixture, 11);
+    let owners = fixture.owners();
     assert_eq!(owners.len(), 10, "{owners:?}");
     assert_eq!(owners[0], "ancient-changes Update 03 .data.k02 .data.k05");
 }
 
 #[test]
 fn appliers_are_not_counted_when_updaters_are() {
-    let mut world = World::created("u0", value!({"k0": "1"}));
+    let mut fixture = Fixture::created("u0", value!({"k0": "1"}));
     for at in 1..10 {
-        let mut data = world.data();
+        let mut data = fixture.data();
         data.set_at(&[&format!("k{at}")], "1");
-        world.update(&format!("u{at}"), data);
-        world.apply(&format!("a{at}"), value!({"k0": "1"}), false).expect("nothing is in conflict");
+        fixture.update(&format!("u{at}"), data);
+        fixture.apply(&format!("a{at}"), value!({"k0": "1"}), false).expect("nothing is in conflict");
     }
-    assert_eq!(world.owners().len(), 19);
+    assert_eq!(fixture.owners().len(), 19);
 }
 
 #[test]
 fn who_applies_the_same_in_another_version_owns_it_in_that_one() {
-    let mut world = World::created("u", value!({}));
-    world.object.set_at(&["metadata", "annotations"], value!({"a": "1"}));
+    let mut fixture = Fixture::created("u", value!({}));
+    fixture.object.set_at(&["metadata", "annotations"], value!({"a": "1"}));
     let before = value!([{"manager": "x", "operation": "Apply", "apiVersion": "v2", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:metadata": {"f:annotations": {"f:a": {}}}}}]);
-    world.managed = Managed::decode(before.as_list().expect("a list")).expect("well formed");
+    fixture.managed = Managed::decode(before.as_list().expect("a list")).expect("well formed");
     let config = value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a", "annotations": {"a": "1"}}});
-    let empty = World::new().object;
-    let applied = world.write("x", |write, live, managed| write.apply(live, &config, &empty, managed, false));
+    let empty = Fixture::new().object;
+    let applied = fixture.write("x", |write, live, managed| write.apply(live, &config, &empty, managed, false));
     let applied = applied.expect("nothing is in conflict");
     let [entry] = applied.managed.entries() else { panic!("one applies") };
     assert_eq!(entry.api_version.as_str(), "v1");
@@ -280,18 +280,18 @@ fn who_applies_the_same_in_another_version_owns_it_in_that_one() {
 
 #[test]
 fn managers_of_other_versions_are_asked_in_theirs() {
-    let mut world = World::created("u", value!({"a": "1"}));
+    let mut fixture = Fixture::created("u", value!({"a": "1"}));
     let moved = value!([{"manager": "u", "operation": "Update", "apiVersion": "v2", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:values": {"f:a": {}}}},
         {"manager": "gone", "operation": "Update", "apiVersion": "v0", "fieldsType": "FieldsV1", "fieldsV1": {"f:x": {}}}]);
-    world.managed = Managed::decode_untrusted(moved.as_list().expect("a list")).expect("well formed");
-    let refusal = world.apply("x", value!({"a": "2"}), false).expect_err("owned");
+    fixture.managed = Managed::decode_untrusted(moved.as_list().expect("a list")).expect("well formed");
+    let refusal = fixture.apply("x", value!({"a": "2"}), false).expect_err("owned");
     assert_eq!(
         refusal,
         "Apply failed with 1 conflict: conflict with \"u\" using v2: .data.a".replace(".data", ".values")
     );
-    world.apply("x", value!({"a": "2"}), true).expect("forced");
-    assert_eq!(world.owners(), ["x Apply 03 .data.a"]);
+    fixture.apply("x", value!({"a": "2"}), true).expect("forced");
+    assert_eq!(fixture.owners(), ["x Apply 03 .data.a"]);
 }
 
 /// The owner of parts of a value that has become atomic owns the value, even if a write does not touch it.
@@ -300,27 +300,27 @@ fn sets_of_an_older_schema_are_brought_up_to_date() {
     let stored = value!([{"manager": "old", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:data": {"f:a": {}}, "f:selector": {"f:s": {}}}}]);
     let worlds = || {
-        let mut world = World::created("u", value!({"a": "1"}));
-        world.object.set_at(&["selector"], value!({"s": "1"}));
-        world.managed = Managed::decode(stored.as_list().expect("a list")).expect("well formed");
-        world
+        let mut fixture = Fixture::created("u", value!({"a": "1"}));
+        fixture.object.set_at(&["selector"], value!({"s": "1"}));
+        fixture.managed = Managed::decode(stored.as_list().expect("a list")).expect("well formed");
+        fixture
     };
-    let mut world = worlds();
-    world.apply("x", value!({"b": "1"}), false).expect("new");
-    assert_eq!(world.owners(), ["x Apply 02 .data.b", "old Update - .selector .data.a"]);
-    let mut world = worlds();
-    world.update("u", value!({"a": "1", "b": "1"}));
-    assert_eq!(world.owners()[0], "old Update - .data.a", "what is gone is nobody's: {:?}", world.owners());
+    let mut fixture = worlds();
+    fixture.apply("x", value!({"b": "1"}), false).expect("new");
+    assert_eq!(fixture.owners(), ["x Apply 02 .data.b", "old Update - .selector .data.a"]);
+    let mut fixture = worlds();
+    fixture.update("u", value!({"a": "1", "b": "1"}));
+    assert_eq!(fixture.owners()[0], "old Update - .data.a", "what is gone is nobody's: {:?}", fixture.owners());
 }
 
 #[test]
 fn what_a_strategy_resets_is_never_owned() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let mut reset = FieldSet::new();
     reset.insert(&[PathElement::field("data")]);
-    world.kinds = Kinds(Ignored::All(reset));
-    world.update_as("u", value!({"a": "1"}), true);
-    assert!(world.owners().is_empty());
+    fixture.kinds = Kinds(Ignored::All(reset));
+    fixture.update_as("u", value!({"a": "1"}), true);
+    assert!(fixture.owners().is_empty());
 }
 
 #[test]

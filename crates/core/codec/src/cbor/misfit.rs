@@ -39,7 +39,7 @@ pub(crate) fn of_struct(schema: &Struct, value: &Value, frame: &Frame<'_>) -> De
 
 /// An unknown field, named by its position in its map.
 pub(crate) fn unknown(at: usize) -> StrictProblem {
-    StrictProblem::Told(format!("cbor: found unknown field at map element index {at}"))
+    StrictProblem::Message(format!("cbor: found unknown field at map element index {at}"))
 }
 
 fn error(value: &Value, go_type: &str, why: &str, frame: &Frame<'_>) -> DecodeError {

@@ -51,7 +51,7 @@ fn run(schema: &Struct, value: Value, strictness: Strictness, manner: TreeOrigin
     let mut walk = Walk { manner, problems, unknown: Vec::new(), unknown_bytes: 0, refusals: DecodeErrors::default() };
     let value = walk.structure(schema, value, &Frame::Root);
     walk.unknown.sort_unstable();
-    walk.problems.list.extend(walk.unknown.into_iter().map(StrictProblem::Told));
+    walk.problems.list.extend(walk.unknown.into_iter().map(StrictProblem::Message));
     match walk.refusals.take() {
         Some(error) => Err(error),
         None => Ok(Decoded { value, problems: walk.problems.list }),

@@ -38,7 +38,7 @@ pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeErro
     let (value, duplicates) = build::value(&document)?;
     let mut problems = Vec::new();
     if strictness == Strictness::Collect && !duplicates.is_empty() {
-        problems.push(StrictProblem::Told(format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  "))));
+        problems.push(StrictProblem::Message(format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  "))));
     }
     Ok(Decoded { value, problems })
 }

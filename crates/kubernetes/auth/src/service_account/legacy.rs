@@ -8,7 +8,7 @@ use pintle_schema::{Time, Value};
 use ring::digest::{SHA256, digest};
 
 use super::claims::{audiences, text};
-use super::{BoundKind, BoundObjects, ObjectRef, TokenFigures};
+use super::{BoundKind, BoundObjects, ObjectRef, TokenStats};
 use pintle_auth::{Str, users};
 
 /// The issuer of legacy tokens.
@@ -74,7 +74,7 @@ impl LegacyClaims {
         objects: &dyn BoundObjects,
         token: &[u8],
         now: SystemTime,
-        figures: &TokenFigures,
+        stats: &TokenStats,
         warnings: &mut Vec<&'static str>,
         used: &mut Option<UsedSecret>,
     ) -> Result<(), String> {
@@ -108,7 +108,7 @@ impl LegacyClaims {
         }
         *used = self.used(&secret, now);
         if !secret.invalid_since.is_empty() {
-            figures.invalidated.increment();
+            stats.invalidated.increment();
             return Err(format!(
                 "the token in secret {namespace}/{name} for service account {namespace}/{} has been marked invalid. Use tokens \
                  from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE_LABEL}' label \
@@ -119,9 +119,9 @@ impl LegacyClaims {
         // Controllers list the secrets that they make in the account.
         if objects.account_secrets(namespace, &account.name).contains(name) {
             warnings.push(AUTO_GENERATED_WARNING);
-            figures.auto_generated.increment();
+            stats.auto_generated.increment();
         } else {
-            figures.manually_created.increment();
+            stats.manually_created.increment();
         }
         Ok(())
     }
@@ -207,9 +207,9 @@ mod tests {
     type Found = (Vec<&'static str>, Option<UsedSecret>);
 
     fn validate(claims: &LegacyClaims, objects: &Objects) -> (Result<(), String>, Found, [u64; 3]) {
-        let (figures, mut warnings, mut used) = (TokenFigures::default(), Vec::new(), None);
-        let outcome = claims.validate(objects, b"a.b.c", now(), &figures, &mut warnings, &mut used);
-        let TokenFigures { auto_generated, manually_created, invalidated, .. } = &figures;
+        let (stats, mut warnings, mut used) = (TokenStats::default(), Vec::new(), None);
+        let outcome = claims.validate(objects, b"a.b.c", now(), &stats, &mut warnings, &mut used);
+        let TokenStats { auto_generated, manually_created, invalidated, .. } = &stats;
         (outcome, (warnings, used), [auto_generated.get(), manually_created.get(), invalidated.get()])
     }
 
@@ -239,9 +239,9 @@ mod tests {
             assert_eq!(outcome, if error.is_empty() { Ok(()) } else { Err(error.to_owned()) });
             assert_eq!(used.is_some(), error.is_empty(), "{error}");
         }
-        let (figures, mut warnings, mut used) = (TokenFigures::default(), Vec::new(), None);
+        let (stats, mut warnings, mut used) = (TokenStats::default(), Vec::new(), None);
         let objects = Objects::default();
-        let other = claims("", "").validate(&objects, b"a.b.d", now(), &figures, &mut warnings, &mut used);
+        let other = claims("", "").validate(&objects, b"a.b.d", now(), &stats, &mut warnings, &mut used);
         assert_eq!(other, Err("Token does not match server's copy".to_owned()));
         assert!(warnings.is_empty() && used.is_none());
     }

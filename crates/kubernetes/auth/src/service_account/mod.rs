@@ -106,7 +106,7 @@ impl TokenConfig {
 
 /// Counts of used tokens.
 #[derive(Debug, Default)]
-pub struct TokenFigures {
+pub struct TokenStats {
     /// Tokens that name no audience, as legacy tokens.
     pub legacy: Counter,
     /// Legacy tokens of secrets that their account lists, and of others.
@@ -129,7 +129,7 @@ pub struct TokenFigures {
 /// Issues and authenticates service account tokens.
 pub struct ServiceAccountTokens {
     /// Counts of what was authenticated.
-    pub figures: TokenFigures,
+    pub stats: TokenStats,
     config: TokenConfig,
     objects: Box<dyn BoundObjects>,
     /// By the token's hash. Signatures do not change, so they are verified once.
@@ -173,7 +173,7 @@ impl ServiceAccountTokens {
         if !config.keys.iter().any(|key| key.id() == own.id()) {
             config.keys.insert(0, own.clone());
         }
-        ServiceAccountTokens { figures: TokenFigures::default(), config, objects, verified: RwLock::default() }
+        ServiceAccountTokens { stats: TokenStats::default(), config, objects, verified: RwLock::default() }
     }
 
     pub fn config(&self) -> &TokenConfig {
@@ -206,7 +206,7 @@ impl ServiceAccountTokens {
         let own = &self.config.audiences[..];
         let of_token = match verified.claims.audiences() {
             [] => {
-                self.figures.legacy.increment();
+                self.stats.legacy.increment();
                 own
             }
             named => named,
@@ -221,14 +221,14 @@ impl ServiceAccountTokens {
             TokenClaims::Bound(claims) => claims,
             TokenClaims::Legacy(claims) => {
                 let warnings = &mut identity.warnings;
-                claims.validate(self.objects.as_ref(), token, now, &self.figures, warnings, used)?;
+                claims.validate(self.objects.as_ref(), token, now, &self.stats, warnings, used)?;
                 return Ok(Some(identity));
             }
         };
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
         self.validate(claims, now)?;
         if let Some(time) = claims.warn_after {
-            let counter = if now > time { &self.figures.stale } else { &self.figures.valid };
+            let counter = if now > time { &self.stats.stale } else { &self.stats.valid };
             counter.increment();
         }
         Ok(Some(identity))
@@ -242,13 +242,13 @@ impl ServiceAccountTokens {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest::digest(&digest::SHA256, token).as_ref());
         if let Some(known) = self.verified.read().ok().and_then(|known| known.get(&hash).cloned()) {
-            self.figures.hits.increment();
+            self.stats.hits.increment();
             return Ok(Some(known));
         }
         let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
-        self.figures.misses.increment();
+        self.stats.misses.increment();
         let claims = self.claims(&token);
-        let counter = if claims.is_ok() { &self.figures.verified } else { &self.figures.refused };
+        let counter = if claims.is_ok() { &self.stats.verified } else { &self.stats.refused };
         counter.increment();
         let claims = claims?;
         let verified = Arc::new(Verified { user: Arc::new(claims.user()), claims });

@@ -378,7 +378,7 @@ pub struct JobStatus {
     /// Indexes that failed for good, as numbers and ranges; present only with backoffLimitPerIndex.
     #[k8s(proto = 10, optional)]
     pub failed_indexes: Option<String>,
-    /// Ended pods that the counters do not include yet; bookkeeping for the controller.
+    /// EndedFuture pods that the counters do not include yet; bookkeeping for the controller.
     #[k8s(proto = 8, optional)]
     pub uncounted_terminated_pods: Option<UncountedTerminatedPods>,
     /// Number of active pods that are ready.
@@ -386,7 +386,7 @@ pub struct JobStatus {
     pub ready: Option<i32>,
 }
 
-/// Ended pods waiting to be added to the counters of a Job.
+/// EndedFuture pods waiting to be added to the counters of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct UncountedTerminatedPods {
     /// UIDs of pods that succeeded and are not counted yet.

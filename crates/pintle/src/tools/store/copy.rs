@@ -23,9 +23,9 @@ pub fn run(from: &Location, to: &Location, options: &Options) -> Result<Outcome,
         return Ok(Outcome::Wrong(text));
     }
     let (summary, current) = (content.summary(), content.current);
-    let (records, source) = sealed(content, to, options)?;
+    let (records, source) = encrypted(content, to, options)?;
     to.fill(options, &records, current)?;
-    // Of a large cluster no more is held than what was sealed, or what is read back.
+    // Of a large cluster no more is held than what was ciphertext, or what is read back.
     drop(records);
     let copy = to.read(options, options.encryption(Some("to")))?;
     let differences = differences(&source, &copy);
@@ -47,8 +47,8 @@ type Source = BTreeMap<Key, (Revision, Option<Digest>)>;
 type Digest = [u8; 32];
 
 /// The values as the target keeps them, in the order of their revisions, and what they are to be compared with.
-fn sealed(content: Content, to: &Location, options: &Options) -> Result<(Vec<Record>, Source), String> {
-    let sealing = to.sealing(options, options.encryption(Some("to")))?;
+fn encrypted(content: Content, to: &Location, options: &Options) -> Result<(Vec<Record>, Source), String> {
+    let encryption = to.encryption(options, options.encryption(Some("to")))?;
     let form = EtcdCodec::new(pintle_groups::resources());
     let (mut records, mut source) = (Vec::with_capacity(content.records.len()), Source::new());
     for (key, record) in content.records {
@@ -60,8 +60,8 @@ fn sealed(content: Content, to: &Location, options: &Options) -> Result<(Vec<Rec
                 form.encode_stored(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?
             }
         };
-        let sealed = sealing.seal(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?;
-        records.push(Record { value: Some(sealed), ..record });
+        let ciphertext = encryption.encrypt(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?;
+        records.push(Record { value: Some(ciphertext), ..record });
     }
     records.sort_by_key(|record| record.revision);
     Ok((records, source))

@@ -113,7 +113,7 @@ impl Location {
     }
 
     /// How values are sealed there.
-    pub fn sealing(&self, options: &Options, config: Option<PathBuf>) -> Result<Arc<Encryption>, String> {
+    pub fn encryption(&self, options: &Options, config: Option<PathBuf>) -> Result<Arc<Encryption>, String> {
         let mut names = encryption::names();
         if matches!(self, Location::Etcd(_)) {
             names = names.kept_under(&format!("/{}/", options.prefix().trim_matches('/')));
@@ -126,20 +126,20 @@ impl Location {
 
     /// Everything in it.
     pub fn read(&self, options: &Options, config: Option<PathBuf>) -> Result<Content, String> {
-        let sealing = self.sealing(options, config)?;
+        let encryption = self.encryption(options, config)?;
         match self {
             Location::Directory(path) => {
                 if !path.join("format").exists() {
                     return Err(format!("there is no store in {}", path.display()));
                 }
                 let store = EmbeddedStore::open_read_only(path).map_err(|error| error.to_string())?;
-                Content::of(&EncryptedStore::new(Arc::new(store), sealing))
+                Content::of(&EncryptedStore::new(Arc::new(store), encryption))
             }
             Location::Etcd(endpoints) => within_runtime(|| {
                 let store = pintle::etcd::store(
                     options.etcd(endpoints)?,
                     EtcdCodec::new(pintle_groups::resources()),
-                    Some(sealing),
+                    Some(encryption),
                 );
                 store.map(|(store, _)| store).map_err(|error| error.to_string())
             })

@@ -1,6 +1,6 @@
-//! Calls to a key service: gRPC over a Unix socket, one call at a time on the thread of the service.
-//! Guarantees an answer or an error within the timeout; a connection that broke is made anew at the next call.
-//! Must never trust the length of an answer.
+//! Calls to a key service: gRPC over a Unix socket, one call at a time on the thread of the service. Guarantees a
+//! response or an error within the timeout; the next call replaces a broken connection. Must never trust the length of
+//! a response.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -16,26 +16,26 @@ use super::messages::{
 };
 use crate::limits;
 
-/// A decryption that somebody waits for.
+/// A decryption that a caller waits for.
 pub(crate) struct Decrypt {
     pub seed: EncryptedSeed,
     pub answer: mpsc::SyncSender<Result<Vec<u8>, Status>>,
 }
 
-/// Where calls are handed to the thread of the service. The thread ends with the last of these.
+/// Passes calls to the thread of the service, which ends with the last client.
 pub(crate) struct Client {
     pub calls: tokio::sync::mpsc::Sender<Decrypt>,
     pub timeout: Duration,
 }
 
 impl Client {
-    /// Asks for the seed in plain. Blocks; not to be called on the thread of the service.
+    /// Decrypts a seed. Blocks; must not be called on the thread of the service.
     pub fn decrypt(&self, seed: &EncryptedSeed) -> Result<Vec<u8>, Status> {
         let (answer, answered) = mpsc::sync_channel(1);
         let call = Decrypt { seed: seed.clone(), answer };
         let busy = |_| Status::new(Code::Unavailable, "too many calls wait for the key service");
         self.calls.try_send(call).map_err(busy)?;
-        // Another call may be on its way, and the service's state be asked for.
+        // Another call and a status request may come first.
         answered.recv_timeout(self.timeout * 3).unwrap_or_else(|_| Err(Status::deadline_exceeded()))
     }
 }
@@ -78,7 +78,7 @@ impl Connection {
         })
     }
 
-    /// A connection that was left from the last call may have been closed since: then another one is tried.
+    /// The connection of the last call may have been closed since: then a new one is tried.
     async fn call_again<A: Message + Default + 'static>(
         &mut self,
         method: &'static str,
@@ -103,7 +103,7 @@ impl Connection {
     }
 }
 
-/// What is called, with the path of the call.
+/// The paths of the methods.
 pub(crate) mod method {
     pub const STATUS: &str = "/v2.KeyManagementService/Status";
     pub const ENCRYPT: &str = "/v2.KeyManagementService/Encrypt";

@@ -1,23 +1,22 @@
-//! The messages of key services, version 2, and the form in which an encrypted value is kept. Guarantees
-//! the numbers and types of kube-apiserver's fields, which are on disks and in other programs. Must
-//! never check what a message says.
+//! The messages of key services, version 2, and the stored form of an encrypted value. Guarantees the numbers and types
+//! of kube-apiserver's fields, which other programs and stored values use. Must never check the content of a message.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use prost::{Enumeration, Message};
 
-/// What a seed in its encrypted form is.
+/// The kind of an encrypted seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Enumeration)]
 #[repr(i32)]
 pub(crate) enum SeedKind {
     /// A key that encrypts values itself.
     Key = 0,
-    /// What keys are derived from.
+    /// Keys are derived from it.
     Seed = 1,
 }
 
-/// A seed as the service encrypted it, with all that the service needs to give it back.
+/// An encrypted seed, with all that the service needs to decrypt it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EncryptedSeed {
     pub kind: SeedKind,
@@ -26,7 +25,7 @@ pub(crate) struct EncryptedSeed {
     pub annotations: BTreeMap<String, Vec<u8>>,
 }
 
-/// An encrypted value as it is kept.
+/// The stored form of an encrypted value.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct EncryptedObject {
     #[prost(bytes = "bytes", tag = "1")]
@@ -49,8 +48,7 @@ impl EncryptedObject {
 
     /// The encrypted data, and the seed that it was encrypted with.
     ///
-    /// # Errors
-    /// The bytes are no such message, or of a later version.
+    /// # Errors The bytes are not such a message, or of a later version.
     pub fn read(bytes: Bytes) -> Result<(Bytes, EncryptedSeed), String> {
         let object = EncryptedObject::decode(bytes);
         let object = object.map_err(|_| "proto: cannot parse invalid wire-format data".to_owned())?;
@@ -63,7 +61,7 @@ impl EncryptedObject {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StatusRequest {}
 
-/// How a service is.
+/// The status of a service.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StatusResponse {
     #[prost(string, tag = "1")]

@@ -1,8 +1,7 @@
-//! The provider `kms`, version 2: values are sealed with keys derived from a seed, and the seed is kept with each value as
-//! a key service encrypted it.
-//! Guarantees that writing needs no call, that reading needs one for each seed, and that without the service what was
-//! read before can be read on, and writing goes on for a while.
-//! Must never keep a seed in plain anywhere but in memory.
+//! The provider `kms`, version 2: values are encrypted with keys derived from a seed, and each value is stored with the
+//! seed, which a key service encrypted. Guarantees that writes need no call and reads one call for each seed, and that
+//! without the service values of cached seeds stay readable and writes continue for a limited time. Must never store a
+//! seed in plain except in memory.
 
 mod client;
 mod messages;
@@ -18,27 +17,27 @@ use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use pintle_schema::Time;
 use pintle_schema::names::{Fault, fully_qualified_domain_name};
-use pintle_storage::{Opened, Seal, TransformError};
+use pintle_storage::{DecryptedValue, KeyFingerprint, TransformError};
 use ring::digest;
 
-use crate::chain::{LinkError, seal_of};
+use crate::chain::{LinkError, fingerprint_of};
 use crate::ciphers::Gcm;
-use crate::figures::{Direction, KeyUse, Stats};
 use crate::limits;
 use crate::seed::Seed;
+use crate::stats::{Direction, KeyUse, Stats};
 use crate::transformers::RuleError;
 use client::Client;
 use messages::{EncryptedObject, EncryptedSeed, SeedKind};
 use pintle_grpc::{Status, code_name};
 use prost::Message;
 
-/// Called when the service has given what it did not give before.
+/// Called when the service has decrypted a seed that it could not decrypt before.
 pub(crate) type Changed = Arc<dyn Fn() + Send + Sync>;
 
 /// A key service: a plugin behind a Unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KmsConfig {
-    /// Stands before every value that was sealed with the service's keys.
+    /// Part of the prefix of every value that was encrypted with the service's keys.
     pub name: String,
     /// The socket; a name that begins with `@` is an abstract one.
     pub socket: PathBuf,
@@ -46,54 +45,54 @@ pub struct KmsConfig {
     pub timeout: Duration,
 }
 
-/// How often a service is asked how it is, and how long its last word holds.
+/// How often the status of a service is requested, and how long a success stays valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// The time between two questions while all is well.
+    /// The interval of status requests while the service is healthy.
     pub healthy: Duration,
-    /// The time between two questions while it is not.
+    /// The interval while the service is unhealthy.
     pub unhealthy: Duration,
-    /// How long values are sealed after the service was well for the last time.
+    /// How long values are encrypted after the last successful status.
     pub coast: Duration,
 }
 
 impl Default for Pace {
-    /// As kube-apiserver asks when its own health is asked for.
+    /// The intervals of kube-apiserver's health check.
     fn default() -> Self {
         Pace { healthy: Duration::from_secs(20), unhealthy: Duration::from_secs(3), coast: Duration::from_secs(3 * 60) }
     }
 }
 
-/// What values are sealed with.
+/// The seed that encrypts values.
 struct Current {
     seed: Arc<Seed>,
     encrypted: EncryptedSeed,
-    seal: Seal,
-    /// Of the clock on the wall: who stops the clock has other troubles.
+    fingerprint: KeyFingerprint,
+    /// Wall-clock time, as in kube-apiserver.
     expires: SystemTime,
     uses: Arc<KeyUse>,
 }
 
-/// What a seed in its encrypted form turns out to be.
+/// A decrypted seed.
 #[derive(Clone)]
 enum Opener {
     Seed(Arc<Seed>),
-    /// What releases before seeds used: one key for many values.
+    /// The key of many values, which releases without seeds used.
     Key(Arc<Gcm>),
 }
 
-/// What the provider and the thread of its service share.
+/// The state that the provider and the thread of its service share.
 struct Shared {
     name: String,
     current: ArcSwapOption<Current>,
     health: Mutex<Result<(), String>>,
-    /// How the last call failed, if the service did not answer: until it does, nobody waits for it.
+    /// The error of the last call if the service did not respond: calls then fail at once.
     silence: Mutex<Option<Status>>,
     seeds: Mutex<HashMap<EncryptedSeed, Known>>,
-    figures: Arc<Stats>,
+    stats: Arc<Stats>,
 }
 
-/// A seed in plain, and where its uses are counted.
+/// A decrypted seed, and the counter of its uses.
 type Known = (Opener, Arc<KeyUse>);
 
 /// A provider with its service.
@@ -104,15 +103,15 @@ pub(crate) struct Kms {
 }
 
 impl Kms {
-    /// Connects, and asks once how the service is. That it does not answer is no error: it may come later.
-    pub fn start(config: &KmsConfig, pace: Pace, changed: Changed, figures: Arc<Stats>) -> Result<Arc<Kms>, RuleError> {
+    /// Connects, and requests the status once. A service that does not respond is no error: it may start later.
+    pub fn start(config: &KmsConfig, pace: Pace, changed: Changed, stats: Arc<Stats>) -> Result<Arc<Kms>, RuleError> {
         let shared = Arc::new(Shared {
             name: config.name.clone(),
             current: ArcSwapOption::empty(),
             health: Mutex::new(Ok(())),
             silence: Mutex::new(None),
             seeds: Mutex::default(),
-            figures,
+            stats,
         });
         let client = probe::start(config, pace, shared.clone(), changed)?;
         Ok(Arc::new(Kms { prefix: format!("k8s:enc:kms:v2:{}:", config.name), shared, client }))
@@ -122,7 +121,7 @@ impl Kms {
         &self.shared.name
     }
 
-    /// How many seeds are known in plain.
+    /// The number of decrypted seeds.
     pub fn seeds(&self) -> usize {
         self.shared.seeds.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -131,11 +130,11 @@ impl Kms {
         self.shared.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn current(&self) -> Option<Seal> {
-        self.shared.current.load().as_ref().map(|current| current.seal)
+    pub fn current(&self) -> Option<KeyFingerprint> {
+        self.shared.current.load().as_ref().map(|current| current.fingerprint)
     }
 
-    pub fn seal(&self, key: &str, plain: &[u8]) -> Result<Bytes, TransformError> {
+    pub fn encrypt(&self, key: &str, plain: &[u8]) -> Result<Bytes, TransformError> {
         let current = self.shared.current.load();
         let current = current.as_ref().ok_or_else(|| TransformError::new("got unexpected nil transformer"))?;
         let now = SystemTime::now();
@@ -147,30 +146,30 @@ impl Kms {
                 rfc3339(now)
             )));
         }
-        let data = current.seed.seal(key, plain)?;
+        let data = current.seed.encrypt(key, plain)?;
         let mut out = Vec::with_capacity(self.prefix.len() + data.len() + 256);
         out.extend_from_slice(self.prefix.as_bytes());
-        // The buffer grows as it must.
+        // The buffer grows as needed.
         let _ = EncryptedObject::new(data, current.encrypted.clone()).encode(&mut out);
         current.uses.used();
         Ok(Bytes::from(out))
     }
 
-    pub fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, LinkError> {
+    pub fn decrypt(&self, key: &str, kept: &Bytes) -> Result<DecryptedValue, LinkError> {
         let object = kept.slice(self.prefix.len().min(kept.len())..);
         let (data, seed) = EncryptedObject::read(object).map_err(TransformError::new)?;
         validate(&seed).map_err(TransformError::new)?;
         if data.is_empty() {
             return Err(TransformError::new("encrypted data is empty").into());
         }
-        let seal = self.shared.seal_of(&seed);
+        let fingerprint = self.shared.fingerprint_of(&seed);
         let (opener, uses) = self.opener(seed)?;
         let plain = match opener {
-            Opener::Seed(seed) => seed.open(key, &data)?,
-            Opener::Key(gcm) => gcm.open(key, &data)?,
+            Opener::Seed(seed) => seed.decrypt(key, &data)?,
+            Opener::Key(gcm) => gcm.decrypt(key, &data)?,
         };
         uses.used();
-        Ok(Opened { plain: plain.into(), seal })
+        Ok(DecryptedValue { plain: plain.into(), fingerprint })
     }
 
     fn opener(&self, encrypted: EncryptedSeed) -> Result<Known, LinkError> {
@@ -181,7 +180,7 @@ impl Kms {
         if let Some(opener) = known(&self.shared) {
             return Ok(opener);
         }
-        self.shared.figures.cache_misses.increment();
+        self.shared.stats.cache_misses.increment();
         let silence = self.shared.silence.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let secret = silence.map_or_else(|| self.client.decrypt(&encrypted), Err);
         let secret = secret.map_err(|failed| LinkError {
@@ -218,18 +217,18 @@ impl Shared {
         known
     }
 
-    /// Where the uses of a key of the service are counted.
+    /// The counter of uses of a service's key.
     fn uses(&self, direction: Direction, key_id: &str) -> Arc<KeyUse> {
-        self.figures.key(direction, &self.name, key_id_hash(key_id))
+        self.stats.key(direction, &self.name, key_id_hash(key_id))
     }
 
-    /// What is sealed under the same key of the service is not stale, whatever the seed.
-    fn seal_of(&self, seed: &EncryptedSeed) -> Seal {
-        seal_of(&[b"kms", self.name.as_bytes(), seed.key_id.as_bytes(), &[seed.kind as u8]])
+    /// Values under the same key of the service are not stale, even if their seeds differ.
+    fn fingerprint_of(&self, seed: &EncryptedSeed) -> KeyFingerprint {
+        fingerprint_of(&[b"kms", self.name.as_bytes(), seed.key_id.as_bytes(), &[seed.kind as u8]])
     }
 }
 
-/// Checks what a service gave, or what is kept of it.
+/// Checks a seed from a service or from a stored value.
 fn validate(seed: &EncryptedSeed) -> Result<(), String> {
     let source = seed.source.len();
     if source == 0 {
@@ -274,7 +273,7 @@ fn validate_key_id(key_id: &str) -> Result<(), String> {
     }
 }
 
-/// Names of keys may tell something about the service: logs and errors show their digest.
+/// Key names may be confidential: logs and errors contain their digest.
 fn key_id_hash(key_id: &str) -> String {
     if key_id.is_empty() {
         return String::new();

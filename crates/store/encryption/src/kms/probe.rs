@@ -1,6 +1,6 @@
-//! The thread of a key service: carries out calls, asks how the service is, and takes another seed when its key changed.
-//! Guarantees that a seed is written with only while the service names the key that encrypted it, and for the time of
-//! coasting after its last good word. Must never give up: a service may come at any time.
+//! The thread of a key service: makes calls, requests the status, and rotates the seed when the service's key has
+//! changed. Guarantees that a seed encrypts values only while the service reports the key that encrypted the seed, and
+//! for a limited time after the last successful status. Must never give up: a service may start at any time.
 
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
@@ -12,12 +12,12 @@ use tokio::time::{Instant, timeout_at};
 use super::client::{Client, Connection, Decrypt, method};
 use super::{Changed, Current, KmsConfig, Opener, Pace, Shared, key_id_hash, rfc3339, validate, validate_key_id};
 use crate::ciphers::random;
-use crate::figures::{self, Direction};
 use crate::limits;
 use crate::seed::{SEED_BYTES, Seed};
+use crate::stats::{self, Direction};
 use crate::transformers::RuleError;
 
-/// Starts the thread and waits until the service was asked for the first time.
+/// Starts the thread and waits for the first status request.
 pub(super) fn start(
     config: &KmsConfig,
     pace: Pace,
@@ -35,19 +35,19 @@ pub(super) fn start(
         let _alive = alive;
         runtime.block_on(async move {
             service.ask().await;
-            // Who started the thread may have gone.
+            // The receiver may be gone.
             let _ = asked.send(());
             service.run(waiting, changed).await;
         });
     };
     let thread = std::thread::Builder::new().name(format!("kms-{}", config.name)).spawn(run);
     thread.map_err(|error| RuleError::Thread(error.to_string()))?;
-    // The first question takes at most two calls; a thread that died leaves the service not asked.
+    // The first request takes at most two calls; an error means that the thread has died.
     let _ = was_asked.recv();
     Ok(Client { calls, timeout: config.timeout })
 }
 
-/// Held by the thread: without it nobody would ever say that the service is not well.
+/// Held by the thread: reports an unhealthy service if the thread dies.
 struct Alive(Arc<Shared>);
 
 impl Drop for Alive {
@@ -64,7 +64,7 @@ struct Service {
     connection: Connection,
     shared: Arc<Shared>,
     pace: Pace,
-    /// Of the first answer; it may not change.
+    /// Of the first response; it must not change.
     version: String,
 }
 
@@ -81,7 +81,7 @@ impl Service {
                 let silence = plain.as_ref().err().filter(|error| error.is_silence()).cloned();
                 let is_silent = silence.is_some();
                 self.shared.set_silence(silence);
-                // Who waited may have given up.
+                // The caller may have given up.
                 let _ = call.answer.try_send(plain);
                 if is_silent {
                     was_well = false;
@@ -96,8 +96,8 @@ impl Service {
     }
 
     fn called<T>(&self, method: &'static str, since: Instant, outcome: &Result<T, Status>) {
-        let code = outcome.as_ref().map_or_else(|error| code_name(error.code), |_| figures::OK);
-        self.shared.figures.called(&self.shared.name, method, since.elapsed(), code);
+        let code = outcome.as_ref().map_or_else(|error| code_name(error.code), |_| stats::OK);
+        self.shared.stats.called(&self.shared.name, method, since.elapsed(), code);
     }
 
     fn is_well(&self) -> bool {
@@ -139,7 +139,7 @@ impl Service {
             }
             Err(error) => {
                 let fault = if status.key_id.is_empty() { "empty" } else { "too_long" };
-                self.shared.figures.invalid_key_id(&name, fault);
+                self.shared.stats.invalid_key_id(&name, fault);
                 Err(format!("got invalid KMSv2 KeyID hash {:?}: {error}", key_id_hash(&status.key_id)))
             }
         };
@@ -152,24 +152,24 @@ impl Service {
         Err(format!("kmsv2 Provider {name} is not healthy, error: {faults}"))
     }
 
-    /// Goes on with the seed if the service still names its key, and takes another if not. When that fails the old one
+    /// Keeps the seed if the service still reports its key, and makes another one if not. If that fails the old one
     /// stays until it expires.
     async fn rotate(&mut self, key_id: &str) -> Result<(), String> {
         let expires = SystemTime::now() + self.pace.coast;
         let old = self.shared.current.load_full();
         if let Some(old) = old.as_ref().filter(|old| old.encrypted.key_id == key_id) {
             let (seed, encrypted) = (old.seed.clone(), old.encrypted.clone());
-            let (seal, uses) = (old.seal, old.uses.clone());
-            self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal, expires, uses })));
+            let (fingerprint, uses) = (old.fingerprint, old.uses.clone());
+            self.shared.current.store(Some(Arc::new(Current { seed, encrypted, fingerprint, expires, uses })));
             return Ok(());
         }
         let uid = uid();
         let (encrypt_key_id, why) = match self.new_seed(&uid).await {
             Ok((seed, encrypted)) if encrypted.key_id == key_id => {
-                let (seed, seal) = (Arc::new(seed), self.shared.seal_of(&encrypted));
+                let (seed, fingerprint) = (Arc::new(seed), self.shared.fingerprint_of(&encrypted));
                 self.shared.remember(encrypted.clone(), Opener::Seed(seed.clone()));
                 let uses = self.shared.uses(Direction::ToStorage, &encrypted.key_id);
-                self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal, expires, uses })));
+                self.shared.current.store(Some(Arc::new(Current { seed, encrypted, fingerprint, expires, uses })));
                 return Ok(());
             }
             Ok((_, encrypted)) => (encrypted.key_id, "<nil>".to_owned()),
@@ -190,10 +190,10 @@ impl Service {
     async fn new_seed(&mut self, uid: &str) -> Result<(Seed, super::EncryptedSeed), String> {
         let since = Instant::now();
         let plain = random::<SEED_BYTES>().map_err(|error| {
-            self.shared.figures.data_key_failures.increment();
+            self.shared.stats.data_key_failures.increment();
             error.to_string()
         })?;
-        self.shared.figures.data_keys.observe_duration(since.elapsed());
+        self.shared.stats.data_keys.observe_duration(since.elapsed());
         let since = Instant::now();
         let encrypted = self.connection.encrypt(&plain, uid).await;
         self.called(method::ENCRYPT, since, &encrypted);
@@ -203,7 +203,7 @@ impl Service {
     }
 }
 
-/// A random UUID, by which a service's own log can be matched.
+/// A random UUID, which correlates the service's log.
 fn uid() -> String {
     random().map(|bytes| uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()).unwrap_or_default()
 }

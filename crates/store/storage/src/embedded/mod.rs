@@ -28,7 +28,7 @@ use tracing::{debug, warn};
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::{Clock, SystemClock};
 use crate::committer::{Committer, Replayed};
-use crate::ending::{Ended, Ending};
+use crate::fatal_signal::{EndedFuture, FatalSignal};
 use crate::files::{self, OsStorage, Storage};
 use crate::limits;
 use crate::queue::{CommitFuture, CompactFuture, Queue, Request, Wait};
@@ -84,7 +84,7 @@ pub struct EmbeddedStore {
     queue: Arc<Queue>,
     options: EmbeddedOptions,
     state: Mutex<State>,
-    ending: Ending,
+    fatal_signal: FatalSignal,
 }
 
 /// The lock on a data directory, while it is held.
@@ -92,7 +92,7 @@ type Lock = Box<dyn Send + Sync>;
 
 enum State {
     /// Open, not yet read.
-    Opened(Box<OpenLog>, Lock),
+    DecryptedValue(Box<OpenLog>, Lock),
     /// Open for reading only.
     Reading(Reading, Option<Lock>),
     /// The writer owns the log.
@@ -114,7 +114,7 @@ impl EmbeddedStore {
         let lock = lock(options.storage.as_ref(), directory)?;
         import::check_finished(options.storage.as_ref(), directory)?;
         let log = prepare(directory, &options)?;
-        Ok(EmbeddedStore::new(State::Opened(Box::new(log), lock), options))
+        Ok(EmbeddedStore::new(State::DecryptedValue(Box::new(log), lock), options))
     }
 
     /// Opens the store in `directory` for reading: no byte, name or time there is changed. It can be started, which
@@ -142,7 +142,12 @@ impl EmbeddedStore {
     }
 
     fn new(state: State, options: EmbeddedOptions) -> EmbeddedStore {
-        EmbeddedStore { queue: Arc::new(Queue::new()), options, state: Mutex::new(state), ending: Ending::default() }
+        EmbeddedStore {
+            queue: Arc::new(Queue::new()),
+            options,
+            state: Mutex::new(state),
+            fatal_signal: FatalSignal::default(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -155,7 +160,7 @@ impl Store for EmbeddedStore {
     fn start(&self, mut observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         let mut state = self.state();
         let (log, lock) = match std::mem::replace(&mut *state, State::Closed) {
-            State::Opened(log, lock) => (log, lock),
+            State::DecryptedValue(log, lock) => (log, lock),
             State::Reading(reading, _lock) => {
                 let Replayed { key_index, .. } = match reading {
                     Reading::Log(log) => log.read(observer.as_mut())?,
@@ -176,7 +181,7 @@ impl Store for EmbeddedStore {
         let committer = Committer::new(log, observer, self.options.clock.clone(), retention_seconds, replayed);
         let started = committer.started();
         debug!(compacted = started.compacted.0, current = started.current.0, "the store was replayed");
-        let (queue, guard) = (self.queue.clone(), self.ending.guard("the store's writer"));
+        let (queue, guard) = (self.queue.clone(), self.fatal_signal.guard("the store's writer"));
         let run = move || {
             let _guard = guard;
             write(&queue, committer);
@@ -195,8 +200,8 @@ impl Store for EmbeddedStore {
         self.queue.compact(revision)
     }
 
-    fn ended(&self) -> Ended {
-        self.ending.ended()
+    fn ended(&self) -> EndedFuture {
+        self.fatal_signal.ended()
     }
 
     fn close(&self) {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pintle_storage::{
-    Changed, EmbeddedOptions, EmbeddedStore, EncryptedStore, Expect, Opened, Record, Revision, Seal, Started, Storage,
-    Store, StoreError, Transaction, TransformError, Transformer, Write,
+    Changed, DecryptedValue, EmbeddedOptions, EmbeddedStore, EncryptedStore, Expect, KeyFingerprint, Record, Revision,
+    Started, Storage, Store, StoreError, Transaction, TransformError, Transformer, Write,
 };
 
 use super::{Random, Seen, Watcher};
@@ -117,12 +117,12 @@ impl Masked {
 }
 
 impl Transformer for Masked {
-    fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
+    fn encrypt(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
         let length = u32::try_from(plain.len()).map_err(|_| TransformError::new("too long"))?;
         Ok(Masked::mask(key, &[&length.to_be_bytes()[..], plain, key.as_bytes()].concat()).into())
     }
 
-    fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
+    fn decrypt(&self, key: &str, kept: &Bytes) -> Result<DecryptedValue, TransformError> {
         let bytes = Masked::mask(key, kept);
         let wrong = || TransformError::new(format!("this is no value of {key}"));
         let (length, rest) = bytes.split_first_chunk().ok_or_else(wrong)?;
@@ -130,14 +130,14 @@ impl Transformer for Masked {
         if plain.len() != u32::from_be_bytes(*length) as usize {
             return Err(wrong());
         }
-        Ok(Opened { plain: Bytes::copy_from_slice(plain), seal: Seal(0) })
+        Ok(DecryptedValue { plain: Bytes::copy_from_slice(plain), fingerprint: KeyFingerprint(0) })
     }
 
-    fn current(&self, _: &str) -> Option<Seal> {
-        Some(Seal(0))
+    fn current(&self, _: &str) -> Option<KeyFingerprint> {
+        Some(KeyFingerprint(0))
     }
 
-    fn may_open(&self, _: &str, _: Seal) -> bool {
+    fn may_decrypt(&self, _: &str, _: KeyFingerprint) -> bool {
         true
     }
 

@@ -121,7 +121,7 @@ fn until(pieces: ByteStream, deadline: Instant) -> ByteStream {
 }
 
 /// The documents about what is served here and elsewhere, as long as neither changes.
-pub struct Everywhere {
+pub struct AggregatedDiscovery {
     here: Arc<DocumentSet>,
     generation: u64,
     /// What discovery by group lists: with versions of API services that name no service.
@@ -133,9 +133,13 @@ pub struct Everywhere {
     openapi_v3: OnceLock<Vec<(String, String)>>,
 }
 
-impl Everywhere {
+impl AggregatedDiscovery {
     /// The documents of now: the ones given, if nothing has changed.
-    pub fn current(api: &Api, here: &Arc<DocumentSet>, known: Option<&Arc<Everywhere>>) -> Arc<Everywhere> {
+    pub fn current(
+        api: &Api,
+        here: &Arc<DocumentSet>,
+        known: Option<&Arc<AggregatedDiscovery>>,
+    ) -> Arc<AggregatedDiscovery> {
         let generation = api.aggregated.generation(&api.registry);
         if let Some(known) = known
             && Arc::ptr_eq(&known.here, here)
@@ -149,7 +153,7 @@ impl Everywhere {
             catalog.iter_mut().for_each(|catalog| versions.iter().for_each(|other| catalog.add_elsewhere(other)));
             catalog
         };
-        Arc::new(Everywhere {
+        Arc::new(AggregatedDiscovery {
             here: here.clone(),
             generation,
             listed: with(false),

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Moves errors of duplicate fields before the other errors of their items and later ones. `own` are the errors of
 /// the list's rules; those of its items follow.
-pub(crate) fn take_turns(errors: &mut Vec<FieldError>, own: Range<usize>, list: &FieldPath<'_>) {
+pub(crate) fn sort_by_item(errors: &mut Vec<FieldError>, own: Range<usize>, list: &FieldPath<'_>) {
     if errors.len() <= own.end
         || !errors.iter().take(own.end).skip(own.start).any(|error| error.kind == ErrorKind::Duplicate)
     {
@@ -67,7 +67,7 @@ mod tests {
             errors.required("before", "");
             own.iter().for_each(|text| errors.duplicate(place(text), 1));
             items.iter().for_each(|text| errors.required(place(text), ""));
-            take_turns(&mut errors.0, 1..own.len() + 1, &root);
+            sort_by_item(&mut errors.0, 1..own.len() + 1, &root);
             let found: Vec<String> =
                 errors.0.iter().skip(1).map(|error| error.field.replace(['q', '[', ']'], "")).collect();
             assert_eq!(found.join(" "), *expected);

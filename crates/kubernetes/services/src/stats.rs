@@ -59,32 +59,32 @@ impl Attempts {
 
 /// Attempts to have an address of a range.
 #[derive(Debug)]
-pub struct RangeFigures {
+pub struct RangeStats {
     pub attempts: Attempts,
     /// Of those that were successful.
     pub durations: Histogram,
 }
 
-impl RangeFigures {
+impl RangeStats {
     fn new() -> Self {
-        RangeFigures { attempts: Attempts::default(), durations: Histogram::new(&DURATIONS) }
+        RangeStats { attempts: Attempts::default(), durations: Histogram::new(&DURATIONS) }
     }
 }
 
 /// The counters of a server's allocators.
 #[derive(Default)]
 pub struct Stats {
-    ranges: Keyed<String, RangeFigures>,
+    ranges: Keyed<String, RangeStats>,
     /// Of node ports.
     pub ports: Attempts,
 }
 
 impl Stats {
     pub(super) fn address(&self, range: &AddressRange, scope: Scope, since: Instant, given: bool) {
-        let figures = self.ranges.get(range.text(), RangeFigures::new);
-        figures.attempts.made(scope, given);
+        let stats = self.ranges.get(range.text(), RangeStats::new);
+        stats.attempts.made(scope, given);
         if given {
-            figures.durations.observe_duration(since.elapsed());
+            stats.durations.observe_duration(since.elapsed());
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct Left {
 
 impl Allocation<'_> {
     /// The ranges that services' addresses come from, how much of each is left, and what was asked of it.
-    pub fn address_figures(&self) -> Vec<(String, Left, Arc<RangeFigures>)> {
+    pub fn address_stats(&self) -> Vec<(String, Left, Arc<RangeStats>)> {
         if self.services().is_none() {
             return Vec::new();
         }
@@ -107,16 +107,16 @@ impl Allocation<'_> {
             None => Vec::new(),
         };
         let ranges = self.ranges().into_iter();
-        let figures = ranges.map(|range| {
+        let stats = ranges.map(|range| {
             let given = addresses.iter().filter(|address| range.contains(**address)).count() as u64;
             let left = Left { given, free: range.size().saturating_sub(given) };
-            (range.text().to_owned(), left, self.allocators.figures.ranges.get(range.text(), RangeFigures::new))
+            (range.text().to_owned(), left, self.allocators.stats.ranges.get(range.text(), RangeStats::new))
         });
-        figures.collect()
+        stats.collect()
     }
 
     /// How many node ports are left, and what was asked of them.
-    pub fn node_port_figures(&self) -> (Left, &Attempts) {
+    pub fn node_port_stats(&self) -> (Left, &Attempts) {
         let range = &self.allocators.node_ports;
         let given = self.port_map().map(|map| map.len()).unwrap_or_else(|| {
             let cache = self.services().map(|services| services.cache);
@@ -126,6 +126,6 @@ impl Allocation<'_> {
             })
         });
         let given = given as u64;
-        (Left { given, free: (range.len() as u64).saturating_sub(given) }, &self.allocators.figures.ports)
+        (Left { given, free: (range.len() as u64).saturating_sub(given) }, &self.allocators.stats.ports)
     }
 }

@@ -1,6 +1,5 @@
-//! `Stats`: what was sealed and opened, and how key services were asked for it.
-//! Guarantees that no secret and no name of a key is told: keys of services are known by their digest.
-//! Must never be asked for a decision.
+//! `Stats`: counters of encrypted and decrypted values and of calls to key services. Guarantees that it contains no
+//! secret and no key name: keys of services are identified by their digest. Must never influence a decision.
 
 use crate::names::GroupResource;
 use pintle_metrics::{Counter, Histogram, Keyed, Layout, exponential};
@@ -19,20 +18,20 @@ const CALL_BOUNDS: [f64; 20] = exponential(1e-4, 2.0);
 /// How many keys of key services are reported, as in kube-apiserver.
 const KEYS_TOLD: usize = 10;
 
-/// The code of what went well, as gRPC names it, and of what failed before a service was asked.
+/// gRPC's code of success, and the code of a failure before a call.
 pub(crate) const OK: &str = "OK";
 pub(crate) const NOT_GRPC: &str = "unknown-non-grpc";
 
-/// What a value went through.
+/// Encryption or decryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     FromStorage,
     ToStorage,
-    /// A service named a key that it would use.
+    /// A service reported its current key.
     Status,
 }
 
-/// What was done to values: of a resource, by what the provider's or the key's values begin with, with which outcome.
+/// The labels of a transformation: its resource, the prefix of the provider or key, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transformation {
     pub resource: GroupResource,
@@ -41,21 +40,21 @@ pub struct Transformation {
     pub code: &'static str,
 }
 
-/// Counts what is done to the values of a resource.
+/// Counts the transformations of a resource's values.
 #[derive(Clone, Copy)]
-pub(crate) struct Teller<'a> {
-    pub figures: &'a Stats,
+pub(crate) struct ResourceCounter<'a> {
+    pub stats: &'a Stats,
     pub resource: &'a GroupResource,
 }
 
-impl Teller<'_> {
+impl ResourceCounter<'_> {
     pub fn transformed(self, direction: Direction, prefix: &str, since: Instant, code: &'static str) {
         let transformation =
             Transformation { resource: self.resource.clone(), direction, prefix: prefix.to_owned(), code };
-        self.figures.transformations.get(&transformation, Counter::new).increment();
+        self.stats.transformations.get(&transformation, Counter::new).increment();
         if code == OK {
             let new = || Histogram::new(&TRANSFORMATIONS);
-            let durations = self.figures.durations.get(&(direction, transformation.prefix), new);
+            let durations = self.stats.durations.get(&(direction, transformation.prefix), new);
             durations.observe_duration(since.elapsed());
         }
     }
@@ -107,11 +106,11 @@ fn now_micros() -> u64 {
 /// The counters of an encryption.
 pub struct Stats {
     pub transformations: Keyed<Transformation, Counter>,
-    /// How long values took that were transformed, by direction and prefix.
+    /// The durations of transformations, by direction and prefix.
     pub durations: Keyed<(Direction, String), Histogram>,
-    /// Times that a seed had to be asked of its service.
+    /// Seeds that had to be decrypted by their service.
     pub cache_misses: Counter,
-    /// Making seeds.
+    /// The durations of making seeds.
     pub data_keys: Histogram,
     pub data_key_failures: Counter,
     /// By provider, method and code.
@@ -151,7 +150,7 @@ impl Stats {
         self.invalid_key_ids.get(&(provider.to_owned(), fault), Counter::new).increment();
     }
 
-    /// Where the uses of a key are counted. Of more keys than are told the one that came first is forgotten.
+    /// The counter of a key's uses. Beyond the maximum number of keys the oldest is dropped.
     pub(crate) fn key(&self, direction: Direction, provider: &str, key_id_hash: String) -> Arc<KeyUse> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let known = keys
@@ -177,7 +176,7 @@ impl Stats {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Counts a configuration that was read again: with the digest of its text if it was taken over.
+    /// Counts a reload: with the digest of the configuration if it was applied.
     pub fn reloaded(&self, config_hash: Option<String>) {
         self.reloads[usize::from(config_hash.is_some())].happened();
         if let Some(hash) = config_hash {
@@ -185,12 +184,12 @@ impl Stats {
         }
     }
 
-    /// Takes note of the digest of the configuration that is followed from now on.
+    /// Sets the digest of the current configuration.
     pub fn configured(&self, config_hash: String) {
         *self.config_hash.lock().unwrap_or_else(PoisonError::into_inner) = Some(config_hash);
     }
 
-    /// The times that a configuration was read again and taken over, or was not.
+    /// The reloads that were applied, or those that failed.
     pub fn reloads(&self, taken_over: bool) -> &Occurrences {
         &self.reloads[usize::from(taken_over)]
     }
@@ -207,13 +206,13 @@ mod tests {
 
     #[test]
     fn of_many_keys_the_last_are_told() {
-        let figures = Stats::default();
+        let stats = Stats::default();
         for number in 0..KEYS_TOLD + 2 {
-            figures.key(Direction::ToStorage, "kms", format!("sha256:{number}")).used();
+            stats.key(Direction::ToStorage, "kms", format!("sha256:{number}")).used();
         }
-        figures.key(Direction::Status, "kms", "sha256:0".to_owned()).used();
-        figures.key(Direction::ToStorage, "kms", "sha256:5".to_owned()).used();
-        let keys = figures.keys();
+        stats.key(Direction::Status, "kms", "sha256:0".to_owned()).used();
+        stats.key(Direction::ToStorage, "kms", "sha256:5".to_owned()).used();
+        let keys = stats.keys();
         assert_eq!(keys.len(), KEYS_TOLD + 1);
         assert_eq!(keys[0].key_id_hash, "sha256:2");
         assert_eq!(keys.iter().map(|key| key.uses.count()).max(), Some(2));

@@ -18,28 +18,28 @@ use tungstenite::client::IntoClientRequest;
 pub const POD_ADDRESS: &str = "10.1.2.3";
 
 /// A server with a node, whose kubelet the backend plays, and a pod on it with an address.
-pub struct World {
+pub struct Fixture {
     server: Option<Server>,
     runtime: Runtime,
     pub endpoint: Endpoint,
 }
 
-impl World {
-    pub fn start(port: u16) -> World {
-        World::start_with(port, |_| {})
+impl Fixture {
+    pub fn start(port: u16) -> Fixture {
+        Fixture::start_with(port, |_| {})
     }
 
-    pub fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> World {
-        let world = World::empty(|builder| {
+    pub fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> Fixture {
+        let fixture = Fixture::empty(|builder| {
             builder.generic.connector = Some(Arc::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
             prepare(builder);
         });
-        populate(&world.endpoint, port);
-        world
+        populate(&fixture.endpoint, port);
+        fixture
     }
 
     /// A server alone.
-    pub fn empty(prepare: impl FnOnce(&mut Builder)) -> World {
+    pub fn empty(prepare: impl FnOnce(&mut Builder)) -> Fixture {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let mut builder = Builder::new(Arc::new(MemoryStore::new()));
@@ -49,7 +49,7 @@ impl World {
             builder.start(listener).await.expect("a server")
         });
         let endpoint = Endpoint { address: server.address(), tls: None, token: None };
-        World { server: Some(server), runtime, endpoint }
+        Fixture { server: Some(server), runtime, endpoint }
     }
 
     /// Sets a part of the node's status.
@@ -100,7 +100,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for Fixture {
     fn drop(&mut self) {
         if let (Some(server), false) = (self.server.take(), std::thread::panicking()) {
             let _ = self.runtime.block_on(server.stop());

@@ -3,7 +3,7 @@
 
 use futures_util::future::select_all;
 use pintle_endpoints::Api;
-use pintle_storage::{Ended, Ending, Store};
+use pintle_storage::{EndedFuture, FatalSignal, Store};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use tracing::warn;
 
 /// Starts a task that the server cannot go on without.
 pub fn spawn<T: Send + 'static>(
-    ending: &Ending,
+    fatal_signal: &FatalSignal,
     what: &'static str,
     task: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<T> {
-    let guard = ending.guard(what);
+    let guard = fatal_signal.guard(what);
     tokio::spawn(async move {
         let _guard = guard;
         task.await
@@ -40,7 +40,7 @@ pub fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), ap
 }
 
 /// Waits for the end of the store or of another part, after which the server is not healthy any more.
-pub async fn end_with(store: Ended, others: Ended, api: Weak<Api>, ending: Ending) {
+pub async fn end_with(store: EndedFuture, others: EndedFuture, api: Weak<Api>, fatal_signal: FatalSignal) {
     let (why, part, _) = select_all([store, others]).await;
     if let Some(api) = api.upgrade() {
         if part == 0 {
@@ -48,5 +48,5 @@ pub async fn end_with(store: Ended, others: Ended, api: Weak<Api>, ending: Endin
         }
         api.health.set("vital-parts", false);
     }
-    ending.tell(why);
+    fatal_signal.report(why);
 }

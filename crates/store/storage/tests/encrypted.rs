@@ -5,8 +5,8 @@ mod support;
 
 use bytes::Bytes;
 use pintle_storage::{
-    Changed, EmbeddedOptions, EmbeddedStore, EncryptedStore, Expect, Key, MemoryStore, Observer, Opened, Record,
-    Revision, Seal, Started, Store, Transaction, TransformError, Transformer, Unreadable,
+    Changed, DecryptedValue, EmbeddedOptions, EmbeddedStore, EncryptedStore, Expect, Key, KeyFingerprint, MemoryStore,
+    Observer, Record, Revision, Started, Store, Transaction, TransformError, Transformer, Unreadable,
 };
 use std::sync::{Arc, Mutex};
 use support::TempDir;
@@ -31,23 +31,23 @@ impl Numbered {
 }
 
 impl Transformer for Numbered {
-    fn seal(&self, _: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
+    fn encrypt(&self, _: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
         let first = self.keys.lock().unwrap().first().copied().ok_or_else(|| TransformError::new("no key"))?;
         Ok([&[first], &plain[..]].concat().into())
     }
 
-    fn open(&self, _: &str, kept: &Bytes) -> Result<Opened, TransformError> {
+    fn decrypt(&self, _: &str, kept: &Bytes) -> Result<DecryptedValue, TransformError> {
         let known = self.keys.lock().unwrap().contains(&kept[0]);
-        let opened = Opened { plain: kept.slice(1..), seal: Seal(kept[0].into()) };
+        let opened = DecryptedValue { plain: kept.slice(1..), fingerprint: KeyFingerprint(kept[0].into()) };
         if known { Ok(opened) } else { Err(TransformError::new(format!("key {} is unknown", kept[0]))) }
     }
 
-    fn current(&self, _: &str) -> Option<Seal> {
-        self.keys.lock().unwrap().first().map(|key| Seal((*key).into()))
+    fn current(&self, _: &str) -> Option<KeyFingerprint> {
+        self.keys.lock().unwrap().first().map(|key| KeyFingerprint((*key).into()))
     }
 
-    fn may_open(&self, _: &str, seal: Seal) -> bool {
-        self.keys.lock().unwrap().iter().any(|key| Seal((*key).into()) == seal)
+    fn may_decrypt(&self, _: &str, fingerprint: KeyFingerprint) -> bool {
+        self.keys.lock().unwrap().iter().any(|key| KeyFingerprint((*key).into()) == fingerprint)
     }
 
     fn subscribe(&self, changed: Changed) {

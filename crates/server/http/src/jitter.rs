@@ -6,16 +6,16 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub(crate) struct Dice(AtomicU64);
+pub(crate) struct Jitter(AtomicU64);
 
-impl Default for Dice {
+impl Default for Jitter {
     fn default() -> Self {
         // The standard library seeds its hashers from the system.
-        Dice(AtomicU64::new(RandomState::new().hash_one(0)))
+        Jitter(AtomicU64::new(RandomState::new().hash_one(0)))
     }
 }
 
-impl Dice {
+impl Jitter {
     /// Whether this throw is among the given share of all throws.
     pub(crate) fn falls_within(&self, share: f64) -> bool {
         share > 0.0 && self.throw() < share
@@ -42,12 +42,12 @@ mod tests {
 
     #[test]
     fn throws_fall_as_often_as_they_should() {
-        let dice = Dice(AtomicU64::new(7));
-        let fallen = (0..100_000).filter(|_| dice.falls_within(0.02)).count();
+        let jitter = Jitter(AtomicU64::new(7));
+        let fallen = (0..100_000).filter(|_| jitter.falls_within(0.02)).count();
         assert!((1_800..2_200).contains(&fallen), "{fallen}");
-        assert!((0..1000).all(|_| !dice.falls_within(0.0)));
+        assert!((0..1000).all(|_| !jitter.falls_within(0.0)));
         let second = Duration::from_secs(1);
-        let long = (0..1000).map(|_| dice.part_of(second)).filter(|part| *part > second / 2).count();
-        assert!((400..600).contains(&long) && dice.part_of(Duration::ZERO).is_zero(), "{long}");
+        let long = (0..1000).map(|_| jitter.part_of(second)).filter(|part| *part > second / 2).count();
+        assert!((400..600).contains(&long) && jitter.part_of(Duration::ZERO).is_zero(), "{long}");
     }
 }

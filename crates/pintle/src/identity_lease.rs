@@ -1,7 +1,8 @@
-//! The presence of a server: the lease of its identity, the objects that it puts back when they are gone, and, among others
-//! that share its store, the lease of its address and the endpoints of the `kubernetes` service that follow from all leases.
+//! `IdentityLease`: renews the lease of the server's identity, recreates deleted bootstrap objects and, if servers
+//! share the store, renews the lease of its address and updates the endpoints of the `kubernetes` service from all
+//! leases.
 //!
-//! A server that dies is missed when its lease has expired; one that is stopped takes it back.
+//! The lease of a server that crashes expires; a server that is stopped deletes its lease.
 
 use crate::bootstrap;
 use crate::repair::Repairs;
@@ -28,51 +29,51 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long the lease of an address lives.
+/// The time to live of an address lease.
 pub const LIFETIME_SECONDS: u32 = 15;
 
 const RENEW_PERIOD: Duration = Duration::from_secs(10);
 
-/// How often a server tries to tell who is there while others do the same: more often than there are servers, as one of
-/// them succeeds every time.
-const TELL_ATTEMPTS: usize = 16;
+/// The maximum number of attempts to write the endpoints, which other servers write too. It exceeds the number of
+/// servers, because one of them succeeds each time.
+const PUBLISH_ATTEMPTS: usize = 16;
 
-/// What marks the lease of an identity.
+/// The label of identity leases.
 const IDENTITY_LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
 const PEER_ADDRESS: &str = "kubernetes.io/peer-advertise-address";
 const IDENTITY_SECONDS: i32 = 3600;
 const NAMESPACE: &str = "kube-system";
 
-/// When no other server reads identity leases, a lease is renewed this rarely: every ten minutes.
+/// The number of renewals between two writes if no other server reads the lease: ten minutes.
 const RENEWALS_BETWEEN_WRITES: u32 = 60;
 
-/// The number of renewals between two searches for leases of servers that are gone: about an hour.
+/// The number of renewals between two searches for expired leases: about an hour.
 const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
 
-/// Namespaces and flow control are looked over as often as kube-apiserver does it: every minute.
+/// The number of renewals between two checks of namespaces and flow control: a minute, as in kube-apiserver.
 const RENEWALS_BETWEEN_KEPT: u32 = 6;
 
-/// Node ports are looked over as often as kube-apiserver does it: every three minutes.
+/// The number of renewals between two repairs of node ports: three minutes, as in kube-apiserver.
 const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
 
 /// How servers keep the endpoints of the `kubernetes` service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EndpointReconciler {
-    /// Each server has a lease, and the endpoints are the servers whose leases live.
+    /// Each server has a lease; the endpoints are the addresses of unexpired leases.
     #[default]
     Lease,
-    /// Each server adds itself; when there are more than this many, others go.
+    /// Each server adds itself; if there are more than this many addresses, it removes others.
     Count(usize),
-    /// Servers leave the endpoints alone.
+    /// Servers do not change the endpoints.
     None,
 }
 
-/// One server's.
+/// The leases of one server.
 pub struct IdentityLease {
     registry: Arc<Registry>,
     allocators: Arc<Allocators>,
     first_objects: Settings,
-    /// As they are now.
+    /// The current certificate authorities.
     authorities: Arc<RwLock<BTreeMap<String, String>>>,
     address: Option<IpAddr>,
     port: u16,
@@ -80,12 +81,12 @@ pub struct IdentityLease {
     name: String,
     holder: String,
     endpoints: EndpointReconciler,
-    /// Times that node ports could not be looked over.
+    /// Failed repairs of node ports.
     repair_errors: Arc<Counter>,
 }
 
 impl IdentityLease {
-    /// The presence of the server that wrote these first objects and is reached at this address.
+    /// For a server that wrote these bootstrap objects and is reached at this address.
     pub fn new(
         registry: Arc<Registry>,
         allocators: Arc<Allocators>,
@@ -113,8 +114,8 @@ impl IdentityLease {
         }
     }
 
-    /// Metrics of what is done here beside keeping the server known.
-    pub fn figures(&self) -> impl Fn(&mut Exposition) + Send + Sync + 'static {
+    /// The metric of repairs.
+    pub fn stats(&self) -> impl Fn(&mut Exposition) + Send + Sync + 'static {
         const REPAIR_ERRORS: Family = Family::counter(
             "apiserver_nodeport_repair_reconcile_errors_total",
             "Times that node ports could not be brought in line with services.",
@@ -123,34 +124,34 @@ impl IdentityLease {
         move |out| out.single(&REPAIR_ERRORS, repair_errors.get())
     }
 
-    /// Makes the server known, before it serves.
+    /// Publishes the server, before it serves.
     ///
     /// # Errors
     /// The store fails.
     pub async fn announce(&self) -> Result<()> {
         self.renew_address().await?;
-        self.tell_servers().await?;
-        // A host may have a name that no label can have; its server is as good as any.
+        self.publish_endpoints().await?;
+        // The host name may be an invalid label value, which must not stop the server.
         let _ = self.renew_identity().await;
         Ok(())
     }
 
-    /// Keeps the server known, until this is dropped.
+    /// Renews the leases and repairs objects until the future is dropped.
     pub async fn keep(&self) {
         let mut repairs = Repairs::new(self.registry.clone(), self.allocators.clone(), self.host.clone());
-        // What could not be looked over is looked over the next time.
+        // A failed repair is repeated the next time.
         let look_at_ports = async |repairs: &mut Repairs| {
             self.repair_errors.add(u64::from(repairs.node_ports().await.is_err()));
         };
-        // The first look reads all services, which requests are spared then.
+        // The first repair reads all services, so that requests need not.
         repairs.addresses().await;
         look_at_ports(&mut repairs).await;
         let mut tracking = TokenTracking::new(TokenTracking::is_created(&self.registry, &self.first_objects));
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
-            // What fails is tried again the next time; the lease outlives one failure.
+            // A failure is retried at the next renewal; the lease outlives one failure.
             let is_shared = self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease;
-            if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.is_told() {
+            if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.has_identity() {
                 let _ = self.announce().await;
             }
             let authorities = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -174,28 +175,28 @@ impl IdentityLease {
         }
     }
 
-    /// Takes the server out of the endpoints, before it ends.
+    /// Removes the server from the endpoints, before it stops.
     pub async fn withdraw(&self) {
         if let (EndpointReconciler::Count(_), Some(own)) = (self.endpoints, self.address) {
-            // If this fails, the others see to the endpoints when they are too many.
-            for _ in 0..TELL_ATTEMPTS {
+            // If this fails, other servers remove the address once there are too many.
+            for _ in 0..PUBLISH_ATTEMPTS {
                 let mut others = self.counted().unwrap_or_default();
                 others.retain(|address| *address != own);
-                let told = bootstrap::reconcile(&self.registry, servers(&others, self.port)).await;
-                if !told.is_err_and(|status| status.code == 409) {
+                let written = bootstrap::reconcile(&self.registry, servers(&others, self.port)).await;
+                if !written.is_err_and(|status| status.code == 409) {
                     return;
                 }
             }
         }
         let Some(lease) = self.lease() else { return };
         let removal = Transaction::one(lease.key().into(), Expect::Any, None);
-        // If this fails the lease expires, and the others see to the endpoints.
+        // If this fails the lease expires, and other servers update the endpoints.
         if self.registry.store.commit(removal).await.is_ok() {
-            let _ = self.tell_servers().await;
+            let _ = self.publish_endpoints().await;
         }
     }
 
-    /// The lease of the address, among others.
+    /// The lease of the address, if servers share the store.
     fn lease(&self) -> Option<Target> {
         if !self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease {
             return None;
@@ -209,7 +210,7 @@ impl IdentityLease {
         let generation = stored.as_ref().map_or(0, |stored| i64::try_from(stored.revision.0).unwrap_or(0));
         let mut lease = Endpoints {
             type_meta: TypeMeta { kind: "Endpoints".to_owned(), api_version: "v1".to_owned() },
-            // A lease that did not change would not be written anew.
+            // An unchanged lease would not be written.
             metadata: ObjectMeta { generation: generation + 1, ..ObjectMeta::default() },
             subsets: vec![EndpointSubset {
                 addresses: vec![EndpointAddress { ip: target.name.clone(), ..EndpointAddress::default() }],
@@ -225,17 +226,17 @@ impl IdentityLease {
 
     /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object; on a
     /// conflict the leases are read again.
-    async fn tell_servers(&self) -> Result<()> {
-        for _ in 1..TELL_ATTEMPTS {
-            match self.try_to_tell_servers().await {
+    async fn publish_endpoints(&self) -> Result<()> {
+        for _ in 1..PUBLISH_ATTEMPTS {
+            match self.try_publish_endpoints().await {
                 Err(status) if status.code == 409 => {}
                 outcome => return outcome,
             }
         }
-        self.try_to_tell_servers().await
+        self.try_publish_endpoints().await
     }
 
-    /// The addresses of the endpoints, if these are of the form that servers write.
+    /// The addresses of the endpoints, if these have the form that servers write.
     fn counted(&self) -> Option<Vec<IpAddr>> {
         let resource = pintle_groups::find("", "v1", "endpoints")?;
         let target = self.registry.target(resource, "default", "kubernetes")?;
@@ -246,7 +247,7 @@ impl IdentityLease {
         Some(subset.addresses.iter().filter_map(|address| address.ip.parse().ok()).collect())
     }
 
-    async fn try_to_tell_servers(&self) -> Result<()> {
+    async fn try_publish_endpoints(&self) -> Result<()> {
         match (self.endpoints, self.address) {
             (EndpointReconciler::Lease, _) => {}
             (EndpointReconciler::Count(count), Some(own)) => {
@@ -258,7 +259,7 @@ impl IdentityLease {
         let Some(leases) = self.registry.target(&SERVER_ADDRESSES, "", "") else { return Ok(()) };
         let state = leases.cache.state();
         let leased: BTreeSet<IpAddr> = state.objects.values().filter_map(|lease| lease.path().parse().ok()).collect();
-        // Endpoints of both families do not go together; the address that this server has decides.
+        // The endpoints have one IP family: that of this server's address.
         let is_v6 = self.address.is_some_and(|address| address.is_ipv6());
         let leased: Vec<IpAddr> = leased.into_iter().filter(|address| address.is_ipv6() == is_v6).collect();
         if leased.is_empty() {
@@ -271,8 +272,8 @@ impl IdentityLease {
         self.registry.target(leases()?, NAMESPACE, &self.name)
     }
 
-    /// Whether there is a lease of the identity.
-    fn is_told(&self) -> bool {
+    /// Whether the identity lease exists.
+    fn has_identity(&self) -> bool {
         self.identity().is_none_or(|target| target.cache.get(&target.key()).is_some())
     }
 
@@ -303,15 +304,15 @@ impl IdentityLease {
         }
         .to_value();
         let change = move |old: Option<&Value>| {
-            // The first holder stays, as with kube-apiserver: a lease is of a host, and renewed is all that it becomes.
+            // As in kube-apiserver, a renewal keeps the first holder: the lease belongs to the host.
             let Some(mut renewed) = old.cloned() else { return Ok(lease.clone()) };
             let mut view = ViewMut::<Lease>::new(&mut renewed);
             view.by_ref().field(Lease::SPEC).field(LeaseSpec::RENEW_TIME).set(Some(now()));
-            let mut told = view.field(Lease::METADATA);
-            for (field, told_here) in [(ObjectMeta::LABELS, &labels), (ObjectMeta::ANNOTATIONS, &annotations)] {
-                let field = told.by_ref().field(field);
+            let mut metadata = view.field(Lease::METADATA);
+            for (field, own) in [(ObjectMeta::LABELS, &labels), (ObjectMeta::ANNOTATIONS, &annotations)] {
+                let field = metadata.by_ref().field(field);
                 let mut all = field.view().get();
-                all.extend(told_here.clone());
+                all.extend(own.clone());
                 field.set(all);
             }
             Ok(renewed)
@@ -327,7 +328,7 @@ impl IdentityLease {
         self.registry.update(&target, &update, &options).await.map(drop)
     }
 
-    /// Removes the identities of servers that have not been there for as long as their leases say.
+    /// Deletes the expired identity leases of other servers.
     async fn sweep(&self) {
         let Some(resource) = leases() else { return };
         let Some(all) = self.registry.target(resource, NAMESPACE, "") else { return };
@@ -344,14 +345,14 @@ impl IdentityLease {
             if lease.is_some_and(|lease| expired(&View::new(&lease))) {
                 let Some(target) = self.registry.target(resource, NAMESPACE, object.name()) else { continue };
                 let options = DeleteOptions { uid: Some(object.encoded.uid().to_owned()), ..DeleteOptions::default() };
-                // Another server may have been faster, or its owner is back.
+                // Another server may have deleted the lease, or its owner may have renewed it.
                 let _ = self.registry.delete(&target, &options).await;
             }
         }
     }
 }
 
-/// The addresses of servers with this one's. Of those that are too many, the ones after it go, beginning anew after the last.
+/// Adds this server's address. If there are too many, those that follow it in order are removed, wrapping around.
 fn with_own(mut addresses: Vec<IpAddr>, own: IpAddr, count: usize) -> Vec<IpAddr> {
     addresses.retain(|address| address.is_ipv6() == own.is_ipv6());
     if !addresses.contains(&own) {
@@ -374,14 +375,14 @@ pub(crate) fn now() -> MicroTime {
     MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
 }
 
-/// The name of the server of a host, as kube-apiserver would name it there: the same after every start.
+/// The identity of the server on a host, computed as in kube-apiserver: the same after every start.
 pub(crate) fn identity(host: &str) -> String {
-    let mut told = Vec::new();
+    let mut text = Vec::new();
     for part in [host, IDENTITY_LABEL.1] {
-        told.extend(u16::try_from(part.len()).unwrap_or(u16::MAX).to_be_bytes());
-        told.extend(part.as_bytes());
+        text.extend(u16::try_from(part.len()).unwrap_or(u16::MAX).to_be_bytes());
+        text.extend(part.as_bytes());
     }
-    let digest = digest(&SHA256, &told);
+    let digest = digest(&SHA256, &text);
     let start = digest.as_ref().get(..16).unwrap_or_default();
     format!("apiserver-{}", BASE32_NOPAD.encode(start).to_ascii_lowercase())
 }

@@ -1,7 +1,6 @@
-//! Consistent reads from memory: how far must the observer be, to know everything that anybody was acknowledged?
-//! Guarantees that the answer is from after the question. One call to the cluster answers all who ask while another is
-//! under way.
-//! Must never answer from memory.
+//! `ReadIndex`: the revision that the cache must have reached before a consistent read may be served from it.
+//! Guarantees that the revision was read after the request came. Requests that come during a call to the cluster share
+//! the next call. Must never respond from memory.
 
 use crate::limits;
 use crate::store::Shared;
@@ -13,33 +12,34 @@ use tokio::time::timeout;
 type Answer = Result<u64, Status>;
 
 #[derive(Default)]
-pub struct Fresh {
+pub struct ReadIndex {
     line: Mutex<Line>,
-    /// As many are waiting as are wanted.
+    /// Notified when the wanted number of requests is waiting.
     full: Notify,
 }
 
 #[derive(Default)]
 struct Line {
-    /// Who has to wait until the call that is under way has ended.
+    /// Requests that wait for the next call.
     waiting: Vec<oneshot::Sender<Answer>>,
-    /// How many must be waiting for somebody to look; `None`: nobody will.
+    /// The number of waiting requests that wakes the task; `None` if it does not wait.
     wanted: Option<usize>,
     is_closed: bool,
 }
 
-/// How many are likely to ask together: clients that were answered together come back together, and one call for all of
-/// them costs as much as one for the first.
+/// Predicts how many requests come together: clients that received their responses together send their next requests
+/// together, and one call serves them all.
 #[derive(Debug, Default)]
 struct Crowd {
     expected: usize,
-    /// Calls that are made without waiting for anybody, because it was in vain; and how many were the last time.
+    /// Calls to make without waiting for more requests, because waiting was useless; and how many there were the last
+    /// time.
     alone: u32,
     alone_last: u32,
 }
 
 impl Crowd {
-    /// How many the next call is for, at best.
+    /// The number of requests that the next call waits for.
     fn wanted(&mut self) -> usize {
         match self.alone.checked_sub(1) {
             None => self.expected,
@@ -50,7 +50,7 @@ impl Crowd {
         }
     }
 
-    /// So many came in time of those who were wanted.
+    /// Records how many of the wanted requests came in time.
     fn came(&mut self, wanted: usize, came: usize) {
         if came < wanted {
             self.alone_last = (self.alone_last * 2).clamp(1, limits::ALONE_MAX);
@@ -60,20 +60,20 @@ impl Crowd {
         }
     }
 
-    /// So many were answered while others came.
+    /// Records how many requests a call served, and how many came during it.
     fn answered(&mut self, answered: usize, waiting: usize) {
         self.expected = answered + waiting;
     }
 }
 
-impl Fresh {
+impl ReadIndex {
     fn line(&self) -> MutexGuard<'_, Line> {
-        // Nothing that holds the lock can fail half way.
+        // No code that holds the lock can panic.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The revision that the cluster had reached at some moment after this call, or why it cannot be told. Nothing when
-    /// the store is closed.
+    /// The revision that the cluster had reached at some moment after this call, or the error. The channel closes when
+    /// the store does.
     pub fn ask(&self) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         let mut line = self.line();
@@ -88,13 +88,13 @@ impl Fresh {
         receiver
     }
 
-    /// Makes the calls for all who ask, until it is dropped.
+    /// Makes the calls for all requests, until the future is dropped.
     pub async fn run(&self, shared: &Shared) {
         let mut crowd = Crowd::default();
         loop {
             self.come(1).await;
             let wanted = crowd.wanted();
-            // Those who do not come in time are not waited for.
+            // Requests that do not come in time are not waited for.
             let _ = timeout(limits::GATHER, self.come(wanted)).await;
             let asking = {
                 let mut line = self.line();
@@ -105,13 +105,13 @@ impl Fresh {
             let answer = shared.revision(limits::CALL).await;
             crowd.answered(asking.len(), self.line().waiting.len());
             for asker in asking {
-                // Who has gone away meanwhile need not be told.
+                // A receiver may be gone.
                 let _ = asker.send(answer.clone());
             }
         }
     }
 
-    /// Waits until so many are waiting.
+    /// Waits until this many requests are waiting.
     async fn come(&self, wanted: usize) {
         loop {
             {
@@ -125,7 +125,7 @@ impl Fresh {
         }
     }
 
-    /// Nobody is answered any more.
+    /// Drops the waiting requests and every later one.
     pub fn close(&self) {
         let waiting = {
             let mut line = self.line();
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_came_together_is_waited_for_as_long_as_they_come() {
+    fn requests_that_came_together_are_waited_for() {
         let mut crowd = Crowd::default();
         assert_eq!(crowd.wanted(), 0, "nobody is known yet");
         crowd.came(0, 1);
@@ -150,7 +150,7 @@ mod tests {
         crowd.came(16, 16);
         crowd.answered(16, 0);
         assert_eq!(crowd.wanted(), 16);
-        // The others have gone: the next is not kept waiting, then every second, every fourth.
+        // The other clients are gone: waiting becomes rare.
         let mut waited = Vec::new();
         for call in 0..20 {
             let wanted = crowd.wanted();
@@ -164,10 +164,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_what_is_closed() {
-        let fresh = Fresh::default();
-        let before = fresh.ask();
-        fresh.close();
-        assert!(before.await.is_err() && fresh.ask().await.is_err());
+    async fn no_request_waits_after_close() {
+        let read_index = ReadIndex::default();
+        let before = read_index.ask();
+        read_index.close();
+        assert!(before.await.is_err() && read_index.ask().await.is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! `Explained`: a stream whose errors of writing tell what the other side said last, if it said anything.
-//! Guarantees that a member that wants another certificate is heard: with TLS 1.3 it says so after the handshake.
+//! `AlertStream`: a stream that replaces a write error with the TLS alert that the peer sent, if there is one.
+//! Guarantees that a rejected client certificate is reported as such: with TLS 1.3 the alert comes after the handshake.
 //! Must never hide an error.
 
 use std::io::{self, ErrorKind};
@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-pub struct Explained<S>(pub S);
+pub struct AlertStream<S>(pub S);
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Explained<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AlertStream<S> {
     fn why<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let Poll::Ready(Err(error)) = outcome else { return outcome };
         if !matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
@@ -17,21 +17,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Explained<S> {
         }
         let mut last = [0];
         match Pin::new(&mut self.0).poll_read(context, &mut ReadBuf::new(&mut last)) {
-            Poll::Ready(Err(told)) => Poll::Ready(Err(told)),
+            Poll::Ready(Err(alert)) => Poll::Ready(Err(alert)),
             Poll::Ready(Ok(())) => Poll::Ready(Err(error)),
-            // It has ended, so this does not take long.
+            // The connection has ended, so this does not take long.
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for AlertStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_read(context, into)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Explained<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for AlertStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.0).poll_write(context, bytes);
         self.why(context, outcome)
