@@ -1,38 +1,27 @@
 //! Columns of tables that a definition names: a JSONPath each, of which the first value found is shown.
-//!
-//! Fields, indexes, wildcards and comparisons in filters are known; a path of another form shows nothing. Must never fail.
+//! Guarantees the cells that kube-apiserver shows, in bounded time.
+//! Must never fail: a malformed path ends the columns, and a path that does not fit an object shows null.
 
+use crate::json_path::{Found, JsonPath};
 use pintle_resource::{Column, Now, Printer};
 use pintle_schema::{Str, Time, Value};
 
+/// What a table shows for no time.
+const UNKNOWN: &str = "<unknown>";
+
 /// The columns of a version.
 pub struct Columns {
-    columns: Vec<(Column, Vec<Step>)>,
-}
-
-/// One step down into a value.
-#[derive(Clone, Debug, PartialEq)]
-enum Step {
-    Field(String),
-    /// From the end when negative.
-    Index(i64),
-    All,
-    /// Items whose value at a path compares so with a literal.
-    Filter(Vec<Step>, Comparison, Value),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Comparison {
-    Equal,
-    NotEqual,
+    columns: Vec<(Column, JsonPath)>,
 }
 
 impl Columns {
     /// The columns as a definition states them in its stored form; the age where it states none.
     pub fn new(columns: &[Value]) -> Self {
         let text = |value: &Value, name: &str| Str::new(value.get(name).and_then(Value::as_str).unwrap_or_default());
-        let stated = columns.iter().map(|column| {
+        // kube-apiserver keeps the columns before the first malformed path.
+        let stated = columns.iter().map_while(|column| {
             let path = text(column, "JSONPath");
+            let parsed = JsonPath::parse(&path)?;
             let description = match text(column, "description") {
                 none if none.is_empty() => {
                     Str::from(format!("Custom resource definition column (in JSONPath format): {path}"))
@@ -47,9 +36,9 @@ impl Columns {
                 description,
                 priority: i32::try_from(priority).unwrap_or_default(),
             };
-            (column, parse(&path).unwrap_or_else(|| vec![Step::Index(0)]))
+            Some((column, parsed))
         });
-        let mut columns: Vec<_> = stated.collect();
+        let mut stated: Vec<_> = stated.collect();
         if columns.is_empty() {
             let age = Column {
                 name: "Age".into(),
@@ -58,10 +47,9 @@ impl Columns {
                 description: "When the server created the object, in UTC.".into(),
                 priority: 0,
             };
-            let path = ["metadata", "creationTimestamp"].map(|field| Step::Field(field.to_owned()));
-            columns.push((age, path.to_vec()));
+            stated.extend(JsonPath::parse(".metadata.creationTimestamp").map(|path| (age, path)));
         }
-        Columns { columns }
+        Columns { columns: stated }
     }
 }
 
@@ -79,140 +67,62 @@ impl Printer for Columns {
 
     fn cells(&self, object: &Value, now: &Now) -> Vec<Value> {
         let name = Value::from(object.str_at(&["metadata", "name"]));
-        let cell = |(column, path): &(Column, Vec<Step>)| match first(object, path) {
-            Some(value) => shown(&column.ty, value, now),
+        let cell = |(column, path): &(Column, JsonPath)| match path.first(object) {
+            Some(found) => cell(&column.ty, found, now),
             None => Value::Null,
         };
         std::iter::once(name).chain(self.columns.iter().map(cell)).collect()
     }
 }
 
-fn shown(ty: &str, value: &Value, now: &Now) -> Value {
-    match (ty, value) {
-        (_, Value::Null) => Value::Null,
-        ("string", Value::String(_)) | ("integer", Value::Int(_)) | ("boolean", Value::Bool(_)) => value.clone(),
-        ("number", Value::Int(_) | Value::Float(_)) => value.clone(),
-        ("string", other) => pintle_codec::json::to_string(other).into(),
-        ("integer", Value::Float(number)) => Value::Int(*number as i64),
-        ("date", Value::String(text)) => match Time::parse(text) {
-            Ok(time) if time.is_zero() => "<unknown>".into(),
-            Ok(time) => now.since(time.civil().seconds()).into(),
-            Err(_) => "<invalid>".into(),
+fn cell(ty: &str, found: Found<'_>, now: &Now) -> Value {
+    match (ty, found) {
+        ("string", found) => printed(found),
+        ("integer", Found::Value(Value::Int(int))) => (*int).into(),
+        ("integer", Found::Value(&Value::Float(float)) | Found::Float(float)) => Value::Int(truncated(float)),
+        ("number", Found::Value(Value::Int(int))) => Value::Float(*int as f64),
+        ("number", Found::Value(&Value::Float(float)) | Found::Float(float)) => Value::Float(float),
+        ("boolean", Found::Value(&Value::Bool(bool)) | Found::Bool(bool)) => bool.into(),
+        ("date", found) => match found.text().map(|text| (text, Time::parse(text))) {
+            None => Value::Null,
+            Some(("" | "null", _)) => UNKNOWN.into(),
+            Some((_, Ok(time))) if time.is_zero() => UNKNOWN.into(),
+            Some((_, Ok(time))) => now.since(time.civil().seconds()).into(),
+            Some((_, Err(_))) => "<invalid>".into(),
         },
         _ => Value::Null,
     }
 }
 
-/// The first value that a path leads to.
-fn first<'a>(value: &'a Value, path: &[Step]) -> Option<&'a Value> {
-    let Some((step, rest)) = path.split_first() else { return Some(value) };
-    match step {
-        Step::Field(name) => first(value.get(name)?, rest),
-        Step::Index(at) => {
-            let items = value.as_list()?;
-            let at = if *at < 0 { i64::try_from(items.len()).ok()? + at } else { *at };
-            first(items.get(usize::try_from(at).ok()?)?, rest)
-        }
-        Step::All => match value {
-            Value::List(items) => items.iter().find_map(|item| first(item, rest)),
-            Value::Map(map) => map.values().find_map(|item| first(item, rest)),
-            _ => None,
-        },
-        Step::Filter(path, comparison, literal) => {
-            let is = |item: &&Value| {
-                first(item, path).is_some_and(|found| (found == literal) == (*comparison == Comparison::Equal))
-            };
-            value.as_list()?.iter().filter(is).find_map(|item| first(item, rest))
-        }
+/// A value in a column of strings: structures as JSON, the rest as Go prints it.
+fn printed(found: Found<'_>) -> Value {
+    match found {
+        Found::Value(Value::Null) => "<no value>".into(),
+        Found::Value(Value::String(text)) => text.clone().into(),
+        Found::Value(Value::Float(float)) => float_text(*float).into(),
+        Found::Value(other) => pintle_codec::json::to_string(other).into(),
+        Found::Text(text) => text.into(),
+        Found::Byte(byte) => byte.to_string().into(),
+        Found::Int(int) => int.to_string().into(),
+        Found::Float(float) => float_text(float).into(),
+        Found::Bool(bool) => bool.to_string().into(),
     }
 }
 
-/// Reads a path; `None` when it has a form that is not known.
-fn parse(path: &str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    let mut rest = path;
-    while !rest.is_empty() {
-        if let Some(inside) = rest.strip_prefix('[') {
-            let end = closing(inside)?;
-            steps.push(bracket(&inside[..end])?);
-            rest = &inside[end + 1..];
-        } else {
-            let (name, after) = field(rest.strip_prefix('.')?)?;
-            steps.extend(match name.as_str() {
-                "" => None,
-                "*" => Some(Step::All),
-                _ => Some(Step::Field(name)),
-            });
-            rest = after;
-        }
+/// Go's `%v`: the shortest digits, with an exponent of at least two digits below 1e-4 and from 1e21 on.
+fn float_text(float: f64) -> String {
+    if float == 0.0 || (1e-4..1e21).contains(&float.abs()) {
+        return float.to_string();
     }
-    Some(steps)
+    let scientific = format!("{float:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    format!("{digits}e{sign}{exponent:0>2}")
 }
 
-/// Where a bracket ends, those in quotes left out.
-fn closing(text: &str) -> Option<usize> {
-    let (mut quote, mut depth) = (None, 0_usize);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (Some(open), letter) if open == letter => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, '[') => depth += 1,
-            (None, ']') if depth == 0 => return Some(at),
-            (None, ']') => depth -= 1,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A name up to the next step, with what a backslash escapes.
-fn field(text: &str) -> Option<(String, &str)> {
-    let mut name = String::new();
-    let mut letters = text.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '.' | '[' => return Some((name, &text[at..])),
-            '\\' => name.push(letters.next()?.1),
-            letter => name.push(letter),
-        }
-    }
-    Some((name, ""))
-}
-
-fn bracket(inside: &str) -> Option<Step> {
-    if inside == "*" {
-        return Some(Step::All);
-    }
-    if let Some(name) = quoted(inside) {
-        return Some(Step::Field(name.to_owned()));
-    }
-    if let Some(filter) = inside.strip_prefix("?(").and_then(|inside| inside.strip_suffix(')')) {
-        let (left, comparison, right) = match (filter.split_once("=="), filter.split_once("!=")) {
-            (Some((left, right)), _) => (left, Comparison::Equal, right),
-            (None, Some((left, right))) => (left, Comparison::NotEqual, right),
-            (None, None) => return None,
-        };
-        let path = parse(left.trim().strip_prefix('@')?)?;
-        return Some(Step::Filter(path, comparison, literal(right.trim())?));
-    }
-    inside.parse().ok().map(Step::Index)
-}
-
-fn quoted(text: &str) -> Option<&str> {
-    let of = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    of('\'').or(of('"'))
-}
-
-fn literal(text: &str) -> Option<Value> {
-    if let Some(text) = quoted(text) {
-        return Some(Value::from(text));
-    }
-    match text {
-        "true" => Some(true.into()),
-        "false" => Some(false.into()),
-        number => number.parse::<i64>().map(Value::Int).or_else(|_| number.parse().map(Value::Float)).ok(),
-    }
+/// The integer part, the least integer if it has none: what Go's conversion gives on amd64.
+fn truncated(float: f64) -> i64 {
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float) { float as i64 } else { i64::MIN }
 }
 
 #[cfg(test)]
@@ -225,7 +135,8 @@ mod tests {
         let column = |ty: &str, path: &str| value!({"name": "C", "type": (ty), "JSONPath": (path)});
         let object = value!({"metadata": {"name": "a", "labels": {"app.io/x": "lab"}},
             "spec": {"s": "hey", "i": 5, "n": 1.5, "b": true, "d": "1970-01-01T00:00:10Z",
-                "l": [{"x": "a"}, {"x": "b"}], "o": {"k": "v"}}});
+                "l": [{"x": "a"}, {"x": "b"}], "o": {"k": "v"}, "null": null, "huge": 1e21, "tiny": 1e-5,
+                "html": {"a": "<"}, "empty": ""}});
         let rows = [
             ("string", ".spec.s", value!("hey")),
             ("integer", ".spec.i", value!(5)),
@@ -239,18 +150,38 @@ mod tests {
             ("string", ".spec.o", value!("{\"k\":\"v\"}")),
             ("string", ".spec.l[?(@.x==\"b\")].x", value!("b")),
             ("string", ".metadata.labels.app\\.io/x", value!("lab")),
-            ("string", ".metadata.labels['app.io/x']", value!("lab")),
+            ("string", ".metadata.labels['app\\.io/x']", value!("lab")),
+            ("string", ".metadata.labels['app.io/x']", Value::Null),
             ("integer", ".spec.s", Value::Null),
             ("string", ".spec.i", value!("5")),
             ("string", ".spec.none", Value::Null),
-            ("string", ".spec.l[?(x)]", Value::Null),
+            ("string", ".spec.l[?(x)]", value!("{\"x\":\"a\"}")),
+            ("string", ".spec.l range", Value::Null),
+            ("string", ".spec.null", value!("<no value>")),
+            ("integer", ".spec.null", Value::Null),
+            ("integer", ".spec.n", value!(1)),
+            ("integer", ".spec.huge", value!(i64::MIN)),
+            ("number", ".spec.i", Value::Float(5.0)),
+            ("string", ".spec.huge", value!("1e+21")),
+            ("string", ".spec.tiny", value!("1e-05")),
+            ("string", ".spec.html", value!("{\"a\":\"\\u003c\"}")),
+            ("date", ".spec.empty", value!("<unknown>")),
+            ("date", ".spec.i", Value::Null),
+            ("string", ".spec.s.*", value!("104")),
+            ("integer", ".spec.s.*", Value::Null),
+            ("string", ". 'text'", value!("text")),
+            ("integer", ".metadata 5", Value::Null),
+            ("number", ".metadata 5.5", value!(5.5)),
         ];
         for (ty, path, cell) in rows {
             let columns = Columns::new(&[column(ty, path)]);
             assert_eq!(columns.cells(&object, &Now::At(100)), [value!("a"), cell], "{path}");
         }
-        let plain = Columns::new(&[]);
-        let names: Vec<Str> = plain.columns().into_iter().map(|column| column.name).collect();
-        assert_eq!(names, ["Name", "Age"]);
+        let names = |columns: &[Value]| -> Vec<Str> {
+            Columns::new(columns).columns().into_iter().map(|column| column.name).collect()
+        };
+        assert_eq!(names(&[]), ["Name", "Age"]);
+        assert_eq!(names(&[column("string", ".a"), column("string", ".a[b]"), column("string", ".c")]), ["Name", "C"]);
+        assert_eq!(names(&[column("string", ".a[b]")]), ["Name"]);
     }
 }
