@@ -152,7 +152,7 @@ fn http_builder(config: &ServerConfig, alive: Alive) -> Builder<StreamExecutor> 
         .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
         .max_frame_size(limits::MAX_FRAME_BYTES)
         .max_send_buf_size(limits::MAX_SEND_BUFFER_BYTES)
-        .max_header_list_size(limits::MAX_HEADER_BYTES)
+        .max_header_list_size(limits::MAX_HTTP2_HEADER_BYTES)
         .max_pending_accept_reset_streams(limits::MAX_PENDING_RESETS)
         .max_local_error_reset_streams(limits::MAX_LOCAL_RESETS)
         .keep_alive_interval(limits::PING_INTERVAL)

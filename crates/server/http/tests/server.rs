@@ -474,6 +474,39 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
+/// Go clients repeat a request without end whose stream is reset with `PROTOCOL_ERROR`; they do not repeat one that is answered.
+#[tokio::test]
+async fn a_url_too_long_for_http2_is_answered() {
+    let [headers, settings] = [1, 4];
+    let server = Running::plain().await;
+    for (length, status) in [(60_000, "200"), (65_500, "431"), (100_000, "431")] {
+        let path = format!("/info?{}", "x".repeat(length - 6));
+        // GET, http, authority and path, by their numbers in the static table; the path's length is an HPACK integer.
+        let rest = length - 127;
+        let integer = [0x7f, rest & 0x7f | 0x80, rest >> 7 & 0x7f | 0x80, rest >> 14]
+            .map(|byte| u8::try_from(byte).expect("a byte"));
+        let head = [&[0x82, 0x86, 0x01, 1][..], b"a", &[0x04], &integer, path.as_bytes()].concat();
+        let preface = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(settings, 0, 0, &[])].concat();
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+        stream.write_all(&[preface, frame(headers, 0b101, 1, &head)].concat()).await.expect("sent");
+        let answer = timeout(SOON, async {
+            loop {
+                let mut head = [0; 9];
+                stream.read_exact(&mut head).await.expect("a frame");
+                let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+                stream.read_exact(&mut payload).await.expect("its payload");
+                if head[3] == headers {
+                    return payload;
+                }
+            }
+        });
+        let answer = answer.await.expect("answered");
+        // 200 has a number in the static table; 431 is a literal of three Huffman-coded digits.
+        let expected: &[u8] = if status == "200" { &[0x88] } else { &[0x48, 0x83, 0x69, 0x90, 0xff] };
+        assert!(answer.windows(expected.len()).any(|found| found == expected), "{length}: {answer:x?}");
+    }
+}
+
 #[tokio::test]
 async fn requests_that_are_cancelled_at_once_cost_their_own_connection() {
     let [headers, rst_stream, settings, goaway] = [1, 3, 4, 7];
