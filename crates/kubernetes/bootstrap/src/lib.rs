@@ -1,10 +1,10 @@
-//! The objects that a fresh server holds, and what a later start does with those that exist already.
+//! Bootstrap objects: the objects that a new server creates and that later starts reconcile.
 //!
-//! Pure functions from settings to objects: no store, no clock, no identity. Nothing here may be written over what an
-//! administrator changed, except where the API says that the server owns it.
+//! Pure functions from settings to objects: no store, no clock, no identity. An administrator's changes must never be
+//! overwritten, except where the API defines the server as owner.
 //!
-//! A server writes [`objects`] in one batch before it serves: those that are missing as they are, those that exist as
-//! [`BootstrapObject::reconciled`] says. It fills uid, timestamps and resource version, and applies defaults.
+//! A server writes [`objects`] in one batch before it serves: missing ones as they are, existing ones as changed by
+//! [`BootstrapObject::reconciled`]. The server fills in uid, timestamps and resource version, and applies defaults.
 
 mod api_services;
 mod cluster;
@@ -55,8 +55,8 @@ pub struct LocalApiService {
     pub version_priority: i32,
 }
 
-/// Those that a running server puts back within a minute when they are gone or changed. Some are looked at by its starts
-/// only, and addresses come with their services.
+/// The objects that a running server restores within a minute if they are deleted or changed. The other objects are
+/// restored only by a start, and addresses with their services.
 pub fn kept_objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(64);
     cluster::namespaces(&mut out);
@@ -64,7 +64,7 @@ pub fn kept_objects(settings: &Settings) -> Vec<BootstrapObject> {
     out
 }
 
-/// Those by which others find the server, which it puts back within seconds.
+/// The objects by which clients find the server, which it restores within seconds.
 pub fn needed_objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(8);
     kubernetes_service::kept_objects(settings, &mut out);
@@ -77,7 +77,7 @@ pub fn token_tracking(settings: &Settings) -> BootstrapObject {
     cluster::token_tracking(settings)
 }
 
-/// All objects of a fresh server; what others refer to comes first.
+/// All bootstrap objects; an object comes after those that it refers to.
 pub fn objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(256);
     cluster::namespaces(&mut out);

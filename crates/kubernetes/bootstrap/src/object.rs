@@ -1,4 +1,4 @@
-//! A bootstrap object: what it is, where it belongs and what a later start does with it.
+//! A bootstrap object, with its resource and its reconciliation.
 //!
 //! Objects carry no uid, timestamp or resource version: the server that writes them fills those.
 
@@ -6,7 +6,7 @@ use crate::reconcile::Reconcile;
 use pintle_schema::{ApiValue, Value};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 
-/// An object that a fresh server holds.
+/// An object that a new server creates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrapObject {
     /// The API group; "" is the core group.
@@ -20,8 +20,8 @@ pub struct BootstrapObject {
     pub value: Value,
     /// What is done when the object exists already.
     pub reconcile: Reconcile,
-    /// The object of the same kind whose contents a missing one takes over: clusters from before the two were split have only that
-    /// one, as an administrator left it.
+    /// The object of the same kind whose content a missing one inherits: clusters from before the split have only that
+    /// one, with an administrator's changes.
     pub split_from: Option<&'static str>,
 }
 
@@ -31,7 +31,7 @@ impl BootstrapObject {
         self.value.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str).unwrap_or("")
     }
 
-    /// Who owns its fields: the server, or the part of it that keeps the configuration of priority and fairness.
+    /// The field manager: the server, or its configuration producer of priority and fairness.
     pub fn manager(&self) -> &'static str {
         match self.reconcile {
             Reconcile::MandatoryFlowControl | Reconcile::SuggestedFlowControl => {
@@ -41,18 +41,18 @@ impl BootstrapObject {
         }
     }
 
-    /// Whether the stored object cannot become as it should be, so that it must be removed first.
+    /// Whether the stored object cannot be changed to the wanted one, and must be deleted first.
     pub fn must_go(&self, existing: &Value) -> bool {
         self.reconcile.must_go(existing, &self.value)
     }
 
-    /// The object to create where it is missing and the one that it was split from is not.
+    /// The object to create if it is missing and the one that it was split from exists.
     pub fn split(&self, source: &Value) -> Value {
         let Some(split) = self.reconcile.split(source, &self.value) else { return self.value.clone() };
         self.reconciled(&split).unwrap_or(split)
     }
 
-    /// The stored object as it should be, `None` when it may stay as it is.
+    /// The stored object with the wanted changes; `None` if nothing changes.
     pub fn reconciled(&self, existing: &Value) -> Option<Value> {
         self.reconcile.changed(existing, &self.value)
     }

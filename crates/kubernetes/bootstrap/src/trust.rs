@@ -1,7 +1,6 @@
-//! What extension servers read about the certificate authorities of clients and of the front proxy, merged with what other
-//! servers published before.
-//! Guarantees that the result has nothing else in it, no certificate twice, and none that has expired.
-//! Must never drop what another server needs because it could not be read: then nothing is merged.
+//! The config map with the certificate authorities of clients and of the front proxy, merged with the content that
+//! other servers published. Guarantees that the result has no duplicate and no expired certificate. Must never drop
+//! content of another server that cannot be parsed: then nothing is merged.
 
 use data_encoding::BASE64;
 use pintle_auth::authentication::not_after;

@@ -1,6 +1,6 @@
-//! `ClaimedNames`: the names that definitions have, by group.
+//! `ClaimedNames`: the names of definitions, by group.
 //!
-//! Guarantees that what is asked of one group costs nothing for the others: there may be ten thousand groups.
+//! Guarantees that an operation on one group does not visit others: there may be ten thousand groups.
 
 use pintle_extensions::naming::Claims;
 use std::collections::{BTreeMap, HashMap};
@@ -40,7 +40,7 @@ impl ClaimedNames {
         self.claims.get(group).into_iter().flatten()
     }
 
-    /// The names of all definitions, in no order.
+    /// The names of all definitions, unordered.
     pub fn into_definitions(self) -> impl Iterator<Item = String> {
         self.groups.into_keys()
     }

@@ -1,8 +1,8 @@
-//! Custom resources come and go with their definitions: a definition is given its names, its versions are installed as
-//! resources, and its conditions say so.
+//! Serves custom resources: accepts the names of a definition, installs its versions as resources, and sets its
+//! conditions.
 //!
-//! Guarantees that a definition is called established only after its resources are served, and that names are given by one worker,
-//! so that no two definitions of a group have one name. A definition that is deleted goes after its objects.
+//! Guarantees that a definition becomes `Established` only after its resources are served, and that one worker accepts
+//! names, so that no two definitions of a group have the same name. A definition is removed after its objects.
 
 use crate::claimed_names::ClaimedNames;
 use crate::conditions::{Finding, write};
@@ -30,34 +30,34 @@ use std::time::Duration;
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
 
-/// How soon objects of a definition that is being deleted are looked at again, when finalizers hold some of them.
+/// The interval of checks of a definition's remaining objects while finalizers delay its deletion.
 const RECHECK: Duration = Duration::from_secs(1);
 
-/// How soon a conversion webhook that failed is asked again for objects that were stored in another version.
+/// The delay before a failed conversion of objects in another stored version is retried.
 const CONVERSION_RETRY: Duration = Duration::from_secs(5);
 
-/// The condition by which clients know that objects can be created.
+/// The condition that tells clients that objects can be created.
 const ESTABLISHED: &str = "Established";
 
 /// The condition that says whether a definition of a protected group is approved.
 const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
-/// What is installed of a definition.
+/// The installed resources of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Installed {
-    /// Of the definition; distinguishes it from another of the same name.
+    /// The uid of the definition, which distinguishes it from another of the same name.
     uid: String,
     generation: i64,
-    /// Whether no more objects are created, since the definition is being deleted.
+    /// Whether creation is rejected because the definition is being deleted.
     is_terminating: bool,
     group: String,
     plural: String,
     versions: Vec<String>,
-    /// Those of them that are served.
+    /// The served versions.
     served: Vec<String>,
 }
 
-/// Serves what definitions define.
+/// The controller of definitions.
 pub struct Definitions {
     world: Arc<ResourceIndex>,
     /// Calls conversion webhooks.
@@ -65,15 +65,15 @@ pub struct Definitions {
     subject: KindId,
     /// The names of definitions.
     queue: Queue<String>,
-    /// The definitions that there are, and the names that they have.
+    /// The definitions and their accepted names.
     claims: Mutex<ClaimedNames>,
     installed: Mutex<HashMap<String, Installed>>,
-    /// Groups and versions that a definition served, and whose APIService may have to go.
+    /// Group-versions that a definition served before, whose APIService may be deleted.
     unserved: Mutex<BTreeSet<(String, String)>>,
 }
 
 impl Installed {
-    /// Without versions, which are named when they are made.
+    /// Without versions, which are added when they are built.
     fn of(definition: &Value) -> Self {
         let metadata = |field: &str| definition.at(&["metadata", field]);
         Installed {
@@ -87,7 +87,7 @@ impl Installed {
         }
     }
 
-    /// Whether the same definition gives the same resources.
+    /// Whether both have the same resources of the same definition.
     fn is_same(&self, other: &Installed) -> bool {
         (&self.uid, self.generation, self.is_terminating) == (&other.uid, other.generation, other.is_terminating)
     }
@@ -104,7 +104,7 @@ fn defined(definition: &Value, installed: &mut Installed, webhooks: &Arc<Clients
 }
 
 impl Definitions {
-    /// `None` when definitions are not stored.
+    /// `None` if definitions are not stored.
     pub fn new(world: Arc<ResourceIndex>, webhooks: Arc<Clients>) -> Option<Self> {
         let subject = world.stored(GROUP, PLURAL)?;
         Some(Definitions {
@@ -118,7 +118,7 @@ impl Definitions {
         })
     }
 
-    /// Works on what is due, until it is dropped.
+    /// Processes the queue until the future is dropped.
     pub async fn work(&self) {
         loop {
             let name = self.queue.next().await;
@@ -165,14 +165,14 @@ impl Definitions {
         let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
         let written = requests.change(&kind.at(&stored), "status", |object| _ = change(object)).await;
         if written.is_ok() {
-            // Known before the change comes back, so that the next definition is not given the same names.
+            // Recorded before the watch event arrives, so that the next definition does not get the same names.
             self.claims().insert(name.to_owned(), Claims::of(&settled));
             self.reconsider(&settled, name);
         }
         retry_on_failure(&written)
     }
 
-    /// Deletes the objects of a definition that is being deleted, and lets it go when they are gone.
+    /// Deletes the objects of a definition that is being deleted, then removes its finalizer.
     async fn end(&self, target: &Target, definition: &Value) -> Outcome {
         let plural = definition.str_at(&["status", "acceptedNames", "plural"]);
         let prefix = format!("/registry/{}/{plural}/", definition.str_at(&["spec", "group"]));
@@ -216,7 +216,7 @@ impl Definitions {
         accept(definition, claims.of_group(group).map(|(_, claims)| claims))
     }
 
-    /// Has the other definitions of a group looked at again: a name that one of them waits for may be free now.
+    /// Queues the other definitions of a group: a name that one of them waits for may be free now.
     fn reconsider(&self, definition: &Value, name: &str) {
         let group = definition.str_at(&["spec", "group"]);
         self.reconsider_group(group, name);
@@ -228,7 +228,7 @@ impl Definitions {
         others.for_each(|(name, _)| self.queue.add(name.clone(), Duration::ZERO));
     }
 
-    /// Serves the versions of a definition, and no others.
+    /// Installs the served versions of a definition and uninstalls the others.
     fn install(&self, name: &str, definition: &Value) {
         let mut now = Installed::of(definition);
         if self.installed().get(name).is_some_and(|before| before.is_same(&now)) {
@@ -247,7 +247,7 @@ impl Definitions {
         self.unserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the versions that a definition served before.
+    /// Records the versions that a definition no longer serves.
     fn note_unserved(&self, before: Option<Installed>) {
         if let Some(Installed { group, served, .. }) = before {
             self.unserved().extend(served.into_iter().map(|version| (group.clone(), version)));
@@ -260,7 +260,7 @@ impl Definitions {
         self.installed().values().any(serves)
     }
 
-    /// Makes the APIServices of the versions that a definition serves, and removes those of versions that none serves any more.
+    /// Creates the APIServices of served versions, and deletes those of versions that no definition serves any more.
     async fn follow_services(&self, name: &str) -> pintle_registry::Result<()> {
         let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
         let (group, served) =
@@ -278,7 +278,7 @@ impl Definitions {
         }
     }
 
-    /// Takes out what a definition that is gone had installed.
+    /// Uninstalls the resources of a deleted definition.
     fn withdraw(&self, name: &str) {
         let installed = self.installed().remove(name);
         if let Some(installed) = installed {
@@ -293,7 +293,7 @@ impl Definitions {
         }
     }
 
-    /// Remembers the names that a definition has, and has it looked at.
+    /// Records the accepted names of a definition, and queues it.
     fn learn(&self, claims: &mut ClaimedNames, object: &Object) -> Option<Value> {
         let kind = self.world.kind(self.subject);
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
@@ -304,8 +304,8 @@ impl Definitions {
         decoded
     }
 
-    /// Serves the versions of many definitions in one step: tables are not made one by one at a start. Of a definition is kept
-    /// what is installed, so that no more than one is decoded at a time.
+    /// Installs many definitions in one step, so that a start builds the resource table once. Only one definition is
+    /// decoded at a time.
     fn install_all(&self, definitions: impl Iterator<Item = (String, Value)>) {
         let mut installed = self.installed();
         let (mut all, mut converted) = (Vec::new(), Vec::new());
@@ -323,13 +323,13 @@ impl Definitions {
         }
     }
 
-    /// Has a conversion webhook convert the objects that were stored in another version, until it has done so with all. This waits
-    /// for nothing: a webhook that does not answer must not hold up other definitions.
+    /// Starts a task in which the webhook converts the objects that are stored in another version. Does not wait: a
+    /// webhook that does not respond must not delay other definitions.
     fn convert_stored(&self, prefix: String) {
         let Some(target) = self.world.registry.stored_target(&prefix, "", "") else { return };
         let (registry, hub) = (Arc::downgrade(&self.world.registry), Arc::downgrade(&target.stored.hub));
         tokio::spawn(async move {
-            // When the definition changes, another task takes over.
+            // When the definition changes, another task continues.
             while let (Some(registry), true) = (registry.upgrade(), hub.strong_count() > 0) {
                 if registry.convert_stored(&prefix).await {
                     return;
@@ -341,14 +341,14 @@ impl Definitions {
     }
 }
 
-/// Where the objects of a definition are stored, if a webhook converts them.
+/// The storage prefix of a definition's objects, if a webhook converts them.
 fn converted_prefix(definition: &Value) -> Option<String> {
     let (group, plural) = (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "plural"]));
     let by_webhook = definition.str_at(&["spec", "conversion", "strategy"]) == "Webhook";
     by_webhook.then(|| format!("/registry/{group}/{plural}/"))
 }
 
-/// Writes what a definition was given into its status, and whether that changed anything.
+/// Writes the accepted names and the conditions into the status; returns whether it changed.
 fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let changed = !pintle_resource::same(&names, &accepted.names);
@@ -369,7 +369,7 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
         (false, false) => {
             Some(Finding { holds: false, reason: "NotAccepted", message: "not all names are accepted".to_owned() })
         }
-        // Once objects are served, they stay so under the names that the definition had.
+        // Once established, a definition stays so under its accepted names.
         (_, true) => None,
     };
     let status = definition.map_entry("status").make_map();
@@ -380,7 +380,7 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     changed || named || approved || served
 }
 
-/// What is said of the approval of a definition in a group that is Kubernetes' own.
+/// The approval condition of a definition in a group of Kubernetes.
 fn approval(definition: &Value) -> Option<Finding> {
     if !definition::is_protected_group(definition.str_at(&["spec", "group"])) {
         return None;
@@ -412,7 +412,7 @@ impl Observer for Definitions {
             let definition = self.learn(&mut claims, object).filter(definition::is_established)?;
             Some((object.name().to_owned(), definition))
         }));
-        // What went meanwhile is taken out.
+        // Definitions that were deleted meanwhile are uninstalled.
         before
             .into_definitions()
             .filter(|name| !claims.contains(name))
@@ -424,7 +424,7 @@ impl Observer for Definitions {
             return;
         }
         match event.removed {
-            // Its names are free once its resources are taken out.
+            // Its names are free once its resources are uninstalled.
             true => self.queue.add(event.object.name().to_owned(), Duration::ZERO),
             false => drop(self.learn(&mut self.claims(), &event.object)),
         }

@@ -1,8 +1,8 @@
-//! Expiry: objects of kinds with a lifetime are removed when it is over, counted from their last change.
-//! Guarantees that an object lives its whole time, and that one that changed begins anew.
-//! Must never depend on the store: one that gives leases needs none of this.
+//! Deletes objects of kinds with a lifetime when it has passed since their last change. Guarantees that an object lives
+//! for its whole lifetime, and that a change restarts it. Must never depend on the store: a store with leases does not
+//! need this.
 //!
-//! Budget: a change costs one entry of some tens of bytes at the end of a line; there is one timer.
+//! Budget: a change costs one queue entry of some tens of bytes; there is one timer.
 
 use crate::feed::{Listed, Observer};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
@@ -16,19 +16,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How many removals are in line for the store at a time.
+/// The maximum number of concurrent deletions.
 const AT_A_TIME: usize = 256;
 
 pub struct Expiry {
     world: Arc<ResourceIndex>,
-    /// Seconds, where the kind's own lifetime does not count; 0 for ever.
+    /// A lifetime in seconds that overrides the kind's own; 0 for ever.
     lifetime: Option<i64>,
     line: Mutex<VecDeque<Entry>>,
-    /// The line is no longer empty.
+    /// Notified when the queue is no longer empty.
     filled: Notify,
 }
 
-/// A state of an object and when it expires. Lifetimes are equal, so the line is in order.
+/// A state of an object and when it expires. Lifetimes are equal, so the queue is in order.
 struct Entry {
     at_unix: i64,
     place: ObjectKey,
@@ -41,7 +41,7 @@ impl Expiry {
         Expiry { world, lifetime, line: Mutex::default(), filled: Notify::new() }
     }
 
-    /// Removes what expires, until it is dropped.
+    /// Deletes expired objects until the future is dropped.
     pub async fn work(&self) {
         loop {
             let now = self.world.registry.environment.now_unix();
@@ -58,12 +58,12 @@ impl Expiry {
         }
     }
 
-    /// Removes what has expired by now, up to a bound; says how many entries that were.
+    /// Deletes objects that have expired by now, up to a limit; returns the number of entries.
     pub(crate) async fn expire(&self, now_unix: i64) -> usize {
         let due = self.due(now_unix);
         let removals: Vec<_> = due.iter().filter_map(|entry| self.remove(entry)).collect();
         for removal in removals {
-            // One that changed meanwhile has a later entry; a store that fails refuses all writes.
+            // An object that changed meanwhile has a later entry; a failed store rejects all writes.
             let _ = removal.await;
         }
         due.len()
@@ -73,14 +73,14 @@ impl Expiry {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes out of the line what has expired, but not all at once.
+    /// Removes expired entries from the queue, up to a limit.
     fn due(&self, now_unix: i64) -> Vec<Entry> {
         let mut line = self.line();
         let expired = line.iter().take(AT_A_TIME).take_while(|entry| entry.at_unix <= now_unix).count();
         line.drain(..expired).collect()
     }
 
-    /// Removes an object, unless it has changed since.
+    /// Deletes an object, unless it has changed since.
     fn remove(&self, entry: &Entry) -> Option<CommitFuture> {
         let object = self.world.object(&entry.place).filter(|object| object.revision == entry.revision)?;
         Some(self.world.registry.expire(&object))
@@ -92,13 +92,13 @@ impl Expiry {
     }
 
     fn entry(kind: KindId, object: &Object, changed_unix: i64, lifetime: i64) -> Entry {
-        // Clocks here have whole seconds: one more, so that none is missing.
+        // The clock has whole seconds: one more, so that the lifetime is complete.
         let at_unix = changed_unix.saturating_add(lifetime).saturating_add(1);
         Entry { at_unix, place: ObjectKey { kind, key: object.key.clone() }, revision: object.revision }
     }
 }
 
-/// When an object was last written, as its metadata tells; seconds since 1970.
+/// When an object was last written, from its metadata; seconds since 1970.
 fn last_change(object: &Object) -> Option<i64> {
     let metadata = json::decode_trusted(ObjectMeta::schema(), object.encoded.metadata()).ok()?;
     let metadata = View::<ObjectMeta>::new(&metadata);

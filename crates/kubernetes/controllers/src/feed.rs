@@ -1,9 +1,9 @@
-//! From the cache's history to the controllers: everything there is, once, then every change in order.
-//! Guarantees that nothing is missed: who falls behind the retained history is shown everything anew.
-//! Must never poll: while nothing is written that an observer wants to see, it sleeps.
+//! Feeds the controllers from the cache: all objects once, then every change in order. Guarantees that no change is
+//! missed: a controller that falls behind the retained history gets all objects again. Must never poll: it sleeps until
+//! a change that an observer wants.
 //!
-//! Budget: a change that no observer wants costs nothing, any other its observers' work; a round costs a pointer load and a
-//! search per kind, some microseconds.
+//! Budget: a change that no observer wants is free; a round costs a pointer load and a search per kind, some
+//! microseconds.
 
 use crate::resource_index::{Kind, KindId, ResourceIndex};
 use crate::stats::Reading;
@@ -16,37 +16,37 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::{JoinError, spawn_blocking};
 
-/// How many events are taken at a time.
+/// The number of events in a batch.
 const EVENTS_AT_A_TIME: usize = 1024;
 
-/// What there is of a kind.
+/// The state of a kind.
 pub struct Listed {
     pub id: KindId,
     pub kind: Arc<Kind>,
     pub state: Arc<State>,
 }
 
-/// Who is shown what changes. Called by one task; must be quick.
+/// Receives objects and changes. Called by one task; must be quick.
 pub trait Observer: Send + Sync {
-    /// Which changes of a kind it must be shown. It may be shown others.
+    /// Which changes of a kind it needs. It may receive others.
     fn interest(&self, kind: KindId) -> Option<WatchFilter>;
 
-    /// What there is, by kind. What was known before no longer counts.
+    /// Receives the state of all kinds, which replaces all earlier knowledge.
     fn list(&self, listed: &[Listed]);
 
-    /// A change that followed.
+    /// Receives a change.
     fn observe(&self, kind: KindId, event: &Event);
 
-    /// A kind is served that was not before; its objects have been shown.
+    /// Receives a new kind, after its objects.
     fn added(&self, _kind: KindId) {}
 
-    /// The queue that it works on, if it has one.
+    /// The statistics of its queue, if it has one.
     fn queue(&self) -> Option<Reading<'_>> {
         None
     }
 }
 
-/// Shows the observers everything, until it is dropped. `batch`: how long changes may gather before they are shown.
+/// Feeds the observers until the future is dropped. `batch`: how long changes are collected before they are passed on.
 pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
     let mut tables = world.registry.resources.changes();
     loop {
@@ -60,10 +60,10 @@ pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, b
         }
         world.set_observed(revision);
         let mut progress = world.registry.cache.progress();
-        // Also ends when a kind is taken out: what was known of it no longer counts.
+        // Also ends when a kind is removed, and all is listed again.
         while let Ok(seen) = show(&world, &mut cursors, &observers) {
             if seen > world.observed() {
-                // Seen before its commit was whole: what else is in that has to be seen, too, before it counts.
+                // The cache may publish a part of a commit: the rest must be observed too.
                 let _ = progress.wait_for(|current| *current >= seen).await;
                 continue;
             }
@@ -83,14 +83,14 @@ pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, b
     }
 }
 
-/// Follows a kind from a state on, if anybody wants to be shown its changes.
+/// Watches a kind from a state on, if an observer wants its changes.
 fn follow(one: &Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Watcher)>) {
     let after = one.state.last.max(one.state.compacted);
     let interest = interest(observers, one.id);
     cursors.extend(interest.map(|interest| (one.id, one.kind.target.cache.watch_matching(after, interest))));
 }
 
-/// Shows what there is of a kind that is new, each object as if it had just been made, and follows it.
+/// Passes on the objects of a new kind as if they had just been created, and watches it.
 fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Watcher)>) {
     cursors.retain(|(id, _)| *id != new.id);
     for object in new.state.objects.values() {
@@ -101,7 +101,7 @@ fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, 
     follow(&new, observers, cursors);
 }
 
-/// Shows everything that there is, on a thread where nobody waits for an answer: that takes long where there is much.
+/// Passes on all objects, on a blocking thread, because this may take long.
 async fn list(world: &ResourceIndex, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
     let kinds = world.kinds();
     let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
@@ -114,28 +114,28 @@ async fn list(world: &ResourceIndex, observers: &[Arc<dyn Observer>]) -> Vec<Lis
     match shown.await.map_err(JoinError::try_into_panic) {
         Ok(listed) => listed,
         Err(Ok(panic)) => resume_unwind(panic),
-        // The runtime ends, and everything with it.
+        // The runtime is shutting down.
         Err(Err(_)) => pending().await,
     }
 }
 
-/// What of a kind anybody must be shown.
+/// The union of the observers' interests in a kind.
 fn interest(observers: &[Arc<dyn Observer>], kind: KindId) -> Option<WatchFilter> {
     let wanted = observers.iter().filter_map(|observer| observer.interest(kind));
     wanted.reduce(|a, b| if a == b { a } else { WatchFilter::Everything })
 }
 
-/// Waits until one of them may have something to show.
+/// Waits until one of them may have a change.
 async fn changed(cursors: &mut [(KindId, Watcher)]) {
     poll_fn(|context| {
-        // All are asked, as only who was asked calls.
+        // All are polled, because only a polled one wakes the task.
         let called = cursors.iter_mut().filter_map(|(_, cursor)| cursor.poll_changed(context).is_ready().then_some(()));
         if called.count() > 0 { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
 }
 
-/// Shows what has changed; says which change was the last.
+/// Passes on changes; returns the revision of the last one.
 fn show(
     world: &ResourceIndex,
     cursors: &mut [(KindId, Watcher)],

@@ -1,8 +1,8 @@
-//! The controllers of kube-controller-manager that a server on its own needs. Beside a kube-controller-manager they may be
-//! off or on: two of the same do not undo each other's work. What an API server says of objects by itself is always on: conditions.
-//! Guarantees that they go on where they stopped after a restart: all they know they read from the objects.
+//! The controllers of kube-controller-manager that a server on its own needs. They may run beside a
+//! kube-controller-manager: two instances do not undo each other's work. The conditions that an API server itself sets
+//! are always on. Guarantees that they continue after a restart: all their state is in the objects.
 //!
-//! One task shows them every change from the cache; workers take what is due and make requests within the process.
+//! One task passes them every change from the cache; workers process queues and make requests within the process.
 
 mod claimed_names;
 mod conditions;
@@ -43,26 +43,26 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How many namespaces are emptied at a time.
+/// The number of namespaces that are emptied concurrently.
 const NAMESPACE_WORKERS: usize = 8;
-/// How many objects the garbage collector judges at a time: enough for their writes to share a sync.
+/// The number of objects that the garbage collector processes concurrently: enough for their writes to share a sync.
 const GARBAGE_WORKERS: usize = 32;
-/// What part of the settle time changes gather before they are looked at.
+/// Changes are collected for this fraction of the settle time.
 const BATCHES_PER_SETTLE_TIME: u32 = 5;
 
 /// Which controllers run, and how.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub enabled: Vec<Controller>,
-    /// How long a change is left alone before a controller acts on it: who deletes and looks at once sees the object
-    /// as the delete left it, and what comes together is done together.
+    /// The delay before a controller acts on a change, so that a client that deletes an object and reads it at once
+    /// sees the result of its own delete, and that changes are batched.
     pub settle_time: Duration,
-    /// The certificate authorities by which clients in the cluster verify the server, as PEM; without them they are not
-    /// published.
+    /// The certificate authorities by which clients in the cluster verify the server, as PEM; `None` disables
+    /// publishing.
     pub root_ca: Option<String>,
-    /// How long events live; `None` for the time that their kind says, zero for ever.
+    /// The lifetime of events; `None` for that of their kind, zero for ever.
     pub event_ttl: Option<Duration>,
-    /// Whether the conditions that are an API server's own are kept, whichever controllers run.
+    /// Whether the conditions that an API server itself sets are maintained, independent of the controllers.
     pub conditions: bool,
     /// How the servers of API services are asked whether they answer; without it none is called available.
     /// Calls conversion webhooks of definitions.
@@ -71,7 +71,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Those that are on by default, acting at once.
+    /// The controllers that are on by default, without delay.
     fn default() -> Self {
         Settings {
             enabled: Controller::on_by_default(),
@@ -85,7 +85,7 @@ impl Default for Settings {
     }
 }
 
-/// Running controllers. They end when this is dropped.
+/// Running controllers. Dropping this stops them.
 pub struct Controllers {
     tasks: JoinSet<()>,
     observers: Vec<Arc<dyn Observer>>,
@@ -95,14 +95,14 @@ pub struct Controllers {
 pub struct Queues(Vec<Arc<dyn Observer>>);
 
 impl Queues {
-    /// What each has done, and how it stands.
+    /// Their statistics.
     pub fn read(&self) -> Vec<Reading<'_>> {
         self.0.iter().filter_map(|observer| observer.queue()).collect()
     }
 }
 
 impl Controllers {
-    /// Starts the controllers, which begin with what is there. To be called within a runtime.
+    /// Starts the controllers, which first process the existing objects. Call it within a runtime.
     pub fn start(registry: Arc<Registry>, settings: &Settings) -> Controllers {
         let mut tasks = JoinSet::new();
         let world = Arc::new(ResourceIndex::new(registry));
@@ -148,22 +148,22 @@ impl Controllers {
         Controllers { tasks, observers }
     }
 
-    /// Their queues, for those who look at the server from outside.
+    /// Their queues, for metrics.
     pub fn queues(&self) -> Queues {
         Queues(self.observers.clone())
     }
 
-    /// Ends them, and waits until the last has ended.
+    /// Stops the controllers and waits for them.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
     }
 }
 
-/// How long after a panic work goes on.
+/// The delay before a restart after a panic.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs what never ends, and runs it anew when it panics. What it worked at then stays in work, so that it is left alone
-/// until the next start.
+/// Runs a worker, and restarts it after a panic. The key that it processed stays in progress, so that it is not
+/// processed again before the next start.
 async fn restarted(run: impl AsyncFn()) {
     loop {
         let mut running = pin!(run());
@@ -176,7 +176,7 @@ async fn restarted(run: impl AsyncFn()) {
     }
 }
 
-/// Which reconciler a controller is.
+/// The reconciler of each controller.
 mod reconcilers {
     use super::reconcile::aggregation::Aggregation;
     use super::reconcile::default_accounts::DefaultAccounts;
@@ -189,7 +189,7 @@ mod reconcilers {
     use super::reconcile::{Reconciler, Reconciling};
     use super::*;
 
-    /// Starts a controller, if it is a reconciler and what it needs is there.
+    /// Starts a controller, if it is a reconciler and the kinds that it needs are stored.
     pub fn start(
         controller: Controller,
         world: &Arc<ResourceIndex>,

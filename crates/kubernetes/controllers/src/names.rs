@@ -1,35 +1,34 @@
-//! The controllers' names, and which of them a list of names turns on.
-//! Guarantees kube-controller-manager's reading of such lists; an unknown name is an error.
-//! Must never know what a controller does.
+//! The controllers' names, and which of them a list of names turns on. Guarantees kube-controller-manager's reading of
+//! such lists; an unknown name is an error. Must never depend on what a controller does.
 
 /// A controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// Empties namespaces that are being deleted and lets them go.
+    /// Empties namespaces that are being deleted, then finalizes them.
     Namespace,
     /// Deletes objects whose owners are gone; carries out foreground deletion and orphaning.
     GarbageCollector,
-    /// Removes events when their time is over.
+    /// Deletes expired events.
     EventTtl,
-    /// Puts the limits of resource quotas into effect, and counts what is in use.
+    /// Maintains the status of resource quotas.
     ResourceQuota,
-    /// Gives every namespace the service account `default`.
+    /// Creates the service account `default` in every namespace.
     ServiceAccount,
-    /// Gives every namespace the certificate authority of the server.
+    /// Publishes the server's certificate authority in every namespace.
     RootCaCertificatePublisher,
-    /// Gives cluster roles the rules of those that they consist of.
+    /// Sets the rules of aggregated cluster roles.
     ClusterRoleAggregation,
-    /// Removes bootstrap tokens when their time is over.
+    /// Deletes expired bootstrap tokens.
     TokenCleaner,
-    /// Removes finished jobs when their time is over.
+    /// Deletes finished jobs after their TTL.
     TtlAfterFinished,
-    /// Removes service account tokens in secrets that nobody uses.
+    /// Deletes unused service account token secrets.
     LegacyServiceAccountTokenCleaner,
-    /// Writes objects anew that are stored in an older form.
+    /// Rewrites objects that are stored in an old version or encryption.
     StorageVersionMigrator,
 }
 
-/// A name that no controller has.
+/// The name of no controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not in the list of known controllers")]
 pub struct UnknownController(pub String);
@@ -49,8 +48,8 @@ impl Controller {
         Controller::StorageVersionMigrator,
     ];
 
-    /// Whether it runs when nobody says otherwise. Those that write to every namespace or to the server's first objects do
-    /// not, so that a test or platform finds in a new server what it put there.
+    /// Whether it runs by default. Those that write to every namespace or to bootstrap objects do not, so that a new
+    /// server contains only what its users write.
     pub const fn is_on_by_default(self) -> bool {
         !matches!(
             self,
@@ -61,12 +60,12 @@ impl Controller {
         )
     }
 
-    /// Those that run when nobody says otherwise.
+    /// The controllers that run by default.
     pub fn on_by_default() -> Vec<Controller> {
         Controller::ALL.into_iter().filter(|controller| controller.is_on_by_default()).collect()
     }
 
-    /// The name, and the short one that is understood as well.
+    /// The name and its short form.
     pub const fn names(self) -> (&'static str, &'static str) {
         match self {
             Controller::Namespace => ("namespace-controller", "namespace"),
@@ -87,8 +86,8 @@ impl Controller {
         }
     }
 
-    /// The controllers that a list turns on: `foo` turns one on, `-foo` off, `*` all that are on by default
-    /// and not named.
+    /// The controllers that a list enables: `foo` enables one, `-foo` disables it, `*` enables all that are on by
+    /// default and not named.
     ///
     /// # Errors
     /// An item names no controller.
@@ -106,7 +105,7 @@ impl Controller {
             });
             named.push((known.ok_or_else(|| UnknownController(name.to_owned()))?, on));
         }
-        // What is named first counts.
+        // The first item that names a controller counts.
         let is_on = |controller: &Controller| {
             let by_name = named.iter().find(|(named, _)| named == controller).map(|(_, on)| *on);
             by_name.or(all.map(|all| all && controller.is_on_by_default())).unwrap_or(false)

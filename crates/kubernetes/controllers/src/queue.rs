@@ -1,6 +1,6 @@
-//! A line of keys that become due: each is worked on by one worker at a time, however often it is added.
-//! Guarantees that a key added while it is worked on is worked on again, and that failures come back ever later.
-//! Must never hold its lock across an await.
+//! A work queue of keys with delays: one worker at a time processes a key, however often it is added. Guarantees that a
+//! key that is added while it is processed is processed again, and that retries back off. Must never hold its lock
+//! across an await.
 
 use crate::stats::{Reading, Stats};
 use std::collections::{BTreeSet, HashMap};
@@ -15,23 +15,23 @@ const FIRST_RETRY: Duration = Duration::from_millis(10);
 /// The longest wait: as long as kube-controller-manager's for namespaces.
 const LAST_RETRY: Duration = Duration::from_secs(60);
 
-/// How work on a key ended.
+/// The outcome of processing a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing more to do until something changes.
     Done,
-    /// To be looked at again after a while.
+    /// Process again after this delay.
     After(Duration),
-    /// It failed.
+    /// Failed; retry with backoff.
     Retry,
-    /// It failed, and is tried again after this time at the latest.
+    /// Failed; retry with backoff, after this time at the latest.
     RetryWithin(Duration),
 }
 
 pub struct Queue<K> {
     stats: Stats,
     line: Mutex<Line<K>>,
-    /// The first key in line has changed.
+    /// Notified when the first key of the queue has changed.
     changed: Notify,
     /// Held by the one worker that waits for the next key, so that the others need no timers.
     turn: tokio::sync::Mutex<()>,
@@ -44,15 +44,15 @@ struct Line<K> {
     failures: HashMap<K, u32>,
 }
 
-/// A key in work.
+/// A key in progress.
 struct Running {
     since: Instant,
-    /// When to look at it again.
+    /// When to process it again.
     again: Option<Instant>,
 }
 
 impl<K: Clone + Ord + Hash> Queue<K> {
-    /// A queue that metrics know by this name.
+    /// A queue with this name in metrics.
     pub fn new(name: &'static str) -> Self {
         let line =
             Line { due: BTreeSet::new(), times: HashMap::new(), running: HashMap::new(), failures: HashMap::new() };
@@ -65,11 +65,11 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     }
 
     fn line(&self) -> MutexGuard<'_, Line<K>> {
-        // Nothing that holds the lock can leave the line half changed.
+        // No code that holds the lock can panic.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a key in line, due after a delay; if it waits already, the earlier time counts.
+    /// Adds a key with a delay; if it is queued already, the earlier time counts.
     pub fn add(&self, key: K, delay: Duration) {
         if self.line().add(key, Instant::now() + delay) {
             self.stats.added();
@@ -77,7 +77,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Waits for a key to become due and takes it. Every key taken must be finished.
+    /// Waits for a key to become due and takes it. The caller must call `finish` with it.
     pub async fn next(&self) -> K {
         let _turn = self.turn.lock().await;
         loop {
@@ -102,7 +102,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         }
     }
 
-    /// Ends the work on a key.
+    /// Ends the processing of a key.
     pub fn finish(&self, key: K, outcome: Outcome) {
         let mut line = self.line();
         let now = Instant::now();
@@ -135,7 +135,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         }
     }
 
-    /// What the queue has done, and how it stands.
+    /// The queue's statistics.
     pub fn read(&self) -> Reading<'_> {
         let (line, now) = (self.line(), Instant::now());
         let running = || line.running.values().map(|running| now - running.since);
@@ -149,7 +149,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
 }
 
 impl<K: Clone + Ord + Hash> Line<K> {
-    /// Says whether the key was not waiting already.
+    /// Returns whether the key was not queued already.
     fn add(&mut self, key: K, at: Instant) -> bool {
         if let Some(running) = self.running.get_mut(&key) {
             running.again = Some(running.again.map_or(at, |before| before.min(at)));

@@ -1,5 +1,5 @@
-//! What controllers ask of the registry: requests like any other, under a name of their own, without a socket.
-//! Guarantees that admission and field ownership see who asks. Must never ask for anything that a client could not.
+//! Requests of controllers to the registry, under their own user names, without a socket. Guarantees that admission and
+//! field ownership see the controller. Must never make a request that a client could not make.
 
 use crate::queue::Outcome;
 use crate::resource_index::{Kind, ResourceIndex};
@@ -11,19 +11,19 @@ use pintle_schema::{Value, ViewMut};
 use pintle_types::meta::v1::ObjectMeta;
 use std::sync::Arc;
 
-/// Writes in work at a time: enough to share a sync, few enough to leave room for clients.
+/// Concurrent writes: enough to share a sync, few enough to leave room for clients.
 pub const AT_A_TIME: usize = 32;
 
-/// Who asks.
+/// The user of a request.
 #[derive(Clone, Copy)]
 pub enum Who {
-    /// A controller, by the name of its account in the namespace `kube-system`.
+    /// A controller, with the name of its service account in `kube-system`.
     Account(&'static str),
-    /// The server itself, by the name under which it owns fields.
+    /// The server itself, with its field manager.
     Server(&'static str),
 }
 
-/// Makes requests in somebody's name.
+/// Makes requests as a user.
 pub struct Requests<'a> {
     pub world: &'a ResourceIndex,
     pub who: Who,
@@ -46,15 +46,14 @@ impl Requests<'_> {
         WriteOptions { field_manager: field_manager.to_owned(), context: self.context(), ..WriteOptions::default() }
     }
 
-    /// The options of a delete that says what becomes of dependents.
+    /// Delete options with a propagation policy.
     pub fn delete_options(&self, propagation: Propagation) -> DeleteOptions {
         DeleteOptions { propagation: Some(propagation), context: self.context(), ..DeleteOptions::default() }
     }
 
-    /// Changes an object, or the part of it that a subresource writes. An object that is gone is as good as changed.
+    /// Changes an object, or the part of it that a subresource writes. Succeeds if the object is gone.
     ///
-    /// # Errors
-    /// The change is refused, or the object keeps changing.
+    /// # Errors The change is rejected, or the object keeps changing.
     pub async fn change(
         &self,
         target: &Target,
@@ -68,10 +67,9 @@ impl Requests<'_> {
         self.try_change(target, subresource, change).await
     }
 
-    /// The same where the object decides whether it can be changed.
+    /// The same with a change that can fail.
     ///
-    /// # Errors
-    /// Those of `change`, and what the change fails with.
+    /// # Errors Those of `change`, and those of the function.
     pub async fn try_change(
         &self,
         target: &Target,
@@ -112,8 +110,7 @@ impl Requests<'_> {
         self.change(target, "", change).await
     }
 
-    /// Creates an object in a namespace. One that is there is as good as created, and nothing is created in a namespace that
-    /// is being deleted.
+    /// Creates an object in a namespace. Succeeds if the object exists or the namespace is being deleted.
     pub async fn create(&self, kind: &Kind, namespace: &str, object: Value) -> Outcome {
         let target = Target { namespace: namespace.to_owned(), ..kind.target.clone() };
         match self.world.registry.create(&target, object, &self.write_options()).await {
@@ -123,10 +120,9 @@ impl Requests<'_> {
         }
     }
 
-    /// Deletes an object. One that is gone is as good as deleted.
+    /// Deletes an object. Succeeds if it is gone.
     ///
-    /// # Errors
-    /// The delete is refused, or a precondition does not hold.
+    /// # Errors The delete is rejected, or a precondition does not hold.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<()> {
         gone_is_fine(self.world.registry.delete(target, options).await.map(drop))
     }
@@ -144,7 +140,7 @@ fn gone_is_fine(outcome: Result<()>) -> Result<()> {
     }
 }
 
-/// What follows from a request: nothing, or another try.
+/// The outcome of processing a key by one request: done, or retry.
 pub fn retry_on_failure(outcome: &Result<()>) -> Outcome {
     if outcome.is_ok() { Outcome::Done } else { Outcome::Retry }
 }

@@ -1,6 +1,5 @@
-//! What controllers know of the server: the kinds that are stored, and the objects in memory.
-//! Guarantees that an object is found without decoding any other.
-//! Must never write: that is `requests`.
+//! `ResourceIndex`: the stored kinds and the cached objects, for controllers. Guarantees that an object is found
+//! without decoding any other. Must never write: `requests` does.
 
 use arc_swap::ArcSwap;
 use pintle_cache::Object;
@@ -14,42 +13,43 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which kind: a resource keeps its number for as long as the server lives, also when it is taken out and comes back.
+/// Identifies a kind: a resource keeps its number for the lifetime of the server, even if it is removed and added
+/// again.
 pub type KindId = u32;
 
-/// Where an object is.
+/// Identifies an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     pub kind: KindId,
     pub key: Key,
 }
 
-/// A stored kind, seen from its storage version.
+/// A stored kind, in its storage version.
 pub struct Kind {
     pub resource: Arc<Resource>,
-    /// Its collection, in no namespace.
+    /// Its collection in all namespaces.
     pub target: Target,
 }
 
 impl Kind {
-    /// Whether its objects depend on others and others on them.
+    /// Whether the garbage collector handles its objects.
     pub fn is_collected(&self) -> bool {
         self.resource.verbs.contains(Verbs::DELETE)
             && self.resource.strategy.garbage_collection != GarbageCollection::Unsupported
     }
 
-    /// The object at a place of this kind, to be written.
+    /// The target of requests for an object of this kind.
     pub fn at(&self, object: &Object) -> Target {
         Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..self.target.clone() }
     }
 }
 
-/// The kinds that there are at one time.
+/// The kinds at one time.
 #[derive(Clone, Default)]
 pub struct Kinds {
-    /// The generation of the table that they are of.
+    /// The generation of their table.
     generation: u64,
-    /// By their numbers; `None` for those that are no longer there.
+    /// By their numbers; `None` for removed ones.
     kinds: Vec<Option<Arc<Kind>>>,
     by_prefix: HashMap<Str, KindId>,
     /// By apiVersion and kind, as owner references name them: every version of each.
@@ -57,7 +57,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The kinds of the table that holds now, which keep the numbers that they have in `self`.
+    /// The kinds of the current table, which keep their numbers in `self`.
     fn next(&self, registry: &Registry) -> Kinds {
         let table = registry.resources.snapshot();
         let mut next = Kinds {
@@ -66,7 +66,7 @@ impl Kinds {
             by_prefix: self.by_prefix.clone(),
             by_name: HashMap::new(),
         };
-        // In the order of their keys, so that two servers do the same in the same order.
+        // In the order of their prefixes, so that all servers use the same order.
         let mut stored: Vec<_> = table.all_stored().filter(|stored| stored.hub.verbs != Verbs::NONE).collect();
         stored.sort_by(|a, b| (&a.hub.group, &a.hub.plural).cmp(&(&b.hub.group, &b.hub.plural)));
         for stored in stored {
@@ -86,7 +86,7 @@ impl Kinds {
         next
     }
 
-    /// All of them with their numbers.
+    /// All kinds with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (KindId, &Arc<Kind>)> {
         (0..).zip(&self.kinds).filter_map(|(id, kind)| Some((id, kind.as_ref()?)))
     }
@@ -95,7 +95,7 @@ impl Kinds {
 pub struct ResourceIndex {
     pub registry: Arc<Registry>,
     kinds: ArcSwap<Kinds>,
-    /// Everything up to this revision that concerns the controllers has been shown to them.
+    /// The revision up to which the controllers have received all changes.
     observed: AtomicU64,
 }
 
@@ -110,7 +110,7 @@ impl ResourceIndex {
         self.kinds.load_full()
     }
 
-    /// Follows the table of resources; returns the kinds that are served since the last call, or are served anew.
+    /// Updates the kinds from the table of resources; returns those that were added since the last call.
     pub fn refresh(&self) -> Vec<(KindId, Arc<Kind>)> {
         let before = self.kinds();
         if before.generation == self.registry.resources.read().generation() {
@@ -140,7 +140,7 @@ impl ResourceIndex {
         kinds.iter().find(|(_, kind)| kind.resource.group == group && kind.resource.plural == plural).map(|(id, _)| id)
     }
 
-    /// Where an object of a kind is, if the kind is stored.
+    /// The key of an object of a kind, if the kind is stored.
     pub fn place(&self, kind: KindId, namespace: &str, name: &str) -> Option<ObjectKey> {
         let key = self.kind(kind)?.target.storage().key(namespace, name).into();
         Some(ObjectKey { kind, key })
@@ -152,12 +152,12 @@ impl ResourceIndex {
         self.kind(id)
     }
 
-    /// The object at a place as it is now.
+    /// The current object with a key.
     pub fn object(&self, place: &ObjectKey) -> Option<Arc<Object>> {
         self.kind(place.kind)?.target.cache.get(&place.key)
     }
 
-    /// Whether an object exists, readable or not.
+    /// Whether an object exists, even if it cannot be decoded.
     pub fn exists(&self, (group, plural): (&str, &str), namespace: &str, name: &str) -> bool {
         let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return false };
         let key = kind.target.storage().key(namespace, name);
@@ -165,14 +165,14 @@ impl ResourceIndex {
         state.objects.contains_key(&key) || state.unreadable.contains_key(key.as_str())
     }
 
-    /// An object of a resource, if it exists and can be read.
+    /// An object of a resource, if it exists and can be decoded.
     pub fn decoded(&self, (group, plural): (&str, &str), namespace: &str, name: &str) -> Option<Value> {
         let kind = self.kind(self.stored(group, plural)?)?;
         let object = kind.target.cache.get(&kind.target.storage().key(namespace, name))?;
         self.registry.decode(&kind.target, &object).ok()
     }
 
-    /// Those objects of a resource in a namespace that are asked for.
+    /// The objects of a resource in a namespace that match a predicate.
     pub fn decoded_in(
         &self,
         (group, plural): (&str, &str),
@@ -191,7 +191,8 @@ impl ResourceIndex {
         state.objects.under(&first).map(|entry| entry.object.clone()).collect()
     }
 
-    /// How many objects of a kind in a namespace cannot be read, and so cannot be deleted in the usual way.
+    /// The number of objects of a kind in a namespace that cannot be decoded, and so cannot be deleted in the usual
+    /// way.
     pub fn unreadable(kind: &Kind, namespace: &str) -> usize {
         let first = format!("{}{namespace}/", kind.target.storage().prefix);
         let state = kind.target.cache.state();
@@ -207,7 +208,7 @@ impl ResourceIndex {
     }
 }
 
-/// The metadata of a stored object but for who manages which field; `Null` when the record is damaged.
+/// The metadata of a stored object without managedFields; `Null` if the record is damaged.
 ///
 /// Budget: some microseconds, whatever the size of the object.
 pub fn metadata(object: &Object) -> Value {

@@ -1,12 +1,11 @@
-//! An APIService for each version that definitions serve, as there is one for each built-in version.
-//! Guarantees that one is removed only when no definition serves its version, and only if it was made here. Must never touch an
-//! APIService that somebody else made.
+//! Maintains an APIService for each version that definitions serve. Guarantees that one is deleted only if no
+//! definition serves its version and this controller created it. Must never change an APIService of another client.
 
 use crate::requests::Requests;
 use pintle_registry::{Result, Status, Target};
 use pintle_schema::{Value, value};
 
-/// What an APIService carries that the server keeps by itself.
+/// The label of automatically managed APIServices.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
 fn target(requests: &Requests<'_>, group: &str, version: &str) -> Option<Target> {
@@ -14,7 +13,7 @@ fn target(requests: &Requests<'_>, group: &str, version: &str) -> Option<Target>
     requests.world.registry.target_of(of, "", &format!("{version}.{group}"))
 }
 
-/// Makes the APIService of a version, unless there is one.
+/// Creates the APIService of a version, unless it exists.
 ///
 /// # Errors
 /// It cannot be written.
@@ -36,7 +35,7 @@ pub async fn register(requests: &Requests<'_>, group: &str, version: &str) -> Re
     }
 }
 
-/// Removes the APIService of a version that no definition serves any more.
+/// Deletes the APIService of a version that no definition serves any more.
 ///
 /// # Errors
 /// It cannot be deleted.

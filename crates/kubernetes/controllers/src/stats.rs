@@ -1,12 +1,11 @@
-//! `Stats`: what a queue has done, under the names that client-go gives it.
-//! Guarantees that counting is a few relaxed additions.
-//! Must never be asked for a decision: it is for those who look at a server from outside.
+//! `Stats`: the statistics of a queue, for client-go's metrics. Guarantees that counting is a few relaxed additions.
+//! Must never influence a decision.
 
 use pintle_metrics::{Counter, Histogram, Layout, exponential};
 use std::time::Duration;
 
 static DURATIONS: Layout = Layout::seconds(&BOUNDS);
-/// A hundred millionth of a second, and nine times ten times as much.
+/// From 10 ns to 10 s in steps of ten, as in client-go.
 const BOUNDS: [f64; 10] = exponential(1e-8, 10.0);
 
 /// The counters of a queue.
@@ -14,20 +13,20 @@ pub struct Stats {
     pub name: &'static str,
     pub adds: Counter,
     pub retries: Counter,
-    /// How long keys were due before a worker took them.
+    /// The time from a key's due time until a worker took it.
     pub waits: Histogram,
-    /// How long workers were at keys.
+    /// The processing times of keys.
     pub works: Histogram,
 }
 
-/// The counters of a queue, and how it stands.
+/// The counters and the current state of a queue.
 pub struct Reading<'a> {
     pub stats: &'a Stats,
-    /// Keys that are due.
+    /// The number of due keys.
     pub depth: usize,
-    /// The time that the keys in work have been so, all together.
+    /// The total time that the keys in progress have taken so far.
     pub unfinished: Duration,
-    /// The longest of them.
+    /// The longest of these times.
     pub longest: Duration,
 }
 

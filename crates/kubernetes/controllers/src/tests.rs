@@ -1,5 +1,5 @@
-//! The controllers over a registry in memory: what each does, seen in the cache, with a clock that the test sets.
-//! Guarantees that nothing waits for real time but for work to be done. Must never need a socket.
+//! The controllers over a registry in memory: their effects, seen in the cache, with a simulated clock. Guarantees that
+//! nothing waits for real time, only for work to be done. Must never need a socket.
 
 mod conditions;
 mod reconcile;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-/// Time that the test sets; random numbers that do not repeat.
+/// A simulated clock, and random numbers that do not repeat.
 struct Simulated {
     now: Arc<AtomicI64>,
     random: AtomicU64,
@@ -109,7 +109,7 @@ impl Fixture {
         Controllers::start(self.registry.clone(), &Settings::default())
     }
 
-    /// Waits until something holds; the deadline is reached by a failure only.
+    /// Waits until a condition holds; only a failure reaches the deadline.
     async fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let wait = async {
             while !holds() {
@@ -123,7 +123,8 @@ impl Fixture {
         self.until(&format!("{names:?} gone"), || names.iter().all(|name| self.map(name).is_none())).await;
     }
 
-    /// Gives the controllers the time to do what they should not: a fresh dependent of a missing owner is last in line.
+    /// Gives the controllers time to do something wrong: waits until a new dependent of a missing owner, the last in
+    /// the queue, is deleted.
     async fn quiet(&self) {
         self.owned("probe", &[("never", "never")], &[]).await;
         self.gone(&["probe"]).await;
@@ -259,7 +260,7 @@ async fn owners_are_where_they_can_be() {
     let unknown = value!([{"apiVersion": "example.com/v1", "kind": "Foo", "name": "a", "uid": "u"}]);
     let object = value!({"metadata": {"name": "unknown", "ownerReferences": unknown}});
     fixture.create("", "configmaps", "default", object).await;
-    // A namespace cannot be owned by what is in one.
+    // A namespaced object cannot own a namespace.
     let owner = value!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": (a.as_str())}]);
     let object = value!({"metadata": {"name": "owned", "ownerReferences": owner}});
     fixture.create("", "namespaces", "", object).await;
@@ -335,7 +336,7 @@ async fn only_what_is_enabled_runs() {
     assert!(fixture.get(&namespace).is_some());
 }
 
-/// Expiry step by step: shown the state, then asked at chosen times what has expired.
+/// Expiry step by step: it receives the state, then expires objects at chosen times.
 #[tokio::test]
 async fn events_live_their_time_after_their_last_change() {
     let fixture = Fixture::new().await;
@@ -364,7 +365,7 @@ async fn events_live_their_time_after_their_last_change() {
     assert_eq!((expiry.expire(1_000_161).await, names().len()), (1, 0));
 }
 
-/// A task that runs where it is woken.
+/// A task that runs in the thread that wakes it.
 struct AtOnce(Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl Wake for AtOnce {
@@ -375,7 +376,7 @@ impl Wake for AtOnce {
     }
 }
 
-/// Wants all changes of all kinds, and notes nothing.
+/// Wants all changes of all kinds, and ignores them.
 struct Everything;
 
 impl Observer for Everything {
@@ -403,12 +404,12 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let run = feed::run(world.clone(), vec![Arc::new(Everything)], Duration::ZERO);
     let feed = Arc::new(AtOnce(Mutex::new(Box::pin(run))));
     Waker::from(feed.clone()).wake();
-    // What there is, is shown on another thread, which polls the feed then.
+    // The list runs on another thread, which then polls the feed.
     while world.observed() != Revision(1) {
         std::thread::yield_now();
     }
     drop(feed.0.lock());
-    // The feed is woken by the change, and runs before the cache says that it has the whole commit.
+    // The change wakes the feed, which runs before the cache has published the whole commit.
     let value = encoded_object::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
     let key = "/registry/configmaps/default/a".into();
     writer.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));

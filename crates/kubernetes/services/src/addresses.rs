@@ -1,8 +1,7 @@
-//! The objects that stand for addresses, brought in line with the services after somebody wrote one or the other by hand.
-//! Guarantees that every address of a service that is of a range is registered, and that no registration outlives its
-//! service for long.
-//! Must never touch what others than the allocation registered, but for addresses that services have, or what a write in
-//! work may be about to explain.
+//! Reconciles IPAddress objects with services after a user has written one or the other directly. Guarantees that every
+//! address of a service that is in a range has its IPAddress, and that no IPAddress outlives its service for long. Must
+//! never touch an IPAddress of another manager, unless a service has the address, nor one whose service may be about to
+//! be written.
 
 use super::range::{self, AddressRange};
 use super::taken::Claim;
@@ -16,38 +15,38 @@ use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{IPAddress, IPAddressSpec, ParentReference};
 use std::net::IpAddr;
 
-/// The labels, and the value of the second, of what the allocation registered.
+/// The labels of IPAddresses that the allocation created, and the value of the second.
 pub(super) const FAMILY: &str = "ipaddress.kubernetes.io/ip-family";
 pub(super) const MANAGED_BY: (&str, &str) = ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io");
 
-/// How long a registration may be there without its service: the longest time that a request takes.
+/// How long an IPAddress may exist without its service: the longest time that a request takes.
 const GRACE_SECONDS: i64 = 60;
 
-/// The changes of services, of addresses and of ranges up to which they were found in line.
+/// The revisions of services, addresses and ranges at which they were consistent.
 pub type InLine = [Revision; 3];
 
-/// What brings an address in line, and what is to be told of it.
+/// The repair of an address, and the event to report.
 pub struct Repair {
-    /// Each to be carried out after the one before; none where only somebody else can mend it.
+    /// Written one after the other; empty if only a user can repair it.
     pub writes: Vec<Write>,
     pub finding: Option<Finding>,
 }
 
-/// Something that is not as it should be.
+/// An inconsistency.
 pub struct Finding {
-    /// The object that is reported with it.
+    /// The object that the event regards.
     pub regarding: Value,
     pub reason: &'static str,
     pub action: &'static str,
     pub note: String,
 }
 
-/// What a look at everything needs.
+/// The state that a check reads.
 struct Look {
     services: Target,
     addresses: Target,
     ranges: Vec<AddressRange>,
-    /// What services have, in order.
+    /// The addresses of services, in order.
     claimed: Vec<(Claim, Key)>,
 }
 
@@ -55,15 +54,15 @@ struct Look {
 enum Wrong {
     OutOfRange,
     Missing,
-    /// Its registration is of somebody who does not have it.
+    /// Its IPAddress refers to an object that does not have the address.
     Reference,
-    /// Its registration is rightly of another service.
+    /// Its IPAddress belongs to another service.
     Shared,
     Labels,
 }
 
 impl Wrong {
-    /// Reason and note, in kube-apiserver's words.
+    /// Reason and note of the event, as in kube-apiserver.
     fn told(&self, address: IpAddr, service: &Value) -> Option<(&'static str, String)> {
         let family = range::family(address);
         let family = family.as_str();
@@ -102,9 +101,9 @@ impl Look {
 }
 
 impl Allocation<'_> {
-    /// Finds the addresses of services that are not registered, not rightly, or of no range, and the registrations that
-    /// belong to none. Nothing is looked at that has not changed since the last call's answer; without such an answer
-    /// something is to be looked at again. There may be many services: not to be called where requests are answered.
+    /// Finds addresses of services without an IPAddress, with a wrong one, or outside all ranges, and IPAddresses
+    /// without a service. Returns at once if nothing has changed since `in_line`, which an earlier call returned;
+    /// returns `None` for it if another check is needed. Reads all services, so it must not run in a request.
     ///
     /// # Errors
     /// A stored service cannot be decoded.
@@ -113,7 +112,7 @@ impl Allocation<'_> {
         let Some(services) = self.services() else { return unchanged };
         let addresses = self.registry.stored_target(ADDRESSES_PREFIX, "", "");
         let Some(addresses) = addresses else { return unchanged };
-        // The services first: what is registered later than this is of a service that came later.
+        // The services first: a later IPAddress belongs to a later service.
         let last = |cache: &ResourceCache| cache.state().last;
         let ranges = self.registry.cache.resource(RANGES_PREFIX).map_or(Revision(0), |ranges| last(&ranges));
         let now = [last(&services.cache), last(&addresses.cache), ranges];
@@ -135,16 +134,16 @@ impl Allocation<'_> {
         Ok((repairs, is_in_line.then_some(now)))
     }
 
-    /// All services; `None` where they are not served.
+    /// All services; `None` if they are not served.
     pub(super) fn services(&self) -> Option<Target> {
         self.registry.stored_target(SERVICES_PREFIX, "", "")
     }
 
-    /// What brings the registration of a service's address in line, unless it is.
+    /// The repair of the IPAddress of a service's address, if it is inconsistent.
     fn mended(&self, look: &Look, address: IpAddr, key: &Key) -> Result<Option<Repair>> {
         let stored = self.registered(address).map(|(_, stored)| stored);
         let Some(wrong) = self.wrong(look, address, key, stored.as_deref())? else { return Ok(None) };
-        // Unless both went meanwhile.
+        // Unless both were deleted meanwhile.
         let service = look.services.cache.get(key).filter(|it| claims_of_stored(it).contains(&Claim::Address(address)));
         let Some(service) = service else { return Ok(None) };
         let service = self.registry.decode(&look.services, &service)?;
@@ -176,14 +175,14 @@ impl Allocation<'_> {
         })
     }
 
-    /// The key of the service that a registration is of.
+    /// The key of the service that an IPAddress refers to.
     fn parent_key(&self, look: &Look, parent: &ParentReference) -> Option<String> {
         let ParentReference { group, resource, namespace, name } = parent;
         let is_service = group.is_empty() && resource == SERVICES;
         Some(self.registry.target(&look.services.resource, namespace, name).filter(|_| is_service)?.key())
     }
 
-    /// What removes registrations of addresses that no service has, and whether others must be given more time.
+    /// The deletion of IPAddresses without a service, and whether others are in their grace period.
     fn surplus(&self, look: &Look) -> (Vec<Repair>, bool) {
         let (mut repairs, mut is_waiting) = (Vec::new(), false);
         let is_claimed = |stored: &Object| stored.name().parse().is_ok_and(|address| look.is_claimed(address));
@@ -193,7 +192,7 @@ impl Allocation<'_> {
             let made = view.field(IPAddress::METADATA).field(ObjectMeta::CREATION_TIMESTAMP).get().seconds;
             let parent = parent(&object);
             let service = self.parent_key(look, &parent);
-            // A service may be about to be written, but nothing else.
+            // Only a service may be about to be written.
             if service.is_some() && self.registry.environment.now_unix().saturating_sub(made) <= GRACE_SECONDS {
                 is_waiting = true;
                 continue;
@@ -206,7 +205,7 @@ impl Allocation<'_> {
     }
 }
 
-/// In kube-apiserver's words.
+/// The note of the event, as in kube-apiserver.
 fn why_surplus(look: &Look, address: &str, parent: &ParentReference, service: Option<&str>) -> (&'static str, String) {
     let ParentReference { group, resource, namespace, name } = parent;
     let Some(service) = service else {
@@ -222,7 +221,7 @@ fn why_surplus(look: &Look, address: &str, parent: &ParentReference, service: Op
     (reason, format!("IPAddress: {address} for Service {namespace}/{name} {what} cleaning up"))
 }
 
-/// What an address is registered for.
+/// The parent of an IPAddress.
 pub(super) fn parent(registered: &Value) -> ParentReference {
     let spec = View::<IPAddress>::new(registered).field(IPAddress::SPEC);
     spec.field(IPAddressSpec::PARENT_REF).get().unwrap_or_default()

@@ -1,7 +1,7 @@
-//! `Draw`: one request taking addresses and node ports, for real or for show.
+//! `Draw`: the allocation of addresses and node ports for one request or dry run.
 //!
-//! For real, what is drawn is held until the request is done. A dry run holds nothing and shows what no service can
-//! have where it would have to draw: a network's own address, a port above the usual range.
+//! Allocated values are reserved until the request is done. A dry run reserves nothing and returns placeholders that no
+//! service can have: the network address, a port above the usual range.
 
 use super::range::AddressRange;
 use super::stats::{Scope, Stats};
@@ -16,37 +16,37 @@ use std::time::Instant;
 const FULL: &str = "range is full";
 const ALLOCATED_PORT: &str = "provided port is already allocated";
 
-/// The node port that dry runs show first is one above this.
+/// The first placeholder port of dry runs is one above this.
 const BELOW_SHOWN_PORTS: i32 = 32_768;
 
-/// The lower part of the node ports, for those who ask for certain ones: a thirty-second, within these bounds. A range
-/// no larger than the first has none.
+/// The bounds of the lower part of the node ports, a thirty-second of the range, which is preferred for static
+/// allocation. A range no larger than the first bound has none.
 const LOWER_PORTS: (usize, usize) = (16, 128);
 const LOWER_PORTS_SHARE: usize = 32;
 
-/// A request's view of what there is.
+/// The allocation state that one request sees.
 pub struct Draw<'a> {
     pub ranges: &'a [AddressRange],
     pub node_ports: RangeInclusive<u16>,
     pub state: &'a mut State,
-    /// Whether another object stands for the address.
+    /// Whether an IPAddress object exists for the address.
     pub is_registered: &'a dyn Fn(IpAddr) -> bool,
-    /// Whether the node port is given, by this server or another, as far as no service tells.
+    /// Whether the port map has the node port, which another server may have allocated.
     pub is_given: &'a dyn Fn(u16) -> bool,
     pub environment: &'a dyn Environment,
     pub stats: &'a Stats,
     pub dry_run: bool,
-    /// What this request has drawn and holds.
+    /// The reservations of this request.
     pub held: Vec<Claim>,
-    /// The node ports that this request has taken, drawn or not.
+    /// The node ports of this request, static and dynamic.
     pub ports: BTreeSet<i32>,
 }
 
 impl Draw<'_> {
-    /// Takes a certain address. It is not held: the store refuses a second one.
+    /// Allocates a given address. It is not reserved: the store rejects a second IPAddress.
     ///
     /// # Errors
-    /// It cannot be had; says why.
+    /// It is not available; the text says why.
     pub fn address(&mut self, family: &IPFamily, address: IpAddr) -> Result<(), String> {
         let mut ranges = self.ranges.iter().filter(|range| range.family() == *family);
         if self.dry_run {
@@ -67,10 +67,10 @@ impl Draw<'_> {
         if is_free { Ok(()) } else { Err("provided IP is already allocated".to_owned()) }
     }
 
-    /// Takes any address of a family.
+    /// Allocates any address of a family.
     ///
     /// # Errors
-    /// There is none left.
+    /// None is free.
     pub fn any_address(&mut self, family: &IPFamily) -> Result<IpAddr, String> {
         let ranges = self.ranges.iter().filter(|range| range.family() == *family);
         let (random, now) = (self.random(), self.environment.now_unix());
@@ -92,10 +92,10 @@ impl Draw<'_> {
         Err(FULL.to_owned())
     }
 
-    /// Takes a certain node port.
+    /// Allocates a given node port.
     ///
     /// # Errors
-    /// It cannot be had; says why.
+    /// It is not available; the text says why.
     pub fn node_port(&mut self, wish: i32) -> Result<i32, String> {
         let outcome = self.certain_port(wish);
         if !self.dry_run {
@@ -107,7 +107,7 @@ impl Draw<'_> {
     fn certain_port(&mut self, wish: i32) -> Result<i32, String> {
         let port = u16::try_from(wish).ok().filter(|port| self.node_ports.contains(port));
         let Some(port) = port else {
-            // Dry runs know of no range; they show drawn ports that are in none.
+            // Dry runs do not check the range: their placeholders are outside of it.
             if self.dry_run {
                 return self.take_port(wish);
             }
@@ -124,10 +124,10 @@ impl Draw<'_> {
         Ok(wish)
     }
 
-    /// Takes any node port: from the upper part, and from the lower one when that is full.
+    /// Allocates any node port: from the upper part, or from the lower one if the upper one is full.
     ///
     /// # Errors
-    /// There is none left.
+    /// None is free.
     pub fn any_node_port(&mut self) -> Result<i32, String> {
         if self.dry_run {
             let shown = self.ports.last().copied().map_or(BELOW_SHOWN_PORTS, |port| port.max(0)).saturating_add(1);

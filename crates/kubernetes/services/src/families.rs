@@ -1,7 +1,7 @@
-//! IP families of services: how many they get and which, from what they ask for and what the cluster has.
+//! IP families of services: determined from the service's spec and the families of the cluster.
 //!
-//! Clients that know nothing of families get one address; nobody gains or loses an address unless the policy says so.
-//! Nothing is allocated here.
+//! Clients that do not set families get one address; a service gains or loses an address only if its policy changes.
+//! This module allocates nothing.
 
 use pintle_schema::names::ip::parse_ip_sloppy;
 use pintle_schema::{ApiValue, Value};
@@ -16,21 +16,20 @@ pub const NONE: &str = "None";
 const CLUSTER_IPS: &str = "spec.clusterIPs";
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// What of the cluster matters for families.
+/// The properties of the cluster that decide about families.
 pub struct Cluster {
     /// The families that the cluster has, the preferred one first.
     pub families: Vec<IPFamily>,
 }
 
-/// Whether the service has no addresses because it asked for none.
+/// Whether the service is headless.
 pub fn is_headless(spec: &ServiceSpec) -> bool {
     spec.cluster_ips.first().is_some_and(|ip| ip == NONE)
 }
 
-/// Fills in `ipFamilyPolicy` and `ipFamilies`; `fits` tells what is wrong with addresses, families and policy as written.
+/// Fills in `ipFamilyPolicy` and `ipFamilies`; `fits` validates addresses, families and policy as written.
 ///
-/// # Errors
-/// What is asked for contradicts itself, or the cluster does not have it.
+/// # Errors The spec contradicts itself, or the cluster lacks a family.
 pub fn settle(
     spec: &mut ServiceSpec,
     old: Option<&ServiceSpec>,
@@ -60,7 +59,7 @@ pub fn settle(
     if spec.ip_families.is_empty() {
         spec.ip_families.extend(cluster.families.first().cloned());
     }
-    // Endpoints that others maintain may be of families that the cluster does not route.
+    // Endpoints that users maintain may be of families that the cluster does not route.
     if !is_single(spec) && spec.ip_families.len() == 1 && (selectorless || cluster.families.len() == 2) {
         let other = if spec.ip_families.first() == Some(&IPFamily::IPV4) { IPFamily::IPV6 } else { IPFamily::IPV4 };
         spec.ip_families.push(other);
@@ -68,8 +67,8 @@ pub fn settle(
     Ok(())
 }
 
-/// A service that prefers two families but does not insist keeps what it has while nothing of it changes, whatever
-/// became of the cluster.
+/// Whether a service that prefers dual stack and is unchanged keeps its families, even if those of the cluster have
+/// changed.
 pub fn keeps_preference(spec: &ServiceSpec, old: &ServiceSpec) -> bool {
     let prefers = Some(IPFamilyPolicy::PREFER_DUAL_STACK);
     spec.ip_family_policy == prefers
@@ -100,7 +99,8 @@ fn family_of(ip: &str) -> Option<IPFamily> {
     parse_ip_sloppy(ip).map(family)
 }
 
-/// An update that asks for one family gives the second one up; one that gives it up must ask for one family.
+/// Keeps policy and families consistent: an update to single stack removes the second family, and an update that
+/// removes it must set single stack.
 fn follow_policy(spec: &mut ServiceSpec, old: &ServiceSpec, errors: &mut ErrorList) {
     if is_single(spec) {
         if spec.cluster_ips == old.cluster_ips {

@@ -1,9 +1,9 @@
-//! What services are given: cluster IPs, IP families and node ports, allocated when a service is written and released
+//! Allocation of cluster IPs, IP families and node ports: they are allocated when a service is written and released
 //! with it.
 //!
-//! A service and the objects that stand for its addresses change in one transaction: no two services ever have the
-//! same address, and none is left over. What is taken follows from what is stored; there is no second book of it.
-//! Must never commit for a request: the registry does, with the writes that are handed to it.
+//! A service and its IPAddress objects change in one transaction: no two services ever have the same address, and none
+//! is leaked. The allocation state is derived from stored objects, and stored nowhere else. Must never commit for a
+//! request: the registry does, with the writes that it gets from here.
 
 pub mod addresses;
 mod draw;
@@ -45,22 +45,22 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use taken::{Claim, Reserved, Taken};
 
-/// What the parents of addresses are called in references to them.
+/// The resource in the parent references of addresses.
 const SERVICES: &str = "services";
 
-/// Where services are stored.
+/// The storage prefix of services.
 const SERVICES_PREFIX: &str = "/registry/services/specs/";
 
-/// Where the objects are stored that stand for addresses, one for each that is taken.
+/// The storage prefix of IPAddresses, one for each allocated address.
 const ADDRESSES_PREFIX: &str = "/registry/ipaddresses/";
 
-/// Where the objects are stored that add ranges of addresses to the configured ones.
+/// The storage prefix of ServiceCIDRs, which add ranges to the configured ones.
 const RANGES_PREFIX: &str = "/registry/servicecidrs/";
 
-/// Where the objects are stored of which the one with a service's name is removed with the service.
+/// The storage prefix of endpoints; those of a service are deleted with it.
 const ENDPOINTS_PREFIX: &str = "/registry/services/endpoints/";
 
-/// What a server has to give to services.
+/// The allocators of a server.
 pub struct Allocators {
     /// The configured ranges, one per IP family, the preferred family first.
     ranges: Vec<AddressRange>,
@@ -76,7 +76,7 @@ impl Default for Allocators {
 }
 
 impl Allocators {
-    /// Texts that are no ranges are left out.
+    /// Ignores texts that are not ranges.
     pub fn new<'a>(ranges: impl IntoIterator<Item = &'a str>, node_ports: RangeInclusive<u16>) -> Self {
         let ranges = ranges.into_iter().filter_map(AddressRange::parse).collect();
         Allocators { ranges, node_ports, taken: Arc::default(), stats: stats::Stats::default() }
@@ -86,12 +86,12 @@ impl Allocators {
         self.ranges.iter().map(AddressRange::family).collect()
     }
 
-    /// What there is to give to the services of a registry.
+    /// The allocators for the services of a registry.
     pub fn of<'a>(&'a self, registry: &'a Registry) -> Allocation<'a> {
         Allocation { registry, allocators: self }
     }
 
-    /// Writes the metrics of what the services of a registry were given.
+    /// Writes the metrics of the allocators.
     pub fn render(&self, registry: &Registry, out: &mut Exposition) {
         metrics::render(&self.of(registry), out);
     }
@@ -111,7 +111,7 @@ impl Allocator for Allocators {
         options: &'a WriteOptions,
     ) -> MaybeReady<'a, Result<Box<dyn Reservation>>> {
         let (reserved, outcome) = self.of(registry).allocate(target, object, old, options);
-        // Also what was drawn before something else was refused is given back, when `reserved` is dropped here.
+        // Dropping `reserved` releases what was allocated before an error.
         MaybeReady::Ready(outcome.map(|()| Box::new(reserved) as Box<dyn Reservation>))
     }
 
@@ -120,7 +120,7 @@ impl Allocator for Allocators {
     }
 }
 
-/// The allocators at work for a registry.
+/// The allocators for a registry.
 #[derive(Clone, Copy)]
 pub struct Allocation<'a> {
     registry: &'a Registry,
@@ -128,7 +128,7 @@ pub struct Allocation<'a> {
 }
 
 impl Allocation<'_> {
-    /// Gives a new or changed service what it needs and has not, and what is drawn, held.
+    /// Allocates what a new or changed service lacks; returns the reservations.
     fn allocate(
         &self,
         target: &Target,
@@ -141,10 +141,9 @@ impl Allocation<'_> {
         (reserved, outcome)
     }
 
-    /// The same, with what is drawn held in `reserved`.
+    /// The same, with the reservations in `reserved`.
     ///
-    /// # Errors
-    /// What the object asks for cannot be had.
+    /// # Errors A requested value is not available.
     fn try_allocate(
         &self,
         target: &Target,
@@ -189,7 +188,7 @@ impl Allocation<'_> {
         let outcome = take(&mut spec, old.as_ref(), &mut draw);
         let held = std::mem::take(&mut draw.held);
         drop(state);
-        // Also what was drawn before something else was refused is given back with this.
+        // Dropping this releases what was allocated before an error.
         *reserved = Reserved::new(home.clone(), held, environment.now_unix());
         match outcome {
             Ok(()) => {
@@ -202,7 +201,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// The writes that go with that of an object from `old` (`None`: it is new) to `new` (`None`: it is removed).
+    /// The writes that accompany an object's change from `old` (`None` on create) to `new` (`None` on delete).
     ///
     /// # Errors
     /// A stored object cannot be decoded.
@@ -228,20 +227,20 @@ impl Allocation<'_> {
         Ok(writes)
     }
 
-    /// The object that stands for an address, if there is one.
+    /// The IPAddress of an address, if it exists.
     fn registered(&self, address: IpAddr) -> Option<(Target, Arc<Object>)> {
         let place = self.registry.stored_target(ADDRESSES_PREFIX, "", &address.to_string())?;
         let stored = place.cache.get(&place.key())?;
         Some((place, stored))
     }
 
-    /// Creates the object that stands for an address. If somebody else just did, the whole transaction fails.
+    /// The write that creates an IPAddress. If another server has just created it, the whole transaction fails.
     fn register(&self, address: IpAddr, parent: &Value) -> Option<Write> {
         let place = self.registry.stored_target(ADDRESSES_PREFIX, "", &address.to_string())?;
         Some(self.registry.creation_write(&place, registration(address, parent).to_value()))
     }
 
-    /// Removes what goes with a removed object under its name, unless something else waits for that.
+    /// The deletion of the endpoints that have the deleted object's name, unless they have finalizers.
     fn remove_companion(&self, object: &Value) -> Result<Option<Write>> {
         let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
         let place = self.registry.stored_target(ENDPOINTS_PREFIX, namespace, name);
@@ -254,7 +253,7 @@ impl Allocation<'_> {
         Ok(Some(Write::delete(stored.key.clone(), Expect::At(stored.revision))))
     }
 
-    /// The configured ranges, then those that objects add and that are ready.
+    /// The configured ranges, then those of ServiceCIDRs that are ready.
     fn ranges(&self) -> Vec<AddressRange> {
         self.ranges_of(|cidr, is_terminating| {
             let conditions = cidr.field(ServiceCIDR::STATUS).field(ServiceCIDRStatus::CONDITIONS);
@@ -266,7 +265,7 @@ impl Allocation<'_> {
         })
     }
 
-    /// The configured ranges, then those of the objects that are let through.
+    /// The configured ranges, then those of the ServiceCIDRs that the filter selects.
     fn ranges_of(&self, filter: impl Fn(&View<'_, ServiceCIDR>, bool) -> bool) -> Vec<AddressRange> {
         let mut ranges = self.allocators.ranges.clone();
         let Some(cache) = self.registry.cache.resource(RANGES_PREFIX) else { return ranges };
@@ -322,8 +321,7 @@ fn take(spec: &mut ServiceSpec, old: Option<&ServiceSpec>, draw: &mut Draw<'_>) 
     Ok(())
 }
 
-/// From which family on a changed service needs addresses that it did not have. That another address stands where one
-/// stood is for validation to refuse.
+/// The index of the first family for which a changed service needs a new address. Validation rejects a changed address.
 fn first_new_address(spec: &ServiceSpec, old: &ServiceSpec) -> Option<usize> {
     if families::keeps_preference(spec, old) {
         return None;
@@ -377,7 +375,7 @@ impl From<Status> for Failure {
     }
 }
 
-/// Writes what allocation decides on; nothing else of the object changes.
+/// Writes the allocated fields; the other fields of the object do not change.
 fn write_back(object: &mut Value, given: ServiceSpec) {
     let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
     spec.by_ref().field(ServiceSpec::IP_FAMILY_POLICY).set(given.ip_family_policy);
@@ -390,7 +388,7 @@ fn write_back(object: &mut Value, given: ServiceSpec) {
     }
 }
 
-/// What a stored object has; nothing when it cannot be read, as nobody can reach it then.
+/// The allocations of a stored object; none if it cannot be decoded.
 fn claims_of_stored(object: &Object) -> Vec<Claim> {
     json::decode_trusted(Service::schema(), object.encoded.json())
         .map_or_else(|_| Vec::new(), |it| claims_of_value(&it))
@@ -442,7 +440,7 @@ fn registration(address: IpAddr, parent: &Value) -> IPAddress {
     }
 }
 
-/// How addresses refer to a service.
+/// The parent reference to a service.
 fn reference_to(service: &Value) -> ParentReference {
     ParentReference {
         group: String::new(),

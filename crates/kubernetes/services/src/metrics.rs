@@ -1,6 +1,5 @@
-//! Metrics of the addresses and node ports that services are given.
-//! Guarantees that what is left is reported as it is now, also after other servers gave or took.
-//! Must never allocate: it reads what the allocators count.
+//! Metrics of allocated addresses and node ports. Guarantees that the number of free ones is current, even if other
+//! servers allocate too. Must never allocate an address or a port: it reads the allocators' counters.
 
 use super::Allocation;
 use super::stats::{Attempts, Scope};

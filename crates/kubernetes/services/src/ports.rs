@@ -1,16 +1,16 @@
-//! Node ports of services: which ports of a service share one, which are asked for, and which are drawn.
+//! Node ports of services: which ports of a service share one, which are static, and which are allocated dynamically.
 //!
 //! A number is one node port whatever the protocol, but ports of one new service with the same number share theirs.
-//! Nothing is released here: what an update leaves out is free once it is stored.
+//! This module releases nothing: a port that an update drops is free once the update is stored.
 
 use super::draw::Draw;
 use pintle_registry::Status;
 use pintle_types::core::v1::{ServiceExternalTrafficPolicy, ServiceSpec, ServiceType};
 use std::collections::{HashMap, HashSet};
 
-/// Why a node port is not given.
+/// Why a node port is not allocated.
 pub enum Refusal {
-    /// The wish for a certain one, at this index, is refused.
+    /// The static port at this index is not available.
     Port {
         index: usize,
         port: i32,
@@ -22,7 +22,7 @@ pub enum Refusal {
 /// The node ports of a new service.
 ///
 /// # Errors
-/// One that is asked for cannot be had, or all are taken.
+/// A static port is not available, or none is free.
 pub fn create(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal> {
     if takes_node_ports(spec) {
         create_all(spec, draw)?;
@@ -33,10 +33,10 @@ pub fn create(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal
     Ok(())
 }
 
-/// The node ports that a changed service has beyond those it had.
+/// The additional node ports of a changed service.
 ///
 /// # Errors
-/// One that is asked for cannot be had, or all are taken.
+/// A static port is not available, or none is free.
 pub fn update(spec: &mut ServiceSpec, old: &ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal> {
     if takes_node_ports(spec) {
         update_all(spec, old, draw)?;
@@ -51,7 +51,7 @@ fn takes_node_ports(spec: &ServiceSpec) -> bool {
     spec.r#type == ServiceType::NODE_PORT || spec.r#type == ServiceType::LOAD_BALANCER
 }
 
-/// Load balancers can do without; ports they ask for are given all the same.
+/// Load balancers may disable node ports; static ports are allocated all the same.
 fn draws_node_ports(spec: &ServiceSpec) -> bool {
     spec.r#type == ServiceType::NODE_PORT || spec.allocate_load_balancer_node_ports != Some(false)
 }
@@ -62,7 +62,7 @@ fn needs_health_check_port(spec: &ServiceSpec) -> bool {
 
 fn create_all(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal> {
     let draws = draws_node_ports(spec);
-    // The first wish for each port number.
+    // The first static node port for each port number.
     let mut wishes: HashMap<i32, i32> = HashMap::new();
     for port in spec.ports.iter().filter(|port| port.node_port != 0) {
         wishes.entry(port.port).or_insert(port.node_port);

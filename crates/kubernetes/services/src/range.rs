@@ -1,14 +1,14 @@
-//! `AddressRange`: addresses that services can have, and the order in which they are tried.
+//! `AddressRange`: the addresses that can be allocated, and the order in which they are tried.
 //!
-//! Who asks for no particular address is served from the upper part first, so that the lower one stays free for those
-//! who do. A network's own address and an IPv4 network's broadcast address are never given out.
+//! Dynamic allocation uses the upper part first, so that the lower one stays free for static allocation. The network
+//! address and an IPv4 broadcast address are never allocated.
 
 use pintle_schema::names::ip::{Cidr, parse_cidr_sloppy};
 use pintle_types::core::v1::IPFamily;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-/// The lower part is a sixteenth of the range, within these bounds. A range no larger than the first has none.
+/// The bounds of the lower part, which is a sixteenth of the range. A range no larger than the first bound has none.
 const LOWER_PART: Range<u128> = 16..256;
 const LOWER_PART_SHARE: u128 = 16;
 
@@ -18,9 +18,9 @@ pub struct AddressRange {
     text: String,
     cidr: Cidr,
     first: u128,
-    /// Behind the last one.
+    /// The end, exclusive.
     end: u128,
-    /// The first of the upper part.
+    /// The first address of the upper part.
     upper: u128,
 }
 
@@ -36,7 +36,8 @@ impl AddressRange {
         let host_bits = bits.saturating_sub(cidr.prefix.into());
         let last = base | 1_u128.checked_shl(host_bits).map_or(u128::MAX, |size| size - 1);
         let first = base.saturating_add(1);
-        // IPv6 has no broadcast address. Its very last address is left out when there is no number behind it.
+        // IPv6 has no broadcast address. The last address of the whole address space is left out, because the end would
+        // overflow.
         let end = if network.is_ipv4() { last } else { last.saturating_add(1) }.max(first);
         let size = end - first;
         let lower = match size {
@@ -56,17 +57,17 @@ impl AddressRange {
         family(self.cidr.address)
     }
 
-    /// The network's own address: never given out, but shown by dry runs.
+    /// The network address: never allocated, but returned by dry runs.
     pub fn network(&self) -> IpAddr {
         self.cidr.network()
     }
 
-    /// Whether the address is of this network, though it may be one that no service can have.
+    /// Whether the network contains the address, even if it cannot be allocated.
     pub fn covers(&self, address: IpAddr) -> bool {
         self.cidr.contains(address)
     }
 
-    /// Whether a service can have this address.
+    /// Whether the address can be allocated.
     pub fn contains(&self, address: IpAddr) -> bool {
         let number = match address {
             IpAddr::V4(address) => u128::from(address.to_bits()),
@@ -75,12 +76,12 @@ impl AddressRange {
         self.cidr.contains(address) && (self.first..self.end).contains(&number)
     }
 
-    /// How many services can have an address of it.
+    /// The number of addresses that can be allocated.
     pub fn size(&self) -> u64 {
         u64::try_from(self.end - self.first).unwrap_or(u64::MAX)
     }
 
-    /// Every address once: the upper part from a random place on, then the lower one likewise.
+    /// Every address once: the upper part from a random position, then the lower one likewise.
     pub fn candidates(&self, random: u64) -> impl Iterator<Item = IpAddr> {
         let parts = [self.upper..self.end, self.first..self.upper];
         parts.into_iter().flat_map(move |part| from_somewhere(part, random)).map(|number| self.address(number))
@@ -94,12 +95,12 @@ impl AddressRange {
     }
 }
 
-/// The family of an address; one that only maps IPv4 is of that.
+/// The family of an address; an IPv4-mapped IPv6 address is IPv4.
 pub fn family(address: IpAddr) -> IPFamily {
     if address.to_canonical().is_ipv4() { IPFamily::IPV4 } else { IPFamily::IPV6 }
 }
 
-/// All numbers of a range, beginning at a random one.
+/// All numbers of a range, from a random one, wrapping around.
 fn from_somewhere(range: Range<u128>, random: u64) -> impl Iterator<Item = u128> {
     let size = range.end.saturating_sub(range.start);
     let offset = u128::from(random).checked_rem(size).unwrap_or(0);

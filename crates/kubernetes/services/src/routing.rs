@@ -1,5 +1,5 @@
-//! Where the server behind a service listens: at the service's address, or at one of its endpoints. Guarantees
-//! kube-apiserver's choice and its error texts. Must never resolve host names: that is the connector's work.
+//! The address of the server behind a service: its cluster IP or one of its endpoints. Guarantees kube-apiserver's
+//! choice and its error messages. Must never resolve host names: that is the connector's work.
 
 use pintle_cache::Object;
 use pintle_registry::Registry;
@@ -24,7 +24,7 @@ pub enum Routing {
     Endpoints,
 }
 
-/// Why a service has no address, in kube-apiserver's words.
+/// Why a service has no address, with kube-apiserver's messages.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     #[error("service {} not found", quoted(.0))]
@@ -49,8 +49,7 @@ pub struct ServicePortReference<'a> {
 
 /// The host and port at which a port of a service is reached.
 ///
-/// # Errors
-/// The service is missing, or leads nowhere.
+/// # Errors The service does not exist, or has no address.
 pub fn route(registry: &Registry, routing: Routing, to: ServicePortReference<'_>) -> Result<(String, u16), RouteError> {
     let service = find(registry, to).ok_or_else(|| RouteError::NotFound(to.name.to_owned()))?;
     match routing {

@@ -1,8 +1,8 @@
-//! Node ports where several servers give them out: a bit map in the store that changes with the services, in the same
-//! transaction. It is kube-apiserver's own, so its servers may be among them.
+//! Node ports if several servers allocate them: a bitmap in the store that changes with the services, in the same
+//! transaction. Its format is kube-apiserver's, so that its servers can share the store.
 //!
-//! Of two servers that give out ports at the same time one is refused by the store and draws anew. What the map has and
-//! no service does is given back when it has been so for a while: somebody may be about to write the service.
+//! If two servers allocate ports at the same time, one gets a conflict and retries. A port in the map that no service
+//! has is released after a grace period, because a server may be about to write the service.
 
 use super::addresses::Finding;
 use super::taken::Claim;
@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 const PREFIX: &str = "/registry/ranges/";
 const KEY: &str = "/registry/ranges/servicenodeports";
 
-/// The ports that the map has, and the revision of the map.
+/// The ports in the map, and the revision of the map.
 #[derive(Default)]
 pub struct PortMap {
     ports: BTreeSet<u16>,
@@ -37,7 +37,7 @@ impl PortMap {
 }
 
 impl Allocation<'_> {
-    /// The ports that are given, if the store tells; none where this server alone gives them.
+    /// The stored port map; `None` if only this server allocates ports.
     pub(super) fn port_map(&self) -> Option<PortMap> {
         if !self.registry.is_shared() {
             return None;
@@ -52,7 +52,7 @@ impl Allocation<'_> {
         Some(PortMap { ports, revision: Some(stored.revision) })
     }
 
-    /// The write that goes with that of a service, from `old` to `new`.
+    /// The write that accompanies a service's change from `old` to `new`.
     pub(super) fn port_write(&self, new: Option<&Value>, old: Option<&Value>) -> Option<Write> {
         let ports = |object: Option<&Value>| object.map(node_ports).unwrap_or_default();
         let (new, old) = (ports(new), ports(old));
@@ -78,7 +78,7 @@ impl Allocation<'_> {
         Write::put(KEY.into(), map.revision.map_or(Expect::Absent, Expect::At), record)
     }
 
-    /// The node ports of services that no other service may have as well, that are of the range, or that nobody gave.
+    /// Node ports of services that are duplicate, out of range or not allocated.
     ///
     /// # Errors
     /// A stored service cannot be decoded.
@@ -101,7 +101,7 @@ impl Allocation<'_> {
             } else {
                 continue;
             };
-            // Unless it gave the port back meanwhile.
+            // Unless it released the port meanwhile.
             let service = services.cache.get(key).filter(|it| claims_of_stored(it).contains(&Claim::NodePort(port)));
             let Some(service) = service else { continue };
             let (regarding, note) = (self.registry.decode(&services, &service)?, format!("Port {port} {what}"));
@@ -110,8 +110,8 @@ impl Allocation<'_> {
         Ok(findings)
     }
 
-    /// Brings the map in line with the services: what they have is given; what they have not, and had not either when
-    /// this was called before with the answer `suspects`, is free.
+    /// Reconciles the map with the services: ports of services are allocated; a port that no service has is released if
+    /// it is in `suspects`, which the previous call returned.
     ///
     /// # Errors
     /// The store fails.
@@ -127,7 +127,7 @@ impl Allocation<'_> {
         if wanted != map.ports || map.revision.is_none() {
             map.ports = wanted;
             match self.registry.store.commit(Transaction { writes: vec![self.map_write(&map)] }).await {
-                // Somebody else is at it; it is looked at again.
+                // Another server changes the map; the next repair continues.
                 Ok(_) | Err(CommitError::Conflict { .. }) => {}
                 Err(error) => return Err(Status::internal(error)),
             }
@@ -151,7 +151,7 @@ fn range_text(range: &RangeInclusive<u16>) -> String {
     format!("{}-{}", range.start(), range.end())
 }
 
-/// The ports of a map: a number whose lowest bit stands for the first port, its highest byte first.
+/// Decodes a map: a big-endian number whose lowest bit is the first port.
 fn ports(data: &[u8], range: &RangeInclusive<u16>) -> BTreeSet<u16> {
     let bits = data.iter().rev().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
     range.clone().zip(bits).filter(|(_, is_set)| *is_set).map(|(port, _)| port).collect()

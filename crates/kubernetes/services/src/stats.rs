@@ -1,6 +1,5 @@
-//! `Stats`: how often addresses and node ports were given and refused, and how many are left.
-//! Guarantees that dry runs are not counted, and that nothing is counted for show: what is left is read when asked for.
-//! Must never be asked for a decision.
+//! `Stats`: counters of allocations of addresses and node ports, and the numbers of free ones. Guarantees that dry runs
+//! are not counted. Must never influence a decision.
 
 use super::range::AddressRange;
 use super::taken::Claim;
@@ -11,20 +10,20 @@ use std::time::Instant;
 
 static DURATIONS: Layout = Layout::seconds(&[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]);
 
-/// How something was asked for.
+/// The kind of allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Any would do.
+    /// Any free value.
     Dynamic,
-    /// It was named.
+    /// A given value.
     Static,
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Scope; 2] = [Scope::Dynamic, Scope::Static];
 
-    /// As metrics call it.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Dynamic => "dynamic",
@@ -33,7 +32,7 @@ impl Scope {
     }
 }
 
-/// What became of attempts to have something, each by scope.
+/// Allocation attempts by outcome and scope.
 #[derive(Debug, Default)]
 pub struct Attempts {
     given: [Counter; 2],
@@ -46,22 +45,22 @@ impl Attempts {
         counters[scope as usize].increment();
     }
 
-    /// How many were successful.
+    /// The number of successful attempts.
     pub fn given(&self, scope: Scope) -> u64 {
         self.given[scope as usize].get()
     }
 
-    /// How many were not.
+    /// The number of failed attempts.
     pub fn refused(&self, scope: Scope) -> u64 {
         self.refused[scope as usize].get()
     }
 }
 
-/// Attempts to have an address of a range.
+/// Allocations of addresses of a range.
 #[derive(Debug)]
 pub struct RangeStats {
     pub attempts: Attempts,
-    /// Of those that were successful.
+    /// Durations of successful allocations.
     pub durations: Histogram,
 }
 
@@ -75,7 +74,7 @@ impl RangeStats {
 #[derive(Default)]
 pub struct Stats {
     ranges: Keyed<String, RangeStats>,
-    /// Of node ports.
+    /// Allocations of node ports.
     pub ports: Attempts,
 }
 
@@ -89,7 +88,7 @@ impl Stats {
     }
 }
 
-/// How much of something is given, and how much is left.
+/// How many values are allocated, and how many are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
     pub given: u64,
@@ -97,7 +96,7 @@ pub struct Left {
 }
 
 impl Allocation<'_> {
-    /// The ranges that services' addresses come from, how much of each is left, and what was asked of it.
+    /// The ranges of addresses, with their free addresses and their counters.
     pub fn address_stats(&self) -> Vec<(String, Left, Arc<RangeStats>)> {
         if self.services().is_none() {
             return Vec::new();
@@ -115,7 +114,7 @@ impl Allocation<'_> {
         stats.collect()
     }
 
-    /// How many node ports are left, and what was asked of them.
+    /// The number of free node ports, and their counters.
     pub fn node_port_stats(&self) -> (Left, &Attempts) {
         let range = &self.allocators.node_ports;
         let given = self.port_map().map(|map| map.len()).unwrap_or_else(|| {

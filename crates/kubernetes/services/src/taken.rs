@@ -1,7 +1,7 @@
-//! `Taken`: which addresses and node ports are in use, or are about to be.
+//! `Taken`: the addresses and node ports that are in use or reserved.
 //!
-//! What is in use follows from the stored services and is kept up with them, change by change. What is about to be is
-//! held by requests that wait for their commit. Nothing here is ever stored, so nothing can be left over.
+//! The values in use are derived from the stored services and updated with each change. Reservations belong to requests
+//! that wait for their commit. Nothing here is stored, so nothing can leak.
 
 use pintle_cache::{Event, Object, ResourceCache, Watcher};
 use pintle_registry::Reservation;
@@ -10,21 +10,21 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How long something stays held whose request went away without learning what became of its commit. A commit takes
-/// milliseconds; what it stored is known long before.
+/// How long a reservation stays if its request was dropped before the outcome of its commit was known. A commit takes
+/// milliseconds, so the cache has its result long before.
 const IN_DOUBT_SECONDS: i64 = 60;
 
-/// How many changes are followed at once.
+/// The number of changes that are applied in one batch.
 const CHANGES: usize = 256;
 
-/// Something that only one service can have.
+/// A value that only one service can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Claim {
     Address(IpAddr),
     NodePort(u16),
 }
 
-/// Everything in use, and everything held.
+/// The values in use, and the reservations.
 #[derive(Default)]
 pub struct Taken(Mutex<State>);
 
@@ -32,16 +32,16 @@ pub struct Taken(Mutex<State>);
 pub struct State {
     cursor: Option<Watcher>,
     by_object: HashMap<Key, Vec<Claim>>,
-    /// How many objects have it. More than one happens only in data that another program wrote.
+    /// The number of objects that have each value. It exceeds one only in data that another program wrote.
     in_use: HashMap<Claim, u32>,
     held: HashMap<Claim, Hold>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
-    /// The request is still there.
+    /// The request is in progress.
     Waiting,
-    /// It is gone; until this second.
+    /// The request is gone; the reservation ends at this second.
     InDoubt(i64),
 }
 
@@ -54,13 +54,13 @@ impl Taken {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic cannot leave more behind than a claim that is counted wrongly, which a restart mends.
+        // After a panic a count may be wrong, which a restart repairs.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Whether a stored object has it or a request holds it. `now` is the time in seconds.
+    /// Whether a stored object has the value or a request has reserved it. `now` is the time in seconds.
     pub fn is_taken(&self, claim: Claim, now: i64) -> bool {
         let held = match self.held.get(&claim) {
             None => false,
@@ -70,17 +70,17 @@ impl State {
         held || self.in_use.contains_key(&claim)
     }
 
-    /// Whether a stored object has it.
+    /// Whether a stored object has the value.
     pub fn is_in_use(&self, claim: Claim) -> bool {
         self.in_use.contains_key(&claim)
     }
 
-    /// Everything that stored objects have.
+    /// The values of stored objects.
     pub fn in_use(&self) -> impl Iterator<Item = &Claim> {
         self.in_use.keys()
     }
 
-    /// Everything that stored objects have, each with every object that has it, in order.
+    /// The values of stored objects with the keys of these objects, in order.
     pub fn claimed(&self) -> Vec<(Claim, Key)> {
         let of = |(key, claims): (&Key, &Vec<Claim>)| claims.iter().map(|it| (*it, key.clone())).collect::<Vec<_>>();
         let mut claimed: Vec<_> = self.by_object.iter().flat_map(of).collect();
@@ -88,7 +88,7 @@ impl State {
         claimed
     }
 
-    /// Keeps for a request what nobody has or holds.
+    /// Reserves a free value for a request.
     pub fn hold(&mut self, claim: Claim) {
         self.held.insert(claim, Hold::Waiting);
     }
@@ -99,14 +99,14 @@ impl State {
             match cursor.take(CHANGES) {
                 Ok(events) if events.is_empty() => break,
                 Ok(events) => events.iter().for_each(|event| self.apply(event, claims)),
-                // Too much happened since the last time: the changes are forgotten, the objects are there.
+                // The history of changes was too short: all objects are read again.
                 Err(_) => return self.start(cache, claims),
             }
         }
         self.cursor = Some(cursor);
     }
 
-    /// Walks every object.
+    /// Reads every object.
     fn start(&mut self, cache: &Arc<ResourceCache>, claims: &dyn Fn(&Object) -> Vec<Claim>) {
         self.by_object.clear();
         self.in_use.clear();
@@ -141,12 +141,12 @@ impl State {
     }
 }
 
-/// What one request holds; let go of when it is dropped.
+/// The reservations of one request; dropping it releases them.
 #[derive(Default)]
 pub struct Reserved {
     home: Option<Arc<Taken>>,
     claims: Vec<Claim>,
-    /// When holding began.
+    /// When the reservation began.
     since: i64,
     committing: bool,
 }

@@ -1,6 +1,6 @@
-//! Services in a registry over a store in memory: what they are given, what is refused, what is given back.
+//! Services in a registry over a store in memory: what is allocated, rejected and released.
 //!
-//! Requests run to their end in the test's own threads; nothing waits for a clock.
+//! Requests run in the test's own threads; nothing waits for a clock.
 
 mod repair;
 
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers that look random and are the same in every run.
+/// A pseudorandom sequence that is the same in every run.
 struct Repeatable(AtomicU64);
 
 impl Environment for Repeatable {
@@ -38,7 +38,7 @@ impl Environment for Repeatable {
     }
 }
 
-/// The output of a future, for which this thread waits.
+/// Blocks on a future.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
@@ -101,7 +101,7 @@ impl Server {
         self.create_with(name, spec, &WriteOptions::default())
     }
 
-    /// A service that says nothing of ports gets one.
+    /// Creates a service; without ports in its spec it gets one.
     fn create_with(&self, name: &str, mut spec: Value, options: &WriteOptions) -> std::result::Result<Value, String> {
         if spec.get("ports").is_none() && spec.str_at(&["type"]) != "ExternalName" {
             spec.set_at(&["ports"], value!([{"port": 80}]));
@@ -316,7 +316,7 @@ fn what_cannot_be_had_is_refused_in_the_words_clients_know() {
         let refusal = server.create("a", spec.clone()).unwrap_err();
         assert_eq!(refusal, format!("Service \"a\" is invalid: {expected}"), "{spec:?}");
     }
-    // Nothing of what was refused is kept.
+    // Nothing stays allocated for a rejected service.
     assert_eq!(server.addresses(), BTreeSet::from(["10.0.0.1".to_owned()]));
     server.create("b", value!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 31999}]})).unwrap();
 }
@@ -443,7 +443,8 @@ fn a_full_range_is_told_and_more_ranges_are_used() {
     assert_eq!(none_left, "Internal error occurred: failed to allocate a nodePort: range is full");
 }
 
-/// An address that somebody registered by hand is taken; it is not removed with a service that has it.
+/// An address whose IPAddress a user created is not free; the IPAddress is not deleted with a service that has the
+/// address.
 #[test]
 fn registered_addresses_are_respected() {
     let server = Server::small();
@@ -451,7 +452,7 @@ fn registered_addresses_are_respected() {
     server.create_in("networking.k8s.io", "ipaddresses", "", foreign, &WriteOptions::default()).unwrap();
     let refusal = server.create("a", value!({"clusterIP": "10.0.0.9"})).unwrap_err();
     assert!(refusal.ends_with("provided IP is already allocated"), "{refusal}");
-    // Nor does a service lose its address when the object for it was removed.
+    // Nor does a service lose its address when its IPAddress was deleted.
     server.create("b", value!({"clusterIP": "10.0.0.10"})).unwrap();
     let registered = server.target("networking.k8s.io", "ipaddresses", "", "10.0.0.10");
     assert!(wait(server.0.delete(&registered, &DeleteOptions::default())).unwrap().gone);
@@ -461,10 +462,10 @@ fn registered_addresses_are_respected() {
     server.create("c", value!({"clusterIP": "10.0.0.10"})).unwrap();
 }
 
-/// Many clients on a range that is barely large enough: no address and no port is ever given twice, and when all
-/// services are gone, everything is free.
+/// Many clients on a range that is barely large enough: no address and no port is ever allocated twice, and when all
+/// services are deleted, everything is free.
 #[test]
-fn nothing_is_given_twice_however_many_ask() {
+fn concurrent_requests_never_get_the_same_value() {
     const CLIENTS: usize = 8;
     const ROUNDS: usize = 12;
     let server = Server::new(&["10.0.0.0/27"], 30_000..=30_039);

@@ -1,4 +1,4 @@
-//! Who holds the cluster roles from the start. A binding has the name of its role.
+//! The initial bindings of cluster roles. A binding has the name of its role.
 //!
 //! Bindings of controllers are made from their table. Nothing here may bind `system:unauthenticated` to more than
 //! health and version.

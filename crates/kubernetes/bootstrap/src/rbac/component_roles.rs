@@ -1,6 +1,6 @@
 //! Cluster roles of the components of a cluster: kubelet, scheduler, controller manager, proxy, add-ons.
 //!
-//! `system:node` is bound to nobody: the node authorizer decides for kubelets. It must never get a subject.
+//! `system:node` has no binding: the node authorizer decides for kubelets. It must never get a subject.
 
 use super::table::{
     ANY, APPS, APPS_AND_EXTENSIONS, AUTHENTICATION, AUTHORIZATION, CERTIFICATES, COORDINATION, CORE, CREATE, DISCOVERY,

@@ -1,4 +1,4 @@
-//! Roles and bindings that a fresh server holds.
+//! The roles and bindings of a new server.
 //!
 //! The tables of this module are the one place where the permissions of the built-in users, groups and service accounts
 //! are written down. Every binding refers to a role of these tables; nothing here grants by code.
@@ -87,7 +87,7 @@ pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
     }
 }
 
-/// What every node may do, as the node authorizer goes by it.
+/// The rules of every node, for the node authorizer.
 pub fn node_rules() -> Vec<PolicyRule> {
     let role = component_roles::COMPONENT_ROLES.iter().find(|role| role.name == NODE_ROLE);
     role.map(|role| policies(role.rules)).unwrap_or_default()

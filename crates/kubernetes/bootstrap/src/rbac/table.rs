@@ -1,6 +1,6 @@
-//! The words in which the tables of roles and bindings are written, and what they mean as API objects.
+//! The types of the tables of roles and bindings, and their conversion to API objects.
 //!
-//! Verbs, groups and resources are sorted within a rule. Nothing here decides what anybody may do.
+//! Verbs, groups and resources are sorted within a rule. Nothing here grants a permission.
 
 use crate::object::metadata;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};

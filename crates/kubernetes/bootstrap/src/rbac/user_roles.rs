@@ -1,4 +1,4 @@
-//! Cluster roles meant for people and for everybody: admin, edit and view, discovery, health.
+//! Cluster roles for users and for all clients: admin, edit and view, discovery, health.
 //!
 //! `admin`, `edit` and `view` hold no rules of their own: they aggregate the roles labelled as parts of them. What
 //! `system:unauthenticated` may read is `system:public-info-viewer`, which must never say more than that a server is up.

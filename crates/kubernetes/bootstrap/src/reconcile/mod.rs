@@ -24,11 +24,11 @@ pub(crate) const SINCE: &str = "since";
 /// What is done with an object that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconcile {
-    /// It stays as it is.
+    /// It is not changed.
     Keep,
     /// A role gets rules, aggregated roles, labels and annotations that it lacks.
     Role,
-    /// A binding gets subjects, labels and annotations that it lacks; one of another role starts anew.
+    /// A binding gets subjects, labels and annotations that it lacks; one of another role is replaced.
     Binding,
     /// The spec is restored.
     MandatoryFlowControl,
@@ -36,7 +36,7 @@ pub enum Reconcile {
     SuggestedFlowControl,
     /// The service's ports and type are restored.
     Service,
-    /// A range that is as it should be, and of which nothing is said yet, is ready.
+    /// A range with the wanted spec and without conditions becomes ready.
     ServiceRange,
     /// The subsets are replaced.
     Endpoints,
@@ -56,7 +56,7 @@ impl Reconcile {
         if self == Reconcile::ServiceRange { "status" } else { "" }
     }
 
-    /// Whether the existing object cannot become as it should be: it must go first.
+    /// Whether the existing object cannot be changed to the wanted one, and must be deleted first.
     pub(crate) fn must_go(self, existing: &Value, wanted: &Value) -> bool {
         self == Reconcile::EndpointSlice && cluster::is_of_another_type(existing, wanted)
     }
@@ -75,8 +75,8 @@ impl Reconcile {
         matches!(self, Reconcile::TrustedCertificates { .. })
     }
 
-    /// The existing object as it should be, with all that the server filled in; `None` when it may stay as it is. An
-    /// object that does not have the shape of its kind stays too.
+    /// The existing object with the wanted changes; `None` if nothing changes, or if the object does not have the shape
+    /// of its kind.
     pub fn changed(self, existing: &Value, wanted: &Value) -> Option<Value> {
         existing.as_map()?;
         match self {

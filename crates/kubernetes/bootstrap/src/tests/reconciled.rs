@@ -1,4 +1,4 @@
-//! Later starts: rows of what an administrator did and what becomes of it.
+//! Later starts: a table of an administrator's changes and the results of reconciliation.
 
 use super::{at, canonical, find, settings};
 use crate::trust::tests::certificate;

@@ -1,5 +1,5 @@
-//! Whether an API service is available: groups of the server's own always are, others as far as their service is.
-//! Must never call a service available whose server has not answered.
+//! The condition `Available` of APIServices: local ones always are, others if their service is reachable. Must never
+//! report a service as available whose server has not responded.
 
 use super::{Finding, Reference, Rule};
 use crate::queue::Outcome;
@@ -24,18 +24,17 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 const HTTPS: i32 = 443;
 
-/// The reason where everything is there but an answer of the server.
+/// The reason if only the server's response is missing.
 const UNASKED: &str = "FailedDiscoveryCheck";
 
-/// How often a server is asked again at least: its end is no change of an object.
+/// The interval of checks: a server may fail without a change of an object.
 const RECHECK: Duration = Duration::from_secs(30);
 
-/// Asks the servers of API services whether they answer.
+/// Checks whether the servers of API services respond.
 pub trait ApiServiceCheck: Send + Sync + fmt::Debug {
-    /// Asks the server of an API service, which must be reachable by its objects.
+    /// Sends a discovery request to the server of an API service.
     ///
-    /// # Errors
-    /// It does not answer as it should: why, as a condition shows it.
+    /// # Errors The check failed; the text is the condition's message.
     fn check<'a>(&'a self, registry: &'a Registry, object: &'a Value) -> BoxFuture<'a, Result<(), String>>;
 }
 
@@ -60,7 +59,7 @@ impl Rule for Available {
         reference.namespace == changed.namespace() && (changed.name() == name || is_of(changed, name))
     }
 
-    // One that does not answer is waited for, and must not hold up the others.
+    // A server that does not respond must not delay the others.
     const WORKERS: usize = 8;
 
     fn judge(object: &Value, world: &ResourceIndex) -> Finding {
@@ -105,7 +104,7 @@ fn is_of(slice: &Object, service: &str) -> bool {
     slice.encoded.label(SERVICE_NAME) == Some(service)
 }
 
-/// What a service lacks to be reached.
+/// Why a service is not reachable.
 fn missing(reference: View<'_, ServiceReference>, world: &ResourceIndex) -> Option<(&'static str, String)> {
     let namespace = reference.field(ServiceReference::NAMESPACE).as_str();
     let name = reference.field(ServiceReference::NAME).as_str();
@@ -131,7 +130,7 @@ fn missing(reference: View<'_, ServiceReference>, world: &ResourceIndex) -> Opti
     (!slices.iter().any(|slice| is_ready(View::new(slice), port))).then(|| ("MissingEndpoints", none()))
 }
 
-/// Whether somebody in a slice answers on a port. Who does not say whether he is ready, is.
+/// Whether a slice has a ready endpoint for a port. An endpoint without the condition is ready.
 fn is_ready(slice: View<'_, EndpointSlice>, port: &str) -> bool {
     let named = |offered: View<'_, EndpointPort>| offered.field(EndpointPort::NAME).get().unwrap_or_default() == port;
     let ready = |endpoint: View<'_, Endpoint>| {

@@ -1,4 +1,4 @@
-//! Whether a flow schema dangles: the priority level that it names does not exist.
+//! The condition `Dangling` of flow schemas: the priority level that it names does not exist.
 
 use super::{Finding, Reference, Rule};
 use crate::resource_index::ResourceIndex;

@@ -1,6 +1,6 @@
-//! Conditions that the server itself keeps on objects that depend on others: one rule each, one controller for all.
-//! Guarantees that a condition is computed anew when the object changes, or one that it names comes, changes or goes.
-//! Must never write what already stands: every server of a cluster runs these, and their own writes come back to them.
+//! Conditions that the server sets on objects that depend on others: one rule for each, one controller for all.
+//! Guarantees that a condition is recomputed when the object or one that it depends on is created, changed or deleted.
+//! Must never write an unchanged condition: every server of a cluster runs this, and sees its own writes.
 
 pub mod api_services;
 pub mod flow_schemas;
@@ -19,7 +19,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a condition is to say.
+/// The wanted content of a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     pub holds: bool,
@@ -27,7 +27,7 @@ pub struct Finding {
     pub message: String,
 }
 
-/// The object that another one depends on. A name is enough: which kinds it may be, the rule says.
+/// The object that another one depends on. The rule defines its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     pub namespace: String,
@@ -37,27 +37,27 @@ pub struct Reference {
 /// A condition of one kind.
 pub trait Rule: Send + Sync + 'static {
     const CONDITION: &'static str;
-    /// What kube-apiserver calls the queue that this is done from.
+    /// The name of the work queue, as in kube-apiserver.
     const QUEUE: &'static str;
-    /// Who owns it on the objects.
+    /// The field manager that owns the condition.
     const MANAGER: &'static str;
-    /// Group and plural name of the kind that has it.
+    /// Group and plural name of the kind that has the condition.
     const SUBJECT: (&'static str, &'static str);
-    /// Group and plural name of what it depends on.
+    /// Groups and plural names of the kinds that it depends on.
     const DEPENDS_ON: &'static [(&'static str, &'static str)];
-    /// How many objects are worked on at a time.
+    /// The number of workers.
     const WORKERS: usize = 1;
 
     fn refers_to(object: &Value) -> Option<Reference>;
 
-    /// Whether a change of an object of the kinds above concerns those that refer so.
+    /// Whether a change of an object of the kinds above affects objects with this reference.
     fn concerns(reference: &Reference, changed: &Object) -> bool {
         (reference.namespace.as_str(), reference.name.as_str()) == (changed.namespace(), changed.name())
     }
 
     fn judge(object: &Value, world: &ResourceIndex) -> Finding;
 
-    /// What others say that have to be asked, after `judge`, and when they are asked again; `None` if nobody is.
+    /// Checks that need requests, after `judge`, and the delay until the next check; `None` if there is no such check.
     fn ask<'a>(
         &'a self,
         _object: &'a Value,
@@ -71,7 +71,7 @@ pub trait Rule: Send + Sync + 'static {
     fn conditions(object: &mut Value) -> &mut Value;
 }
 
-/// Keeps a condition.
+/// Keeps a condition up to date.
 pub struct StatusController<R> {
     world: Arc<ResourceIndex>,
     subject: KindId,
@@ -82,7 +82,7 @@ pub struct StatusController<R> {
 }
 
 impl<R: Rule> StatusController<R> {
-    /// `None` when the kind is not stored.
+    /// `None` if the kind is not stored.
     pub fn new(rule: R, world: Arc<ResourceIndex>) -> Option<Self> {
         let subject = world.stored(R::SUBJECT.0, R::SUBJECT.1)?;
         let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| world.stored(group, plural)).collect();
@@ -90,7 +90,7 @@ impl<R: Rule> StatusController<R> {
         Some(StatusController { world, subject, depends_on, queue, references: Mutex::default(), rule })
     }
 
-    /// Works on what is due, until it is dropped.
+    /// Processes the queue until the future is dropped.
     pub async fn work(&self) {
         loop {
             let place = self.queue.next().await;
@@ -126,7 +126,7 @@ impl<R: Rule> StatusController<R> {
         if written.is_ok() { outcome } else { Outcome::Retry }
     }
 
-    /// Remembers what an object of the kind depends on, and has it judged.
+    /// Records the reference of an object, and queues the object.
     fn learn(&self, references: &mut HashMap<ObjectKey, Reference>, object: &Object) {
         let place = ObjectKey { kind: self.subject, key: object.key.clone() };
         let kind = self.world.kind(self.subject);
@@ -170,7 +170,7 @@ impl<R: Rule> Observer for StatusController<R> {
     }
 }
 
-/// Writes a condition, and whether that changed anything. Its time is that of its last turn.
+/// Writes a condition; returns whether it changed. Its time is that of the last change of its status.
 pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &Finding, now: Time) -> bool {
     if conditions.is_null() {
         *conditions = Value::List(Vec::new());

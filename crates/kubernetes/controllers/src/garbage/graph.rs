@@ -1,5 +1,6 @@
-//! The dependency graph: dependents by the UIDs of their owners, from the headers of encoded objects.
-//! Guarantees that a change costs its own owners only. Must never hold what has no dependents.
+//! The dependency graph: dependents by the UIDs of their owners, from the headers of encoded objects. Guarantees that a
+//! change visits only its own owners. Must never hold an object without dependents, except while it is deleted in the
+//! foreground.
 
 use crate::resource_index::ObjectKey;
 use std::collections::{BTreeSet, HashMap};
@@ -7,13 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 #[derive(Default)]
 pub struct Graph(HashMap<Box<str>, Owner>);
 
-/// A uid that objects name as their owner's, whether or not there is such an object.
+/// A uid that owner references name, whether or not the object exists.
 #[derive(Default)]
 struct Owner {
     dependents: BTreeSet<ObjectKey>,
-    /// There is no such object, and never will be again.
+    /// The object does not exist, and never will again.
     gone: bool,
-    /// Where the object is, when it is being deleted and waits for its dependents.
+    /// The object's key, if it is being deleted in the foreground.
     foreground: Option<ObjectKey>,
 }
 
@@ -47,7 +48,7 @@ impl Graph {
         self.0.contains_key(uid)
     }
 
-    /// Remembers that an object is no more.
+    /// Records that an object does not exist.
     pub fn set_gone(&mut self, uid: &str) {
         if let Some(owner) = self.0.get_mut(uid) {
             owner.gone = true;
@@ -59,18 +60,18 @@ impl Graph {
         self.0.get(uid).is_some_and(|owner| owner.gone)
     }
 
-    /// Remembers that an object waits for its dependents; says whether that is news.
+    /// Records that an object waits for its dependents; returns whether that is new.
     pub fn set_foreground(&mut self, uid: &str, place: &ObjectKey) -> bool {
         let owner = self.0.get_mut(uid);
         owner.is_some_and(|owner| owner.foreground.replace(place.clone()).is_none())
     }
 
-    /// Where the object is, if it waits for its dependents.
+    /// The object's key, if it waits for its dependents.
     pub fn foreground(&self, uid: &str) -> Option<&ObjectKey> {
         self.0.get(uid)?.foreground.as_ref()
     }
 
-    /// Every owner that something depends on, and its dependents.
+    /// Every owner with its dependents.
     pub fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<ObjectKey>)> {
         self.0.iter().map(|(uid, owner)| (&**uid, &owner.dependents))
     }

@@ -1,7 +1,7 @@
 //! Garbage collection by owner references: background, foreground and orphaning, as kube-controller-manager does it.
-//! Guarantees that an object is deleted only when none of its owners is there as referred to, and that an owner waits for
-//! what it has to wait for. Must never decide from what it has not seen: dependents are counted only once every change
-//! up to their owner's is known.
+//! Guarantees that an object is deleted only if none of its owners exists, and that an owner in foreground deletion
+//! waits for its blocking dependents. Must never decide on incomplete data: dependents are counted only after every
+//! change up to their owner's has been observed.
 
 mod graph;
 mod references;
@@ -27,13 +27,13 @@ use std::time::Duration;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// The wait for changes that are written and not yet seen.
+/// The wait for changes that are written and not yet observed.
 const NOT_SEEN_YET: Duration = Duration::from_millis(10);
 
 pub struct GarbageCollector {
     world: Arc<ResourceIndex>,
     graph: Mutex<Graph>,
-    /// Objects whose owners are of kinds that are not served: nothing is decided about them until a kind is added.
+    /// Objects whose owners are of kinds that are not served: they are checked again when a kind is added.
     undecided: Mutex<HashSet<ObjectKey>>,
     queue: Queue<ObjectKey>,
     settle: Duration,
@@ -50,7 +50,7 @@ impl GarbageCollector {
         }
     }
 
-    /// Works on what is due, until it is dropped. Any number of these may run.
+    /// Processes the queue until the future is dropped. Several of these may run.
     pub async fn work(&self) {
         loop {
             let place = self.queue.next().await;
@@ -60,7 +60,7 @@ impl GarbageCollector {
     }
 
     fn graph(&self) -> MutexGuard<'_, Graph> {
-        // Nothing that holds the lock can leave the graph half changed.
+        // No code that holds the lock can panic.
         self.graph.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,7 +76,7 @@ impl GarbageCollector {
         self.queue.add(place, self.settle);
     }
 
-    /// Decides what becomes of an object.
+    /// Checks an object.
     async fn check(&self, place: &ObjectKey) -> Outcome {
         let (Some(kind), Some(object)) = (self.world.kind(place.kind), self.world.object(place)) else {
             return Outcome::Done;
@@ -119,7 +119,8 @@ impl GarbageCollector {
         }
         if owners.undecided {
             self.undecided().insert(place.clone());
-            // A kind that was added meanwhile may have been the owner's, and its addition has asked for this object too early.
+            // A kind that was added meanwhile may be the owner's, and its addition may have come before this object was
+            // recorded as undecided.
             return if self.world.generation() == generation { Outcome::Done } else { Outcome::After(Duration::ZERO) };
         }
         let uid = object.encoded.uid();
@@ -133,7 +134,7 @@ impl GarbageCollector {
         let propagation = if !owners.waiting.is_empty() && self.graph().has_dependents(uid) {
             let keeps_owners = references::block(metadata);
             if keeps_owners && self.may_be_in_a_circle(uid) {
-                // The two would wait for each other. The object has changed then; it is deleted as it will be.
+                // The two would wait for each other. The change queues the object again, and then it is deleted.
                 return match self.change_references(target, uid, |references| unblock(references)).await {
                     Ok(()) => Outcome::After(Duration::ZERO),
                     Err(_) => Outcome::Retry,
@@ -164,7 +165,7 @@ impl GarbageCollector {
         dependents.iter().any(waits)
     }
 
-    /// Lets an owner go once its dependents no longer name it.
+    /// Finishes the deletion of an owner once its dependents no longer refer to it.
     async fn orphan(&self, target: &Target, owner: &Object) -> Outcome {
         let uid = owner.encoded.uid();
         let lost = [uid.to_owned()];
@@ -183,7 +184,8 @@ impl GarbageCollector {
         }
     }
 
-    /// Lets an owner go once no dependent keeps it; until then each change of a dependent brings it here again.
+    /// Finishes the deletion of an owner once no dependent blocks it; until then each change of a dependent queues it
+    /// again.
     async fn foreground(&self, place: &ObjectKey, target: &Target, owner: &Object) -> Outcome {
         let uid = owner.encoded.uid();
         let (begins, dependents) = {
@@ -203,7 +205,7 @@ impl GarbageCollector {
         self.finish(target, uid, FOREGROUND).await
     }
 
-    /// Takes references to lost owners out of an object.
+    /// Removes references to missing owners from an object.
     async fn release(&self, target: &Target, uid: &str, lost: &[String]) -> Result<()> {
         self.change_references(target, uid, |references| references.retain(|owner| !lost.contains(&owner.uid))).await
     }
@@ -222,7 +224,7 @@ impl GarbageCollector {
         self.requests().change_metadata(target, uid, change).await
     }
 
-    /// Takes a finalizer off: the collector's part is done.
+    /// Removes a finalizer.
     async fn finish(&self, target: &Target, uid: &str, finalizer: &str) -> Outcome {
         let change = |metadata: ViewMut<'_, ObjectMeta>| {
             let mut finalizers = metadata.view().field(ObjectMeta::FINALIZERS).get();
@@ -279,8 +281,8 @@ impl Observer for GarbageCollector {
             };
             dependents.iter().filter(|place| !fits(place)).for_each(|place| self.soon(place.clone()));
         }
-        // An owner whose uid is not found may be one that cannot be read, or of a kind that is announced later: each is
-        // looked up where it would have to be.
+        // An owner whose uid is not found may be undecodable, or of a kind that is added later: each is looked up by
+        // its key.
         *self.graph() = graph;
     }
 
@@ -298,7 +300,7 @@ impl Observer for GarbageCollector {
         let after =
             || Some(&event.object).filter(|_| !event.removed).into_iter().flat_map(|object| object.encoded.owners());
         let mut graph = self.graph();
-        // An owner that waits for its dependents may wait no longer.
+        // An owner may no longer have to wait for its dependents.
         before().filter_map(|uid| graph.foreground(uid)).for_each(|owner| self.soon(owner.clone()));
         if before().ne(after()) {
             graph.remove(&place(), before());

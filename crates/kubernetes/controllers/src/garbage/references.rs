@@ -1,6 +1,5 @@
-//! Owner references resolved: which owners are there, which are gone, which wait for their dependents.
-//! Guarantees that an owner counts as gone only when no object of its kind, name and uid is where it would have to be.
-//! Must never write.
+//! Resolves owner references: which owners exist, which are gone, which wait for their dependents. Guarantees that an
+//! owner counts as gone only if no object has its kind, namespace, name and uid. Must never write.
 
 use super::FOREGROUND;
 use super::graph::Graph;
@@ -10,10 +9,10 @@ use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
 use std::sync::{Mutex, PoisonError};
 
-/// The owners of an object, by how they are.
+/// The owners of an object, by their state.
 #[derive(Debug, Default)]
 pub struct Owners {
-    /// How many are there and stay.
+    /// The number of owners that exist and are not being deleted in the foreground.
     pub solid: usize,
     /// The uids of those that are gone.
     pub dangling: Vec<String>,
@@ -21,7 +20,7 @@ pub struct Owners {
     pub waiting: Vec<String>,
     /// References into another namespace, where the uid is found.
     pub misplaced: Vec<OwnerReference>,
-    /// A reference cannot be resolved: its kind is unknown, or cannot own this object. Nothing may be concluded.
+    /// A reference cannot be resolved: its kind is unknown, or cannot own this object.
     pub undecided: bool,
 }
 
@@ -52,7 +51,7 @@ pub fn resolve(
         let namespaced_only = object.namespace().is_empty();
         let kind = world.named(&reference.api_version, &reference.kind);
         if kind.as_ref().is_some_and(|kind| kind.resource.namespaced && namespaced_only) {
-            // Such a reference can never be right, and tells nothing of what its owner wanted.
+            // Such a reference is always wrong, and says nothing about the owner.
             owners.undecided = true;
             owners.misplaced.extend(kind.filter(|kind| exists(kind, &reference.uid)).map(|_| reference));
             continue;
@@ -68,7 +67,7 @@ pub fn resolve(
         let namespace = if kind.resource.namespaced { object.namespace() } else { "" };
         let key = kind.target.storage().key(namespace, &reference.name);
         if kind.target.cache.state().unreadable.contains_key(key.as_str()) {
-            // It may be the owner.
+            // This object may be the owner.
             owners.undecided = true;
             continue;
         }
@@ -80,7 +79,7 @@ pub fn resolve(
                 if exists(&kind, &reference.uid) {
                     owners.misplaced.extend(kind.resource.namespaced.then_some(reference));
                 } else {
-                    // Uids do not come back: nobody has to look for this one again.
+                    // Uids are not reused: this one need not be looked up again.
                     graph().set_gone(&reference.uid);
                 }
             }
@@ -89,7 +88,7 @@ pub fn resolve(
     owners
 }
 
-/// Whether an object of a kind has a uid: walks every object of the kind.
+/// Whether an object of a kind has a uid; reads every object of the kind.
 fn exists(kind: &Kind, uid: &str) -> bool {
     kind.target.cache.state().objects.values().any(|object| object.encoded.uid() == uid)
 }

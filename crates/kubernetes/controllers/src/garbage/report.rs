@@ -1,5 +1,5 @@
-//! The event that tells of an owner reference into another namespace, as kube-controller-manager's collector writes it.
-//! Guarantees that a failure to tell changes nothing else. Must never decide what happens to the object.
+//! The event about an owner reference into another namespace, as in kube-controller-manager. Guarantees that a failure
+//! to write it has no other effect. Must never decide about the object.
 
 use crate::requests::Requests;
 use pintle_cache::Object;
@@ -11,7 +11,7 @@ use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
 
 const COMPONENT: &str = "garbage-collector-controller";
 const REASON: &str = "OwnerRefInvalidNamespace";
-/// Where events about objects without a namespace are.
+/// The namespace of events about cluster-scoped objects.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// Writes the event about an object that names an owner of another namespace.
@@ -21,7 +21,7 @@ pub async fn misplaced(requests: &Requests<'_>, target: &Target, object: &Object
     let events = pintle_groups::find("", "v1", "events").and_then(|events| registry.target(events, namespace, ""));
     let Some(events) = events else { return };
     let event = event(target, object, owner, namespace, registry.environment.as_ref());
-    // Best effort: the object's fate does not depend on it.
+    // Best effort: the decision about the object does not depend on it.
     let _ = registry.create(&events, event.to_value(), &requests.write_options()).await;
 }
 

@@ -1,12 +1,12 @@
-//! What a namespace's status tells about its deletion, in kube-controller-manager's words.
-//! Guarantees that a condition's time changes with its status only. Must never look at objects.
+//! The conditions of a namespace that is being deleted, as in kube-controller-manager. Guarantees that a condition's
+//! time changes only with its status. Must never read objects.
 
 use super::content::Emptied;
 use pintle_schema::{Time, ViewMut};
 use pintle_types::core::v1::{ConditionStatus, NamespaceCondition, NamespaceConditionType, NamespaceStatus};
 use std::collections::BTreeMap;
 
-/// A condition as it is when it has nothing to tell.
+/// A condition in its state without a problem.
 struct Row {
     r#type: NamespaceConditionType,
     reason: &'static str,
@@ -42,7 +42,7 @@ const ROWS: [Row; 5] = [
     },
 ];
 
-/// Writes the conditions that an attempt to empty the namespace leads to.
+/// Writes the conditions after an attempt to empty the namespace.
 pub fn write(mut status: ViewMut<'_, NamespaceStatus>, emptied: &Emptied, now: Time) {
     let mut conditions = status.view().field(NamespaceStatus::CONDITIONS).get();
     for row in &ROWS {

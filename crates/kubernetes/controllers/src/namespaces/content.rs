@@ -1,5 +1,5 @@
-//! The content of a namespace that is being deleted: deleted kind by kind, and counted where it stays.
-//! Guarantees that what gets time to end, pods, goes before everything else. Must never touch another namespace.
+//! Deletes the content of a namespace kind by kind, and counts what remains. Guarantees that pods, which have a grace
+//! period, are deleted first. Must never touch another namespace.
 
 use super::NamespaceController;
 use crate::requests::AT_A_TIME;
@@ -18,21 +18,21 @@ use std::sync::Arc;
 /// How long finalizers are expected to take.
 const FINALIZERS_SECONDS: i64 = 15;
 
-/// What an attempt to empty a namespace came to.
+/// The result of an attempt to empty a namespace.
 #[derive(Default)]
 pub struct Emptied {
-    /// How many objects are left, by `resource.group`.
+    /// The number of remaining objects, by `resource.group`.
     pub remaining: BTreeMap<String, usize>,
-    /// How many of them each finalizer holds.
+    /// The number of remaining objects by finalizer.
     pub finalizers: BTreeMap<String, usize>,
-    /// After how many seconds the rest may be gone.
+    /// The estimated seconds until the rest is gone.
     pub estimate_seconds: i64,
-    /// What went wrong, a text per kind.
+    /// The errors, one text per kind.
     pub failures: Vec<String>,
 }
 
 impl NamespaceController {
-    /// Deletes what is in a namespace whose deletion began so many seconds ago.
+    /// Deletes the content of a namespace whose deletion began this many seconds ago.
     pub(super) async fn empty(&self, namespace: &str, age_seconds: i64) -> Emptied {
         let mut emptied = Emptied::default();
         let deletable = |kind: &&Kind| kind.resource.namespaced && kind.resource.verbs.contains(Verbs::DELETE);
@@ -61,7 +61,7 @@ impl NamespaceController {
             return;
         }
         let longest = objects.iter().map(|object| self.grace_seconds(kind, object)).max().unwrap_or(0);
-        // Who had the time and is still there takes longer than was said.
+        // An object whose grace period has passed takes longer than estimated.
         let estimate = if longest > age_seconds { longest } else { 0 };
         if let Err(status) = self.delete_all(kind, objects).await {
             emptied.failures.push(status.message);
@@ -96,7 +96,7 @@ impl NamespaceController {
         emptied.estimate_seconds = emptied.estimate_seconds.max(estimate);
     }
 
-    /// How long a delete lets an object live on.
+    /// The grace period of an object's deletion.
     fn grace_seconds(&self, kind: &Kind, object: &Object) -> i64 {
         let Some(compute) = kind.resource.strategy.grace_period else { return 0 };
         self.world.registry.decode(&kind.target, object).map_or(0, |object| compute(&object, None))

@@ -1,6 +1,6 @@
-//! Namespace deletion: a namespace that is being deleted is emptied, then let go.
-//! Guarantees that the `kubernetes` finalizer goes only after everything in the namespace has gone.
-//! Must never look at a namespace that is not being deleted.
+//! Namespace deletion: empties a namespace that is being deleted, then finalizes it. Guarantees that the `kubernetes`
+//! finalizer is removed only after everything in the namespace is gone. Must never change a namespace that is not being
+//! deleted.
 
 mod conditions;
 mod content;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub struct NamespaceController {
     world: Arc<ResourceIndex>,
-    /// Which kind namespaces are.
+    /// The kind Namespace.
     namespaces: KindId,
     queue: Queue<ObjectKey>,
     /// The namespaces being deleted, by name.
@@ -29,7 +29,7 @@ pub struct NamespaceController {
 }
 
 impl NamespaceController {
-    /// `None` when there are no namespaces.
+    /// `None` if namespaces are not stored.
     pub fn new(world: Arc<ResourceIndex>, settle: Duration) -> Option<Self> {
         let namespaces = world.stored("", "namespaces")?;
         Some(NamespaceController {
@@ -41,7 +41,7 @@ impl NamespaceController {
         })
     }
 
-    /// Works on what is due, until it is dropped. Any number of these may run.
+    /// Processes the queue until the future is dropped. Several of these may run.
     pub async fn work(&self) {
         loop {
             let place = self.queue.next().await;
@@ -58,7 +58,7 @@ impl NamespaceController {
         Requests { world: &self.world, who: Who::Account("namespace-controller") }
     }
 
-    /// Goes one step towards the end of a namespace.
+    /// Makes one step of a namespace's deletion.
     async fn sync(&self, place: &ObjectKey) -> Outcome {
         let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
             return Outcome::Done;
@@ -144,7 +144,7 @@ impl Observer for NamespaceController {
                 self.add(&event.object);
             }
         } else if terminating.contains(event.object.namespace()) {
-            // What was in the way may have gone.
+            // The object that delayed the deletion may be gone.
             let namespaces = self.world.kind(self.namespaces);
             let key = namespaces.map(|kind| format!("{}{}", kind.target.storage().prefix, event.object.namespace()));
             let place = key.map(|key| ObjectKey { kind: self.namespaces, key: key.into() });

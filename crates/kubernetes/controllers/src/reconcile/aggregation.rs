@@ -1,5 +1,5 @@
-//! Cluster roles that consist of others: they have the rules of all roles that their selectors choose.
-//! Guarantees kube-controller-manager's order of rules, so that the two agree. Must never change other roles.
+//! Aggregated cluster roles: sets the rules of all roles that their selectors match. Guarantees
+//! kube-controller-manager's order of rules, so that both write the same. Must never change other roles.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Aggregation {
     world: Arc<ResourceIndex>,
     roles: KindId,
-    /// The roles that consist of others.
+    /// The aggregated roles.
     aggregates: Mutex<BTreeSet<ObjectKey>>,
 }
 
@@ -25,7 +25,7 @@ impl Aggregation {
         self.aggregates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rules of all roles that an aggregate chooses, each once: by selector, then by the roles' names.
+    /// The rules of all roles that an aggregated role selects, each once: by selector, then by the roles' names.
     fn rules(&self, name: &str, aggregate: &Value) -> Vec<Value> {
         let rule = View::<ClusterRole>::new(aggregate).field(ClusterRole::AGGREGATION_RULE).or_zero();
         let selectors = rule.field(AggregationRule::CLUSTER_ROLE_SELECTORS).value().as_list().unwrap_or_default();
@@ -53,7 +53,7 @@ fn is_aggregate(role: &Value) -> bool {
     View::<ClusterRole>::new(role).field(ClusterRole::AGGREGATION_RULE).some().is_some()
 }
 
-/// Sets the rules of a role; says whether that changes it.
+/// Sets the rules of a role; returns whether they changed.
 fn set_rules(role: &mut Value, rules: Vec<Value>) -> bool {
     let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
     if own == rules {
@@ -90,7 +90,7 @@ impl Reconciler for Aggregation {
             true => _ = aggregates.insert(place),
             false => _ = aggregates.remove(&place),
         }
-        // An aggregate may choose aggregates, too.
+        // An aggregated role may select aggregated roles, too.
         aggregates.iter().for_each(|place| due(place.clone(), Duration::ZERO));
     }
 

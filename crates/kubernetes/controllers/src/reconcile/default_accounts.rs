@@ -1,5 +1,5 @@
-//! The service account `default` of every namespace, which pods run as that name no other.
-//! Must never change an account that exists.
+//! Creates the service account `default` in every namespace, the default of pods. Must never change an account that
+//! exists.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;

@@ -1,5 +1,5 @@
-//! Finished jobs: removed with their pods when the time is over that they are to be kept for.
-//! Guarantees that a job whose time was made longer meanwhile stays. Must never remove a job that runs.
+//! Deletes finished jobs and their pods after `ttlSecondsAfterFinished`. Guarantees that a job whose TTL was extended
+//! meanwhile stays. Must never delete a running job.
 
 use super::{Reconciler, is_removal, read, until};
 use crate::queue::Outcome;
@@ -19,7 +19,7 @@ pub struct FinishedJobs {
     jobs: KindId,
 }
 
-/// When a job is to be removed, in seconds since 1970; `None` for jobs that stay or still run.
+/// When a job expires, in seconds since 1970; `None` for jobs that have no TTL or still run.
 fn end(job: &Value) -> Option<i64> {
     let view = View::<Job>::new(job);
     let ttl = view.field(Job::SPEC).field(JobSpec::TTL_SECONDS_AFTER_FINISHED).get()?;

@@ -1,6 +1,6 @@
-//! Tokens of service accounts in secrets that nobody has used for a year: marked as invalid first, removed a year later.
-//! Guarantees that only secrets go that were made for their account without being asked for, and that no pod mounts.
-//! Must never act before uses have been recorded for a year.
+//! Service account token secrets that were not used for a year: marked as invalid first, deleted a year later.
+//! Guarantees that only auto-generated secrets that no pod mounts are affected. Must never act before uses have been
+//! recorded for a year.
 
 use super::{Reconciler, read};
 use crate::queue::Outcome;
@@ -15,7 +15,7 @@ use pintle_types::meta::v1::ObjectMeta;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Says since which day uses are recorded.
+/// The config map with the day since which uses are recorded.
 const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
 const NAMESPACE: &str = "kube-system";
 const TYPE: &str = "kubernetes.io/service-account-token";
@@ -24,7 +24,7 @@ const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 const DAY: Duration = Duration::from_secs(86_400);
-/// How long a token stays unused before it is marked, and marked before it is removed.
+/// The unused time before a token is marked, and the time from its mark to its deletion.
 const UNUSED_SECONDS: i64 = 365 * 86_400;
 
 pub struct LegacyTokens {
@@ -35,7 +35,7 @@ pub struct LegacyTokens {
     pods: KindId,
 }
 
-/// What is to be done about a secret.
+/// The next step for a secret.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     Keep,
@@ -43,7 +43,7 @@ enum Step {
     Remove,
 }
 
-/// A day, as labels have it.
+/// A day in the format of the labels.
 fn day(unix: i64) -> String {
     Time::from_seconds(unix).to_rfc3339().chars().take_while(|c| *c != 'T').collect()
 }
@@ -52,7 +52,7 @@ fn is_day(text: &str) -> bool {
     Time::parse(&format!("{text}T00:00:00Z")).is_ok()
 }
 
-/// What is to be done about a token by its dates.
+/// The next step for a token, from its dates.
 fn step(secret: View<'_, Secret>, tracked_since: &str, now_unix: i64) -> Step {
     let metadata = secret.field(Secret::METADATA);
     let labels = metadata.field(ObjectMeta::LABELS).value();
@@ -71,7 +71,7 @@ fn step(secret: View<'_, Secret>, tracked_since: &str, now_unix: i64) -> Step {
 }
 
 impl LegacyTokens {
-    /// Whether a secret was made for an account that is still there, and is listed by it.
+    /// Whether a secret's account exists and lists the secret.
     fn is_of_account(&self, secret: View<'_, Secret>, namespace: &str, name: &str) -> bool {
         let annotations = secret.field(Secret::METADATA).field(ObjectMeta::ANNOTATIONS).get();
         let Some(account) = annotations.get(ACCOUNT) else { return false };
@@ -108,7 +108,7 @@ impl LegacyTokens {
         }
         let requests = Requests { world: &self.world, who: Who::Account("legacy-service-account-token-cleaner") };
         let uid = stored.encoded.uid();
-        // What fails is done the next day.
+        // A failure is retried the next day.
         let _ = match step {
             Step::Mark => {
                 let mark = |object: &mut Value| {

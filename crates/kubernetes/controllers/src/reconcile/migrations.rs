@@ -1,5 +1,5 @@
-//! Storage version migrations: all objects of a resource are written anew that are stored otherwise than they would be now.
-//! Guarantees that a migration has succeeded only after every object was looked at. Must never change an object.
+//! Storage version migrations: rewrites all objects of a resource whose stored form is outdated. Guarantees that a
+//! migration succeeds only after every object was checked. Must never change an object.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
@@ -69,7 +69,7 @@ impl Migrations {
         self.requests().change(&kind.at(stored), "status", |object| change(object, now)).await
     }
 
-    /// Writes the objects of a kind that are stored otherwise than they would be now; an update without a change does that.
+    /// Rewrites the objects of a kind whose stored form is outdated, by updates without a change.
     async fn rewrite(&self, kind: &Kind) -> Result<()> {
         let requests = self.requests();
         let requests = &requests;
@@ -78,7 +78,7 @@ impl Migrations {
         let writes = targets.into_iter().map(|target| async move { requests.change(&target, "", |_| ()).await });
         let writes: Vec<_> = writes.collect();
         let outcomes = stream::iter(writes).buffer_unordered(AT_A_TIME);
-        // A conflict means that somebody else has written it, in the form that it should have.
+        // A conflict means that another client has written the object, in the current form.
         let failures = outcomes.filter_map(async |outcome| outcome.err().filter(|status: &Status| status.code != 409));
         let mut failures = Box::pin(failures);
         failures.next().await.map_or(Ok(()), Err)

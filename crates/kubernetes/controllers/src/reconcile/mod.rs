@@ -1,6 +1,5 @@
-//! Controllers that bring single objects to the state that they should have: one queue and one loop for all.
-//! Guarantees that an object is worked at by one worker at a time, and again when something that concerns it has changed.
-//! Must never know a kind.
+//! `Reconciler`: a controller of single objects; all share one queue type and one loop. Guarantees that one worker at a
+//! time processes an object, and again when a related object has changed. Must never depend on a kind.
 
 pub mod aggregation;
 pub mod default_accounts;
@@ -20,27 +19,27 @@ use pintle_schema::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a controller does, and for which objects.
+/// A controller of single objects.
 pub trait Reconciler: Send + Sync + Sized + 'static {
-    /// What metrics call its queue.
+    /// The name of its queue in metrics.
     const QUEUE: &'static str;
-    /// How many objects are worked at at the same time.
+    /// The number of workers.
     const WORKERS: usize = 1;
 
-    /// `None` where the kinds that it needs are not stored.
+    /// `None` if the kinds that it needs are not stored.
     fn new(world: Arc<ResourceIndex>) -> Option<Self>;
 
-    /// Which changes of a kind concern it.
+    /// Which changes of a kind it needs.
     fn interest(&self, kind: KindId) -> Option<WatchFilter>;
 
-    /// The objects to work at because of an object, and after how long. `event` is absent for an object that was there before
-    /// the controller began.
+    /// The objects to process because of an object, with their delays. `event` is absent for an object that existed
+    /// before the controller started.
     fn due(&self, kind: KindId, object: &Object, event: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration));
 
-    /// All that is known of objects no longer counts.
+    /// Drops all that it knows about objects.
     fn forget(&self) {}
 
-    /// Works at an object.
+    /// Processes an object.
     fn sync(&self, place: &ObjectKey) -> impl Future<Output = Outcome> + Send;
 }
 
@@ -48,7 +47,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
 pub struct Reconciling<R> {
     reconciler: R,
     queue: Queue<ObjectKey>,
-    /// How long a change is left alone before it is acted on.
+    /// The delay before a change is processed.
     settle: Duration,
 }
 
@@ -57,7 +56,7 @@ impl<R: Reconciler> Reconciling<R> {
         Reconciling { reconciler, queue: Queue::new(R::QUEUE), settle }
     }
 
-    /// Works on what is due, until it is dropped.
+    /// Processes the queue until the future is dropped.
     pub async fn work(&self) {
         loop {
             let place = self.queue.next().await;
@@ -92,7 +91,7 @@ impl<R: Reconciler> Observer for Reconciling<R> {
     }
 }
 
-/// A stored object and its content; `None` when it is gone or cannot be read.
+/// A stored object and its content; `None` if it is gone or cannot be decoded.
 pub(crate) fn read(world: &ResourceIndex, place: &ObjectKey) -> Option<(Arc<Object>, Value)> {
     let (kind, stored) = (world.kind(place.kind)?, world.object(place)?);
     let object = world.registry.decode(&kind.target, &stored).ok()?;
@@ -104,7 +103,7 @@ pub(crate) fn is_removal(event: Option<&Event>) -> bool {
     event.is_some_and(|event| event.removed)
 }
 
-/// How long until a time; `None` when it is over.
+/// The duration until a time; `None` if it has passed.
 pub(crate) fn until(world: &ResourceIndex, unix: i64) -> Option<Duration> {
     let left = unix.saturating_sub(world.registry.environment.now_unix());
     u64::try_from(left).ok().filter(|left| *left > 0).map(Duration::from_secs)

@@ -1,7 +1,6 @@
-//! The status of resource quotas: limits as soon as they are set, and what is in use when something was removed.
-//! Guarantees that usage is that of a state of the namespace in which the quota was as it is when it is written, so that no
-//! charge of admission is lost or counted twice.
-//! Must never count what is created: admission charges it together with the object.
+//! The status of resource quotas: limits when they are set, usage when objects were deleted. Guarantees that usage is
+//! computed from a state in which the quota has the revision that is replaced, so that no charge of admission is lost
+//! or counted twice. Must never count created objects: admission charges them with their creation.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
@@ -16,13 +15,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often all is counted anew, whatever has changed.
+/// The interval of complete recounts.
 const RECOUNT: Duration = Duration::from_secs(5 * 60);
 
 pub struct Quotas {
     world: Arc<ResourceIndex>,
     quotas: KindId,
-    /// The quotas of each namespace that has some.
+    /// The quotas by namespace.
     known: Mutex<HashMap<String, BTreeSet<ObjectKey>>>,
 }
 
@@ -31,12 +30,12 @@ impl Quotas {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The status that a quota should have; `None` when it has it.
+    /// The wanted status of a quota; `None` if it is up to date.
     fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
         let view = View::<ResourceQuota>::new(quota);
         let (spec, status) = (view.field(ResourceQuota::SPEC).get(), view.field(ResourceQuota::STATUS).get());
         let counted = used(&self.world.registry, metadata::text(quota, "namespace"), &spec)?;
-        // What nothing counts keeps the amount that somebody else wrote.
+        // Resources that no evaluator counts keep the amount that another client wrote.
         let mut usage = status.used.clone();
         usage.extend(counted);
         usage.retain(|name, _| spec.hard.contains_key(name));
@@ -44,7 +43,7 @@ impl Quotas {
         Ok((!stands).then_some(ResourceQuotaStatus { hard: spec.hard, used: usage }))
     }
 
-    /// Whether a quota has no limits in effect, or others than it should.
+    /// Whether the limits in a quota's status are outdated.
     fn is_behind(&self, quota: &Object) -> bool {
         let kind = self.world.kind(self.quotas);
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, quota).ok());
@@ -54,7 +53,7 @@ impl Quotas {
         !same_amounts(&spec.hard, &status.hard) || spec.hard.keys().any(|name| !status.used.contains_key(name))
     }
 
-    /// Whether an event frees something that quotas count.
+    /// Whether an event releases resources that quotas count.
     fn frees(&self, kind: KindId, event: &Event) -> bool {
         let Some(kind) = self.world.kind(kind) else { return false };
         let Some(countable) = Countable::of(&kind.resource) else { return false };
@@ -99,7 +98,7 @@ impl Reconciler for Quotas {
             let mut known = self.known();
             if !is_removal(event) {
                 known.entry(object.namespace().to_owned()).or_default().insert(place.clone());
-                // What admission charges needs no work.
+                // Admission charges increases.
                 if event.is_none() || self.is_behind(object) {
                     due(place, Duration::ZERO);
                 }

@@ -1,5 +1,5 @@
-//! The config map `kube-root-ca.crt` of every namespace, by which pods verify the server.
-//! Guarantees that a changed bundle is set back. Must never run without a certificate authority.
+//! The config map `kube-root-ca.crt` of every namespace, by which pods verify the server. Guarantees that a changed
+//! bundle is restored. Must never run without a certificate authority.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
@@ -31,7 +31,7 @@ impl RootCertificates {
         Some(RootCertificates { bundle, ..RootCertificates::new(world)? })
     }
 
-    /// Sets what the config map must have; says whether that changes it.
+    /// Sets the bundle in the config map; returns whether it changed.
     fn fix(&self, object: &mut Value) -> bool {
         let is_right = object.str_at(&["data", DATA]) == self.bundle
             && object.at(&["data"]).and_then(Value::as_map).is_some_and(|data| data.iter().count() == 1)

@@ -1,5 +1,4 @@
-//! Bootstrap tokens: secrets that are removed when the time is over that they name.
-//! Must never remove a secret of another type, or one without an end.
+//! Deletes expired bootstrap token secrets. Must never delete a secret of another type, or one without an expiration.
 
 use super::{Reconciler, is_removal, read, until};
 use crate::queue::Outcome;

@@ -1,4 +1,4 @@
-//! The conditions that the server itself keeps: each follows what its object depends on.
+//! The conditions that the server sets: each follows the objects that its object depends on.
 
 use super::Fixture;
 use crate::{Controllers, Settings};
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
 
 impl Fixture {
-    /// What the first condition of an object says: status, reason, message, and when it turned last.
+    /// The first condition of an object: status, reason, message and the time of its last change.
     fn says(&self, target: &Target) -> Option<[String; 4]> {
         let object = self.registry.decode(target, &*self.get(target)?).ok()?;
         let [condition] = object.at(&["status", "conditions"])?.as_list()? else { return None };

@@ -1,5 +1,5 @@
-//! Controllers that bring single objects to the state that they should have, seen in the cache.
-//! Guarantees that nothing is asserted before the work that it depends on is done.
+//! Reconcilers of single objects, seen in the cache. Guarantees that nothing is asserted before the work that it
+//! depends on is done.
 
 use super::*;
 use crate::Controller;
