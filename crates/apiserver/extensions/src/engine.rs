@@ -1,6 +1,7 @@
 //! `CustomSchema`: the engine for the objects of one version of a definition.
 //!
-//! Made once of the version's schema and shared by all requests. Guarantees that a value that was admitted has no field that the
+//! Made once of the version's schema and shared by all requests. The schema stays text until an object needs it: a tree takes many
+//! times the memory, and most definitions have no objects for long. Guarantees that a value that was admitted has no field that the
 //! schema does not know, all defaults, and its fields in the order of their names, as kube-apiserver writes them.
 
 use crate::embedded::{self, Malformed};
@@ -11,24 +12,71 @@ use crate::prune;
 use crate::rules::{Budget, Findings, Replaced, RuleTree, field_of};
 use crate::topology;
 use crate::values::{Purpose, ValueSchema};
+use pintle_codec::{Strictness, limits};
 use pintle_resource::OpenApiVersion;
 use pintle_schema::{Struct, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath, ObjectRule};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The schema of one version, ready for objects.
 pub struct CustomSchema {
-    schema: JsonSchema,
-    /// Made when the first object is validated, as is that of the status: most definitions have no objects for long.
+    schema: Arc<SchemaText>,
+    /// Made when the first object is validated, as is that of the status.
     values: OnceLock<ValueSchema>,
     status: OnceLock<Option<ValueSchema>>,
     scale: Option<Scale>,
     /// Made when the first object is validated. `None` without rules.
     rules: OnceLock<Option<RuleTree>>,
-    /// Whether objects hold other objects.
-    embeds: bool,
     /// Made when an object is first written.
     topology: OnceLock<Struct>,
+}
+
+/// The JSON of a schema, and its tree once that was needed. Versions of the same schema share both.
+#[derive(Default)]
+pub struct SchemaText {
+    text: Box<str>,
+    tree: OnceLock<SchemaTree>,
+}
+
+struct SchemaTree {
+    schema: JsonSchema,
+    /// Whether objects hold other objects.
+    embeds: bool,
+}
+
+impl SchemaTree {
+    fn of(schema: JsonSchema) -> Self {
+        SchemaTree { embeds: schema.any(&mut |schema| schema.embedded_resource), schema }
+    }
+}
+
+impl SchemaText {
+    /// The text of a schema as `openAPIV3Schema` holds it.
+    pub fn of(schema: &Value) -> Self {
+        let text = pintle_codec::json::to_string(schema).into_boxed_str();
+        match pintle_codec::json::depth(&text) < limits::TREE_DEPTH {
+            true => SchemaText { text, tree: OnceLock::new() },
+            // Parts that were decoded one by one can be deeper together than what is decoded in one piece.
+            false => SchemaText { text: Box::default(), tree: SchemaTree::of(JsonSchema::from_value(schema)).into() },
+        }
+    }
+
+    fn parse(&self) -> JsonSchema {
+        let parsed = pintle_codec::json::parse(self.text.as_bytes(), Strictness::Ignore);
+        parsed.map(|parsed| JsonSchema::from_value(&parsed.value)).unwrap_or_default()
+    }
+
+    fn tree(&self) -> &SchemaTree {
+        self.tree.get_or_init(|| SchemaTree::of(self.parse()))
+    }
+
+    /// Calls a function with the schema, which is kept no longer than that unless objects need it too.
+    fn with<T>(&self, read: impl FnOnce(&JsonSchema) -> T) -> T {
+        match self.tree.get() {
+            Some(tree) => read(&tree.schema),
+            None => read(&self.parse()),
+        }
+    }
 }
 
 /// Where a definition says that the number of replicas is, as it says it.
@@ -51,32 +99,40 @@ const BLOCKING: [ErrorKind; 5] =
     [ErrorKind::NotSupported, ErrorKind::Required, ErrorKind::TooLong, ErrorKind::TooMany, ErrorKind::TypeInvalid];
 
 impl CustomSchema {
-    pub fn new(schema: JsonSchema, scale: Option<Scale>) -> Self {
+    pub fn new(schema: Arc<SchemaText>, scale: Option<Scale>) -> Self {
         CustomSchema {
+            schema,
             values: OnceLock::new(),
             status: OnceLock::new(),
             scale,
-            embeds: schema.any(&mut |schema| schema.embedded_resource),
             topology: OnceLock::new(),
             rules: OnceLock::new(),
-            schema,
         }
+    }
+
+    fn schema(&self) -> &JsonSchema {
+        &self.schema.tree().schema
+    }
+
+    /// Whether objects hold other objects.
+    fn embeds(&self) -> bool {
+        self.schema.tree().embeds
     }
 
     /// What whole objects must meet.
     fn values(&self) -> &ValueSchema {
-        self.values.get_or_init(|| ValueSchema::new(&self.schema, Purpose::Objects))
+        self.values.get_or_init(|| ValueSchema::new(self.schema(), Purpose::Objects))
     }
 
     /// What a status must meet.
     fn status(&self) -> Option<&ValueSchema> {
-        let of_status = || self.schema.property("status").map(|schema| ValueSchema::new(schema, Purpose::Objects));
+        let of_status = || self.schema().property("status").map(|schema| ValueSchema::new(schema, Purpose::Objects));
         self.status.get_or_init(of_status).as_ref()
     }
 
     /// The schema by which apply merges objects.
     pub fn topology(&self) -> &Struct {
-        self.topology.get_or_init(|| topology::of_object(&self.schema))
+        self.topology.get_or_init(|| topology::of_object(self.schema()))
     }
 
     /// Removes what an object that was sent may not have. Returns the paths of unknown fields, as they are reported.
@@ -84,16 +140,16 @@ impl CustomSchema {
     /// # Errors
     /// The type or the metadata of an object inside has the wrong shape.
     pub fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
-        let mut unknown = prune::prune_reporting(object, Some(&self.schema));
-        if self.embeds {
-            unknown.extend(embedded::coerce(object, &self.schema, Malformed::Refused)?);
+        let mut unknown = prune::prune_reporting(object, Some(self.schema()));
+        if self.embeds() {
+            unknown.extend(embedded::coerce(object, self.schema(), Malformed::Refused)?);
         }
         Ok(unknown)
     }
 
     /// The schema that OpenAPI publishes.
     pub fn openapi(&self, version: OpenApiVersion, metadata: &str) -> Value {
-        openapi::of_object(&self.schema, version, metadata)
+        self.schema.with(|schema| openapi::of_object(schema, version, metadata))
     }
 
     /// Why the scale of an object cannot be shown.
@@ -106,11 +162,11 @@ impl CustomSchema {
     /// Brings a decoded object into the form that is stored and read: without nulls that stand for absence and fields that the
     /// schema does not know, with its defaults. Doing it again changes nothing.
     pub fn admit(&self, object: &mut Value) {
-        object::drop_nulls(object, Some(&self.schema));
-        object::default(object, &self.schema);
-        if self.embeds {
+        object::drop_nulls(object, Some(self.schema()));
+        object::default(object, self.schema());
+        if self.embeds() {
             // What was sent was coerced before, and what was stored is read whatever its shape.
-            let _ = embedded::coerce(object, &self.schema, Malformed::Dropped);
+            let _ = embedded::coerce(object, self.schema(), Malformed::Dropped);
         }
         self.prune(object);
     }
@@ -118,7 +174,7 @@ impl CustomSchema {
     /// Removes the fields that the schema does not know, and brings the others into order: what conversion does, which fills
     /// in no defaults.
     pub fn prune(&self, object: &mut Value) {
-        prune::prune(object, &self.schema, true);
+        prune::prune(object, self.schema(), true);
         let Value::Map(map) = object else { return };
         map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));
         // Type and metadata stand first, as kube-apiserver's order of names has it.
@@ -131,14 +187,14 @@ impl CustomSchema {
             replicas(object, &scale.spec_replicas, errors);
             self.of_scaled_status(object, errors);
         }
-        object::validate_embedded(object, &self.schema, false, &FieldPath::ROOT, errors);
+        object::validate_embedded(object, self.schema(), false, &FieldPath::ROOT, errors);
         self.of_lists(object, old, errors);
     }
 
     fn of_lists(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
         let found = |object: &Value| {
             let mut errors = ErrorList::default();
-            object::validate_lists(object, &self.schema, &FieldPath::ROOT, &mut errors);
+            object::validate_lists(object, self.schema(), &FieldPath::ROOT, &mut errors);
             errors
         };
         // Lists that were wrong before may be wrong still.
@@ -151,7 +207,7 @@ impl CustomSchema {
     /// The CEL rules, of the whole object whichever part was written.
     fn of_rules(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList, warnings: &mut Vec<String>) {
         let tree = self.rules.get_or_init(|| {
-            let tree = RuleTree::new(&self.schema, true).ok();
+            let tree = RuleTree::new(self.schema(), true).ok();
             tree.filter(|tree| tree.root().is_some())
         });
         let Some(rules) = tree.as_ref().and_then(RuleTree::root) else { return };
@@ -249,7 +305,7 @@ mod tests {
             status_replicas: ".status.replicas".to_owned(),
             selector: None,
         };
-        CustomSchema::new(JsonSchema::from_value(&schema), Some(scale))
+        CustomSchema::new(Arc::new(SchemaText::of(&schema)), Some(scale))
     }
 
     fn lines(object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {

@@ -4,8 +4,8 @@
 
 use crate::columns::Columns;
 use crate::conversion::ConversionWebhook;
-use crate::definition::{Definition, text};
-use crate::engine::{CustomSchema, Scale};
+use crate::definition::text;
+use crate::engine::{CustomSchema, Scale, SchemaText};
 use crate::topology::meta_fields;
 use pintle_discovery::catalog::{compare_versions, storage_version_hash};
 use pintle_discovery::etag;
@@ -18,6 +18,7 @@ use pintle_resource::{
 use pintle_schema::{ApiType, Form, Ref, Slice, Str, Struct, Text, Value};
 use pintle_validation::Validator;
 use pintle_webhook::Clients;
+use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -186,6 +187,29 @@ fn decoded(kind: &str, description: &str) -> Struct {
     }
 }
 
+/// What resources are made of: a definition whose schemas are not read.
+struct Definition<'a> {
+    spec: &'a Value,
+    versions: &'a [Value],
+}
+
+impl<'a> Definition<'a> {
+    fn of(object: &'a Value) -> Option<Self> {
+        let spec = object.get("spec")?;
+        Some(Definition { spec, versions: spec.get("versions").and_then(Value::as_list).unwrap_or(&[]) })
+    }
+
+    /// The schema that the versions without one of their own share.
+    fn shared_schema(&self) -> Option<&'a Value> {
+        schema_in(self.spec.get("validation")?)
+    }
+}
+
+/// The schema in what may hold one.
+fn schema_in(holder: &Value) -> Option<&Value> {
+    holder.get("openAPIV3Schema").filter(|schema| !schema.is_null())
+}
+
 /// A version, ready to be served.
 struct Version<'a> {
     of: &'a Value,
@@ -202,24 +226,30 @@ struct Version<'a> {
 /// The resources of a definition in its stored form, by the names that it was given: one for each version that is served or
 /// stored, each with whether it is served. Conversion webhooks are called by `webhooks`.
 pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resource>, bool)> {
-    let of = Definition::of(definition);
+    let Some(of) = Definition::of(definition) else { return Vec::new() };
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let kind = text(&names, "kind");
     let flag = |version: &Value, name: &str| version.get(name).and_then(Value::as_bool).unwrap_or_default();
-    let Some((stored, _)) = of.versions.iter().find(|(version, _)| flag(version, "storage")) else { return Vec::new() };
+    let Some(stored) = of.versions.iter().find(|version| flag(version, "storage")) else { return Vec::new() };
     let stored = text(stored, "name");
     let webhook = of.spec.get("conversion").filter(|conversion| text(conversion, "strategy") == "Webhook");
     let webhook = webhook.map(|conversion| ConversionWebhook::of(conversion, webhooks));
-    let used = of.versions.iter().filter(|(version, _)| text(version, "name") == stored || flag(version, "served"));
+    let used = of.versions.iter().filter(|version| text(version, "name") == stored || flag(version, "served"));
     let mut defined = pintle_codec::json::to_vec(of.spec);
     pintle_codec::json::encode(&names, &mut defined);
     let fingerprint: Arc<str> = etag(&defined).into();
     let is_terminating = !definition.str_at(&["metadata", "deletionTimestamp"]).is_empty();
+    let shared = LazyCell::new(|| Arc::new(of.shared_schema().map(SchemaText::of).unwrap_or_default()));
     let versions: Vec<Version<'_>> = used
-        .map(|(version, _)| {
+        .map(|version| {
             let name = text(version, "name");
-            let schema = of.schema_of(name).cloned().unwrap_or_default();
-            let decoded = Ref::Shared(Arc::new(decoded(kind, &schema.description)));
+            let own = version.get("schema").filter(|holder| !holder.is_null());
+            let (schema, read) = match own.map(schema_in) {
+                Some(own) => (Arc::new(own.map(SchemaText::of).unwrap_or_default()), own),
+                None => (shared.clone(), of.shared_schema()),
+            };
+            let description = read.map(|schema| text(schema, "description")).unwrap_or_default();
+            let decoded = Ref::Shared(Arc::new(decoded(kind, description)));
             let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version)));
             Version { of: version, name, engine, decoded, is_terminating, fingerprint: fingerprint.clone() }
         })
@@ -367,8 +397,7 @@ fn deprecation(definition: &Definition<'_>, version: &Value, name: &str, kind: &
         return warning.into();
     }
     let group = text(definition.spec, "group");
-    let versions = definition.versions.iter().map(|(version, _)| *version);
-    let others = versions.filter(|other| flag(other, "served") && !flag(other, "deprecated"));
+    let others = definition.versions.iter().filter(|other| flag(other, "served") && !flag(other, "deprecated"));
     let later = others.map(|other| text(other, "name")).filter(|other| compare_versions(other, name).is_lt());
     match later.min_by(|a, b| compare_versions(a, b)) {
         Some(later) => format!("{group}/{name} {kind} is deprecated; use {group}/{later} {kind}").into(),
