@@ -107,14 +107,17 @@ impl Target {
         if !is_other {
             return Cow::Borrowed(self);
         }
-        let storage = Storage {
-            api_version: self.resource.api_version().into(),
-            schema: self.resource.schema.clone(),
-            conversion: None,
-            ..self.storage().clone()
-        };
-        let resource = Resource { storage: Some(storage), ..Resource::clone(&self.resource) };
-        Cow::Owned(Target { resource: Arc::new(resource), ..self.clone() })
+        // The schema's ID tells this version from others, also from that of a definition before.
+        let working = self.stored.compiled.get_or_insert_with(self.resource.schema.compiled.id(), || {
+            let storage = Storage {
+                api_version: self.resource.api_version().into(),
+                schema: self.resource.schema.clone(),
+                conversion: None,
+                ..self.storage().clone()
+            };
+            Resource { storage: Some(storage), ..Resource::clone(&self.resource) }
+        });
+        Cow::Owned(Target { resource: working, ..self.clone() })
     }
 
     pub fn key(&self) -> String {
