@@ -125,6 +125,10 @@ fn selectors_are_refused_or_without_the_gate_ignored() {
         if is_refused {
             assert_eq!(answer.expect(500)["message"], message);
             assert_eq!(client.get(&format!("{path}&watch=true")).expect("an answer").expect(500)["message"], message);
+            for deep in ["a.".repeat(30_000), "%28".repeat(20_000), "a%3Fa:".repeat(10_000)] {
+                let path = format!("{CONFIG_MAPS}?shardSelector=shardRange%28{deep}a,%27%27,%27%27%29");
+                client.get(&path).expect("an answer").expect(500);
+            }
         } else {
             assert_eq!(names(&answer.expect(200)).len(), COUNT);
         }

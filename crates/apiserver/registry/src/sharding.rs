@@ -291,6 +291,16 @@ mod tests {
             let expected = expected.map(str::to_owned).map_err(|why| format!("invalid shard selector: {why}"));
             assert_eq!(found.map_err(|status| status.message.to_string()), expected, "{text}");
         }
+        // As long as a URL can be: an expression is bounded before anything follows its tree.
+        let long = |text: &str| text.repeat(65_536 / text.len());
+        for text in [
+            format!("shardRange({}a, '', '')", long("a.")),
+            format!("shardRange({}, '', '')", long("(")),
+            format!("{}a", long("!")),
+            format!("{}a", long("a?a:")),
+        ] {
+            assert!(ShardSelector::parse(&text).is_err(), "{text:.40}");
+        }
         let broken = ShardSelector::parse("shardRange(").expect_err("no expression");
         assert!(broken.message.starts_with("invalid shard selector: CEL parse error: Syntax error: "), "{broken:?}");
         assert_eq!((broken.code, broken.reason), (500, ""));
