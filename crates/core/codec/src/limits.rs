@@ -37,6 +37,10 @@ pub const YAML_ALIASED_BYTES: usize = 3 * 1024 * 1024;
 /// around it.
 pub(crate) const YAML_ASKED_DEPTH: usize = 50;
 
+/// Bytes of YAML that are parsed again because kube-apiserver accepts what our parser refuses: once for each scalar that its
+/// later lines make invalid. A small document may have thousands of them.
+pub(crate) const YAML_REREAD_BYTES: usize = 16 << 20;
+
 /// The share of decoded YAML nodes that may come from aliases: almost all in small documents, a tenth in large ones,
 /// as in kube-apiserver.
 pub fn yaml_alias_ratio(decoded: u64) -> f64 {

@@ -47,6 +47,29 @@ fn documents_become_json() {
 }
 
 #[test]
+fn later_lines_of_quoted_scalars_need_no_indentation() {
+    for (text, wanted) in [
+        ("a:\n  b: \"x\ny\"\n  c: 1\n", r#"{"a":{"b":"x y","c":1}}"#),
+        ("a:\n  b: 'it''s\n x\n\ny'\n", r#"{"a":{"b":"it's x\ny"}}"#),
+        ("- a: \"x\\\ny \\\"\n\\n z\"\n", r#"[{"a":"xy \" \n z"}]"#),
+        ("a: {b: 'x\ny'}\n", r#"{"a":{"b":"x y"}}"#),
+        ("a:\n  b: 'x\n'\n", r#"{"a":{"b":"x "}}"#),
+        ("a:\n  é: 'x\né'\n  c: 'y\n---z'\n", r#"{"a":{"c":"y ---z","é":"x é"}}"#),
+        ("a:\n  b: &m 'x\ny'\n  c: *m\n", r#"{"a":{"b":"x y","c":"x y"}}"#),
+    ] {
+        assert_eq!(parse(text).as_deref(), Ok(wanted), "{text}");
+    }
+    for text in ["a:\n  b: 'x\n--- y'\n", "a:\n  b: 'x\ny\n", "a:\n  b: 'x\ny'z\n"] {
+        let refused = parse(text).expect_err(text);
+        assert!(refused.starts_with("yaml: "), "{refused}");
+    }
+    // Many of them are parsed, but not in any number.
+    let many = |count: usize| format!("a:\n{}", "  - b: 'x\ny'\n".repeat(count));
+    assert!(parse(&many(300)).is_ok());
+    assert!(parse(&many(100_000)).is_err());
+}
+
+#[test]
 fn what_is_no_yaml_is_told_as_the_reference_tells_it() {
     for (text, wanted) in [
         ("a: b: c", "yaml: mapping values are not allowed in this context"),

@@ -35,7 +35,8 @@ pub(super) enum Kind {
 }
 
 pub(super) struct Document<'t> {
-    text: &'t str,
+    /// As it was parsed.
+    text: Cow<'t, str>,
     pub(super) nodes: Vec<Node>,
     pub(super) root: NodeId,
 }
@@ -43,12 +44,53 @@ pub(super) struct Document<'t> {
 impl Document<'_> {
     /// The name of the alias at a position.
     pub(super) fn alias_name(&self, at: usize) -> String {
-        alias_name(self.text, at)
+        alias_name(&self.text, at)
     }
 }
 
 /// Parses the first document; `None` if there is none.
 pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
+    let mut text = Cow::Borrowed(text);
+    let mut left = limits::YAML_REREAD_BYTES;
+    loop {
+        match parse(&text) {
+            Ok(nodes) => return Ok(nodes.map(|nodes| Document { text, nodes, root: 0 })),
+            Err(Refusal::Decode(error)) => return Err(error),
+            Err(Refusal::Parser(found)) => {
+                let Some(next) = accepted(&found, &text).filter(|next| next.len() <= left) else {
+                    return Err(failure(&found, &text));
+                };
+                left -= next.len();
+                text = Cow::Owned(next);
+            }
+        }
+    }
+}
+
+/// Why a text is not parsed.
+enum Refusal {
+    Decode(DecodeError),
+    /// What our parser found, which kube-apiserver's may accept.
+    Parser(ScanError),
+}
+
+impl From<DecodeError> for Refusal {
+    fn from(error: DecodeError) -> Self {
+        Refusal::Decode(error)
+    }
+}
+
+/// A text of the same meaning without what our parser found, if that is no error for kube-apiserver's.
+fn accepted(found: &ScanError, text: &str) -> Option<String> {
+    match found.info() {
+        "misplaced bracket" => before_bracket(found, text).map(str::to_owned),
+        "invalid indentation in quoted scalar" => indented(found, text),
+        _ => None,
+    }
+}
+
+/// The nodes of the first document, its root first; `None` if there is none.
+fn parse(text: &str) -> Result<Option<Vec<Node>>, Refusal> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut anchors: HashMap<usize, NodeId> = HashMap::new();
     let mut open: Vec<NodeId> = Vec::new();
@@ -56,9 +98,7 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
     for event in Parser::new_from_str(text) {
         let (event, span) = match event {
             Ok(event) => event,
-            Err(error) => {
-                return before_bracket(&error, text).map_or_else(|| Err(failure(&error, text)), read);
-            }
+            Err(found) => return Err(Refusal::Parser(found)),
         };
         let line = span.start.line();
         let (kind, anchor) = match event {
@@ -71,7 +111,7 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
             }
             Event::Alias(anchor) => match anchors.get(&anchor) {
                 Some(of) => (Kind::Alias { of: *of, at: span.start.index() }, 0),
-                None => return Err(error("unknown anchor referenced")),
+                None => return Err(error("unknown anchor referenced").into()),
             },
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
@@ -96,20 +136,57 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
         }
         if opens {
             if open.len() >= limits::TREE_DEPTH {
-                return Err(error("exceeded max depth of 10000"));
+                return Err(error("exceeded max depth of 10000").into());
             }
             open.push(id);
         }
     }
-    Ok((!nodes.is_empty()).then_some(Document { text, nodes, root: 0 }))
+    Ok((!nodes.is_empty()).then_some(nodes))
 }
 
 /// The text before an unmatched closing bracket, if the document itself is in brackets: kube-apiserver does not read
 /// beyond it.
 fn before_bracket<'t>(found: &ScanError, text: &'t str) -> Option<&'t str> {
     let (end, _) = text.char_indices().nth(found.marker().index())?;
-    let before = text.get(..end).filter(|before| before.trim_start().starts_with(['{', '[']))?;
-    (found.info() == "misplaced bracket").then_some(before)
+    text.get(..end).filter(|before| before.trim_start().starts_with(['{', '[']))
+}
+
+/// The text with the later lines of a quoted scalar indented as deep as the scalar itself. Indentation is no content there, and
+/// kube-apiserver's parser asks for none, while ours follows the specification.
+fn indented(found: &ScanError, text: &str) -> Option<String> {
+    let (start, quote) = text.char_indices().nth(found.marker().index())?;
+    let inside = text.get(start + 1..)?;
+    let end = quoted_end(inside, quote)?;
+    let indentation = " ".repeat(found.marker().col() + 1);
+    let mut indented = text[..=start].to_owned();
+    for (at, line) in inside[..end].split_inclusive('\n').enumerate() {
+        // These end a document wherever they stand, but at the beginning of a line only.
+        let after = line.strip_prefix("---").or(line.strip_prefix("..."));
+        let is_marker = after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '\t', '\r', '\n']));
+        if at > 0 && !is_marker {
+            indented.push_str(&indentation);
+        }
+        indented.push_str(line);
+    }
+    if inside[..end].ends_with('\n') {
+        indented.push_str(&indentation);
+    }
+    indented.push_str(&inside[end..]);
+    Some(indented)
+}
+
+/// Where a quoted scalar ends, whose text begins here.
+fn quoted_end(inside: &str, quote: char) -> Option<usize> {
+    let mut letters = inside.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' if quote == '"' => drop(letters.next()),
+            '\'' if quote == '\'' && letters.next_if(|(_, next)| *next == '\'').is_some() => {}
+            letter if letter == quote => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }
 
 pub(super) fn error(text: &str) -> DecodeError {
