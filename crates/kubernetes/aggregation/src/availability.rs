@@ -1,5 +1,5 @@
-//! Whether the servers of API services answer: a request for the list of their resources.
-//! Guarantees an answer within seconds, whatever the server does. Must never look at what the list says.
+//! Checks whether the servers of API services respond, by a request for the list of their resources. Guarantees a
+//! result within seconds, whatever the server does. Must never depend on the content of the list.
 
 use crate::fetch;
 use crate::resolve;
@@ -15,13 +15,13 @@ use pintle_types::apiregistration::v1::APIService;
 use std::fmt;
 use std::time::Duration;
 
-/// How many requests are sent at a time: one that is answered is enough.
+/// The number of concurrent requests: one response is enough.
 const ATTEMPTS: usize = 5;
 /// Time for one, as in kube-apiserver.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// As whom they are sent.
+/// The user of the requests.
 const USER: &str = "system:kube-aggregator";
-/// What is added to an API service's name for the connections of checks, which verify no certificate.
+/// The suffix of an API service's name for connections of checks, which do not verify the certificate.
 const CHECK: &str = "/check";
 
 /// The API service of connections.
@@ -29,7 +29,7 @@ pub(crate) fn of_check(name: &str) -> &str {
     name.strip_suffix(CHECK).unwrap_or(name)
 }
 
-/// Asks the servers of API services for their resources.
+/// Requests the resource lists of the servers of API services.
 #[derive(Clone)]
 pub struct DiscoveryCheck(pub ApiServices);
 

@@ -1,6 +1,6 @@
-//! The documents of extension servers: their resources for discovery, and their OpenAPI.
-//! Guarantees that no request waits for such a server: what is known is shown, and fetched again beside it, one fetch for
-//! each server at a time. Must never show a document of a server for another version than its own.
+//! The documents of extension servers: their resources for discovery, and their OpenAPI. Guarantees that no request
+//! waits for such a server: cached documents are served and refreshed in the background, one fetch for each server at a
+//! time. Must never serve a document of a server for another version than its own.
 
 use crate::fetch::{FetchError, Fetched, Wanted, fetch};
 use crate::services::{Entry, ExtensionApi, Shared, collection};
@@ -34,14 +34,14 @@ const OPENAPI_USER: &str = "system:aggregator";
 const JSON: &str = "application/json";
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// What is known of all servers, by the names of their API services.
+/// The cached documents of all servers, by the names of their API services.
 #[derive(Default)]
 pub struct Documents(Mutex<HashMap<String, Known>>);
 
-/// What is known of one server.
+/// The cached documents of one server.
 #[derive(Clone, Default)]
 struct Known {
-    /// As it was when this was fetched.
+    /// The API service at the time of the fetch.
     api: Option<Arc<ExtensionApi>>,
     found: Found,
     fetching: bool,
@@ -78,7 +78,7 @@ pub struct ConvertedOpenApi {
 
 impl Documents {
     fn all(&self) -> MutexGuard<'_, HashMap<String, Known>> {
-        // Nothing that holds the lock can fail half way.
+        // No code that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,7 +86,7 @@ impl Documents {
         self.all().get(name).and_then(|known| get(&known.found))
     }
 
-    /// The resources of a version; `None` while its server does not tell them.
+    /// The resources of a version; `None` while its server does not respond.
     pub fn resources(&self, name: &str) -> Option<Arc<Vec<Value>>> {
         self.of(name, |found| found.resources.clone())
     }
@@ -112,7 +112,7 @@ impl Documents {
         self.of(name, |found| found.openapi_v2.clone())
     }
 
-    /// Forgets servers that are gone; returns those to fetch from now, and when the next is due.
+    /// Drops removed servers; returns those to fetch from now, and when the next is due.
     fn plan<'a>(
         &self,
         entries: impl Iterator<Item = &'a Entry>,
@@ -137,7 +137,7 @@ impl Documents {
         (fetches, next)
     }
 
-    /// Keeps the resources that a fetch has found; returns whether they are new.
+    /// Stores fetched resources; returns whether they are new.
     fn keep_resources(&self, name: &str, resources: Option<Arc<Vec<Value>>>) -> bool {
         let mut all = self.all();
         let Some(known) = all.get_mut(name) else { return false };
@@ -147,8 +147,8 @@ impl Documents {
         is_new
     }
 
-    /// Keeps the OpenAPI that a fetch has found, which ends with it; returns whether it is new. A server that does not answer for
-    /// a while still has the same.
+    /// Stores the fetched OpenAPI and ends the fetch; returns whether it is new. If the server did not respond the old
+    /// document stays.
     fn keep_openapi(&self, name: &str, v3: Option<OpenApiV3>, v2: Option<Arc<OpenApiPart>>, now: Instant) -> bool {
         let mut all = self.all();
         let Some(known) = all.get_mut(name) else { return false };
@@ -165,7 +165,7 @@ impl Documents {
     }
 }
 
-/// Fetches documents when API services change, and now and then, until it is dropped.
+/// Fetches documents when API services change, and periodically, until the future is dropped.
 pub async fn follow(shared: Arc<Shared>, registry: Arc<Registry>) {
     let Some(target) = collection(&registry) else { return };
     let mut fetches = JoinSet::new();
@@ -202,7 +202,7 @@ async fn wait(until: Option<Instant>) {
     }
 }
 
-/// Fetches and keeps all documents of a version's server. What cannot be had is left out.
+/// Fetches and stores all documents of a version's server. Those that fail are left out.
 async fn fetch_all(shared: &Shared, registry: &Registry, api: &ExtensionApi) {
     let keep_resources = |resources: Option<Vec<Value>>| {
         if shared.documents.keep_resources(&api.name, resources.map(Arc::new)) {

@@ -1,5 +1,5 @@
-//! Requests of this server itself to extension servers.
-//! Guarantees a bound in bytes and in time for each. Must never pass anything of a client on.
+//! Requests of this server itself to extension servers. Guarantees a limit in bytes and in time for each. Must never
+//! forward data of a client.
 
 use crate::identity;
 use crate::resolve;
@@ -33,28 +33,27 @@ pub enum FetchError {
 pub struct Wanted<'a> {
     pub path: &'a str,
     pub accept: &'static str,
-    /// As whom it is sent.
+    /// The user of the request.
     pub user: &'static str,
     pub timeout: Duration,
     pub limit: usize,
 }
 
-/// A response, whole.
+/// A complete response.
 pub struct Fetched {
     pub code: u16,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-/// The user that is sent, who may do everything.
+/// The user in the request, in the group `system:masters`.
 fn user(name: &str) -> UserInfo {
     UserInfo { name: name.into(), groups: vec![groups::MASTERS.into()], ..UserInfo::default() }
 }
 
 /// A request without a body.
 ///
-/// # Errors
-/// The path is none.
+/// # Errors The path is invalid.
 pub fn request(path: &str, accept: &'static str, as_user: &str) -> Result<Request<ByteStream>, Unreachable> {
     let request = Request::builder().method(Method::GET).uri(path).body(stream::empty().boxed());
     let mut request = request.map_err(|error| Unreachable(error.to_string()))?;
@@ -67,10 +66,9 @@ pub fn request(path: &str, accept: &'static str, as_user: &str) -> Result<Reques
     Ok(request)
 }
 
-/// Asks the server of a version for a document.
+/// Fetches a document from the server of a version.
 ///
-/// # Errors
-/// There was no answer, or it went beyond a bound.
+/// # Errors There was no response, or it exceeded a limit.
 pub async fn fetch(
     shared: &Shared,
     registry: &Registry,

@@ -1,6 +1,6 @@
-//! Passing a request on to an extension server, in the name of its user.
-//! Guarantees that the server learns of the user from this server alone, and that neither its redirections nor its failures
-//! become this server's. Must never send a request twice.
+//! Forwards a request to an extension server, on behalf of its user. Guarantees that only this server sets the headers
+//! with the user, and that redirects and failures of the extension server are reported as its own. Must never send a
+//! request twice.
 
 use crate::identity;
 use crate::resolve;
@@ -21,7 +21,7 @@ const UID_GATE: &str = "RemoteRequestHeaderUID";
 
 const REDIRECTED: &str = "the backend attempted to redirect this request, which is not permitted";
 
-/// The response of an API that does not answer.
+/// The response for an API whose server is unavailable.
 pub fn unavailable() -> ApiResponse {
     ApiResponse::text(503, "service unavailable\n")
 }
@@ -132,7 +132,7 @@ fn outgoing(delegated: Delegated, headers: HeaderMap) -> Result<(HttpRequest<Byt
     Ok((outgoing, is_empty))
 }
 
-/// Says that a request has no body, where one would be expected.
+/// Sets an empty body with its length, where a body would be expected.
 fn without_body(request: HttpRequest<ByteStream>) -> HttpRequest<ByteStream> {
     let mut request = request.map(|_| stream::empty().boxed());
     if !matches!(*request.method(), Method::GET | Method::HEAD) {

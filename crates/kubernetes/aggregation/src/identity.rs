@@ -1,5 +1,5 @@
-//! The headers by which an extension server learns as whom a request acts.
-//! Guarantees that none of these headers comes from the client.
+//! The headers with the user of a request to an extension server. Guarantees that none of these headers comes from the
+//! client.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use pintle_auth::UserInfo;
@@ -31,7 +31,7 @@ pub fn assert(headers: &mut HeaderMap, user: &UserInfo, with_uid: bool) {
     }
 }
 
-/// A key as part of a header's name: bytes that no name may have are escaped, and so is the sign of an escape.
+/// A key as part of a header's name: bytes that are invalid in a name are escaped, and so is `%`.
 fn escape(key: &str) -> String {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte);
     let mut out = String::with_capacity(key.len());

@@ -1,8 +1,8 @@
-//! API aggregation: versions of groups that API services give to other servers.
+//! API aggregation: group-versions that API services delegate to other servers.
 //!
-//! Requests are passed on with the headers of a front proxy; discovery and OpenAPI of these servers are fetched and kept;
-//! whether they answer is checked. Must never proxy a version that this server serves itself, and never
-//! let a slow or faulty extension server harm requests to others.
+//! Requests are forwarded with the headers of a front proxy; discovery and OpenAPI of these servers are fetched and
+//! cached; their availability is checked. Must never proxy a version that this server serves itself, nor let a slow or
+//! faulty extension server harm requests to others.
 
 mod availability;
 mod documents;

@@ -1,5 +1,5 @@
-//! Metrics of extension servers: which do not answer, and how often they stopped answering.
-//! Guarantees one sample for each API service that names a server. Must never ask a server.
+//! Metrics of extension servers: which are unavailable, and how often they became so. Guarantees one sample for each
+//! API service that names a server. Must never send a request.
 
 use crate::services::{ExtensionApi, Shared};
 use pintle_endpoints::metrics::{Exposition, Family};
@@ -15,12 +15,12 @@ const UNAVAILABLE_TOTAL: Family = Family::counter(
     "How often servers of API services stopped answering, by name and reason.",
 );
 
-/// How often servers stopped answering, by API service and reason.
+/// How often servers became unavailable, by API service and reason.
 #[derive(Default)]
 pub struct AvailabilityMetrics(Keyed<[String; 2], Counter>);
 
 impl AvailabilityMetrics {
-    /// Counts a version whose server answered before and does not any more.
+    /// Counts a version whose server has become unavailable.
     pub fn changed(&self, before: &ExtensionApi, now: &ExtensionApi) {
         if before.available && !now.available {
             self.0.get(&[now.name.clone(), now.reason.clone()], Counter::default).increment();

@@ -1,5 +1,5 @@
-//! Where the server of an API service is: behind its service.
-//! Guarantees that its certificate is checked for the service's name. Must never resolve names: that is the connector's work.
+//! Finds the server of an API service through its service. Guarantees that its certificate is verified for the
+//! service's name. Must never resolve host names: the connector does.
 
 use crate::services::ExtensionApi;
 use pintle_endpoints::backend::ExtensionServer;
@@ -8,8 +8,7 @@ use pintle_services::routing::{RouteError, Routing, ServicePortReference, route}
 
 /// The server of a version, found through its service.
 ///
-/// # Errors
-/// The service is missing, or leads nowhere.
+/// # Errors The service does not exist, or has no address.
 pub fn server(registry: &Registry, routing: Routing, api: &ExtensionApi) -> Result<ExtensionServer, RouteError> {
     let service = api.service.as_ref().ok_or_else(|| RouteError::NotFound(String::new()))?;
     let to = ServicePortReference { namespace: &service.namespace, name: &service.name, port: service.port };

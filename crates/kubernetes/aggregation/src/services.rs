@@ -1,6 +1,6 @@
-//! `ApiServices`: which versions API services give to other servers, as of now.
-//! Guarantees that a request sees every change that was acknowledged before it, and decodes no object while none changes.
-//! Must never be asked about what is served here.
+//! `ApiServices`: the versions that API services currently delegate to other servers. Guarantees that a request sees
+//! every change that was acknowledged before it, and decodes no object if none has changed. Must never be used for
+//! versions that this server serves.
 
 use crate::documents::Documents;
 use crate::forward;
@@ -25,14 +25,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
 
-/// Requests that wait for one extension server at a time, beside those without an end: as many as a server of the size of
-/// this one would take. More are turned away, so that a server that does not answer takes a bounded part of the memory.
+/// The maximum number of requests that wait for one extension server, without long-running ones: as many as this server
+/// accepts itself. More are rejected, so that a server that does not respond uses bounded memory.
 const IN_FLIGHT: usize = 1024;
 
-/// The port of a service that an API service names none of.
+/// The default port of a service reference.
 const HTTPS: i32 = 443;
 
-/// The versions that API services leave to other servers. Cheap to clone.
+/// The versions that API services delegate to other servers. Cheap to clone.
 #[derive(Clone)]
 pub struct ApiServices(pub(crate) Arc<Shared>);
 
@@ -55,12 +55,12 @@ pub(crate) struct ExtensionApi {
     pub version: String,
     group_priority: i32,
     version_priority: i32,
-    /// Where its server is; `None` when this server is to serve it.
+    /// The service of its server; `None` if this server serves it.
     pub service: Option<Service>,
     pub ca_pem: Vec<u8>,
     pub insecure: bool,
     pub available: bool,
-    /// Why it is available, or not.
+    /// The reason of its condition.
     pub reason: String,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The versions that other servers serve, in no order.
+    /// The versions that other servers serve, unordered.
     pub fn extensions(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values().filter(|entry| entry.api.service.is_some())
     }
@@ -132,7 +132,7 @@ pub(crate) fn collection(registry: &Registry) -> Option<Target> {
 }
 
 impl Shared {
-    /// All API services as they are now.
+    /// The current API services.
     pub fn snapshot(&self, registry: &Registry) -> Option<Arc<Snapshot>> {
         let target = collection(registry)?;
         let state = target.cache.state();
@@ -176,12 +176,12 @@ impl Shared {
         Some(snapshot)
     }
 
-    /// Says that versions or their documents have changed.
+    /// Signals that versions or their documents have changed.
     pub fn changed(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The versions that other servers serve, and this one does not, with what is known of their documents.
+    /// The versions that only other servers serve, with their cached documents.
     fn others<T>(
         &self,
         registry: &Registry,
@@ -201,7 +201,7 @@ impl Shared {
 }
 
 impl ApiServices {
-    /// API services whose servers are reached so.
+    /// API services with these connections to their servers.
     pub fn new(servers: Arc<dyn ExtensionServers>, routing: Routing, reject_redirects: bool) -> ApiServices {
         ApiServices(Arc::new(Shared {
             servers,
@@ -219,7 +219,7 @@ impl ApiServices {
         metrics::render(&self.0, registry, out);
     }
 
-    /// Keeps the documents of extension servers, until it is dropped.
+    /// Refreshes the documents of extension servers until the future is dropped.
     pub async fn follow(self, registry: Arc<Registry>) {
         crate::documents::follow(self.0, registry).await;
     }
@@ -290,7 +290,7 @@ impl AggregatedApi for Extension {
             if let Some(answer) = self.converted_openapi(&delegated) {
                 return answer;
             }
-            // What has no end is counted where connections without one are.
+            // Long-running requests are counted elsewhere.
             let ends = delegated.context.deadline.is_some();
             let permit = if ends { Some(self.entry.in_flight.clone().try_acquire_owned()) } else { None };
             if matches!(permit, Some(Err(_))) {

@@ -20,10 +20,11 @@ use pintle_schema::{ApiType, Time, Value, View, ViewMut, names};
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_validation::ErrorList;
 
-/// A binding writes spec and status at once, which neither the pod itself nor its status may. Only the binding is validated.
+/// A binding writes spec and status together, which neither the pod itself nor its status subresource can. Only the
+/// binding is validated.
 const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
 
-/// Answers a POST of a binding to a pod.
+/// Handles a POST of a binding to a pod.
 pub struct PodBinding;
 
 impl Handler for PodBinding {
@@ -48,7 +49,7 @@ impl Handler for PodBinding {
     }
 }
 
-/// Answers a POST of a binding to its namespace.
+/// Handles a POST of a binding to its namespace.
 pub struct Bindings;
 
 impl Handler for Bindings {
@@ -60,7 +61,7 @@ impl Handler for Bindings {
             let bytes = read_body(context, request.body).await?;
             let mut warnings = Vec::new();
             let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
-            // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
+            // In the pod's subresource the uid is that of the pod; here it has no meaning.
             object.remove_at(&["metadata", "uid"]);
             let options = &query.options;
             let bound = async {
@@ -79,10 +80,9 @@ impl Handler for Bindings {
     }
 }
 
-/// Binds the pod that a binding names to a node, once. Where the path names a pod it must be that one.
+/// Binds the pod that a binding names to a node, once. If the path names a pod it must be the same.
 ///
-/// # Errors
-/// The pod is another, bound, gated or going away.
+/// # Errors The pod is another one, bound, gated or being deleted.
 async fn bind(
     context: &Context,
     namespace: &str,
@@ -129,7 +129,7 @@ async fn bind(
         part: Some(SubresourcePart { name: "binding", rules: &BIND }),
         create: false,
         from_stored: true,
-        // A binding is nobody's write to the pod.
+        // A binding does not change the field managers of the pod.
         owners: ManagedFieldsUpdate::Provided,
     };
     let (context_of, admission) = (context.request.clone(), Admission::Done);
@@ -148,11 +148,11 @@ fn node_of(binding: &Value) -> Result<&str> {
     if node.is_empty() {
         errors.required("target.name", "");
     }
-    // kube-apiserver does not make a refusal of it.
+    // kube-apiserver returns this as an error without a reason.
     if errors.is_empty() { Ok(node) } else { Err(Status::unexplained(errors.summary())) }
 }
 
-/// That the stored pod is the one that is meant, and can be bound.
+/// Checks that the stored pod is the intended one, and can be bound.
 fn check_bindable(target: &Target, binding: &Value, stored: &Value, dry_run: bool) -> Result<()> {
     for (what, field) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
         let [asked, found] = [binding, stored].map(|object| metadata::text(object, field));
@@ -176,7 +176,7 @@ fn check_bindable(target: &Target, binding: &Value, stored: &Value, dry_run: boo
     Err(Status::conflict_of(subject, &why))
 }
 
-/// Says in the pod's conditions that it has a node, where it was said that it has none.
+/// Sets the pod's condition `PodScheduled` if it was false.
 fn mark_scheduled(pod: &mut Value, now_unix: i64) {
     let status = ViewMut::<Pod>::new(pod).field(Pod::STATUS);
     let mut conditions = status.view().field(PodStatus::CONDITIONS).get();

@@ -1,6 +1,6 @@
-//! Component statuses: how the server's store is, and the components of a control plane on the same machine. Deprecated, and found
-//! out anew for each request. Guarantees kube-apiserver's components, in a fixed order, and an answer within the time that it
-//! gives a probe. Must never connect to another machine.
+//! Component statuses: the health of the store and of the control plane's components on the same machine. Deprecated,
+//! and probed for each request. Guarantees kube-apiserver's components, in a fixed order, and a response within the
+//! timeout of a probe. Must never connect to another machine.
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
@@ -23,12 +23,12 @@ use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, T
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a probe may take, as in kube-apiserver.
+/// The timeout of a probe, as in kube-apiserver.
 const PROBE_TIME: Duration = Duration::from_secs(20);
-/// Bytes of a probe's answer that are read, as in kube-apiserver.
+/// The maximum bytes of a probe's response, as in kube-apiserver.
 const PROBE_BYTES: usize = 10 << 10;
 
-/// Where a component's health is found.
+/// The source of a component's health.
 enum Source {
     /// It serves `/healthz` on this port of this machine.
     Port(u16),
@@ -40,7 +40,7 @@ enum Source {
 const COMPONENTS: [(&str, Source); 3] =
     [("controller-manager", Source::Port(10257)), ("scheduler", Source::Port(10259)), ("etcd-0", Source::Store)];
 
-/// What a look at a component found: the status of its condition, and what there is to say.
+/// The result of a probe: the status of the condition, its message and its error.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     status: &'static str,
@@ -48,7 +48,7 @@ struct Found {
     error: &'static str,
 }
 
-/// Answers requests for component statuses.
+/// Handles requests for component statuses.
 pub struct ComponentStatuses;
 
 impl Handler for ComponentStatuses {
@@ -61,7 +61,7 @@ impl Handler for ComponentStatuses {
     }
 }
 
-/// A component as it is now.
+/// The current status of a component.
 async fn component(context: &Context, resource: &Resource, name: &str, source: &Source) -> Value {
     let found = match source {
         Source::Port(port) => probe(context, *port).await,
@@ -90,7 +90,7 @@ fn unhealthy(message: String) -> Found {
     Found { status: "False", message, error: "" }
 }
 
-/// Asks a component on this machine how it is.
+/// Probes a component on this machine.
 async fn probe(context: &Context, port: u16) -> Found {
     let to = Destination { tls: true, host: "127.0.0.1".to_owned(), port, trust: Trust::Local };
     let url = format!("https://{}/healthz", to.authority());
@@ -124,7 +124,7 @@ async fn probe(context: &Context, port: u16) -> Found {
     }
 }
 
-/// What an answer to a probe means.
+/// Interprets the response to a probe.
 fn judged(code: u16, body: String) -> Found {
     match code {
         200..300 => healthy(body),
@@ -140,7 +140,7 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiRe
     let wanted = context.negotiate(AllowedMediaTypes::Objects)?;
     refuse_export(&context.query)?;
     let Some((_, source)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
-        // kube-apiserver says the singular here.
+        // kube-apiserver uses the singular here.
         let message = format!("{} {name:?} not found", resource.singular);
         let details = Details { name: name.into(), kind: resource.singular.to_string(), ..Details::default() };
         return Err(Status::new(404, "NotFound", message).with_details(details));
@@ -159,7 +159,7 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
     let wanted = context.negotiate(AllowedMediaTypes::Collection)?;
     let query = list_options(&context.query, path.legacy_watch)?;
     let selection = Selection::parse(resource, resource, &query.label_selector, &query.field_selector)?;
-    // All are asked at a time, and whether or not they are selected: the time that it takes tells nobody.
+    // All are probed concurrently, even those that are not selected.
     let asked = COMPONENTS.iter().map(|(name, source)| component(context, resource, name, source));
     let mut objects: Vec<Value> = join_all(asked).await;
     objects.retain(|object| selection.matches_name(object.str_at(&["metadata", "name"])));
@@ -167,7 +167,7 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
         ResponseKind::Table => (table(context, resource, &objects, wanted)?, Table::schema()),
         ResponseKind::PartialList => {
             let items: Vec<_> = objects.iter().map(|object| represent::partial(object, wanted)).collect();
-            // Unlike other lists, this one is gathered item by item in kube-apiserver: no item is no list.
+            // Unlike other lists, kube-apiserver appends to a nil slice here: without items the list is null.
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
                 "kind": "PartialObjectMetadataList", "apiVersion": (wanted.meta_version()), "metadata": {}, "items": items

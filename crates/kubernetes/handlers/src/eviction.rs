@@ -1,7 +1,7 @@
-//! Evictions: a pod goes if the disruption budget that guards it lets it go.
+//! Evictions: deletes a pod if its disruption budget allows it.
 //!
-//! Guarantees that a disruption is taken from the budget's status, durably, before the pod is touched, so that no two
-//! evictions share one. Must never work out what a budget allows: its status is somebody else's to keep.
+//! Guarantees that a disruption is durably subtracted from the budget's status before the pod is changed, so that no
+//! two evictions share one. Must never compute what a budget allows: the disruption controller does.
 
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
@@ -27,19 +27,19 @@ use pintle_types::policy::v1::{
 
 const BUDGETS: [&str; 3] = ["policy", "v1", "poddisruptionbudgets"];
 
-/// How often a pod that changes meanwhile is looked at again.
+/// The maximum number of attempts if the pod changes meanwhile.
 const ATTEMPTS: usize = 20;
 
-/// So many evictions may be waiting for the disruption controller to notice them.
+/// The maximum number of evictions that the disruption controller has not processed yet.
 const DISRUPTED_PODS: usize = 2000;
 
-/// When a client may ask again while a budget's status is behind.
+/// `Retry-After` while a budget's status is outdated.
 const RETRY_AFTER_SECONDS: u32 = 10;
 
-/// Older clients write evictions in this version.
+/// The version of evictions of older clients.
 const ALSO: &[&str] = &["policy/v1beta1"];
 
-/// Answers a POST of an eviction to a pod.
+/// Handles a POST of an eviction to a pod.
 pub struct Eviction;
 
 impl Handler for Eviction {
@@ -48,10 +48,9 @@ impl Handler for Eviction {
     }
 }
 
-/// Deletes a pod, if the budget that guards it allows it.
+/// Deletes a pod, if its disruption budget allows it.
 ///
-/// # Errors
-/// There is no such pod, its budget does not allow it, or the deletion is refused.
+/// # Errors The pod does not exist, its budget does not allow it, or the deletion is rejected.
 async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let target = call.target()?;
     let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;
@@ -67,7 +66,7 @@ async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     warned(answer, warnings)
 }
 
-/// The deletion that an eviction asks for, once it is admitted.
+/// The delete options of an eviction, after its admission.
 async fn asked_for(
     call: Call<'_>,
     target: &Target,
@@ -109,7 +108,7 @@ impl Evicting<'_> {
             if !is_over && phase != PodPhase::PENDING {
                 return self.guarded(&stored, &pod).await;
             }
-            // A pod that may become ready meanwhile would be guarded then.
+            // A pod that becomes ready meanwhile is protected by its budget.
             match self.remove((!is_over).then_some(&stored)).await {
                 Err(status) if status.code == 409 && !self.names_version() && attempts.next().is_some() => {}
                 outcome => return outcome.map(|()| Outcome::Evicted),
@@ -131,7 +130,7 @@ impl Evicting<'_> {
             return self.remove(None).await.map(|()| Outcome::Evicted);
         }
         match self.remove(Some(stored)).await {
-            // It may have become ready.
+            // The pod may have become ready.
             Err(status) if status.code == 409 && !self.names_version() => Err(still_processed(&target.name)),
             outcome => outcome.map(|()| Outcome::Evicted),
         }
@@ -141,7 +140,7 @@ impl Evicting<'_> {
         self.options.resource_version.is_some()
     }
 
-    /// The budgets that select the pod, and where each is.
+    /// The budgets that select the pod, with their targets.
     fn budgets(&self, pod: &Object) -> Result<Vec<(Target, Value)>> {
         let target = |name: &str| self.registry.target_of(BUDGETS, &self.target.namespace, name);
         let all = target("").ok_or_else(Status::no_such_path)?;
@@ -150,7 +149,7 @@ impl Evicting<'_> {
         for object in self.registry.list(&all, &everything, &ListOptions::default())?.items.iter() {
             let budget = self.registry.decode(&all, object)?;
             let spec = View::<PodDisruptionBudget>::new(&budget).field(PodDisruptionBudget::SPEC);
-            // One that is absent selects nothing, one that is empty everything.
+            // An absent selector selects nothing, an empty one everything.
             let selector = spec.field(PodDisruptionBudgetSpec::SELECTOR).get().as_ref().and_then(label_selector);
             if selector.is_some_and(|selector| selector.matches(|key| pod.encoded.label(key))) {
                 found.extend(target(object.name()).map(|target| (target, budget)));
@@ -176,7 +175,7 @@ impl Evicting<'_> {
         self.update_status(target, &change, ManagedFieldsUpdate::Compute).await.map(drop)
     }
 
-    /// Says in the pod's conditions why it goes, and deletes it; if it still is as it was `seen`.
+    /// Sets the pod's condition `DisruptionTarget` and deletes the pod, if it is still at the revision `seen`.
     async fn remove(&self, seen: Option<&Object>) -> Result<()> {
         let mut options = self.options.clone();
         if let (Some(seen), false) = (seen, self.names_version()) {
@@ -220,7 +219,7 @@ fn is_ready(pod: &Value) -> bool {
     ready.is_some_and(|condition| condition.status == ConditionStatus::TRUE)
 }
 
-/// Whether pods that are not ready, and so count for nobody, go without taking a disruption.
+/// Whether unready pods are evicted without a disruption.
 fn spares_unready(budget: &Value) -> bool {
     let budget = View::<PodDisruptionBudget>::new(budget);
     let policy = budget.field(PodDisruptionBudget::SPEC).field(PodDisruptionBudgetSpec::UNHEALTHY_POD_EVICTION_POLICY);
@@ -229,7 +228,7 @@ fn spares_unready(budget: &Value) -> bool {
         || status.desired_healthy > 0 && status.current_healthy >= status.desired_healthy
 }
 
-/// Takes one disruption for a pod from a budget's status.
+/// Subtracts one disruption for a pod from a budget's status.
 fn take(budget: &str, generation: i64, status: &mut PodDisruptionBudgetStatus, pod: &str, now: Time) -> Result<()> {
     if status.observed_generation < generation {
         return Err(still_processed(budget));
@@ -297,7 +296,7 @@ fn still_processed(budget: &str) -> Status {
     too_many_requests(why, RETRY_AFTER_SECONDS)
 }
 
-/// The refusal of a budget that allows no more disruptions.
+/// The error of a budget that allows no more disruptions.
 fn exhausted(budget: &str, status: &PodDisruptionBudgetStatus) -> Status {
     let said = status.conditions.iter().find(|condition| {
         condition.r#type == DISRUPTION_ALLOWED
@@ -306,7 +305,7 @@ fn exhausted(budget: &str, status: &PodDisruptionBudgetStatus) -> Status {
     });
     let blocked = format!("The disruption budget {budget} does not allow evicting pods currently");
     let why = match said {
-        // What it counted is not to be trusted then.
+        // The counts in the status are outdated then.
         Some(condition) if condition.reason == "SyncFailed" => {
             format!("{blocked} because it failed sync: {}", condition.message)
         }
@@ -328,7 +327,7 @@ fn too_many_requests(why: String, retry_after_seconds: u32) -> Status {
 }
 
 fn forbidden(budget: &str, why: &str) -> Status {
-    // kube-apiserver names no resource here, but the kind.
+    // kube-apiserver uses the kind as the resource here.
     let kind = "poddisruptionbudget";
     let details =
         Details { name: budget.to_owned(), group: "policy".to_owned(), kind: kind.to_owned(), ..Details::default() };
@@ -336,8 +335,7 @@ fn forbidden(budget: &str, why: &str) -> Status {
     Status::new(403, "Forbidden", message).with_details(details)
 }
 
-/// The answer for a pod that several budgets guard: a failure by its text, a success by its code, as kube-apiserver has
-/// it.
+/// The response for a pod with several budgets: a failure with the code of a success, as in kube-apiserver.
 fn guarded_twice(wanted: MediaTypeOptions) -> ApiResponse {
     let failure = value!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -1,10 +1,10 @@
-//! The kinds that bodies may name beside those of resources: those of subresources and options, and those of older versions.
+//! The kinds that are known besides those of resources: those of subresources and options, and those of older versions.
 //!
-//! Only messages depend on this: a kind that is known is refused in other words than one that is not.
+//! Only error messages depend on this: they differ for known and unknown kinds.
 
 use pintle_endpoints::scheme::{KnownKinds, group_of};
 
-/// What is no resource: kinds of subresources and options, and versions that are not served any more.
+/// Kinds that are not resources: those of subresources and options, and of versions that are not served any more.
 const OTHERS: [(&str, &[&str]); 35] = [
     ("admission.k8s.io/v1", &["AdmissionReview"]),
     ("admission.k8s.io/v1beta1", &["AdmissionReview"]),
@@ -78,12 +78,12 @@ const RBAC: &[&str] = &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBindin
 /// The kinds that Kubernetes knows, and the groups that it moved some from.
 pub struct KubernetesKinds;
 
-/// Whether a version is known although no resource may have it.
+/// Whether a version is known, even if no resource has it.
 pub fn is_version(api_version: &str) -> bool {
     OTHERS.iter().any(|(version, _)| *version == api_version)
 }
 
-/// The same of a group.
+/// The same for a group.
 pub fn is_group(name: &str) -> bool {
     OTHERS.iter().any(|(version, _)| group_of(version) == name)
 }
@@ -97,7 +97,7 @@ impl KnownKinds for KubernetesKinds {
         is_version(api_version)
     }
 
-    /// Three servers are one here, and each has its own scheme.
+    /// kube-apiserver consists of three servers, each of which has its own scheme.
     fn scheme(&self, group: &str) -> &'static str {
         match group {
             "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:53",

@@ -1,8 +1,8 @@
-//! What the built-in groups do beyond storing objects: bindings, evictions, tokens for service accounts, reviews, and component
+//! The handlers of the built-in groups: bindings, evictions, tokens for service accounts, reviews, and component
 //! statuses.
 //!
-//! Everything is reached through the handlers of the generic API server, as a group of anybody's own would be. Must never
-//! be called for a request that is not authorized.
+//! They use the handler interface of the generic API server, as those of any other group. Must never be called for a
+//! request that is not authorized.
 
 mod binding;
 mod component;
@@ -41,8 +41,7 @@ pub fn install(handlers: &Handlers, tokens: Arc<ServiceAccountTokens>) {
     }
 }
 
-/// Whether a request tells others that somebody lives: leases, by which leaders are elected, too, and what nodes say of
-/// themselves.
+/// Whether a request is a heartbeat: an update of a lease, or of a node by its kubelet.
 pub fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
     match (path.group.as_str(), path.resource.as_str(), path.subresource.as_str()) {
         ("coordination.k8s.io", "leases", "") => true,
@@ -51,7 +50,7 @@ pub fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
     }
 }
 
-/// What is posted is in the namespace of its path.
+/// Sets the namespace of a posted object to that of its path.
 fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
     let stated = metadata::text(object, "namespace");
     if !stated.is_empty() && stated != namespace {

@@ -1,5 +1,5 @@
-//! Reviews: answered from who asks, what its credentials say, and what authorization says.
-//! Guarantees that nothing is stored. Must never answer with what the request says of itself.
+//! Reviews of access, tokens and the caller's own identity. Guarantees that nothing is stored. Must never copy a status
+//! from the request.
 
 mod selectors;
 
@@ -28,7 +28,7 @@ use pintle_types::authorization::v1::{
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Answers a POST of a review, whatever its kind.
+/// Handles a POST of a review of any kind.
 pub struct Reviews;
 
 impl Handler for Reviews {
@@ -54,8 +54,8 @@ async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     Ok(answer)
 }
 
-/// Makes the request its own answer. Its metadata is treated as that of all that is posted: what only the server sets
-/// goes, and fields get their owners.
+/// Completes the review with its status. Its metadata is treated as in other creates: fields that only the server sets
+/// are removed, and managedFields are set.
 async fn complete(
     context: &Context,
     resource: &Arc<Resource>,
@@ -94,7 +94,7 @@ async fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()>
     match kind {
         "SelfSubjectReview" => {
             let status = SelfSubjectReviewStatus { user_info: user_facts(context.user()) };
-            // The answer is the server's own, nothing of the request is in it.
+            // The response contains nothing of the request.
             *object = Value::map();
             metadata::set(object, "creationTimestamp", metadata::now_text(context.api.registry.environment.as_ref()));
             object.set_at(&[SelfSubjectReview::STATUS.name()], status.to_value());
@@ -155,7 +155,7 @@ fn user_facts(user: &UserInfo) -> UserFacts {
     }
 }
 
-/// Warnings about the token are for the client that shows it, not for the one that reviews it.
+/// Warnings about the token are for its holder, not for the reviewer.
 async fn token_status(context: &Context, spec: &TokenReviewSpec) -> TokenReviewStatus {
     let audiences: Vec<_> = spec.audiences.iter().map(pintle_auth::Str::new).collect();
     match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now()).await {
@@ -204,7 +204,7 @@ async fn access(
             namespace: &asked.namespace,
             name: &asked.name,
             subresource: &asked.subresource,
-            // No version is all of them.
+            // An empty version stands for all versions.
             api_version: if asked.version.is_empty() { "*" } else { &asked.version },
             field_selector: fields.as_ref(),
             label_selector: labels.as_ref().map(Labels::Parsed),

@@ -1,7 +1,7 @@
-//! Tokens for service accounts: what is asked for is checked, completed and signed.
+//! TokenRequest: validates and completes a request, and signs a token for a service account.
 //!
-//! Nothing is stored, so a dry run gives a token as well. A token must never say more than its request could read: the
-//! objects it is bound to are looked up in the account's own namespace.
+//! Nothing is stored, so a dry run returns a token as well. A token must never be bound to an object outside the
+//! account's namespace.
 
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_endpoints::answer::ApiResponse;
@@ -25,16 +25,17 @@ const GROUP: &str = "authentication.k8s.io";
 const API_VERSION: &str = "authentication.k8s.io/v1";
 const KIND: &str = "TokenRequest";
 
-/// The shortest life of a token.
+/// The minimum lifetime of a token.
 const MIN_EXPIRATION_SECONDS: i64 = 600;
-/// The longest one.
+/// The maximum lifetime.
 const MAX_EXPIRATION_SECONDS: i64 = 1 << 32;
-/// What kubelets ask for on behalf of pods whose clients may not know that tokens end. Nobody else asks for such an odd time.
+/// The lifetime that kubelets request for pods whose clients may not reload tokens. Its unusual value identifies such
+/// requests.
 const EXTENDABLE_EXPIRATION_SECONDS: i64 = 3607;
-/// How long such a token lives instead.
+/// The actual lifetime of such a token.
 const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 
-/// Answers a POST of a TokenRequest to a service account.
+/// Handles a POST of a TokenRequest to a service account.
 pub struct TokenRequests(pub Arc<ServiceAccountTokens>);
 
 impl Handler for TokenRequests {
@@ -43,10 +44,9 @@ impl Handler for TokenRequests {
     }
 }
 
-/// Answers a POST of a TokenRequest.
+/// Handles a POST of a TokenRequest.
 ///
-/// # Errors
-/// The body is refused, the account or what the token shall be bound to is not there, or is not what the request says.
+/// # Errors The body is invalid, or the account or the bound object does not exist or has another uid.
 async fn create(tokens: &ServiceAccountTokens, call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let target = call.target()?;
     let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;
@@ -60,7 +60,7 @@ async fn create(tokens: &ServiceAccountTokens, call: Call<'_>, request: Request)
     Ok(ApiResponse::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
 }
 
-/// Makes the request its own answer.
+/// Completes the request with its status.
 async fn complete(
     tokens: &ServiceAccountTokens,
     call: Call<'_>,
@@ -143,11 +143,11 @@ fn check_expiration(seconds: i64) -> Result<()> {
     Err(Status::invalid(GROUP, KIND, "", &errors))
 }
 
-/// Finds the object that the token shall end with and notes it in the claims.
+/// Finds the object that the token is bound to and adds it to the claims.
 fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, claims: &mut Claims) -> Result<()> {
     let registry = &context.api.registry;
     let (group, version) = match reference.api_version.split_once('/') {
-        // Of too many parts none counts.
+        // A version with too many parts is ignored.
         Some((_, version)) if version.contains('/') => ("", ""),
         Some(parts) => parts,
         None => ("", reference.api_version.as_str()),
@@ -181,7 +181,7 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
             }
             let node = spec.field(PodSpec::NODE_NAME).get();
             if !node.is_empty() {
-                // The pod may know a node that is gone, or not there yet.
+                // The pod may name a node that does not exist.
                 let there = find("nodes", "", &node).and_then(|target| target.get().ok());
                 let uid = there.map(|node| node.encoded.uid().into()).unwrap_or_default();
                 claims.node = Some(ObjectRef { name: node.as_str().into(), uid });
@@ -229,7 +229,7 @@ fn sign(
     })
 }
 
-/// kube-apiserver names the kind where other conflicts name the resource.
+/// kube-apiserver uses the kind where other conflicts have the resource.
 fn conflict(group: &str, kind: &str, name: &str, why: &str) -> Status {
     let subject = Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() };
     Status::conflict_of(subject, why)

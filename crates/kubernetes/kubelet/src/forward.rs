@@ -1,7 +1,7 @@
-//! Messages on their way through: which headers pass, and what becomes of a connection that was upgraded.
+//! Forwarding of messages: which headers are forwarded, and how upgraded connections are joined.
 //!
-//! Guarantees that the client's credentials stay here, and that bytes wait where the slower side is. Must never choose
-//! where a request goes.
+//! Guarantees that the client's credentials are not forwarded, and that the slower side limits the rate. Must never
+//! choose the destination of a request.
 
 use futures_util::future::{FutureExt, select};
 use http::Method;
@@ -14,7 +14,7 @@ use pintle_endpoints::upgrade::{Upgraded, tokens};
 use std::pin::pin;
 use tokio::io::{AsyncWriteExt, copy, split};
 
-/// Headers that speak of a connection and not of a message.
+/// Headers of the connection, not of the message.
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -25,7 +25,7 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Headers in which the server answers for itself who may read across origins; a backend has no say.
+/// CORS headers, which only this server sets.
 pub const CORS: [HeaderName; 4] = [
     header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
     header::ACCESS_CONTROL_ALLOW_HEADERS,
@@ -33,12 +33,12 @@ pub const CORS: [HeaderName; 4] = [
     header::ACCESS_CONTROL_ALLOW_ORIGIN,
 ];
 
-/// The client's headers of a request for an upgrade, as a backend may see them.
+/// The headers of an upgrade request that are forwarded.
 pub fn upgrade_headers(request: &Request) -> HeaderMap {
     let mut headers = outgoing_headers(request);
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     if request.method != Method::GET {
-        // What follows the head belongs to the other protocol.
+        // The bytes after the head belong to the other protocol.
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     request.headers.get_all(header::UPGRADE).iter().for_each(|value| {
@@ -47,7 +47,7 @@ pub fn upgrade_headers(request: &Request) -> HeaderMap {
     headers
 }
 
-/// The answer to a request for an upgrade: the connections of both sides as one, once it is agreed to.
+/// The response to an upgrade request; joins both connections if the backend agrees.
 pub fn upgraded(exchange: Exchange) -> ApiResponse {
     if exchange.response.status != http::StatusCode::SWITCHING_PROTOCOLS {
         return answer(exchange);
@@ -75,12 +75,12 @@ async fn join(client: Upgraded, backend: Upgraded) {
         let down = pin!(copy(&mut from_backend, &mut to_client));
         select(up, down).await;
     }
-    // What was read has been written; both sides learn of the end, if they are still there.
+    // All bytes that were read have been written; both sides are notified of the end.
     let _ = to_client.shutdown().await;
     let _ = to_backend.shutdown().await;
 }
 
-/// The client's headers as a backend may see them.
+/// The client's headers that are forwarded.
 pub fn outgoing_headers(request: &Request) -> HeaderMap {
     let mut headers = without_hop_by_hop(&request.headers);
     let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");

@@ -1,7 +1,7 @@
 //! Streams to a kubelet or a backend: log, exec, attach, portforward and proxy.
 //!
-//! The options of a request are checked, its backend located, and then it is passed on. Must never open a socket: the
-//! `Connector` does.
+//! Validates the options of a request, locates its backend and forwards it. Must never open a socket: the `Connector`
+//! does.
 
 pub mod forward;
 mod locate;
@@ -26,29 +26,29 @@ use pintle_endpoints::request::{Request, ResourcePath, Verb};
 use pintle_registry::{Result, Status, Target};
 use std::sync::Arc;
 
-/// The gate, and the feature that a node declares, of kubelets that take a client's WebSocket as it is.
+/// The gate, and the feature that a node declares, of kubelets that accept a client's WebSocket directly.
 const TAKES_WEBSOCKETS: &str = "ExtendWebSocketsToKubelet";
 
-/// The order of address types in which nodes' addresses are tried: kube-apiserver's.
+/// The default order of node address types, as in kube-apiserver.
 pub const ADDRESS_TYPES: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 
-/// The subresources that connect. Their requests have no end of their own.
+/// The subresources that connect. Their requests are long-running.
 pub const SUBRESOURCES: [&str; 5] = ["attach", "exec", "proxy", "log", "portforward"];
 
-/// Answers requests for streams.
+/// Handles requests for streams.
 pub struct Connections {
-    /// Types of nodes' addresses, the preferred first.
+    /// Node address types, the preferred first.
     address_types: Vec<String>,
     streams: Arc<StreamMetrics>,
 }
 
 impl Connections {
-    /// Connections to kubelets at the first address of a node that is of the first of these types.
+    /// Connects to kubelets at the node address of the first of these types that the node has.
     pub fn new(address_types: Vec<String>) -> Connections {
         Connections { address_types, streams: Arc::default() }
     }
 
-    /// Registers what connects to nodes, pods and services.
+    /// Registers the handlers of connections to nodes, pods and services.
     pub fn install(self, handlers: &Handlers, metrics: &Metrics) {
         let streams = self.streams.clone();
         metrics.add_source(move |out| streams.render(out));
@@ -77,7 +77,7 @@ impl Connections {
         proxy::pass(context, location, prefix, request).await
     }
 
-    /// Connects a client to a kubelet's stream. A WebSocket ends here, unless the kubelet takes it itself.
+    /// Connects a client to a kubelet's stream. This server terminates a WebSocket, unless the kubelet accepts it.
     async fn carry(&self, context: &Context, kubelet: Kubelet, name: &str, request: Request) -> Result<ApiResponse> {
         let enabled = |gate| context.api.registry.environment.feature_enabled(gate);
         let Kubelet { location, takes_websockets } = kubelet;
@@ -107,7 +107,7 @@ impl Connections {
     async fn stream(&self, context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Kubelet> {
         let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
         if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
-            // A WebSocket begins with a GET, but what it does in a container is no reading.
+            // A WebSocket begins with a GET, but needs the permission to create.
             let allowed =
                 access::authorize(&context.api, &context.request, context.user(), Verb::Create, path, &context.query)
                     .await;

@@ -1,7 +1,7 @@
-//! Where requests go: the kubelet of a node, the port of a pod, an endpoint of a service.
+//! Locates the backend of a request: the kubelet of a node, the port of a pod, an endpoint of a service.
 //!
-//! Guarantees that nobody is connected to what the cluster does not hold to be a node, a pod or an endpoint that is
-//! one. Must never resolve names: that is the connector's work.
+//! Guarantees that a client is connected only to a node, a pod or an endpoint of the cluster. Must never resolve host
+//! names: the connector does.
 
 use pintle_endpoints::backend::{Destination, Trust, is_global_unicast};
 use pintle_endpoints::context::Context;
@@ -14,10 +14,10 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 
-/// The kubelet's port where a node does not tell it.
+/// The default port of kubelets.
 const KUBELET_PORT: u16 = 10_250;
 
-/// Where a request is passed on to.
+/// The destination of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     pub to: Destination,
@@ -40,7 +40,7 @@ impl Location {
     }
 }
 
-/// A kubelet, and what its node declares of it.
+/// A kubelet, and the features that its node declares.
 pub struct Kubelet {
     pub location: Location,
     pub takes_websockets: bool,
@@ -48,8 +48,7 @@ pub struct Kubelet {
 
 /// A stored object of the target's resource.
 ///
-/// # Errors
-/// There is none of that name.
+/// # Errors The object does not exist.
 pub fn object(context: &Context, target: &Target, name: &str) -> Result<Value> {
     let target = Target { name: name.to_owned(), ..target.clone() };
     let stored = target.get()?;
@@ -65,10 +64,9 @@ pub fn node_of(pod: &Value) -> &str {
     View::<Pod>::new(pod).field(Pod::SPEC).field(PodSpec::NODE_NAME).as_str()
 }
 
-/// The container that is meant: one of the pod's, or its only one.
+/// The container to use: the named one, or the only one.
 ///
-/// # Errors
-/// 400 when none is named and there are several, or there is none of that name.
+/// # Errors 400 if none is named and there are several, or the named one does not exist.
 pub fn container(pod: &Value, wanted: &str) -> Result<String> {
     let pod = View::<Pod>::new(pod);
     let name = pod.field(Pod::METADATA).field(ObjectMeta::NAME).as_str();
@@ -94,8 +92,7 @@ pub fn container(pod: &Value, wanted: &str) -> Result<String> {
 
 /// The kubelet of a pod's node. kube-apiserver names a missing node as if it were a pod.
 ///
-/// # Errors
-/// There is no such node, or it tells no address.
+/// # Errors The node does not exist, or has no address.
 pub fn kubelet(context: &Context, address_types: &[String], node: &str) -> Result<Kubelet> {
     let nodes = collection(context, "", "nodes", "")?;
     let node = object(context, &nodes, node).map_err(|status| match collection(context, "", "pods", "") {
@@ -171,7 +168,7 @@ fn address_not_allowed() -> Status {
     Status::bad_request("address not allowed")
 }
 
-/// A port of a pod; the first that its containers tell, where none is named.
+/// A port of a pod; the first port of its containers by default.
 ///
 /// # Errors
 /// There is no such pod, or it has no address that may be connected to.
@@ -258,7 +255,7 @@ pub fn service(context: &Context, target: &Target) -> Result<Location> {
     found.ok_or_else(|| unavailable(format!("no endpoints available for service {:?}", target.name)))
 }
 
-/// All items, beginning anywhere.
+/// All items, from a random one.
 fn from_random<'a, T>(context: &Context, items: &'a [T]) -> impl Iterator<Item = &'a T> {
     let mut random = [0; 4];
     context.api.registry.environment.random(&mut random);
@@ -266,7 +263,7 @@ fn from_random<'a, T>(context: &Context, items: &'a [T]) -> impl Iterator<Item =
     items.iter().cycle().skip(start).take(items.len())
 }
 
-/// The address of an endpoint, if it belongs to the pod that the endpoint refers to: others could be anybody's.
+/// The address of an endpoint, if the pod that it refers to has it: other addresses could be outside the cluster.
 fn address_of(context: &Context, target: &Target, endpoint: View<'_, EndpointAddress>) -> Option<String> {
     let reference = endpoint.field(EndpointAddress::TARGET_REF).some()?;
     if reference.field(ObjectReference::NAMESPACE).as_str() != target.namespace {

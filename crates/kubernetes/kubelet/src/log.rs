@@ -1,6 +1,6 @@
-//! The log of a container: its options judged, then read from the kubelet as it comes.
+//! The log of a container: validates the options, then streams it from the kubelet.
 //!
-//! Guarantees that a log is never held whole. Must never take a kubelet's failure for a log's text.
+//! Guarantees that a log is never buffered completely. Must never return a kubelet's failure as the log.
 
 use crate::forward::encode_query;
 use crate::locate::{self, Location};
@@ -15,21 +15,20 @@ use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;
 use pintle_validation::ErrorList;
 
-/// How much of a kubelet's refusal is passed on to the client.
+/// The maximum bytes of a kubelet's error message.
 const MAX_REFUSAL_BYTES: usize = 50_000;
 const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
 
-/// Answers with a container's log.
+/// Responds with a container's log.
 ///
-/// # Errors
-/// The options are wrong, or the kubelet does not give the log.
+/// # Errors The options are invalid, or the kubelet returns an error.
 pub async fn serve(context: &Context, address_types: &[String], target: &Target) -> Result<ApiResponse> {
     let options = Options::read(context, &target.name)?;
     let pod = locate::object(context, target, &target.name)?;
     let container = locate::container(&pod, context.query.get("container"))?;
     let node = locate::node_of(&pod);
     if node.is_empty() {
-        // Nothing was ever said.
+        // The log is empty.
         return Ok(ApiResponse::new(204, "", ""));
     }
     let mut location = locate::kubelet(context, address_types, node)?.location;
@@ -75,7 +74,7 @@ async fn text(mut body: ByteStream) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A kubelet's refusal in the words that kube-apiserver has for codes.
+/// The error for a kubelet's status code, as in kube-apiserver.
 fn refusal(code: u16, text: &str, pod: &str) -> Status {
     let (reason, message) = match code {
         400 => return Status::bad_request(text),
@@ -105,7 +104,7 @@ fn refusal(code: u16, text: &str, pod: &str) -> Status {
     })
 }
 
-/// PodLogOptions, as the kubelet is given them.
+/// PodLogOptions for the kubelet.
 struct Options {
     parameters: Vec<(&'static str, String)>,
     insecure: bool,

@@ -1,6 +1,5 @@
-//! Metrics of WebSockets that are translated or tunneled for kubelets.
-//! Guarantees that a stream is counted once, under the code of how it ended.
-//! Must never count what is passed through as it is.
+//! Metrics of WebSockets that are translated or tunneled for kubelets. Guarantees that a stream is counted once, under
+//! its final code. Must never count streams that are forwarded unchanged.
 
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_metrics::Keyed;
@@ -23,12 +22,12 @@ pub struct StreamMetrics {
 }
 
 impl StreamMetrics {
-    /// Counts a command: 200 if it ran, however it ended.
+    /// Counts a command: 200 if it ran, whatever its exit code.
     pub fn translated(&self, code: u16) {
         self.translated.get(&code, AtomicU64::default).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a forwarded port by what the kubelet answered.
+    /// Counts a forwarded port by the kubelet's status code.
     pub fn tunneled(&self, code: u16) {
         self.tunneled.get(&code, AtomicU64::default).fetch_add(1, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
-//! Passing a request on to a backend, and its answer back: plain, or as an upgraded connection.
+//! Forwards a request to a backend, and its response to the client: plain, or as an upgraded connection.
 //!
-//! Guarantees that the client's credentials stay here, and that bytes wait where the slower side is. Must never choose
-//! where a request goes: that is located before.
+//! Guarantees that the client's credentials are not forwarded, and that the slower side limits the rate. Must never
+//! choose the destination of a request.
 
 use crate::forward;
 use crate::locate::Location;
@@ -15,10 +15,9 @@ use pintle_endpoints::context::Context;
 use pintle_endpoints::upgrade::is_upgrade;
 use pintle_registry::{Result, Status};
 
-/// Passes a request for an upgrade on, byte for byte once it is agreed to.
+/// Forwards an upgrade request, and then the bytes of both sides.
 ///
-/// # Errors
-/// The request asks for no upgrade, or the backend cannot be reached.
+/// # Errors The request is not an upgrade request, or the backend cannot be reached.
 pub async fn upgrade(context: &Context, location: Location, request: Request) -> Result<ApiResponse> {
     if !is_upgrade(&request.headers) {
         return Err(Status::bad_request("Upgrade request required"));
@@ -27,7 +26,7 @@ pub async fn upgrade(context: &Context, location: Location, request: Request) ->
     Ok(forward::upgraded(dial(context, location, request, headers).await?))
 }
 
-/// Sends a request for an upgrade.
+/// Sends an upgrade request.
 ///
 /// # Errors
 /// The backend cannot be reached.
@@ -41,7 +40,7 @@ pub fn dial(
     exchange.map(|sent| sent.map_err(|error| Status::unexplained(format!("error dialing backend: {error}"))))
 }
 
-/// Passes a request on as a proxy does, `prefix` being the path of the proxy itself: links and redirections that lead back to the backend lead through here.
+/// Forwards a request; `prefix` is the path of the proxy, which is added to links and redirects to the backend.
 ///
 /// # Errors
 /// The backend cannot be reached.

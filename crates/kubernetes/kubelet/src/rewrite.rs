@@ -1,7 +1,7 @@
-//! Links that lead to a backend are made to lead through the proxy: redirections, and addresses in HTML pages.
+//! Rewrites redirects and links in HTML pages from a backend, so that they go through the proxy.
 //!
-//! Guarantees that what is no link stays as it is, byte for byte. Must never hold more of a page than its bound: a
-//! larger one passes as it is.
+//! Guarantees that everything but links is unchanged. Must never buffer more than the limit: a larger page is forwarded
+//! unchanged.
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
@@ -46,23 +46,23 @@ const LINKS: &[(&str, &[&str])] = &[
 /// Elements whose content is text, whatever it looks like.
 const RAW_TEXT: [&str; 4] = ["script", "style", "textarea", "title"];
 
-/// How links are changed.
+/// Rewrites links.
 pub struct Rewriter {
     /// The path of the proxy, before the backend's own path.
     pub prefix: String,
     /// `host:port` of the backend.
     pub backend: String,
-    /// The host that the client asked.
+    /// The host that the client requested.
     pub requested: String,
 }
 
 impl Rewriter {
-    /// The path that the client asked for, as backends receive it.
+    /// The requested path, as backends receive it.
     pub fn forwarded(&self, path: &str) -> String {
         join(&self.prefix, path)
     }
 
-    /// A link as the client must see it.
+    /// Rewrites a link.
     pub fn url(&self, url: &str) -> String {
         let (scheme, rest) = match url.split_once(':') {
             Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
@@ -86,7 +86,7 @@ impl Rewriter {
         format!("{origin}{path}{suffix}")
     }
 
-    /// A page with its links changed.
+    /// Rewrites the links of a page.
     pub fn html(&self, page: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(page.len() + page.len() / 8);
         let mut rest = page;
@@ -103,7 +103,7 @@ impl Rewriter {
         out
     }
 
-    /// Copies a start tag, and its content where that is no markup; gives what follows.
+    /// Copies a start tag, and its content if that is raw text; returns the rest.
     fn tag<'a>(&self, tag: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
         let mut at = 1 + tag.iter().skip(1).position(is_end).unwrap_or(tag.len() - 1);
@@ -196,7 +196,7 @@ pub fn join(first: &str, second: &str) -> String {
     format!("/{}{slash}", segments.join("/"))
 }
 
-/// Changes the links of an answer that is an HTML page in an encoding that is understood.
+/// Rewrites the links of a response that is an HTML page in a supported encoding.
 pub async fn page(mut answer: ApiResponse, rewriter: &Rewriter) -> ApiResponse {
     let header = |name| answer.passed.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok()).unwrap_or("");
     let is_html = header(CONTENT_TYPE).split(';').next().unwrap_or("").trim() == "text/html";

@@ -1,8 +1,8 @@
-//! SPDY/3.1 as far as a client of a kubelet needs it: streams opened, data both ways, pings.
+//! The part of SPDY/3.1 that a client of a kubelet needs: opening streams, data in both directions, pings.
 //!
-//! Guarantees a bound on what is held of a frame, whatever its head promises. Headers are written as zlib's stored blocks,
-//! which every inflater takes, and those of answers are skipped, as nothing is to be learned from them: so there is no
-//! compressor and no dictionary. Must never know what a stream is for.
+//! Guarantees a limit on buffered bytes of a frame, whatever its head says. Headers are written as zlib's stored
+//! blocks, which every inflater accepts, and those of responses are skipped, so that no compressor and no dictionary is
+//! needed. Must never depend on the purpose of a stream.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use std::io;
@@ -22,7 +22,7 @@ const MAX_CONTROL_BYTES: usize = 64 << 10;
 /// Bytes of a stream that are read or written at a time.
 pub const PIECE_BYTES: usize = 32 << 10;
 
-/// What a peer says.
+/// A frame from the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
     /// A piece of a stream, and whether it is the last.
@@ -31,12 +31,12 @@ pub enum Frame {
         bytes: Bytes,
         last: bool,
     },
-    /// A stream was broken off.
+    /// A stream was reset.
     Reset(u32),
     Ping(u32),
-    /// The peer takes no more streams.
+    /// The peer accepts no more streams.
     GoAway,
-    /// Something that changes nothing here.
+    /// A frame that is ignored.
     Other,
 }
 
@@ -47,7 +47,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Appends what opens a stream with these headers, whose names are in lower case, and returns its id.
+    /// Appends a SYN_STREAM frame with these headers, whose names are in lower case, and returns the stream's id.
     pub fn open(&mut self, headers: &[(&str, &str)], out: &mut BytesMut) -> u32 {
         let mut names = BytesMut::new();
         names.put_u32(headers.len() as u32);
@@ -63,7 +63,7 @@ impl Opener {
         for piece in names.chunks(usize::from(u16::MAX)) {
             stored(piece, &mut block);
         }
-        // An inflater hands out what it has when it comes to an empty block.
+        // An empty block makes an inflater flush its output.
         stored(&[], &mut block);
         let id = 2 * self.opened + 1;
         self.opened += 1;
@@ -97,7 +97,7 @@ pub fn data(stream: u32, bytes: &[u8], last: bool, out: &mut BytesMut) {
     out.put_slice(bytes);
 }
 
-/// Appends a ping, or the answer to one.
+/// Appends a ping, or the reply to one.
 pub fn ping(id: u32, out: &mut BytesMut) {
     control(PING, 4, out);
     out.put_u32(id);
@@ -106,7 +106,7 @@ pub fn ping(id: u32, out: &mut BytesMut) {
 /// Reads the frames of a connection.
 pub struct Frames<R> {
     reader: R,
-    /// What is left of a frame of data.
+    /// The rest of a data frame.
     rest: Option<Rest>,
 }
 
@@ -123,8 +123,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 
     /// The next frame, data in pieces of a bounded size.
     ///
-    /// # Errors
-    /// The connection breaks or ends, or what comes is not SPDY/3.1.
+    /// # Errors The connection breaks or ends, or its bytes are not SPDY/3.1.
     pub async fn next(&mut self) -> io::Result<Frame> {
         if let Some(rest) = self.rest.take() {
             return self.piece(rest).await;

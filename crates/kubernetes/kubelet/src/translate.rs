@@ -1,7 +1,7 @@
-//! Commands over a WebSocket for kubelets that speak SPDY: one message is one piece of a stream.
+//! Translates commands over a WebSocket for kubelets that speak SPDY: one message is one piece of a stream.
 //!
-//! Guarantees that a client learns how its command ended, in the form of the protocol's error channel, whatever happened
-//! on the way, and that each side is read only as fast as the other takes it. Must never choose the kubelet.
+//! Guarantees that a client always gets the outcome of its command on the protocol's error channel, and that each side
+//! is read only as fast as the other side accepts data. Must never choose the kubelet.
 
 use crate::locate::Location;
 use crate::metrics::StreamMetrics;
@@ -34,7 +34,7 @@ use tokio::time::{Instant, timeout_at};
 /// The protocol of a client's WebSocket.
 pub const PROTOCOL: &str = "v5.channel.k8s.io";
 
-/// What is offered to a kubelet, the best first.
+/// The protocols offered to a kubelet, the best first.
 const KUBELET_PROTOCOLS: [&str; 5] =
     [PROTOCOL, "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
 
@@ -49,13 +49,13 @@ const RESIZE: u8 = 4;
 /// Closes the channel that is named by the byte after it.
 const CLOSE: u8 = 255;
 
-/// How often a kubelet is shown that somebody is there.
+/// The interval of keepalive pings to a kubelet.
 const PING_PERIOD: Duration = Duration::from_secs(5);
-/// Time for a client to agree to the end.
+/// The timeout of the closing handshake.
 const LEAVING: Duration = Duration::from_secs(1);
-/// Frames that wait for a kubelet that takes them slowly, each of which has a piece of a message.
+/// The number of frames that are buffered for a slow kubelet; each has a piece of a message.
 const FRAMES_AHEAD: usize = 4;
-/// The longest report of how a command ended, and the longest refusal, that is read.
+/// The maximum bytes of a command's outcome or of an error response.
 const MAX_REPORT_BYTES: usize = 64 << 10;
 
 /// The streams that a client asks for.
@@ -72,10 +72,9 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
     is_websocket(headers) && tokens(headers, &header::SEC_WEBSOCKET_PROTOCOL).any(|protocol| protocol == PROTOCOL)
 }
 
-/// Takes a client's WebSocket and connects it to the streams of a kubelet.
+/// Accepts a client's WebSocket and connects it to the streams of a kubelet.
 ///
-/// # Errors
-/// The handshake is none. Later errors are sent on the error channel.
+/// # Errors The handshake is invalid. Later errors are sent on the error channel.
 pub fn serve(
     context: &Context,
     streams: Arc<StreamMetrics>,
@@ -97,7 +96,7 @@ async fn run(
     to_client: Writer,
 ) {
     let channel = [(wanted.stdout, STDOUT), (wanted.stderr, STDERR)].into_iter().find(|(wanted, _)| *wanted);
-    // An empty message says that the connection stands.
+    // An empty message tells the client that the connection is established.
     let greeting = [channel.map_or(ERROR, |(_, channel)| channel)];
     if to_client.message(Kind::Binary, &[&greeting]).await.is_err() {
         return;
@@ -107,7 +106,7 @@ async fn run(
         Err(status) => Some(status),
     };
     if let Some(mut report) = report {
-        // A command that ended with a code of its own has run.
+        // A command with an exit code has run.
         let code = report.get("code").and_then(Value::as_i64).and_then(|code| u16::try_from(code).ok());
         streams.translated(code.unwrap_or(200));
         if let Value::Map(map) = &mut report {
@@ -117,7 +116,8 @@ async fn run(
         let mut message = Vec::new();
         json::encode(&report, &mut message);
         if to_client.message(Kind::Binary, &[&[ERROR], &message]).await.is_ok() && to_client.close().await.is_ok() {
-            // What the client has sent meanwhile is taken, or the connection would break before it has read this.
+            // Data from the client is read and dropped: otherwise the connection would be reset before the client has
+            // read this.
             let leaving = async { while let Ok(Some(_)) = from_client.next().await {} };
             let _ = tokio::time::timeout(LEAVING, leaving).await;
         }
@@ -130,7 +130,7 @@ struct Kubelet {
     protocol: String,
 }
 
-/// Asks a kubelet for SPDY; the error is what is to be reported.
+/// Requests an upgrade to SPDY; the error is the status to report.
 async fn dial(api: &SharedApi, location: Location) -> std::result::Result<Kubelet, Value> {
     let url = format!("https://{}{}", location.to.authority(), location.target());
     let internal = |why: String| Status::internal(why).to_value();
@@ -160,7 +160,7 @@ async fn dial(api: &SharedApi, location: Location) -> std::result::Result<Kubele
     Ok(Kubelet { connection, protocol })
 }
 
-/// What a kubelet says that does not agree: its own report, or its words.
+/// The error of a kubelet that does not upgrade: its status, or its text.
 async fn refusal(mut exchange: Exchange) -> Value {
     let mut said = Vec::new();
     while let Some(Ok(piece)) = exchange.body.next().await {
@@ -178,7 +178,8 @@ async fn refusal(mut exchange: Exchange) -> Value {
     }
 }
 
-/// Carries pieces both ways until the command has ended, and returns how; `None` when the client went away.
+/// Forwards pieces in both directions until the command has ended, and returns its outcome; `None` if the client went
+/// away.
 async fn translate(
     kubelet: Kubelet,
     wanted: StreamOptions,
@@ -189,11 +190,11 @@ async fn translate(
     let (frames, waiting) = mpsc::channel(FRAMES_AHEAD);
     let mut opening = BytesMut::new();
     let streams = Streams::open(wanted, &mut opening);
-    // There is room: nothing has been sent yet.
+    // The channel has room: nothing has been sent yet.
     frames.try_send(opening.freeze()).ok()?;
     let up = pin!(up(from_client, &streams, frames.clone()));
     let sending = async {
-        // That a kubelet takes nothing any more is seen when it says nothing any more.
+        // A failure of the kubelet is noticed when its streams end.
         let _ = send(waiting, to_kubelet).await;
         future::pending::<()>().await;
     };
@@ -265,21 +266,21 @@ async fn up(from_client: &mut Reader, streams: &Streams, frames: mpsc::Sender<By
         if let Some(stream) = stream.filter(|_| !piece.bytes.is_empty()) {
             let mut out = BytesMut::new();
             spdy::data(stream, &piece.bytes, false, &mut out);
-            // When nobody takes them any more, the end is near and comes from the other side.
+            // A closed channel means that the other direction is about to end.
             let _ = frames.send(out.freeze()).await;
         }
     }
 }
 
-/// What is known of a client's message that is arriving.
+/// The state of a client's message that is being received.
 #[derive(Default)]
 struct Incoming {
     channel: Option<u8>,
-    /// What stands behind [`CLOSE`].
+    /// The bytes after [`CLOSE`].
     closes: Vec<u8>,
 }
 
-/// Writes what waits, and pings when nothing does.
+/// Writes the buffered frames, and pings while there are none.
 async fn send(mut waiting: mpsc::Receiver<Bytes>, mut to_kubelet: impl AsyncWrite + Unpin) -> io::Result<()> {
     let (mut next_ping, mut id) = (Instant::now() + PING_PERIOD, 1);
     loop {
@@ -297,7 +298,7 @@ async fn send(mut waiting: mpsc::Receiver<Bytes>, mut to_kubelet: impl AsyncWrit
     }
 }
 
-/// From the kubelet to the client, until all its streams have ended; `None` when the client takes no more.
+/// From the kubelet to the client, until all its streams have ended; `None` if the client accepts no more data.
 async fn down(
     mut frames: Frames<impl AsyncRead + Unpin>,
     streams: &Streams,
@@ -328,7 +329,7 @@ async fn down(
                 }
             }
             Frame::Reset(stream) => open.retain(|id| *id != stream),
-            // Its own pings have even ids; answers to ours are odd.
+            // The kubelet's own pings have even ids; replies to ours have odd ones.
             Frame::Ping(id) if id % 2 == 0 => {
                 let mut out = BytesMut::new();
                 spdy::ping(id, &mut out);
@@ -340,7 +341,7 @@ async fn down(
     Some(outcome(protocol, &report))
 }
 
-/// What a kubelet's report says to a client.
+/// The outcome for the client, from a kubelet's report.
 fn outcome(protocol: &str, report: &[u8]) -> Value {
     if report.is_empty() {
         return value!({"metadata": {}, "status": "Success"});

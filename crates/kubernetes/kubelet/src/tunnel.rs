@@ -1,6 +1,6 @@
 //! Port forwarding in a WebSocket: its messages carry the bytes of a SPDY connection.
 //!
-//! Guarantees that bytes pass unchanged. Must never look into them: both ends speak SPDY, this server does not.
+//! Guarantees that bytes pass unchanged. Must never parse them: both ends speak SPDY, this server does not.
 
 use crate::forward;
 use crate::locate::Location;
@@ -20,7 +20,7 @@ use pintle_registry::Result;
 use std::pin::pin;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
 
-/// What stands before the inner protocol in a WebSocket's.
+/// The prefix of the inner protocol in the name of the WebSocket's protocol.
 const PREFIX: &str = "SPDY/3.1+";
 
 /// Bytes of a message.
@@ -37,10 +37,9 @@ pub fn offered(headers: &HeaderMap) -> Vec<&str> {
     }
 }
 
-/// Asks a kubelet for SPDY in the client's name, and carries it in the client's WebSocket.
+/// Requests SPDY from a kubelet on behalf of the client, and tunnels it in the client's WebSocket.
 ///
-/// # Errors
-/// The handshake is none, or the kubelet cannot be reached.
+/// # Errors The handshake is invalid, or the kubelet cannot be reached.
 pub async fn serve(
     context: &Context,
     streams: &StreamMetrics,
@@ -72,7 +71,7 @@ pub async fn serve(
     let agreed = exchange.response.headers.get(STREAM_PROTOCOL).and_then(|value| value.to_str().ok());
     let agreed = agreed.map(|protocol| format!("{PREFIX}{protocol}"));
     let kubelet = exchange.upgraded;
-    // A message is no unit of what is carried, so that kube-apiserver bounds none.
+    // Messages have no meaning for the tunneled bytes, so kube-apiserver does not limit their size.
     websocket::accept(&context.headers, agreed.as_deref(), None, |from_client, to_client| {
         async move {
             if let Ok(kubelet) = kubelet.await {
@@ -83,7 +82,7 @@ pub async fn serve(
     })
 }
 
-/// Carries bytes both ways until one side has ended.
+/// Forwards bytes in both directions until one side has ended.
 async fn carry(mut from_client: Reader, to_client: Writer, kubelet: Upgraded) {
     let (mut from_kubelet, mut to_kubelet) = split(kubelet);
     let up = async {

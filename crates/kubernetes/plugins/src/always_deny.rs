@@ -1,6 +1,5 @@
-//! AlwaysDeny: nothing is changed any more.
-//! Guarantees that the server itself goes on, so that it can start and be read.
-//! Must never look at objects.
+//! AlwaysDeny: rejects every write of a client. Guarantees that the server's own writes are allowed, so that it can
+//! start. Must never read objects.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

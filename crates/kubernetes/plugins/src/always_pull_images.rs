@@ -1,6 +1,5 @@
-//! AlwaysPullImages: nobody runs an image that only others may pull, because it happens to be on the node already.
-//! Guarantees that every container and every volume of an image pulls it anew.
-//! Must never change a pod that keeps its images: what it was created with stands.
+//! AlwaysPullImages: a pod cannot use an image on the node that it may not pull. Guarantees the pull policy `Always`
+//! for every container and every image volume. Must never change a pod whose images are unchanged.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

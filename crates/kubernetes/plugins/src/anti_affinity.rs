@@ -1,6 +1,5 @@
-//! LimitPodHardAntiAffinityTopology: no pod keeps others off more than a node.
-//! Guarantees that anti-affinity that must hold is about hosts only.
-//! Must never check preferred terms.
+//! LimitPodHardAntiAffinityTopology: no pod can repel others from more than a node. Guarantees that required
+//! anti-affinity has the hostname topology key. Must never check preferred terms.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

@@ -1,7 +1,6 @@
-//! CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest: who may approve and sign
-//! requests, and say whom to trust.
-//! Guarantee that the signer's name in an object is one the requester may act for.
-//! Must never change an object.
+//! CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest: who may approve
+//! and sign requests, and attest trust bundles. Guarantee that the requester has the permission for the signer name in
+//! an object. Must never change an object.
 
 use crate::escalation::waits_for_less;
 use crate::plugin::{Plugin, Requests};
@@ -55,7 +54,7 @@ async fn sign(request: &Request<'_>, object: &Value) -> Result<()> {
     Err(request.forbidden(object, format!("user not permitted to sign requests with signerName {signer:?}")))
 }
 
-/// Clients that the cluster's own signer makes administrators would stand above all rules.
+/// A client certificate with the group `system:masters` would bypass authorization.
 fn restrict_subject(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
     const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
     const MASTERS: &str = "system:masters";
@@ -73,7 +72,7 @@ fn restrict_subject(request: &Request<'_>, object: &Value, _: &mut Vec<String>) 
     Err(request.forbidden(object, why))
 }
 
-/// A bundle in a signer's name says what its certificates are worth.
+/// A bundle of a signer decides which of its certificates are trusted.
 async fn attest(request: &Request<'_>, object: &Value) -> Result<()> {
     let spec = View::<ClusterTrustBundle>::new(object).field(ClusterTrustBundle::SPEC);
     let signer = spec.field(ClusterTrustBundleSpec::SIGNER_NAME).as_str();

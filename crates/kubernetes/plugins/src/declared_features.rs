@@ -1,6 +1,5 @@
-//! NodeDeclaredFeatureValidator: a pod on a node is not changed in a way that its node does not support.
-//! Guarantees that the features a change needs are among those that the node declares.
-//! Must never refuse a change that leaves the spec as it was: only changes need features.
+//! NodeDeclaredFeatureValidator: a pod on a node is not changed in a way that its node does not support. Guarantees
+//! that the node declares the features that a change needs. Must never reject an update without a change of the spec.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};

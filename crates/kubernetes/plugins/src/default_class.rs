@@ -1,6 +1,6 @@
-//! DefaultStorageClass and DefaultIngressClass: claims and ingresses that name no class get the default one.
-//! Guarantees the newest of several default classes, of equally old ones the first by name.
-//! Must never change what names a class, even the empty one.
+//! DefaultStorageClass and DefaultIngressClass: claims and ingresses that name no class get the default one. Guarantees
+//! the newest of several default classes, of equally old ones the first by name. Must never change an object that names
+//! a class, even the empty one.
 
 use crate::fields::annotation;
 use crate::plugin::{Plugin, Requests};

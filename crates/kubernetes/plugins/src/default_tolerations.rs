@@ -1,6 +1,5 @@
-//! DefaultTolerationSeconds: pods stay a while on a node that fails, five minutes unless another time is configured.
-//! Guarantees that a toleration the pod already has is not touched.
-//! Must never look at other objects.
+//! DefaultTolerationSeconds: pods stay on a failed node for five minutes by default. Guarantees that an existing
+//! toleration of the pod is not changed. Must never read other objects.
 
 use crate::fields::push;
 use crate::plugin::{Plugin, Requests};

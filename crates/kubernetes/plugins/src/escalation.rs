@@ -1,6 +1,6 @@
-//! Who writes a role or a binding must hold what it gives, or be allowed to `escalate` or to `bind`.
-//! Guarantees that no chain of writes ends with more rights than its author had, whatever modes of authorization there are.
-//! Must never change an object. It is no plugin: nothing switches it off.
+//! Privilege escalation: the author of a role or a binding must have the permissions that it grants, or the permission
+//! to `escalate` or `bind`. Guarantees that no sequence of writes gives its author more permissions, in every
+//! authorization mode. Must never change an object. It cannot be disabled.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
@@ -16,7 +16,7 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 static ROLES: Kind<Role> = Kind::new(GROUP, "roles");
 static CLUSTER_ROLES: Kind<ClusterRole> = Kind::new(GROUP, "clusterroles");
 
-/// The writes that give rights.
+/// The writes that grant permissions.
 const REQUESTS: [Requests; 4] = [
     Requests::write(GROUP, "roles"),
     Requests::write(GROUP, "clusterroles"),
@@ -24,12 +24,11 @@ const REQUESTS: [Requests; 4] = [
     Requests::write(GROUP, "clusterrolebindings"),
 ];
 
-/// What every write of a role or a binding passes, after all plugins.
+/// Checks every write of a role or a binding, after all plugins.
 pub static PLUGIN: Plugin = Plugin::on(&REQUESTS)
     .authorizing(Phase::Mutate, |request, object| MaybeReady::wait(async move { confirm(&request, object).await }));
 
-/// # Errors
-/// The object gives what its author does not have.
+/// # Errors The object grants permissions that its author does not have.
 async fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
     if request.requester().in_group(groups::MASTERS) || request.old().is_some_and(|old| waits_for_less(object, old)) {
         return Ok(());
@@ -79,7 +78,7 @@ fn confirm_held(request: &Request<'_>, rules: &[PolicyRule]) -> std::result::Res
     request.roles().confirm_held(request.requester(), request.namespace(), rules)
 }
 
-/// A role that gathers others may come to give anything.
+/// An aggregated role may come to grant any permission.
 fn everything() -> [PolicyRule; 2] {
     let all = || vec![Str::new_static("*")];
     let verbs = PolicyRule { verbs: all(), ..PolicyRule::default() };
@@ -89,7 +88,7 @@ fn everything() -> [PolicyRule; 2] {
     ]
 }
 
-/// Whether an update changes nothing but what deletion waits for and who owns the fields.
+/// Whether an update only removes finalizers or changes managedFields.
 pub fn waits_for_less(object: &Value, old: &Value) -> bool {
     const LESS: [&[&str]; 4] = [
         &["metadata", "ownerReferences"],

@@ -1,6 +1,5 @@
-//! EventRateLimit: events that come too fast are refused.
-//! Guarantees that every limit is asked, and counts, whatever the others say.
-//! Must never remember more senders than configured.
+//! EventRateLimit: rejects events above configured rates. Guarantees that every limit counts an event, even if another
+//! one rejects it. Must never track more senders than configured.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
@@ -14,10 +13,10 @@ use std::time::Instant;
 
 pub const PLUGIN: Plugin = Plugin::on(&[Requests::write("", "events")]).validating(validate);
 
-/// How many senders a limit that does not say it tells apart.
+/// The default number of senders that a limit tracks.
 const SENDERS: usize = 4096;
 
-/// The limits, and what has been taken of them.
+/// The limits, with their current use.
 #[derive(Debug, Default)]
 pub struct EventLimits(Vec<EventLimit>);
 
@@ -108,7 +107,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     Err(Status::new(429, "TooManyRequests", format!("Too many requests: {all}")))
 }
 
-/// What shares a limit with an event.
+/// The key of the bucket that limits an event.
 fn key(of: &LimitType, request: &Request<'_>, object: &Value) -> String {
     if *of == LimitType::NAMESPACE {
         return request.namespace().to_owned();
@@ -154,7 +153,7 @@ mod tests {
         for (key, when, taken) in rows {
             assert_eq!(limit.take(key, at(when)), taken, "{key} {when}");
         }
-        // A third sender drives out who was idle longest, who may then begin anew.
+        // A third sender evicts the one that was idle longest, whose bucket then starts full.
         assert!(limit.take("c", at(601)));
         assert!(!limit.take("a", at(602)) && limit.take("b", at(603)) && limit.take("b", at(603)));
     }

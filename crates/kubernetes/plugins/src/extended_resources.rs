@@ -1,6 +1,5 @@
-//! ExtendedResourceToleration: pods that ask for a device tolerate the taint that keeps others off its nodes.
-//! Guarantees one toleration for each resource beyond the system's own.
-//! Must never drop a toleration.
+//! ExtendedResourceToleration: pods that request an extended resource tolerate the taint of its nodes. Guarantees one
+//! toleration for each resource beyond the system's own. Must never drop a toleration.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

@@ -1,6 +1,5 @@
-//! Small steps over typed views that several plugins take.
-//! Guarantee that what is not named stays as it is.
-//! Must never know a plugin or a kind.
+//! Helpers for typed views that several plugins use. Guarantee that other fields are unchanged. Must never depend on a
+//! plugin or a kind.
 
 use pintle_schema::{ApiValue, FieldName, Value, View, ViewMut};
 use pintle_types::meta::v1::ObjectMeta;

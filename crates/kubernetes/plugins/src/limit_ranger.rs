@@ -1,6 +1,6 @@
-//! LimitRanger: what containers get that ask for nothing, and the bounds of what they may ask for.
-//! Guarantees that a value the object gives itself is never replaced, and that all breaches of ranges are reported together.
-//! Must never judge an object that is being deleted.
+//! LimitRanger: sets default requests and limits, and checks those of containers, pods and claims. Guarantees that a
+//! value in the object is never replaced, and that all violations are reported together. Must never check an object
+//! that is being deleted.
 
 use crate::limits::{Breaches, Usage, of_pod};
 use crate::plugin::{Plugin, Requests};
@@ -54,7 +54,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// Gives the containers of a pod what they lack, and notes it.
+/// Sets the defaults of a pod's containers, and records them in an annotation.
 fn fill_pod(object: &mut Value, range: &LimitRange) {
     let (mut requests, mut limits) = (ResourceList::new(), ResourceList::new());
     for item in range.spec.limits.iter().filter(|item| item.r#type == LimitType::CONTAINER) {

@@ -1,13 +1,12 @@
-//! Usage against the bounds of a LimitRange item, and the sums of a pod. Guarantees
-//! kube-apiserver's texts, resource by resource in the order of their names. Must never look at
-//! anything but requests and limits.
+//! Checks usage against a LimitRange item, and sums up a pod's usage. Guarantees kube-apiserver's messages, in the
+//! order of resource names. Must never read anything but requests and limits.
 
 use pintle_schema::{Quantity, View};
 use pintle_types::core::v1::{
     Container, ContainerRestartPolicy, LimitRangeItem, PodSpec, ResourceList, ResourceRequirements,
 };
 
-/// What something asks for and what it may use at most.
+/// Requests and limits.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     pub requests: ResourceList,
@@ -40,13 +39,13 @@ fn merge(own: &mut ResourceList, other: &ResourceList, join: impl Fn(&Quantity, 
     }
 }
 
-/// What a pod needs: all that runs side by side, or the most demanding moment of its start.
+/// The usage of a pod: the sum of its containers, or the maximum during initialization.
 pub fn of_pod(spec: View<'_, PodSpec>) -> Usage {
     let mut total = Usage::default();
     for container in spec.field(PodSpec::CONTAINERS).iter() {
         total.add(&Usage::of(container.field(Container::RESOURCES)));
     }
-    // Init containers that restart go on running beside all that follows them.
+    // Restartable init containers run concurrently with all later containers.
     let (mut beside, mut start) = (Usage::default(), Usage::default());
     for container in spec.field(PodSpec::INIT_CONTAINERS).iter() {
         let own = Usage::of(container.field(Container::RESOURCES));
@@ -61,19 +60,19 @@ pub fn of_pod(spec: View<'_, PodSpec>) -> Usage {
         }
     }
     total.raise_to(&start);
-    // What the pod says of itself as a whole counts instead.
+    // Pod-level resources take precedence.
     let whole = Usage::of(View::new(spec.field(PodSpec::RESOURCES).value()));
     total.requests.extend(whole.requests);
     total.limits.extend(whole.limits);
     total
 }
 
-/// The breaches of one LimitRange, each told once.
+/// The violations of one LimitRange, without duplicates.
 #[derive(Debug, Default)]
 pub struct Breaches(Vec<String>);
 
 impl Breaches {
-    /// All texts as one; `None` without breaches.
+    /// All messages as one; `None` without violations.
     pub fn into_text(self) -> Option<String> {
         match self.0.as_slice() {
             [] => None,
@@ -88,7 +87,7 @@ impl Breaches {
         }
     }
 
-    /// Checks usage against all bounds of an item.
+    /// Checks usage against all limits of an item.
     pub fn judge(&mut self, item: &LimitRangeItem, usage: &Usage) {
         let what = item.r#type.as_str();
         for (name, min) in &item.min {
@@ -110,7 +109,7 @@ impl Breaches {
         }
     }
 
-    /// Checks requests where there are no limits.
+    /// Checks requests of objects that have no limits.
     pub fn judge_requests(&mut self, item: &LimitRangeItem, requests: &ResourceList) {
         let what = item.r#type.as_str();
         for (name, min) in &item.min {

@@ -1,15 +1,15 @@
-//! NamespaceLifecycle, the part about deletion: the namespaces that a cluster cannot be without stay.
-//! Guarantees that no request deletes one of them. That nothing is created where there is no namespace is the
-//! registry's own rule. Must never look at what is in a namespace.
+//! NamespaceLifecycle, the part about deletion: protects the namespaces that a cluster needs. Guarantees that no
+//! request deletes one of them. The registry implements the part about creation. Must never read the content of a
+//! namespace.
 
 use crate::plugin::{Plugin, Requests};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{Operation, Target};
 
-/// Namespaces that clients and controllers count on.
+/// The protected namespaces.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Refuses the deletion of these namespaces.
+/// Rejects the deletion of these namespaces.
 pub static PLUGIN: Plugin =
     Plugin::on(&[Requests { group: "", resource: "namespaces", subresource: "", operations: &[Operation::Delete] }])
         .validating_deletion(|request, _| check_deletion(request.write.target));

@@ -1,6 +1,6 @@
-//! OwnerReferencesPermissionEnforcement: who says what an object's end depends on must be able to end it.
-//! Guarantees that nobody has the garbage collector delete, or hold back, what they could not themselves.
-//! Must never ask for rights when nothing changes.
+//! OwnerReferencesPermissionEnforcement: a change of owner references needs the permission to delete the object.
+//! Guarantees that no user has the garbage collector delete or block an object that they could not delete themselves.
+//! Must never check permissions if nothing changes.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

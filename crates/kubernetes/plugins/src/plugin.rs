@@ -1,6 +1,5 @@
-//! `Plugin`: one admission plugin as data: what it sees and what it does.
-//! Guarantees that a plugin's functions are called only for requests that its rows name.
-//! Must never know a plugin by name.
+//! `Plugin`: one admission plugin as data: its requests and its functions. Guarantees that the functions are called
+//! only for these requests. Must never depend on the name of a plugin.
 
 use crate::request::Request;
 use pintle_registry::status::Result;
@@ -15,7 +14,7 @@ type Authorize = for<'a> fn(Request<'a>, &'a Value) -> MaybeReady<'a, Result<()>
 
 /// An admission plugin.
 pub struct Plugin {
-    /// The requests that concern it.
+    /// The requests that it handles.
     pub requests: &'static [Requests],
     /// Changes the object before it is validated.
     pub mutate: Option<Mutate>,
@@ -23,7 +22,7 @@ pub struct Plugin {
     pub validate: Option<Validate>,
     /// Validates the deletion of a stored object.
     pub delete: Option<Delete>,
-    /// Checks rights that the write needs besides its own, after the function of the same phase. It may wait.
+    /// Checks additional permissions for the write, after the function of the same phase. It may wait.
     pub authorize: Option<(Phase, Authorize)>,
 }
 
@@ -53,13 +52,13 @@ impl Requests {
         Requests { group, resource, subresource: "", operations: &[Operation::Create, Operation::Update] }
     }
 
-    /// Everything that is done to a resource and its subresources.
+    /// All requests for a resource and its subresources.
     pub const fn all_of(group: &'static str, resource: &'static str) -> Self {
         const ALL: &[Operation] = &[Operation::Create, Operation::Update, Operation::Delete];
         Requests { group, resource, subresource: ANY, operations: ALL }
     }
 
-    /// Everything that is done at all.
+    /// All requests.
     pub const fn all() -> Self {
         Requests::all_of(ANY, ANY)
     }
@@ -76,32 +75,32 @@ impl Requests {
 }
 
 impl Plugin {
-    /// A plugin that sees these requests, and does nothing yet.
+    /// A plugin for these requests, without functions.
     pub const fn on(requests: &'static [Requests]) -> Self {
         Plugin { requests, mutate: None, validate: None, delete: None, authorize: None }
     }
 
-    /// The same, changing objects.
+    /// Adds a mutating function.
     pub const fn mutating(self, mutate: Mutate) -> Self {
         Plugin { mutate: Some(mutate), ..self }
     }
 
-    /// The same, validating objects.
+    /// Adds a validating function.
     pub const fn validating(self, validate: Validate) -> Self {
         Plugin { validate: Some(validate), ..self }
     }
 
-    /// The same, validating their deletion.
+    /// Adds a function that validates deletion.
     pub const fn validating_deletion(self, delete: Delete) -> Self {
         Plugin { delete: Some(delete), ..self }
     }
 
-    /// The same, checking rights in a phase.
+    /// Adds a check of permissions in a phase.
     pub const fn authorizing(self, phase: Phase, authorize: Authorize) -> Self {
         Plugin { authorize: Some((phase, authorize)), ..self }
     }
 
-    /// Whether a request concerns this plugin.
+    /// Whether the plugin handles a request.
     pub fn sees(&self, request: &AdmissionRequest<'_>) -> bool {
         self.requests.iter().any(|rows| rows.include(request))
     }

@@ -1,7 +1,6 @@
-//! PodGroupProtection, PodGroupWorkloadExists and JobValidation: pods that are scheduled together stay together.
-//! Guarantees that a pod group is made from a template that exists, is not removed under its pods, and that the number of
-//! pods of a job does not change while they are scheduled as a gang.
-//! Must never remove a finalizer.
+//! PodGroupProtection, PodGroupWorkloadExists and JobValidation: consistency of pods that are scheduled together.
+//! Guarantees that a pod group has a template that exists, is not removed before its pods, and that the parallelism of
+//! a gang-scheduled job does not change. Must never remove a finalizer.
 
 use crate::fields::push;
 use crate::plugin::{Plugin, Requests};

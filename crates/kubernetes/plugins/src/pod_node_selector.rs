@@ -1,6 +1,5 @@
-//! PodNodeSelector: a namespace, or the configuration, says on which nodes its pods run.
-//! Guarantees that a pod never runs beyond the nodes of its namespace.
-//! Must never change a pod that is there already.
+//! PodNodeSelector: a namespace's annotation or the configuration restricts the nodes of its pods. Guarantees that a
+//! pod never runs on other nodes. Must never change an existing pod.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
@@ -14,7 +13,7 @@ pub const PLUGIN: Plugin = Plugin::on(&[Requests::create("", "pods")])
     .validating(|request, object, _| validate(request, object));
 
 const ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
-/// The configuration's selector for namespaces that say nothing.
+/// The configured selector of namespaces without an annotation.
 const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
 const NAMESPACES: Kind<Namespace> = Kind::new("", "namespaces");
 const OUTSIDE_NAMESPACE: &str = "pod node label selector conflicts with its namespace node label selector";
@@ -62,10 +61,9 @@ fn conflict(one: &Labels, other: &Labels) -> bool {
     one.iter().any(|(key, value)| other.get(key).is_some_and(|theirs| theirs != value))
 }
 
-/// Whether a configuration's selector can be read.
+/// Checks a selector of the configuration.
 ///
-/// # Errors
-/// Why not.
+/// # Errors The selector is invalid.
 pub fn check(selector: &str) -> std::result::Result<(), String> {
     labels(selector).map(drop).map_err(|status| status.message)
 }

@@ -1,6 +1,5 @@
-//! Which other objects a pod needs on its node.
-//! Guarantees that every place where a pod can name a secret, a config map or a claim is looked at, in all its containers.
-//! Must never look at the objects themselves: whether they exist changes nothing here.
+//! The other objects that a pod needs on its node. Guarantees that every field of a pod that can name a secret, a
+//! config map or a claim is read, in all its containers. Must never read the objects themselves.
 
 use crate::fields::annotation;
 use pintle_schema::{Value, View};
@@ -11,10 +10,10 @@ use pintle_types::core::v1::{
     SecretVolumeSource, Volume, VolumeProjection, VolumeSource,
 };
 
-/// Marks a pod that a node has made of a file; the server only mirrors it.
+/// The annotation of mirror pods, which represent static pods of a node.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Whether a pod mirrors one that its node runs anyway.
+/// Whether a pod is a mirror pod.
 pub fn is_mirror(pod: View<'_, Pod>) -> bool {
     annotation(pod.field(Pod::METADATA), MIRROR).is_some()
 }
@@ -57,7 +56,7 @@ pub fn config_maps(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
     named(spec, PLACES).chain(mounted).filter(is_name)
 }
 
-/// Where secrets and config maps are named alike: as a whole environment, for one variable, and as a part of a volume.
+/// The fields that name a secret or a config map: a whole environment, one variable, a part of a projected volume.
 #[derive(Clone, Copy)]
 struct Places {
     environment: fn(View<'_, EnvFromSource>) -> View<'_, LocalObjectReference>,
@@ -65,7 +64,7 @@ struct Places {
     projection: fn(View<'_, VolumeProjection>) -> View<'_, LocalObjectReference>,
 }
 
-/// What these places name, empty where they name nothing.
+/// The names in these fields, which may be empty.
 fn named(spec: View<'_, PodSpec>, places: Places) -> impl Iterator<Item = &str> {
     let of_containers = containers(spec).flat_map(move |container| {
         let variables = container.field(Container::ENV).iter();
@@ -79,7 +78,7 @@ fn name(reference: View<'_, LocalObjectReference>) -> &str {
     reference.field(LocalObjectReference::NAME).as_str()
 }
 
-/// The claim behind a volume of a pod: the one that it names, or the one that is made for it.
+/// The claim of a pod's volume: the named one, or the generated one.
 pub fn claim(pod: View<'_, Pod>, volume: View<'_, Volume>) -> Option<String> {
     let source = volume.field(Volume::VOLUME_SOURCE);
     if let Some(claim) = source.field(VolumeSource::PERSISTENT_VOLUME_CLAIM).some() {
@@ -95,7 +94,7 @@ pub fn claims(pod: View<'_, Pod>) -> impl Iterator<Item = String> {
     volumes(pod.field(Pod::SPEC)).filter_map(move |volume| claim(pod, volume))
 }
 
-/// The resource claims of a pod that there are already.
+/// The names of a pod's existing resource claims.
 pub fn resource_claims(pod: View<'_, Pod>) -> Vec<String> {
     let status = pod.field(Pod::STATUS);
     let made = status.field(PodStatus::RESOURCE_CLAIM_STATUSES).get();
@@ -108,7 +107,7 @@ pub fn resource_claims(pod: View<'_, Pod>) -> Vec<String> {
     named.chain(extended.map(|status| status.resource_claim_name)).filter(|name| !name.is_empty()).collect()
 }
 
-/// The first object of the API that a pod needs, as refusals name it.
+/// The first kind of API object that a pod refers to, as messages name it.
 pub fn any_object(spec: View<'_, PodSpec>) -> Option<&'static str> {
     if !spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str().is_empty() {
         return Some("serviceaccounts");
@@ -153,7 +152,7 @@ fn is_name(name: &&str) -> bool {
     !name.is_empty()
 }
 
-/// Containers of every sort; ephemeral ones have the fields of the others.
+/// All containers; ephemeral ones have the fields of the others.
 fn containers(spec: View<'_, PodSpec>) -> impl Iterator<Item = View<'_, Container>> {
     let lists = [PodSpec::INIT_CONTAINERS.name(), PodSpec::CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
     lists.into_iter().filter_map(move |list| spec.value().get(list)?.as_list()).flatten().map(View::new)
@@ -170,7 +169,7 @@ fn projections(spec: View<'_, PodSpec>) -> impl Iterator<Item = View<'_, VolumeP
     })
 }
 
-/// What a volume may consist of: maps beside its name.
+/// The sources of a volume: the maps beside its name.
 fn sources(volume: &Value) -> impl Iterator<Item = &Value> {
     volume.as_map().into_iter().flat_map(|map| map.values())
 }

@@ -1,5 +1,5 @@
-//! PodResizeValidator: a running pod does not grow beyond its node.
-//! Guarantees that a resize no node could ever grant is refused at once. Must never judge a pod without a node.
+//! PodResizeValidator: a running pod does not exceed its node's capacity. Guarantees that an impossible resize is
+//! rejected at once. Must never check a pod without a node.
 
 use crate::limits::of_pod;
 use crate::plugin::{Plugin, Requests};
@@ -36,7 +36,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     Err(because(request.forbidden(object, why), "NodeCapacity"))
 }
 
-/// What the pod asks for beyond what its node has.
+/// The requests that exceed the node's allocatable resources.
 fn too_much(spec: View<'_, PodSpec>, node: &Node) -> Vec<String> {
     let requests = of_pod(spec).requests;
     let overhead = spec.field(PodSpec::OVERHEAD).get();

@@ -1,6 +1,6 @@
-//! The selectors of an access review: what of them an authorizer can be told.
-//! Guarantees that one which cannot be read makes no review fail: it is left out, and said to be.
-//! Must never widen what is asked: who is allowed less of a collection is not allowed more by a mistake.
+//! The selectors of an access review, parsed for authorizers. Guarantees that an invalid requirement does not fail the
+//! review: it is dropped and reported. Must never grant more because of an invalid requirement: dropping one only
+//! widens the request that is authorized.
 
 use pintle_schema::Str;
 use pintle_schema::field_selector::{FieldSelector, FieldTerm};
@@ -8,7 +8,7 @@ use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_types::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes, ResourceAttributes};
 use pintle_types::meta::v1::{FieldSelectorOperator, FieldSelectorRequirement, LabelSelectorRequirement};
 
-/// What could be read of a selector.
+/// How much of a selector is valid.
 enum Reading {
     Whole,
     Part,
@@ -16,7 +16,7 @@ enum Reading {
 }
 
 impl Reading {
-    /// By how many requirements there are, and how many of them can be read.
+    /// From the number of requirements, and of valid ones.
     fn of(all: usize, read: usize) -> Reading {
         match read {
             read if read == all => Reading::Whole,
@@ -35,7 +35,7 @@ impl Reading {
     }
 }
 
-/// What is said of selectors that cannot be read; empty when all can.
+/// The evaluation error for invalid selectors; empty if all are valid.
 pub fn errors(asked: &ResourceAttributes) -> String {
     let fields = asked.field_selector.as_ref().and_then(|selector| fields(selector).error("fieldSelector"));
     let labels = asked.label_selector.as_ref().and_then(|selector| labels(selector).error("labelSelector"));
@@ -56,7 +56,7 @@ fn field_term(it: &FieldSelectorRequirement) -> Option<FieldTerm> {
     (negated || it.operator == FieldSelectorOperator::IN).then_some(term)
 }
 
-/// What can be read of the fields that a review says the objects have.
+/// The valid requirements of a review's field selector.
 pub fn field_selector(asked: &ResourceAttributes) -> Option<FieldSelector> {
     let selector = asked.field_selector.as_ref()?;
     match selector.requirements.is_empty() {
@@ -78,7 +78,7 @@ fn label_term(it: &LabelSelectorRequirement) -> Option<LabelSelector> {
     LabelSelector::from_parts([], [expression]).ok()
 }
 
-/// What can be read of the labels that a review says the objects have.
+/// The valid requirements of a review's label selector.
 pub fn label_selector(asked: &ResourceAttributes) -> Option<LabelSelector> {
     let selector = asked.label_selector.as_ref()?;
     if selector.requirements.is_empty() {

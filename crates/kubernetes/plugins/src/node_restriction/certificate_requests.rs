@@ -1,6 +1,5 @@
-//! Certificates for pods that nodes ask for.
-//! Guarantees that node, pod and service account are those that there are, and belong together.
-//! Must never take a mirror for a pod: nobody but its node vouches for it.
+//! PodCertificateRequests of nodes. Guarantees that node, pod and service account exist and belong together. Must never
+//! accept a mirror pod: only its node knows whether it exists.
 
 use super::Asked;
 use crate::pod_references::is_mirror;
@@ -33,7 +32,7 @@ pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
         ),
     )?;
     let named = "named in the PodCertificateRequest";
-    // What may only not be known yet is no refusal: who asks again may succeed.
+    // The object may not be in the cache yet, so the error is not `Forbidden` and the client may retry.
     let unknown = |what: &str, kind: &str, name: &str, shown: String| {
         Status::unexplained(format!("while retrieving {what} {shown} {named}: {kind} {} not found", quoted(name)))
     };

@@ -1,6 +1,5 @@
-//! NodeRestriction: a kubelet writes what is its node's, and nothing else.
-//! Guarantees that who has taken over one node can neither speak for another nor draw pods or secrets to itself.
-//! Must never judge anybody but nodes, and never changes what they send.
+//! NodeRestriction: limits a kubelet to objects of its own node. Guarantees that an attacker on one node can neither
+//! act for another node nor attract pods or secrets. Must never restrict other users, nor change objects.
 
 mod certificate_requests;
 mod pods;
@@ -89,7 +88,7 @@ impl Asked<'_> {
         if holds { Ok(()) } else { self.refuse(otherwise) }
     }
 
-    /// The node's name as refusals show it.
+    /// The quoted node name for messages.
     fn quoted(self) -> String {
         quoted(self.node)
     }
@@ -131,7 +130,7 @@ fn judge_node(asked: Asked<'_>) -> Result<()> {
     }
 }
 
-/// The labels that change and are not a node's to change, as a list.
+/// The changed labels that a node may not change, as a list.
 fn forbidden_labels(new: &Value, old: &Value) -> String {
     let labels = |object| View::<Node>::new(object).field(Node::METADATA).field(ObjectMeta::LABELS).get();
     let (new, old) = (labels(new), labels(old));
@@ -140,7 +139,7 @@ fn forbidden_labels(new: &Value, old: &Value) -> String {
     forbidden.collect::<Vec<_>>().join(", ")
 }
 
-/// Labels of the system that kubelets set about their nodes.
+/// System labels that kubelets may set on their nodes.
 const KUBELET_LABELS: [&str; 11] = [
     "beta.kubernetes.io/arch",
     "beta.kubernetes.io/instance-type",
@@ -155,7 +154,7 @@ const KUBELET_LABELS: [&str; 11] = [
     "topology.kubernetes.io/zone",
 ];
 
-/// Whether a node may say this of itself: not what administrators keep for themselves, and of the system's labels only its own.
+/// Whether a node may set a label on itself: no restricted prefix, and of the system's labels only those of kubelets.
 fn is_nodes_own(label: &str) -> bool {
     let namespace = label.split_once('/').map_or("", |(namespace, _)| namespace);
     let is_within =
@@ -167,7 +166,7 @@ fn is_nodes_own(label: &str) -> bool {
     !is_kept && (!is_systems || is_kubelets)
 }
 
-/// A kubelet that resizes volumes says how far it is.
+/// A kubelet reports the progress of resizing volumes in the claim's status.
 fn judge_claim_status(asked: Asked<'_>) -> Result<()> {
     let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
         return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
@@ -194,7 +193,7 @@ fn judge_lease(asked: Asked<'_>) -> Result<()> {
     asked.demand(is_own, "can only access node lease with the same name as the requesting node")
 }
 
-/// What is done to a slice that exists is the authorizer's matter, but for those of a collection that goes.
+/// The authorizer checks requests for existing slices, except those in a deleted collection.
 fn judge_slice(asked: Asked<'_>) -> Result<()> {
     let spec = View::<ResourceSlice>::new(asked.object).field(ResourceSlice::SPEC);
     let is_own = spec.field(ResourceSliceSpec::NODE_NAME).get().unwrap_or_default() == asked.node;

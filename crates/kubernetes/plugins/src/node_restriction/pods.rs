@@ -1,6 +1,6 @@
-//! What nodes do to pods: they mirror those of their own, report on those that run on them, and end these.
-//! Guarantees that a mirror gives its node nothing: it names no other object.
-//! Must never take a pod's word for where it runs: the stored one counts.
+//! Pod writes of nodes: creation of mirror pods, status updates, deletion and eviction of pods on the node. Guarantees
+//! that a mirror pod gives its node no access to other objects. Must never trust the node name in a request: that of
+//! the stored pod counts.
 
 use super::Asked;
 use crate::pod_references::{any_object, is_mirror};
@@ -24,7 +24,7 @@ pub(super) fn find(asked: Asked<'_>, name: &str) -> Result<Pod> {
     pod.ok_or_else(|| missing("", "pod", name))
 }
 
-/// How kube-apiserver says that one of the objects it follows is not there.
+/// The message for an object that is missing in kube-apiserver's informers.
 pub(super) fn missing(group: &str, kind: &str, name: &str) -> Status {
     let dot = if group.is_empty() { "" } else { "." };
     let details = pintle_registry::Details {

@@ -1,4 +1,4 @@
-//! Decisions about what nodes write.
+//! Decisions about writes of nodes.
 
 use crate::testing::{Cluster, UID};
 use pintle_registry::status::Result;
@@ -79,7 +79,7 @@ async fn mirror_pods() {
             volume(value!({"name": "v", "persistentVolumeClaim": {"claimName": "m"}})),
             "node \"mine\" can not create pods that reference persistentvolumeclaims".to_owned(),
         ),
-        // Said by ServiceAccount, which comes first.
+        // The ServiceAccount plugin, which runs first, rejects it.
         (
             volume(value!({"name": "v", "secret": {"secretName": "m"}})),
             "a mirror pod may not reference secrets".to_owned(),

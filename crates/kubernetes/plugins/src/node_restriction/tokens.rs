@@ -1,6 +1,5 @@
-//! Tokens that nodes ask for: those of pods that run on them, for whom these pods speak to.
-//! Guarantees that a token is bound to such a pod, and made for an audience that the pod, or a driver of its volumes, names.
-//! Must never trust what the request says of the pod.
+//! TokenRequests of nodes. Guarantees that a token is bound to a pod on the node, and has an audience that the pod or a
+//! driver of its volumes names. Must never trust the request's data about the pod.
 
 use super::{Asked, pods};
 use crate::pod_references::claim;
@@ -18,7 +17,7 @@ const CLAIMS: Kind<PersistentVolumeClaim> = Kind::new("", "persistentvolumeclaim
 const VOLUMES: Kind<PersistentVolume> = Kind::new("", "persistentvolumes");
 const DRIVERS: Kind<CSIDriver> = Kind::new("storage.k8s.io", "csidrivers");
 
-/// Volume sources of the nodes' own that drivers have taken over, and these drivers.
+/// In-tree volume sources that were migrated to CSI, with their drivers.
 const MIGRATED: [(&str, &str); 7] = [
     ("awsElasticBlockStore", "ebs.csi.aws.com"),
     ("azureDisk", "disk.csi.azure.com"),
@@ -29,7 +28,7 @@ const MIGRATED: [(&str, &str); 7] = [
     ("vsphereVolume", "csi.vsphere.vmware.com"),
 ];
 
-/// What a node may do with audiences that its pods do not name.
+/// The verb for audiences that a node's pods do not name.
 const VERB: &str = "request-serviceaccounts-token-audience";
 
 /// Checks a token that a node requests; other requests pass.
@@ -58,7 +57,7 @@ pub(super) fn authorize<'a>(request: Request<'a>, object: &'a Value) -> MaybeRea
     })
 }
 
-/// The audience of the token if the pod does not name it, so that the node needs a right to it.
+/// The audience of the token if the pod does not name it, so that the node needs a permission.
 fn unnamed_audience(asked: Asked<'_>) -> Result<Option<String>> {
     let spec = View::<TokenRequest>::new(asked.object).field(TokenRequest::SPEC).get();
     let bound = spec.bound_object_ref.filter(|to| to.api_version == "v1" && to.kind == "Pod" && !to.name.is_empty());
@@ -97,7 +96,7 @@ fn unnamed_audience(asked: Asked<'_>) -> Result<Option<String>> {
     }
 }
 
-/// Whether a volume of the pod has tokens for an audience; notes what is missing to know it.
+/// Whether a volume of the pod uses tokens for an audience; records missing objects.
 fn names_audience(asked: Asked<'_>, pod: View<'_, Pod>, audience: &str, faults: &mut Vec<String>) -> Result<bool> {
     for volume in pod.field(Pod::SPEC).field(pintle_types::core::v1::PodSpec::VOLUMES).iter() {
         let source: VolumeSource = volume.field(Volume::VOLUME_SOURCE).get();
@@ -126,7 +125,7 @@ fn names_audience(asked: Asked<'_>, pod: View<'_, Pod>, audience: &str, faults: 
     Ok(false)
 }
 
-/// The driver of the volume behind a claim, or what is missing on the way to it.
+/// The driver of the volume of a claim, or the message about a missing object.
 fn driver_of_claim(asked: Asked<'_>, name: &str) -> Result<std::result::Result<Option<String>, String>> {
     let Some(claim) = asked.request.find(&CLAIMS, asked.request.namespace(), name)? else {
         return Ok(Err(pods::missing("", "persistentvolumeclaim", name).message));

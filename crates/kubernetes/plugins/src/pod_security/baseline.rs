@@ -1,6 +1,5 @@
-//! The baseline level: what no pod does that is not trusted with its node.
-//! Guarantees one violation for a check, which names all that causes it.
-//! Must never refuse what is not set.
+//! The checks of the baseline level, which prevents known privilege escalations. Guarantees one violation for a check,
+//! which names all its causes. Must never reject an unset field.
 
 use super::checks::{Row, Setters, Violation, containers, plural, quoted};
 use super::subject::{Contained, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, Subject};
@@ -42,7 +41,7 @@ const CAPABILITIES: [&str; 13] = [
     "SYS_CHROOT",
 ];
 
-/// Kernel settings that a pod may set for itself, and since when.
+/// The allowed sysctls, with the version that allowed them.
 const SYSCTLS: [(&str, u32); 12] = [
     ("kernel.shm_rmid_forced", 0),
     ("net.ipv4.ip_local_port_range", 0),
@@ -58,7 +57,7 @@ const SYSCTLS: [(&str, u32); 12] = [
     ("net.ipv4.tcp_wmem", 32),
 ];
 
-/// Types of SELinux, and since when they are allowed.
+/// The allowed SELinux types, with the version that allowed them.
 const SELINUX_TYPES: [(&str, u32); 5] =
     [("", 0), ("container_t", 0), ("container_init_t", 0), ("container_kvm_t", 0), ("container_engine_t", 31)];
 
@@ -71,7 +70,7 @@ fn allows(table: &[(&str, u32)], name: &str, minor: u32) -> bool {
     table.iter().any(|(allowed, since)| *allowed == name && *since <= minor)
 }
 
-/// What is set in the pod's security context and in its containers', as far as it is forbidden.
+/// The forbidden values in the security contexts of a pod and its containers.
 pub fn setters<'a>(
     subject: &'a Subject,
     of_pod: Option<String>,
@@ -118,7 +117,7 @@ fn capabilities(subject: &Subject, _: u32) -> Option<Violation> {
     Violation::new("non-default capabilities", detail)
 }
 
-/// Who adds capabilities that are not allowed, and which.
+/// The containers that add forbidden capabilities, and these capabilities.
 pub fn forbidden_capabilities(subject: &Subject, allowed: &[&str]) -> Option<String> {
     let forbidden = |one: &Contained| -> Vec<String> {
         let added = one.context.capabilities.iter().flat_map(|capabilities| &capabilities.add);

@@ -7,7 +7,7 @@ use super::subject::Subject;
 use super::{baseline, restricted};
 use std::collections::BTreeSet;
 
-/// What a pod does not meet.
+/// A failed check of a pod.
 pub struct Violation {
     pub reason: String,
     pub detail: String,
@@ -23,9 +23,9 @@ pub type Check = fn(&Subject, minor: u32) -> Option<Violation>;
 
 pub struct Row {
     pub check: Check,
-    /// The minor version of Kubernetes 1 that brought it.
+    /// The minor version of Kubernetes that introduced it.
     pub since: u32,
-    /// Since when a check of the restricted level says more.
+    /// The version since which a check of the restricted level replaces it.
     pub replaced: Option<u32>,
 }
 
@@ -35,7 +35,7 @@ impl Row {
     }
 }
 
-/// What a pod does not meet of a policy.
+/// The failed checks of a policy.
 pub fn violations(policy: Policy, subject: &Subject) -> Vec<Violation> {
     let (baseline, restricted): (&[Row], &[Row]) = match policy.level {
         Level::Privileged => (&[], &[]),
@@ -63,12 +63,12 @@ pub fn plural<'a>(count: usize, one: &'a str, several: &'a str) -> &'a str {
     if count == 1 { one } else { several }
 }
 
-/// Who sets something: the pod itself, containers.
+/// The pod or its containers that set a field.
 #[derive(Default)]
 pub struct Setters<'a> {
     pub pod: bool,
     pub containers: Vec<&'a str>,
-    /// What they set, where the message says it.
+    /// The values, if the message contains them.
     pub values: BTreeSet<String>,
 }
 
@@ -89,7 +89,7 @@ impl Setters<'_> {
 }
 
 impl Subject {
-    /// The names of the containers for which something holds.
+    /// The names of the containers for which a predicate holds.
     pub fn containers_that(&self, holds: impl Fn(&super::subject::Contained) -> bool) -> Vec<&str> {
         let those = self.containers.iter().filter(|contained| holds(contained));
         those.map(|contained| contained.container.name.as_str()).collect()
