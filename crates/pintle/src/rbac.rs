@@ -1,7 +1,6 @@
-//! Roles and bindings from the cache to the authorizer: read once at the start, and of each scope again whenever something
-//! in it changes.
-//! Guarantees that what is published is what the cache held at some moment after the change.
-//! Must never read the roles of namespaces in which nothing has changed.
+//! Publishes roles and bindings from the cache to the authorizer: all at the start, and those of a scope again when one
+//! of them changes. Guarantees that a snapshot reflects the cache at some moment after the change. Must never read the
+//! roles of unchanged namespaces.
 
 use futures_util::future::select_all;
 use pintle_cache::{Expired, Object, Watcher};
@@ -26,7 +25,7 @@ struct Plurals {
 const OF_CLUSTER: Plurals = Plurals { roles: "clusterroles", bindings: "clusterrolebindings" };
 const OF_NAMESPACES: Plurals = Plurals { roles: "roles", bindings: "rolebindings" };
 
-/// Everything that roles and bindings say now.
+/// The current roles and bindings.
 pub fn snapshot(registry: &Registry) -> RbacSnapshot {
     let scopes = [OF_CLUSTER, OF_NAMESPACES];
     let all = scopes.iter().map(|plurals| (roles(registry, plurals, ""), bindings(registry, plurals, "")));
@@ -34,7 +33,7 @@ pub fn snapshot(registry: &Registry) -> RbacSnapshot {
     RbacSnapshot::build(roles.into_iter().flatten(), bindings.into_iter().flatten())
 }
 
-/// The same, with what a namespace holds, or the cluster itself if it is empty, as it is now.
+/// The same with one scope updated: a namespace, or the cluster if the name is empty.
 fn with_scope(before: &RbacSnapshot, registry: &Registry, namespace: &str) -> RbacSnapshot {
     let plurals = if namespace.is_empty() { OF_CLUSTER } else { OF_NAMESPACES };
     before.with_scope(namespace, roles(registry, &plurals, namespace), bindings(registry, &plurals, namespace))
@@ -81,7 +80,7 @@ pub async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
         if cursors.is_empty() {
             return;
         }
-        // What was written before the cursors were there, no cursor will tell.
+        // The watches do not report writes from before they began.
         rbac.publish(snapshot(registry));
         while let Ok(namespaces) = changed(&mut cursors).await {
             let scopes = namespaces.iter();
@@ -91,7 +90,7 @@ pub async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
     }
 }
 
-/// Waits for changes, and names the namespaces in which there were any; the cluster's own are in "".
+/// Waits for changes and returns their namespaces; "" for cluster-scoped objects.
 async fn changed(cursors: &mut [Watcher]) -> Result<BTreeSet<String>, Expired> {
     select_all(cursors.iter_mut().map(|cursor| Box::pin(cursor.changed()))).await;
     let mut namespaces = BTreeSet::new();

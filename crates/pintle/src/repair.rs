@@ -14,14 +14,14 @@ use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Where events of what has no namespace are.
+/// The namespace of events about cluster-scoped objects.
 const NAMESPACE: &str = "default";
 
-/// Who tells of addresses, and who of node ports.
+/// The reporting controllers for addresses and for node ports.
 const OF_ADDRESSES: &str = "ipallocator-repair-controller";
 const OF_PORTS: &str = "portallocator-repair-controller";
 
-/// One server's repairs, and what they remember.
+/// The repairs of one server, with their state between runs.
 pub struct Repairs {
     registry: Arc<Registry>,
     allocators: Arc<Allocators>,
@@ -51,7 +51,7 @@ impl Repairs {
         }
     }
 
-    /// Brings addresses in line with services. What fails is looked at again the next time.
+    /// Repairs addresses. A failure is retried the next time.
     pub async fn addresses(&mut self) {
         let in_line = self.in_line.take();
         if let Ok(in_line) = self.try_addresses(in_line).await {
@@ -68,7 +68,7 @@ impl Repairs {
             let is_done = carry_out(&self.registry, &repair).await?;
             let Some(finding) = repair.finding.filter(|_| is_done) else { continue };
             if !repair.writes.is_empty() || is_new(&finding, &self.told_of_addresses, &mut told) {
-                // An event that is lost changes nothing.
+                // Events are best effort.
                 let _ = self.tell(OF_ADDRESSES, finding).await;
             }
         }
@@ -76,10 +76,9 @@ impl Repairs {
         Ok(in_line)
     }
 
-    /// Brings what is known of node ports in line with services.
+    /// Repairs node ports.
     ///
-    /// # Errors
-    /// The store fails, or a service cannot be read.
+    /// # Errors The store fails, or a service cannot be decoded.
     pub async fn node_ports(&mut self) -> Result<()> {
         let (registry, allocators) = (self.registry.clone(), self.allocators.clone());
         let findings = tokio::task::spawn_blocking(move || allocators.of(&registry).node_port_findings()).await;
@@ -128,7 +127,7 @@ impl Repairs {
             reporting_component: reporter.to_owned(),
             ..Event::default()
         };
-        // Of the two forms of events kube-apiserver uses the newer for addresses only.
+        // As in kube-apiserver, only events about addresses use the newer events API.
         if reporter == OF_ADDRESSES {
             event.event_time = time;
             event.reporting_instance = format!("{reporter}-{}", self.host);
@@ -141,7 +140,7 @@ impl Repairs {
     }
 }
 
-/// Whether all of a repair was done, and not by somebody else.
+/// Writes a repair; returns whether all of it was written by this server.
 async fn carry_out(registry: &Registry, repair: &Repair) -> Result<bool> {
     for write in &repair.writes {
         match registry.store.commit(Transaction { writes: vec![write.clone()] }).await {
@@ -153,7 +152,7 @@ async fn carry_out(registry: &Registry, repair: &Repair) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether something has not been told before; it is in `told` afterwards.
+/// Whether a finding has not been reported before; adds it to `told`.
 fn is_new(finding: &Finding, before: &Told, told: &mut Told) -> bool {
     let what = (finding.regarding.str_at(&["metadata", "uid"]).to_owned(), finding.note.clone());
     let is_new = !before.contains(&what);

@@ -1,7 +1,7 @@
-//! The objects that service account tokens and bootstrap tokens depend on, from the cache to the authenticators.
+//! Provides the authenticators of service account tokens and bootstrap tokens with objects from the cache.
 //!
-//! They are read at every use of a token, so that a token ends with its account and its pod. Only objects that are being
-//! deleted are decoded for that.
+//! They are read at every use of a token, so that a token becomes invalid with its account and its pod. Only objects
+//! that are being deleted are decoded.
 
 use futures_util::future::BoxFuture;
 use pintle_auth::Str;
@@ -19,13 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::warn;
 
-/// The issuer of a server that is told none.
+/// The default issuer.
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
 
-/// The tokens of service accounts. Without a configuration they are signed with a key that is lost when the server stops.
+/// The tokens of service accounts. Without a configuration a new key signs them, which is lost when the server stops.
 ///
-/// # Errors
-/// No key could be made.
+/// # Errors No key could be generated.
 pub(crate) fn tokens(
     config: Option<TokenConfig>,
     registry: Arc<Registry>,
@@ -103,7 +102,7 @@ impl BoundObjects for Cached {
     }
 }
 
-/// How long a request waits for the label of its token.
+/// The timeout for writing the label of a token's last use.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Cached {

@@ -1,5 +1,5 @@
-//! Metrics of what only the whole server has: encryption, etcd, pod security, work queues.
-//! Guarantees that each is read when it is scraped. Must never be asked but by a scrape.
+//! Metrics of parts that only the whole server has: encryption, etcd, pod security, work queues. Guarantees that each
+//! is read at a scrape. Must never be read otherwise.
 
 mod encryption;
 mod etcd;

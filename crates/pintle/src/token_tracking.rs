@@ -1,6 +1,6 @@
-//! The config map with the day since which uses of legacy service account tokens are recorded.
-//! Guarantees that a day that cannot be read is replaced, and that a config map that is gone comes back.
-//! Must never create it more often than once in half an hour: servers that do not record uses may remove it.
+//! The config map with the day since which uses of legacy service account tokens are recorded. Guarantees that an
+//! invalid day is replaced, and that a deleted config map is recreated. Must never create it more often than once in
+//! half an hour: servers that do not record uses may delete it.
 
 use crate::bootstrap;
 use pintle_bootstrap::{Settings, token_tracking};
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 const CREATION_PERIOD: Duration = Duration::from_secs(30 * 60);
 
-/// What one server does about the config map.
+/// Maintains the config map.
 pub(crate) struct TokenTracking {
     period: Duration,
     created: Option<Instant>,
 }
 
 impl TokenTracking {
-    /// For a server that may just have created it.
+    /// `is_created`: the server has just created it.
     pub(crate) fn new(is_created: bool) -> Self {
         TokenTracking { period: CREATION_PERIOD, created: is_created.then(Instant::now) }
     }
@@ -33,7 +33,7 @@ impl TokenTracking {
         created.is_some_and(|created| created.seconds >= settings.now.seconds)
     }
 
-    /// Looks at the config map. What fails is tried again the next time.
+    /// Checks the config map. A failure is retried the next time.
     pub(crate) async fn look(&mut self, registry: &Registry, settings: &Settings) {
         let Some(target) = target(registry, settings) else { return };
         let is_missing = target.cache.get(&target.key()).is_none();

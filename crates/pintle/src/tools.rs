@@ -1,6 +1,6 @@
-//! The commands that need no server: the reference of rules, the linter, and validation of manifests in files.
+//! The commands that need no server: the documentation of rules, the linter, and validation of manifests in files.
 //!
-//! They run the very engine that the server runs. Nothing here listens; only `store` opens stores.
+//! They use the server's validation engine. None listens on a port; only `store` opens stores.
 
 mod definitions;
 mod lines;

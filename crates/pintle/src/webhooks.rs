@@ -1,5 +1,5 @@
-//! Webhooks of a server: the connections to them, the plugins that call them, and closures in their place.
-//! Guarantees that all webhooks share one set of connections. Must never know what a webhook is asked.
+//! Webhooks of a server: the connections to them, the plugins that call them, and closures in their place. Guarantees
+//! that all webhooks share one set of connections. Must never depend on the content of a call.
 
 use crate::sources;
 use pintle_admission_webhooks::{AdmissionWebhooks, Parts, RegistryServices, WebhookMetrics};

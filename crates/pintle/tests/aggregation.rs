@@ -234,7 +234,7 @@ fn an_extension_server_is_believed_for_its_authority_and_its_name_only() {
 #[test]
 fn nobody_answers_for_a_version_whose_server_is_gone() {
     let fixture = aggregator(None);
-    // Nobody listens on the port of discarded bytes.
+    // No process listens on the discard port.
     register(&fixture, 9, &Pair::new("ca").certificate);
     let condition = wait_for_condition(&fixture, "FailedDiscoveryCheck");
     let url = "https://127.0.0.1:9/apis/fun.example.com/v1";
@@ -272,7 +272,7 @@ fn openapi_of_version_2_is_shown_in_version_3() {
     assert_eq!((stale.status, stale.header("location")), (301, url.as_str()));
 }
 
-/// Another server of this program, with a group of its own, that believes a front proxy and nobody else.
+/// Another server of this program, with a group of its own, that accepts only the front proxy's credentials.
 fn extension(proxy: &Pair, own: &Pair) -> Fixture {
     let fixture = Fixture::empty(|builder| {
         let client_ca_pem = Some(proxy.certificate.clone().into_bytes());

@@ -155,7 +155,7 @@ fn admission_waits_for_the_rights_of_the_writer() {
     let mut client = client(&fixture, "alice-token");
     let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     let rules = json!([{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]);
-    // Nobody gave alice the rule, but the policy allows her to escalate.
+    // Alice does not have the rule, but the policy allows her to escalate.
     let role = json!({"metadata": {"name": "r"}, "rules": rules});
     client.post(&format!("{path}/roles"), &role).expect("an answer").expect(201);
     let role_ref = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"});

@@ -1,7 +1,7 @@
-//! Certificates that are replaced while the server runs: its own, and those of who vouches for clients.
-//! Guarantees that new connections see the new ones, that broken ones are told and change nothing, and that open connections
-//! stay, but speak for nobody whose authority is gone.
-//! Must never be decided by time: what is waited for is what a client or an operator sees.
+//! Certificates that are replaced while the server runs: its own, and the client CA bundle. Guarantees that new
+//! connections use the new ones, that invalid ones are reported and change nothing, and that open connections stay, but
+//! do not authenticate users whose authority was removed. Must never depend on timing: it waits for effects that a
+//! client or an operator sees.
 
 mod common;
 
@@ -125,7 +125,7 @@ fn clients_are_shown_the_certificate_of_the_name_that_they_ask_for() {
         let shown = [&default, &told, &own].map(|certificate| shows(process.port, name, certificate));
         assert_eq!(shown, expected, "{name}");
     }
-    // They are read anew when they change, as the other one is.
+    // They are reloaded when they change, as the other one.
     let newer = make("own", &["n.example.com"]);
     wait_for("the new certificate", || shows(process.port, "n.example.com", &newer).then_some(()));
     assert!(!shows(process.port, "n.example.com", &own) && shows(process.port, "a.example.com", &told));

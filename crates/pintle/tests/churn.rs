@@ -1,9 +1,9 @@
 //! Clients that follow a collection through an hour's changes of a busy cluster and restarts of the server: kube-rs's
-//! watcher and reflector, and the Python client's list and watch.
-//! Guarantees that each client is told every change once and in order, that it believes what is stored, along the way
-//! and at the end, that no restart makes it list anew, and that nothing acknowledged is lost, though every other restart
-//! is a SIGKILL. Some see a selection that every change enters or leaves, and some come while all is in motion.
-//! Must never be decided by time: a round is so many changes. `PINTLE_CHURN_ROUNDS` asks for more than an hour's.
+//! watcher and reflector, and the Python client's list and watch. Guarantees that each client receives every change
+//! once and in order, that its state matches the store during the run and at the end, that no restart makes it list
+//! again, and that no acknowledged write is lost, though every other restart is a SIGKILL. Some clients watch a
+//! selection that every change enters or leaves, and some start in the middle. Must never depend on timing: a round is
+//! a number of changes. `PINTLE_CHURN_ROUNDS` sets a larger number of rounds.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn rounds() -> usize {
     env::var("PINTLE_CHURN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
 }
 
-/// Where the server's process is told its folder and its address.
+/// The environment variables with the folder and the address of the server's process.
 const FOLDER: &str = "PINTLE_CHURN_FOLDER";
 const ADDRESS: &str = "PINTLE_CHURN_ADDRESS";
 /// What it prints before its address once it serves.
@@ -66,7 +66,7 @@ fn serves_when_told_to() {
     let listener = wait_for("the address", || runtime.block_on(TcpListener::bind(address)).ok());
     let server = runtime.block_on(builder.start(listener)).expect("a server");
     println!("\n{SERVING}{}", server.address());
-    // Until nobody needs it any more.
+    // Until it is no longer needed.
     std::io::stdin().read_to_end(&mut Vec::new()).expect("an end");
     runtime.block_on(server.stop()).expect("an end in good order");
 }
@@ -126,8 +126,8 @@ impl Drop for Restartable {
     }
 }
 
-/// What is known of an object: its uid, its version, and its number. Each change of a name makes it one higher, from 1 on,
-/// also when the object was deleted meanwhile: whoever misses a whole life misses numbers.
+/// What is known of an object: its uid, its version, and its number. Each change of a name makes it one higher, from 1
+/// on, also if the object was deleted meanwhile: a client that misses a whole life misses numbers.
 type Known = (String, u64, u64);
 
 /// An object of this number. Whether it is odd is a label, so that each change enters or leaves what that selects.
@@ -213,7 +213,7 @@ fn change(
     }
 }
 
-/// What a client believes, and the first thing that was wrong with what it was told.
+/// The state of a client, and the first error in the events that it received.
 #[derive(Default)]
 struct Belief {
     view: View,

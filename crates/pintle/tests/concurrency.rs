@@ -28,7 +28,7 @@ fn names(list: &Value) -> Vec<&str> {
     list["items"].as_array().expect("items").iter().map(name).collect()
 }
 
-/// Reads, adds one and writes with the resource version that was read, until it is nobody else's turn.
+/// Reads, adds one and writes with the resource version that was read, until there is no conflict.
 fn increment(client: &mut Client, path: &str) {
     loop {
         let mut object = client.get(path).expect("an answer").expect(200);
@@ -227,8 +227,8 @@ fn lists_during_writes_are_snapshots() {
     const ROUNDS: u64 = 150;
     let server = InProcess::start();
     let mut client = server.client();
-    // One writer goes from the last name to the first: whoever read object by object would find a number that
-    // is higher behind than in front by more than one round.
+    // One writer goes from the last name to the first: a list that read object by object would find a number that is
+    // higher behind than in front by more than one round.
     let all: Vec<String> = (0..10).map(|index| format!("item-{index}")).collect();
     all.iter().for_each(|name| drop(create(&mut client, name, 0)));
     let done = AtomicBool::new(false);
@@ -343,7 +343,7 @@ fn a_watch_from_a_list_continues_where_the_list_ends() {
                         client.delete(&format!("{CONFIG_MAPS}/{name}")).expect("an answer").expect(200);
                     }
                 }
-                // Whoever watches ends with this.
+                // The watchers end with this.
                 create(&mut client, &format!("end-{writer}"), 0);
             });
         }

@@ -147,7 +147,7 @@ fn without_controllers_things_stay_and_with_them_they_go_on() {
     client.delete("/api/v1/namespaces/shop").expect("an answer").expect(200);
     delete(&mut client, &format!("{CONFIG_MAPS}/held"), json!({}));
     process.kill();
-    // Nothing has happened before the second start either: there was nobody to do it.
+    // Nothing has happened before the second start either: no controller ran.
     let mut process = serve(&installation, "-namespace,event-ttl");
     let mut client = process.endpoint().client();
     for path in [child(), "/api/v1/namespaces/shop/configmaps/a".to_owned(), format!("{CONFIG_MAPS}/held")] {

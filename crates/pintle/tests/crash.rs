@@ -1,7 +1,7 @@
-//! The process killed with SIGKILL while it is written to, over and over on the same data.
-//! Guarantees that what was acknowledged is there after each start, that nothing is half there, that resource versions
-//! go on rising, and that a watch from before the kills tells every event once and in order.
-//! Must never hope for luck: rounds end after a number of acknowledgements that differs from round to round.
+//! SIGKILL during writes, repeatedly on the same data. Guarantees that acknowledged writes exist after each start, that
+//! no write is partial, that resource versions increase, and that a watch from before the kills delivers every event
+//! once and in order. Must never depend on luck: rounds end after a number of acknowledgements that differs from round
+//! to round.
 
 mod common;
 

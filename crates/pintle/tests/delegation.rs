@@ -232,7 +232,7 @@ fn nobody_but_the_front_proxy_names_users() {
     let trusted = pair.direct(None);
     let mut client = trusted.client().with_header("X-Remote-User", "x").with_header("X-Remote-Group", "system:masters");
     client.get(FROBBERS).expect("an answer").expect(200);
-    // Without the server in front nobody is known by a token, and nothing is allowed.
+    // Without the server in front no token is authenticated, and nothing is allowed.
     let mut pair = pair;
     pair.front.kill();
     let mut joe = trusted.client().with_header("X-Remote-User", "joe");

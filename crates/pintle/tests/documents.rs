@@ -167,7 +167,7 @@ fn groups_that_other_servers_would_serve_are_unavailable() {
     assert_eq!(names[..3], ["apiregistration.k8s.io", "first.example.com", "apps"]);
     assert_eq!(names[names.len() - 2..], ["example.com", "example.net"]);
     assert_eq!(listed["groups"][2]["versions"][1]["groupVersion"], "apps/v9");
-    // The aggregated form knows only of what is to be asked for, and says that nobody answered.
+    // The aggregated form contains only the version, marked as stale.
     let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let groups = get(&mut client, "/apis", aggregated).expect(200);
     let last = groups["items"].as_array().and_then(|groups| groups.last()).expect("groups");

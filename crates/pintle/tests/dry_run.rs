@@ -403,7 +403,7 @@ fn addresses_and_ports_are_shown_but_not_taken() {
     for _ in 0..DRY_RUNS {
         server.client.post(&format!("{all}?dryRun=All"), &node_port).expect("an answer").expect(201);
     }
-    // What a dry run asks for by name is shown, and is free for whoever asks for it next.
+    // A dry run returns the static values that it requests, and they stay free.
     let spec = json!({"type": "NodePort", "clusterIP": "10.0.0.77", "ports": [{"port": 80, "nodePort": 30077}]});
     let mut created = Value::Null;
     for query in ["?dryRun=All", "?dryRun=All", ""] {

@@ -1,7 +1,6 @@
-//! Encryption at rest with the real binary: what lies on disk, keys that rotate, files that are read again, key services
-//! that come and go, and objects that nobody can read.
-//! Guarantees that no secret of these tests is ever found in the data directory in plain.
-//! Must never look at more than a client and a thief of the disk could.
+//! Encryption at rest with the real binary: stored bytes, key rotation, reloaded files, key services that start and
+//! stop, and objects that cannot be decrypted. Guarantees that no secret of these tests is ever found in the data
+//! directory in plain. Must never look at more than a client and a thief of the disk could.
 
 mod common;
 #[path = "../../store/encryption/tests/support/mod.rs"]
@@ -37,7 +36,7 @@ impl Vault {
         vault
     }
 
-    /// Replaces the file as a whole, so that nobody reads half of it.
+    /// Replaces the file atomically, so that no reader sees half of it.
     fn configure(&self, providers: &str) {
         let rules = format!(
             "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  \
@@ -366,7 +365,7 @@ fn etcd_holds_the_references_bytes_sealed() {
     }
 }
 
-/// AES-GCM as anybody else would undo it: nonce, ciphertext and tag.
+/// Decrypts AES-GCM without the code under test: nonce, ciphertext and tag.
 fn open_gcm(key: &[u8], name: &str, sealed: &[u8]) -> Vec<u8> {
     use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
     let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key).expect("a key"));

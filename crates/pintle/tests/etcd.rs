@@ -31,7 +31,7 @@ fn serve(etcd: &Etcd, installation: &Installation, flags: &[&str]) -> Process {
     installation.start_with(&[&["--etcd-servers", &etcd.urls()], flags].concat())
 }
 
-/// A server that is told the address at which it is advertised.
+/// A server with a given advertised address.
 fn server(etcd: &Etcd, address: &str) -> (Installation, Process) {
     let installation = Installation::own();
     let process = serve(etcd, &installation, &["--advertise-address", address]);
@@ -158,7 +158,7 @@ fn what_one_server_acknowledged_every_other_shows() {
     });
 }
 
-/// The addresses of the servers, as their clients in the cluster are told.
+/// The published addresses of the servers.
 fn advertised(endpoint: &Endpoint) -> Vec<String> {
     let endpoints = endpoint.client().get("/api/v1/namespaces/default/endpoints/kubernetes");
     let endpoints = endpoints.expect("an answer").expect(200);

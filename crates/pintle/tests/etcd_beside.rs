@@ -46,7 +46,7 @@ fn each_reads_watches_and_changes_what_the_other_wrote() {
         assert_eq!(uid_and_entry(&stored, "k"), Some((uid.to_owned(), "2".to_owned())));
         assert_eq!(watch.event(), ("MODIFIED".to_owned(), patched.clone()));
 
-        // Whoever is late is told, on both sides.
+        // A stale write gets a conflict, on both sides.
         let late = reference.put(key, made, &config_map("a", uid, "k", "3"), 0).expect("an answer");
         assert_eq!(late, Err(Some((at, stored))));
         let third = reference.put(key, at, &config_map("a", uid, "k", "3"), 0).expect("an answer").expect("in time");

@@ -1,7 +1,7 @@
 //! Two servers on one etcd cluster, written and read by many clients, and by kube-apiserver beside them, while members,
-//! servers, wires and clocks fail. Guarantees that one order of changes explains everything that any client did and saw,
-//! and that writes go on after each fault. Must never hope for luck: a round ends when every server has acknowledged
-//! anew.
+//! servers, wires and clocks fail. Guarantees that one order of changes explains everything that any client did and
+//! saw, and that writes go on after each fault. Must never depend on luck: a round ends when every server has
+//! acknowledged a new write.
 //!
 //! `PINTLE_FAULT_ROUNDS` says how many rounds there are: 10 when it does not, 200 by night.
 
@@ -305,7 +305,7 @@ fn fault(number: u64, etcd: &mut Etcd, servers: &mut [Server]) -> &'static str {
     }
 }
 
-/// Waits until each of the servers has acknowledged enough anew.
+/// Waits until each of the servers has acknowledged enough new writes.
 fn more(servers: &[Server], when: &str) {
     let before: Vec<u64> = servers.iter().map(|server| server.acknowledged.load(Ordering::SeqCst)).collect();
     for (server, before) in servers.iter().zip(before) {

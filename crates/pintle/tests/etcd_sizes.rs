@@ -78,7 +78,7 @@ fn the_clients_bound_holds_where_etcd_takes_more() {
             let found = etcd.call("/v3/kv/range", &json!({"key": base64::encode(key.as_bytes())}));
             let value = base64::decode(found["kvs"][0]["value"].as_str().expect("a value")).expect("base64");
             assert_eq!(transaction(key.len(), value.len()), MESSAGE_BYTES, "{prefix}");
-            // An update also asks for the object, in case that somebody else changed it.
+            // An update also requests the object, in case another client changed it.
             let body = revision("a", bytes, 2).to_string();
             let update = client.send("PUT", &format!("{REVISIONS}/a"), "application/json", body.as_bytes());
             assert!(refused_bytes(update.expect("an answer")) > MESSAGE_BYTES + prefix.len(), "{prefix}");

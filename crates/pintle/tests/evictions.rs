@@ -1,5 +1,5 @@
-//! Evictions and the disruption budgets that guard pods.
-//! Guarantees that a budget's status alone decides, that what is taken from it is written there, and that refusals change nothing.
+//! Evictions and disruption budgets. Guarantees that only a budget's status decides, that a disruption is subtracted
+//! from it, and that a rejected eviction changes nothing.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! A proxy before the server that says in headers who a request comes from.
-//! Guarantees that it is believed over every other credential of the request, and nobody else is.
+//! A front proxy, which sends the user of a request in headers. Guarantees that its headers take precedence over all
+//! other credentials of the request, and that headers of other clients are ignored.
 
 mod common;
 
@@ -38,10 +38,10 @@ fn the_proxy_says_who_a_request_comes_from() {
     for name in ["bob", "j\u{fc}rgen"] {
         assert_eq!(who_am_i(&mut of(&proxy, name)), told(name));
     }
-    // Whom the proxy names is judged as such, also when they would be somebody else.
+    // The user that the proxy names is authorized, even if the request has other credentials.
     let mut eve = of(&proxy, "bob").with_header("Impersonate-User", "eve");
     assert_eq!(eve.get("/api/v1/namespaces").expect("an answer").status, 403);
-    // Who is no proxy, and a proxy that names nobody, are who they are otherwise.
+    // Clients other than the proxy, and a proxy that names no user, are authenticated by their own credentials.
     for client in [&mut of(&direct, "bob"), &mut of(&proxy, ""), &mut proxy.client()] {
         assert_eq!(who_am_i(client)["username"], "admin");
     }

@@ -1,6 +1,6 @@
-//! What happens to those whose place in the history is gone: slow watchers, old lists, late pages.
-//! Guarantees that each is told so and can go on, and that whoever keeps up notices nothing.
-//! Must never fill the bound with many small changes: few large ones do it in seconds.
+//! Clients whose revision was compacted: slow watchers, old lists, late pages. Guarantees that each gets an error and
+//! can continue, and that clients that keep up are not affected. Must never fill the bound with many small changes: few
+//! large ones do it in seconds.
 
 mod common;
 
@@ -59,7 +59,7 @@ fn who_falls_behind_is_told_and_can_go_on() {
     let metrics = client.get("/metrics").expect("an answer").text();
     assert!(metrics.contains(ended), "{metrics}");
 
-    // A late watch is told at once, and so are lists of what was then.
+    // A late watch fails at once, and so do lists at the old revision.
     let (kind, status) = follow().expect("a watch").event();
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)));
     let exact = format!("{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact");
@@ -71,7 +71,7 @@ fn who_falls_behind_is_told_and_can_go_on() {
     let names: Vec<&str> = rest["items"].as_array().expect("items").iter().map(common::name).collect();
     assert_eq!(names, ["b"]);
 
-    // And who lists anew follows from there.
+    // A client that lists again can watch from there.
     let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
     let anew = format!("{CONFIG_MAPS}?watch=true&resourceVersion={}", resource_version(&list));
     let mut anew = server.client().watch(&anew).expect("a watch");

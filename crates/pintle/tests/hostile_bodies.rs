@@ -1,6 +1,6 @@
-//! Requests that are small to send and dear to serve: the real binary is given each, several at once where one is not enough.
-//! Guarantees a clear answer in kube-apiserver's shape, a peak of memory that is a few times what was sent, answers to `/livez`
-//! meanwhile, and a server that goes on. Must never judge by a clock: deadlines only end what hangs.
+//! Requests that are small but expensive to serve: the real binary gets each, several at once where one is not enough.
+//! Guarantees a clear answer in kube-apiserver's shape, a peak of memory that is a few times what was sent, answers to
+//! `/livez` meanwhile, and a server that goes on. Must never depend on timing: deadlines only end a hanging test.
 
 mod common;
 #[path = "hostile_bodies/rows.rs"]
@@ -39,7 +39,7 @@ impl Server {
         kilobytes.expect("a number of kilobytes") << 10
     }
 
-    /// Has the system count the peak of memory anew.
+    /// Resets the system's peak of memory.
     fn forget_peak(&self) {
         std::fs::write(format!("/proc/{}/clear_refs", self.process.id()), "5").expect("the peak is counted anew");
     }

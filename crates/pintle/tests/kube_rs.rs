@@ -217,7 +217,7 @@ async fn a_watch_tells_what_happens_in_order() {
         assert_eq!(next(&mut live, show).await, (kind, what.to_owned()));
     }
 
-    // Another one, begun after everything happened, is told the same.
+    // Another one, which starts after all changes, receives the same.
     let late = api.watch(&params, &version).await.expect("a watch");
     pin_mut!(late);
     for (kind, what) in expected {

@@ -1,6 +1,6 @@
-//! Objects with large parts: whatever the server acknowledges can be read, listed, watched and deleted, also after a restart.
-//! Guarantees that one such object is in nobody's way.
-//! Must never use an object that kube-apiserver would refuse: each row was chosen within its limits.
+//! Objects with large parts: whatever the server acknowledges can be read, listed, watched and deleted, also after a
+//! restart. Guarantees that one such object does not affect other requests. Must never use an object that
+//! kube-apiserver would refuse: each row was chosen within its limits.
 
 mod common;
 

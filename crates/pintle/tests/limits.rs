@@ -1,6 +1,6 @@
-//! Bounds on requests, and what the server tells of itself: requests in flight, timeouts, health, metrics, a slow end.
-//! Guarantees that a client that is turned away is told when to come again, and that the counters say so.
-//! Must never hold a server up for longer than a test needs: whoever waits, waits for a condition.
+//! Limits on requests, and reports of the server: requests in flight, timeouts, health, metrics, a slow shutdown.
+//! Guarantees that a rejected client gets `Retry-After`, and that the counters include it. Must never depend on timing:
+//! waits are for a condition.
 
 mod common;
 

@@ -157,7 +157,7 @@ fn what_is_continued_too_late_is_refused_and_can_be_gone_on_with() {
                            now may show up in the list.";
     let installation = Installation::own();
     for storage in ["--storage=memory", "--storage=embedded"] {
-        // Whether somebody writes meanwhile.
+        // Whether another client writes meanwhile.
         for is_busy in [false, true] {
             let process = installation.start_with(&[storage, "--etcd-compaction-interval=1s"]);
             let mut client = process.endpoint().client();

@@ -146,7 +146,7 @@ fn policies_change_objects_one_after_the_other() {
     let by = made["metadata"]["labels"]["by"].clone();
     assert!(by.is_string(), "{made}");
     assert_eq!(made["data"], json!({"k": "v", "by": by}));
-    // What policies set belongs to nobody.
+    // Fields that policies set have no manager.
     let fields = &made["metadata"]["managedFields"][0]["fieldsV1"];
     assert_eq!(fields, &json!({"f:data": {".": {}, "f:k": {}}}));
     let wrong = "[JSONPatch{op: 'remove', path: '/data/none'}]";

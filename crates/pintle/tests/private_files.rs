@@ -114,7 +114,7 @@ fn what_others_may_use_is_told_when_it_starts() {
         let lines: Vec<_> = lines.collect();
         assert!(lines.len() == 1 && lines[0].contains(&format!(" {mode:04o}:")), "{name} in {told}");
     }
-    // They are reported, and left alone; what is written anew is tight.
+    // They are reported and not changed; new files are private.
     assert_eq!((mode(&installation.path("data")), mode(&installation.path("certs/ca.key"))), (0o755, 0o644));
     assert_eq!(mode(&installation.path("data/kubeconfig")), 0o600);
 }
@@ -176,7 +176,7 @@ fn a_file_of_clients_authorities_decides_alone() {
     assert_eq!(user(&process, plain(), Some(&first)), None);
     assert_eq!(user(&process, plain(), Some(&token())), Some(known));
     drop(process);
-    // Extension servers are told of what the file says alone, where they were told of nothing else before.
+    // Only the authorities of the file are published, if no others were published before.
     let installation = Installation::own();
     std::fs::copy(clients.file("ca.crt"), installation.path("clients.crt")).expect("copied");
     let process = installation.start_with(&["--client-ca-file", "clients.crt"]);

@@ -1,4 +1,4 @@
-//! JSON within objects that nobody looks into: kept to the last blank, across a restart, and answered compact.
+//! JSON in fields of raw extensions: stored with its whitespace, across a restart, and returned compact.
 
 mod common;
 

@@ -162,7 +162,7 @@ fn admission_and_allocation_come_before_a_name_that_is_taken() {
     for (spec, status, message) in rows {
         for query in ["", "?dryRun=All"] {
             let answer = client.post(&format!("{SERVICES}{query}"), &service("a", spec.clone())).expect("an answer");
-            // A dry run allocates nothing, and so is not told of addresses that are taken.
+            // A dry run allocates nothing, and so does not report used addresses.
             let is_allocated = message.contains("already allocated") && !query.is_empty();
             let (status, message) = if is_allocated { taken } else { (status, message) };
             let refused = answer.expect(status);
@@ -242,7 +242,7 @@ fn component_statuses_are_looked_for_and_selected() {
     assert_eq!(condition(&store), json!({"type": "Healthy", "status": "True", "message": "ok"}));
     for (name, port) in [("controller-manager", 10257), ("scheduler", 10259)] {
         let object = client.get(&format!("{COMPONENTS}/{name}")).expect("an answer").expect(200);
-        // Somebody may run one on this machine.
+        // One may run on this machine.
         if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
             let message = format!(
                 "Get \"https://127.0.0.1:{port}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused"

@@ -1,5 +1,5 @@
-//! Roles and bindings as they change: what they grant and take away is heard of in the scope they are of, and nowhere else.
-//! And rights that a write needs besides its own.
+//! Changes of roles and bindings: they take effect in their own scope only. And permissions that a write needs besides
+//! its own verb.
 
 mod common;
 

@@ -1,6 +1,6 @@
-//! Reads from a store that others write to, too: they ask what there is before they answer.
-//! Guarantees that those that wait for it keep nobody from the server. Must never let time decide: the store answers when the
-//! test says so, and counts who waits.
+//! Reads from a store that other servers write to: they read the current revision first. Guarantees that waiting reads
+//! do not block other requests. Must never depend on timing: the test controls the store's responses and counts waiting
+//! reads.
 
 mod common;
 

@@ -233,7 +233,7 @@ fn an_answer_that_is_not_read_ends_with_its_connection() {
             stream.write_all(head.as_bytes()).expect("sent");
         }
         assert_eq!(server.read(OTHER), 200);
-        // So much does not fit into what the network holds: it notices that it writes to nobody.
+        // This exceeds the network's buffers, so the server notices that the client does not read.
         server.wait_in_flight("readOnly", 2);
         server.wait_in_flight("readOnly", 0);
         for stream in &mut streams {
@@ -265,7 +265,7 @@ fn leases_heartbeats_and_administrators_get_through_when_nothing_else_does() {
     let refused = server.client(OTHER).get(CONFIG_MAPS).expect("an answer");
     assert_eq!(refused.text(), "Too many requests, please try again later.\n");
     assert_eq!(refused.header("retry-after"), "1");
-    // By whoever holds none of them, or all.
+    // By clients that hold none of them, or all.
     for user in [OTHER, GREEDY[0]] {
         let mut client = server.client(user);
         let mut lease = client.get(&format!("{LEASES}/l")).expect("an answer").expect(200);

@@ -1,6 +1,6 @@
 //! Starting and stopping the real binary: signals, a second start, a second process, wrong flags, an empty folder.
-//! Guarantees that an operator gets clean ends and clear refusals.
-//! Must never use the default port: somebody may be serving there.
+//! Guarantees that an operator gets clean ends and clear refusals. Must never use the default port: another server may
+//! use it.
 
 mod common;
 
@@ -252,7 +252,7 @@ fn alone_in_an_empty_folder_it_makes_everything_it_needs() {
     }
     let text = std::fs::read_to_string(&kubeconfig).expect("the kubeconfig");
     assert!(text.contains(&format!("server: {url}\n")) && text.contains("client-certificate-data: "), "{text}");
-    // Nobody enters with a token here: there is no token file.
+    // No token is valid here: there is no token file.
     process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(401);
 }
 

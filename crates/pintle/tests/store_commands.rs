@@ -1,6 +1,6 @@
-//! `pintle store check` and `pintle store copy` with the real binary, on stores that a real server wrote.
-//! Guarantees that each kind of damage told here was made, and that what is copied serves as before.
-//! Must never look into the format of a store.
+//! `pintle store check` and `pintle store copy` with the real binary, on stores that a real server wrote. Guarantees
+//! that each kind of damage is reported, and that a copied store serves the same objects. Must never look into the
+//! format of a store.
 
 mod common;
 

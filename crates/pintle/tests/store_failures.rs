@@ -1,6 +1,6 @@
-//! Servers whose store ends although nobody closed it, or cannot be written for a while: what is told, and what goes on.
-//! Guarantees that a failure in what a server cannot go on without is never silent, whatever the store.
-//! Must never need a disk that is full: a limit on the size of files is met in the same way.
+//! Servers whose store fails, or cannot be written for a while: what is reported, and what continues to work.
+//! Guarantees that the failure of an essential part is never silent, whatever the store. Must never need a full disk: a
+//! limit on the size of files has the same effect.
 
 mod common;
 
@@ -143,7 +143,7 @@ fn a_server_whose_store_has_failed_says_so_and_ends() {
         let mut client = endpoint.client();
         client.post(CONFIG_MAPS, &json!({"metadata": {"name": "good"}})).expect("an answer").expect(201);
         assert_eq!(client.get("/readyz").expect("an answer").status, 200, "{what}");
-        // Who is answered at all is told no success.
+        // No response reports success.
         let answer = endpoint.client().post(CONFIG_MAPS, &json!({"metadata": {"name": "bad"}}));
         assert!(answer.map_or(true, |answer| answer.status >= 500), "{what}");
         assert_eq!(*runtime.block_on(ended), format!("{what} has failed"));

@@ -1,6 +1,5 @@
-//! What connections to kubelets may hold: memory, and how many a user has.
-//! Guarantees that what is claimed of memory is the peak of the real binary, and that kubelets that take nothing do so until
-//! the test has seen what it came for. Must never judge by a clock: deadlines only end what hangs.
+//! Limits of connections to kubelets: memory, and connections of a user. Guarantees that memory is measured as the peak
+//! of the real binary, while kubelets read nothing. Must never depend on timing: deadlines only end a hanging test.
 
 mod common;
 

@@ -293,7 +293,7 @@ fn a_kubelet_is_shown_the_servers_certificate_and_nobody_else() {
     let get = |node: &str| fixture.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
     get("n").expect("an answer").expect_text("ok");
     get(&format!("https:n:{}", kubelet.port())).expect("an answer").expect_text("ok");
-    // Another port of a node is anybody's; one of this machine's own is nobody's to reach.
+    // Other ports of a node are allowed; ports of this machine are not.
     get(&format!("https:n:{}", other.port())).expect("an answer").expect(400);
     get("https:n:x").expect("an answer").expect(400);
 }

@@ -30,7 +30,7 @@ impl Fixture {
         Fixture { installation, process, endpoint, admin }
     }
 
-    /// Somebody with a token.
+    /// A client with a token.
     fn client(&self, token: &str) -> Client {
         Endpoint { token: Some(token.to_owned()), ..self.endpoint.clone() }.client()
     }

@@ -1,5 +1,6 @@
-//! What decides about an object besides the object itself: what was sent empty, its namespace, and who writes it in which form.
-//! Guarantees that what the canonical form does not show is judged all the same, and that no such judgement outlives its cause.
+//! Validation that depends on more than the canonical object: fields that were sent empty, the namespace, the user and
+//! the request's version. Guarantees that data outside the canonical form is validated, and that it has no effect on
+//! later requests.
 
 mod common;
 

@@ -1,6 +1,5 @@
-//! Metrics of the pod security standards, under the names that kube-apiserver gives them.
-//! Guarantees that what happens in most clusters is shown from the start, with zero. Must never
-//! change what is counted.
+//! Metrics of the pod security standards, under the names that kube-apiserver gives them. Guarantees that common series
+//! exist from the start, with zero. Must never change what is counted.
 
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_plugins::configuration::{Counted, PodSecurityCounts};

@@ -1,6 +1,5 @@
-//! Metrics of service account tokens.
-//! Guarantees nothing but to render what the authenticator counts.
-//! Must never show a single token: only sums.
+//! Metrics of service account tokens. Guarantees that they are the authenticator's counters. Must never contain data of
+//! a single token.
 
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_kubernetes_auth::service_account::TokenStats;

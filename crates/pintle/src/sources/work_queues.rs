@@ -1,6 +1,5 @@
-//! Metrics of the controllers' queues, under the names that client-go gives them.
-//! Guarantees that a scrape holds a queue's lock for no longer than it takes to walk what is due.
-//! Must never change a queue.
+//! Metrics of the controllers' queues, under the names that client-go gives them. Guarantees that a scrape holds a
+//! queue's lock only while it counts the due keys. Must never change a queue.
 
 use pintle_controllers::{Queues, Reading, Stats};
 use pintle_endpoints::metrics::exposition::Number;

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions in files: the resources that a server would serve for them, for the validation of their objects.
 //!
-//! A definition that a server would refuse is reported and has no resources. Other objects in the files are passed over.
+//! An invalid definition is reported and has no resources. Other objects in the files are ignored.
 
 use super::lines::documents;
 use super::validate::{self, Finding};
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the definitions in files come to.
+/// The definitions in files.
 #[derive(Default)]
 pub struct Definitions {
     resources: Vec<Arc<Resource>>,
@@ -77,7 +77,7 @@ fn served(mut definition: Value) -> Vec<Arc<Resource>> {
     all.into_iter().filter(|(_, is_served)| *is_served).map(|(resource, _)| resource).collect()
 }
 
-/// The files that are named: a file itself, and the YAML and JSON files below a directory, by name.
+/// A file itself, or the YAML and JSON files below a directory, by name.
 fn find_files(path: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
     if !fs::metadata(path)?.is_dir() {
         into.push(path.to_owned());
@@ -86,7 +86,7 @@ fn find_files(path: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut inside = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        // Links could lead round in a circle.
+        // Symbolic links could form a cycle.
         if !entry.file_type()?.is_symlink() {
             inside.push(entry.path());
         }

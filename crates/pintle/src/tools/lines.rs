@@ -1,6 +1,6 @@
-//! Where in a YAML text a field is: good enough to point at, found by indentation.
+//! Finds the line of a field in a YAML text, by indentation.
 //!
-//! Flow style and anchors are not followed: what cannot be found is the line of the nearest field above it.
+//! Flow style and anchors are not parsed: a field that is not found has the line of its nearest ancestor.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub struct Document<'a> {
     pub first_line: usize,
 }
 
-/// The documents of a file that have anything in them.
+/// The non-empty documents of a file.
 pub fn documents(text: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
     let (mut start, mut first_line, mut at) = (0, 1, 0);
@@ -56,7 +56,7 @@ impl Document<'_> {
     /// The line of a field, or of the nearest one above it that the text has.
     pub fn line_of(&self, path: &str) -> usize {
         let mut lines: Vec<Cow<'_, str>> = self.text.lines().map(Cow::Borrowed).collect();
-        // What is looked at: the lines of the value found so far.
+        // The lines of the value found so far.
         let (mut from, mut to, mut found) = (0, lines.len(), 0);
         for step in steps(path) {
             let Some(indent) = (from..to).find_map(|at| indent_of(&lines[at])) else { break };

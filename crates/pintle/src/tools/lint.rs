@@ -1,6 +1,6 @@
-//! The linter: what is wrong with rules themselves, wherever they stand.
+//! The linter: finds mistakes in the validation rules of all kinds.
 //!
-//! It reads schemas and plans alone; no object is looked at.
+//! It reads only schemas and plans, no objects.
 
 use pintle_resource::Resource;
 use pintle_schema::rules::Rule;
@@ -8,7 +8,7 @@ use pintle_schema::{Field, Struct, Type};
 use pintle_validation::docs::show;
 use std::collections::BTreeSet;
 
-/// Every problem of every kind, each once, in order.
+/// All problems of all kinds, without duplicates, in order.
 pub fn problems() -> BTreeSet<String> {
     let mut lint = Lint::default();
     for resource in pintle_groups::all() {
@@ -27,7 +27,7 @@ struct Lint {
 }
 
 impl Lint {
-    /// What can be told of one type: lists whose items have keys say so, and unions are told to readers.
+    /// Checks of a single type: lists whose items have keys must be declared as maps, and unions must be published.
     fn alone(&mut self, schema: &Struct) {
         if !self.seen.insert((address(schema), 0)) {
             return;
@@ -54,7 +54,7 @@ impl Lint {
         }
     }
 
-    /// Versions of a kind judge their common fields alike.
+    /// Checks that the versions of a kind validate their common fields in the same way.
     fn in_step(&mut self, resource: &'static Resource) {
         let Some(storage) = resource.storage.as_ref().filter(|storage| storage.conversion.is_none()) else { return };
         self.compare(&resource.schema, &storage.schema);
@@ -102,14 +102,14 @@ fn shown(rules: &[Rule]) -> String {
     rules.iter().map(show).collect::<Vec<_>>().join(", ")
 }
 
-/// What a struct demands as a whole, and the order in which it is judged.
+/// The rules of a struct as a whole, in order.
 fn of_struct(schema: &Struct) -> String {
     let first = schema.judged_first.join(", ");
     let order = if first.is_empty() { String::new() } else { format!("judged_first({first})") };
     [shown(&schema.rules), order].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// Bounds that a context sets for a field of a struct and that the field's own bounds make idle.
+/// Limits that a parent sets for a field and that the field's own limits make redundant.
 fn weaker_inside(field: &Field) -> impl Iterator<Item = String> {
     let inside = field.ty.as_struct();
     field.rules.iter().filter_map(move |rule| {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_rules_is_told() {
+    fn mistakes_in_rules_are_reported() {
         let mut lint = Lint::default();
         lint.alone(Whole::schema());
         lint.compare(Older::schema(), Whole::schema());

@@ -1,6 +1,6 @@
-//! `pintle top`: what a running server does, from its metrics, in a terminal.
-//! Guarantees that it reads any server with kube-apiserver's metrics, and shows only what the server reports.
-//! Must never ask for anything but metrics.
+//! `pintle top`: shows the activity of a running server in a terminal, from its metrics. Guarantees that it reads any
+//! server with kube-apiserver's metrics, and shows only what the server reports. Must never request anything but
+//! metrics.
 
 mod page;
 mod samples;
@@ -36,7 +36,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Clears the terminal, and goes to its beginning.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Why there is nothing to show.
+/// Why the command failed.
 #[derive(Debug, thiserror::Error)]
 enum TopError {
     #[error("{0}\n\n{USAGE}")]

@@ -1,6 +1,6 @@
-//! `pintle validate`: objects in files, judged as a create would judge them, told with file and line.
+//! `pintle validate`: validates objects in files as a create would, and reports file and line.
 //!
-//! What depends on other objects (a namespace that is missing, quota, admission) is not looked at: there is no server.
+//! Checks that depend on other objects (a missing namespace, quota, admission) are not made: there is no server.
 
 use super::Outcome;
 use super::definitions::Definitions;
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::mem;
 
-/// What is wrong with a document: where in it, and what.
+/// A problem in a document: its line and its message.
 pub struct Finding {
     pub field: String,
     pub text: String,
@@ -54,7 +54,7 @@ pub fn files(definitions: &[&str], names: &[&str]) -> Outcome {
     }
 }
 
-/// What is wrong with each object of a document; a `List` holds several.
+/// Validates each object of a document; a `List` has several.
 fn validate(document: &Document<'_>, definitions: &Definitions) -> Vec<Vec<Finding>> {
     let bytes = document.text.as_bytes();
     let head = match yaml::parse(bytes, Strictness::Ignore) {
@@ -75,7 +75,7 @@ fn validate(document: &Document<'_>, definitions: &Definitions) -> Vec<Vec<Findi
     items.iter().enumerate().map(validate_item).collect()
 }
 
-/// What is wrong with a CustomResourceDefinition, apart from fields that it may not have; its stored form if nothing is.
+/// Validates a CustomResourceDefinition, except for unknown fields; returns its stored form if it is valid.
 pub fn definition(bytes: &[u8]) -> (Vec<Finding>, Option<Value>) {
     let version = match yaml::parse(bytes, Strictness::Ignore) {
         Ok(head) => head.value.str_at(&["apiVersion"]).to_owned(),
@@ -88,7 +88,7 @@ pub fn definition(bytes: &[u8]) -> (Vec<Finding>, Option<Value>) {
     (findings, stored)
 }
 
-/// What is wrong with one object, which stands at a place in its document; and its stored form.
+/// Validates one object at a path of its document; returns the problems and its stored form.
 fn findings(
     (version, kind): &(String, String),
     definitions: &Definitions,
@@ -131,7 +131,7 @@ fn findings(
     (findings, Some(decoded.value))
 }
 
-/// The path in what was sent. What all versions of a definition share stands once in its stored form.
+/// The path in the submitted object: the stored form of a definition has fields that are shared by all versions once.
 fn as_sent(resource: &Resource, field: String) -> String {
     match field.strip_prefix("spec.validation.") {
         Some(rest) if resource.kind == "CustomResourceDefinition" => format!("spec.versions[0].schema.{rest}"),
@@ -155,7 +155,7 @@ fn causes(resource: &Resource, object: &mut Value) -> Vec<(String, String)> {
     }
     let prefix = object.str_at(&["metadata", "generateName"]).to_owned();
     if !prefix.is_empty() && object.str_at(&["metadata", "name"]).is_empty() {
-        // As good as any name that a server would generate.
+        // Any generated name is valid.
         object.set_at(&["metadata", "name"], prefix + "aaaaa");
     }
     canonicalize(schema, object);

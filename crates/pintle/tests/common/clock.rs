@@ -33,7 +33,7 @@ impl WallClock {
     pub fn set_ahead(&self, seconds: i64) {
         let draft = self.scratch.path().join("draft");
         std::fs::write(&draft, seconds.to_string()).expect("an offset");
-        // As a whole, so that nobody reads half of it.
+        // Replaced atomically, so that no reader sees half of it.
         std::fs::rename(draft, self.scratch.path().join("offset")).expect("the offset");
     }
 }

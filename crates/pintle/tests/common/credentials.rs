@@ -1,6 +1,6 @@
-//! Certificates for a server and its clients, of an authority made for one test.
-//! Guarantees that the authority vouches for the loopback address and for one client, and for nothing else.
-//! Must never outlive its test: the keys lie in the test's own folder.
+//! Certificates for a server and its clients, of an authority made for one test. Guarantees that the authority has
+//! signed certificates for the loopback address and one client only. Must never outlive its test: the keys lie in the
+//! test's own folder.
 
 use super::Scratch;
 use rcgen::{
@@ -21,7 +21,7 @@ impl Credentials {
     /// The files `ca.crt`, and `.crt` and `.key` of `server` and `client`.
     pub fn new() -> Credentials {
         let scratch = Scratch::new();
-        // Of another name each: who is told of two keys by one name is confused.
+        // Each has another name: two authorities with one name confuse clients.
         let mut params = named(&scratch.path().to_string_lossy());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
@@ -48,7 +48,7 @@ impl Credentials {
         self.client_config_for(&self.file("ca.crt"))
     }
 
-    /// The same for a server that another authority vouches for.
+    /// The same for a server with a certificate of another authority.
     pub fn client_config_for(&self, authority: &Path) -> Arc<ClientConfig> {
         client_config(&self.file("client.crt"), &self.file("client.key"), authority)
     }

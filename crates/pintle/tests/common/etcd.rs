@@ -1,6 +1,6 @@
-//! etcd as child processes on loopback ports: one member or several, and the wire to them, which can be cut.
-//! Guarantees that nothing outlives a test, and that what was paused or cut can be healed.
-//! Must never decide by time: whoever waits, waits for a member's answer.
+//! etcd as child processes on loopback ports: one member or several, and the wire to them, which can be cut. Guarantees
+//! that nothing outlives a test, and that what was paused or cut can be healed. Must never depend on timing: it waits
+//! for a member's response.
 
 use super::credentials::Credentials;
 use super::http::{Client, Endpoint};
@@ -244,7 +244,7 @@ impl Wires {
         self.ports.iter().map(|port| format!("http://127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
     }
 
-    /// Nothing gets through any more, and nobody is told.
+    /// Drops all bytes without closing the connections.
     pub fn cut(&self) {
         self.state.cut.store(true, Ordering::SeqCst);
     }

@@ -1,7 +1,7 @@
-//! What many clients did and saw of a few objects, and whether one order of changes explains all of it.
-//! Guarantees to find a lost acknowledged write, a lost update, an event that a watch missed, repeated or made up, and a
-//! read that did not show what was acknowledged before it began.
-//! Must never judge a request whose outcome its client did not learn, but for what others saw of it.
+//! The history of many clients' operations on a few objects, and a check that one order of changes explains it.
+//! Guarantees to find a lost acknowledged write, a lost update, an event that a watch missed, repeated or made up, and
+//! a read that did not show what was acknowledged before it began. Must never assume an outcome of a request whose
+//! response was lost, unless other clients saw its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The state of an object: its resource version and who wrote it.
 pub type Version = (u64, String);
 
-/// A change that a watch told. `id`: who wrote it; of a removal, who wrote what was removed.
+/// A change that a watch reported. `id`: its writer; for a delete, the writer of the deleted object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     pub name: String,
@@ -18,11 +18,11 @@ pub struct Event {
     pub id: String,
 }
 
-/// What one watch told, across all its connections.
+/// The events of one watch, across all its connections.
 #[derive(Default)]
 pub struct Watched {
     pub events: Vec<(u64, Event)>,
-    /// After the first and up to the second revision nothing was told, as the server said.
+    /// The server has reported that there was no event after the first and up to the second revision.
     pub gaps: Vec<(u64, u64)>,
 }
 
@@ -46,7 +46,7 @@ pub struct History {
 }
 
 impl History {
-    /// The revision up to which everything is known to somebody.
+    /// The revision up to which some client knows everything.
     pub fn floor(&self) -> u64 {
         self.floor.load(Ordering::SeqCst)
     }

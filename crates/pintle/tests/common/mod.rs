@@ -1,6 +1,6 @@
-//! What the whole-server tests share: a server in this process or the real binary, and a small HTTP client.
-//! Guarantees that nothing outlives a test: servers are stopped and folders removed when they are dropped.
-//! Must never let time decide: whoever waits, waits for a condition, with a deadline that only a failure reaches.
+//! What the whole-server tests share: a server in this process or the real binary, and a small HTTP client. Guarantees
+//! that nothing outlives a test: servers are stopped and folders removed when they are dropped. Must never depend on
+//! timing: waits are for a condition, with a deadline that only a failure reaches.
 
 // Each test file uses its part of this module.
 #![allow(dead_code)]

@@ -1,6 +1,6 @@
-//! The real binary as a child process: its files, its start, its end.
-//! Guarantees that a started server answers (it has printed its last line), and that it is killed when dropped.
-//! Must never use a fixed port: a port that somebody took in the meantime is replaced by another.
+//! The real binary as a child process: its files, its start, its end. Guarantees that a started server answers (it has
+//! printed its last line), and that it is killed when dropped. Must never use a fixed port: a port that another process
+//! took in the meantime is replaced.
 
 use super::etcd::Etcd;
 use super::http::Endpoint;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// The administrator's token in every installation.
 pub const ADMIN_TOKEN: &str = "admin-token";
-/// The token of somebody who may do nothing.
+/// The token of a user without permissions.
 pub const NOBODY_TOKEN: &str = "nobody-token";
 
 /// What stays from one start to the next: data, certificates, tokens.
@@ -84,7 +84,7 @@ impl Installation {
     }
 }
 
-/// Makes a file its owner's alone: others are told of when the server starts.
+/// Restricts a file to its owner: the server warns of others when it starts.
 fn private(path: &Path) {
     #[cfg(unix)]
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("its permissions set");
@@ -97,7 +97,7 @@ pub fn pintle(folder: &Path) -> Command {
     command
 }
 
-/// A port that nobody had a moment ago.
+/// A port that was free a moment ago.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.local_addr().expect("its address").port()

@@ -1,6 +1,6 @@
 //! kube-apiserver as its etcd knows it: transactions on mod revisions, by a plain client, with objects in the form that
-//! kube-apiserver gives them. Guarantees that nothing of the server under test takes part in what is written or read here.
-//! Must never try anything again: an error is an outcome that nobody knows.
+//! kube-apiserver gives them. Guarantees that nothing of the server under test takes part in what is written or read
+//! here. Must never retry: the outcome of a failed call is unknown.
 
 use super::etcd::Etcd;
 use super::http::Client;
@@ -75,8 +75,8 @@ impl Reference {
         self.call("/v3/lease/revoke", &json!({"ID": lease.to_string()})).map(drop)
     }
 
-    /// What kube-apiserver's compactor does once in an interval: it compacts up to `revision`, unless somebody did since
-    /// there were `count` compactions. Answers how many there are now and the revision of now, to go on with.
+    /// One interval of kube-apiserver's compactor: it compacts up to `revision`, unless another server did since there
+    /// were `count` compactions. Answers how many there are now and the revision of now, to go on with.
     pub fn compact(&mut self, count: u64, revision: u64) -> io::Result<(u64, u64)> {
         let key = encoded("compact_rev_key");
         let compare = json!({"key": key, "target": "VERSION", "result": "EQUAL", "version": count.to_string()});
@@ -129,7 +129,7 @@ pub fn config_map(name: &str, uid: &str, key: &str, value: &str) -> Vec<u8> {
     [b"k8s\0", &field(1, &kind)[..], &field(2, &object), &field(3, b""), &field(4, b"")].concat()
 }
 
-/// The uid and the value of an entry of a config map, whoever stored it.
+/// The uid and the value of an entry of a config map, in either encoding.
 pub fn uid_and_entry(stored: &[u8], key: &str) -> Option<(String, String)> {
     let after = |mark: &[u8]| Some(stored.windows(mark.len()).position(|found| found == mark)? + mark.len());
     let text =

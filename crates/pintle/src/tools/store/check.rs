@@ -1,6 +1,5 @@
-//! What is wrong with the content of a store: objects that cannot be read, stand in the wrong place, or share what only one
-//! can have.
-//! Guarantees that every object is looked at, whatever is wrong with others. Must never change anything.
+//! Checks the content of a store: finds objects that cannot be decoded, have the wrong key, or share a unique value.
+//! Guarantees that every object is checked, even if others are invalid. Must never change anything.
 
 use super::location::{Content, resource_of};
 use pintle_cache::EncodedObject;
@@ -13,10 +12,10 @@ use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::IPAddress;
 use std::collections::HashMap;
 
-/// A key and what is wrong with what is kept there.
+/// A key and the problem of its object.
 pub type Problem = (String, String);
 
-/// Looks at everything.
+/// Checks everything.
 pub fn problems(content: &Content) -> Vec<Problem> {
     let mut checker = Checker::default();
     for unreadable in &content.unreadable {
@@ -37,11 +36,11 @@ pub fn problems(content: &Content) -> Vec<Problem> {
 #[derive(Default)]
 struct Checker {
     problems: Vec<Problem>,
-    /// The owners of what can have one owner only, as text.
+    /// The owners of unique values.
     owners: HashMap<String, String>,
-    /// Addresses with the services that have them, by key.
+    /// Addresses, with the keys of their services.
     services: Vec<(String, String)>,
-    /// The same, as the objects that stand for addresses say.
+    /// The same, from the IPAddress objects.
     allocated: HashMap<String, String>,
 }
 
@@ -50,7 +49,7 @@ impl Checker {
         self.problems.push((key.to_owned(), problem.into()));
     }
 
-    /// Notes that a key has something that nobody else can have.
+    /// Records that a key has a unique value.
     fn claim(&mut self, key: &str, what: String) {
         if let Some(other) = self.owners.get(&what).filter(|other| *other != key) {
             let problem = format!("{what} is also that of {other}");
@@ -125,13 +124,13 @@ impl Checker {
             Some(parent) => {
                 drop(self.allocated.insert(name.to_owned(), format!("{}/{}", parent.namespace, parent.name)))
             }
-            // Others than services may have addresses, but nobody allocates theirs.
+            // Other objects than services may have an IPAddress, but these are not allocated.
             None if is_allocated => self.tell(key, "stands for the address of nothing that could have one"),
             None => {}
         }
     }
 
-    /// Services have the addresses that stand for them, and the other way round.
+    /// Checks that services and IPAddress objects match.
     fn addresses(&mut self) {
         let key = |address: &str| format!("/registry/ipaddresses/{address}");
         let mut allocated = std::mem::take(&mut self.allocated);

@@ -1,5 +1,5 @@
-//! Copying a store: read, seal for the other side, fill, read back, compare.
-//! Guarantees that a target is either whole and compared, or told to be neither. Must never overwrite anything.
+//! Copies a store: reads it, encrypts its values for the target, fills the target, reads it back and compares.
+//! Guarantees that the command succeeds only if the target is complete and equal. Must never overwrite anything.
 
 use super::Outcome;
 use super::location::{Content, Location, Options};
@@ -25,7 +25,7 @@ pub fn run(from: &Location, to: &Location, options: &Options) -> Result<Outcome,
     let (summary, current) = (content.summary(), content.current);
     let (records, source) = encrypted(content, to, options)?;
     to.fill(options, &records, current)?;
-    // Of a large cluster no more is held than what was ciphertext, or what is read back.
+    // Limits memory: only the encrypted values or those read back are held at a time.
     drop(records);
     let copy = to.read(options, options.encryption(Some("to")))?;
     let differences = differences(&source, &copy);
@@ -42,11 +42,11 @@ pub fn run(from: &Location, to: &Location, options: &Options) -> Result<Outcome,
     Ok(Outcome::Wrong(text))
 }
 
-/// What is to be read back: at which revision, and the digest of what a server would show.
+/// The expected content: the revision of each key, and the digest of its decoded object.
 type Source = BTreeMap<Key, (Revision, Option<Digest>)>;
 type Digest = [u8; 32];
 
-/// The values as the target keeps them, in the order of their revisions, and what they are to be compared with.
+/// The encrypted values for the target, in the order of their revisions, and the expected content.
 fn encrypted(content: Content, to: &Location, options: &Options) -> Result<(Vec<Record>, Source), String> {
     let encryption = to.encryption(options, options.encryption(Some("to")))?;
     let form = EtcdCodec::new(pintle_groups::resources());
@@ -67,7 +67,7 @@ fn encrypted(content: Content, to: &Location, options: &Options) -> Result<(Vec<
     Ok((records, source))
 }
 
-/// Where two stores do not hold the same objects at the same revisions.
+/// The keys whose objects or revisions differ.
 fn differences<'a>(source: &'a Source, copy: &'a Content) -> Vec<(&'a Key, String)> {
     let mut found = Vec::new();
     for unreadable in &copy.unreadable {
@@ -91,7 +91,7 @@ fn differences<'a>(source: &'a Source, copy: &'a Content) -> Vec<(&'a Key, Strin
     found
 }
 
-/// Of what a server would show; `None`: of nothing.
+/// The digest of an object as a server would return it; `None` if it cannot be decoded.
 fn digest(record: &Record) -> Option<Digest> {
     let encoded = EncodedObject::from_record(record.value.as_ref()?, Revision(0)).ok()?;
     ring::digest::digest(&ring::digest::SHA256, encoded.json()).as_ref().try_into().ok()

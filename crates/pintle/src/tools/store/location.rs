@@ -1,5 +1,5 @@
-//! Stores by name: opened, read to the end, and closed again.
-//! Guarantees that a store which does not exist is not made by looking at it. Must never change what it reads.
+//! Opens a store by name, reads all of it and closes it. Guarantees that reading does not create a store. Must never
+//! change a store that it reads.
 
 use pintle::encryption::{self, EncryptionSource};
 use pintle_encryption::Encryption;
@@ -20,11 +20,11 @@ pub enum Location {
     Etcd(Vec<String>),
 }
 
-/// The command line, by names.
+/// The flags of the command line, by name.
 #[derive(Debug, Default)]
 pub struct Options(HashMap<String, String>);
 
-/// Flags that take a value; the place of a store to check has none.
+/// Flags with a value; the location of a store to check is no flag.
 const FLAGS: [&str; 9] = [
     "from",
     "to",
@@ -61,13 +61,13 @@ impl Options {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The store that stands alone, the source and the target.
+    /// The positional store, the source and the target.
     pub fn places(&self) -> Result<[Option<Location>; 3], String> {
         let place = |name| self.get(name).map(Location::parse).transpose();
         Ok([place("")?, place("from")?, place("to")?])
     }
 
-    /// The configuration of encryption for a side.
+    /// The encryption configuration of the source or the target.
     pub fn encryption(&self, side: Option<&str>) -> Option<PathBuf> {
         let own = side.and_then(|side| self.get(&format!("{side}-encryption-provider-config")));
         own.or_else(|| self.get("encryption-provider-config")).map(PathBuf::from)
@@ -112,7 +112,7 @@ impl Location {
         Ok(Location::Directory(if is_store { path.to_owned() } else { path.join(crate::STORE) }))
     }
 
-    /// How values are sealed there.
+    /// The encryption of the store's values.
     pub fn encryption(&self, options: &Options, config: Option<PathBuf>) -> Result<Arc<Encryption>, String> {
         let mut names = encryption::names();
         if matches!(self, Location::Etcd(_)) {
@@ -124,7 +124,7 @@ impl Location {
         }
     }
 
-    /// Everything in it.
+    /// Reads everything in it.
     pub fn read(&self, options: &Options, config: Option<PathBuf>) -> Result<Content, String> {
         let encryption = self.encryption(options, config)?;
         match self {
@@ -147,7 +147,7 @@ impl Location {
         }
     }
 
-    /// Fills the store, which must be empty, with sealed values.
+    /// Fills the store, which must be empty, with encrypted values.
     pub fn fill(&self, options: &Options, records: &[Record], current: Revision) -> Result<(), String> {
         match self {
             Location::Directory(path) => {
@@ -162,7 +162,7 @@ impl Location {
     }
 }
 
-/// Makes something that needs a runtime around it, and keeps that.
+/// Runs a constructor within a runtime, and leaks the runtime.
 fn within_runtime<T>(make: impl FnOnce() -> Result<T, String>) -> Result<(T, tokio::runtime::Runtime), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
@@ -182,7 +182,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// What a store holds, as the server would have it in memory.
+/// The content of a store, decrypted.
 #[derive(Default)]
 pub struct Content {
     /// The newest values of resources that this program knows.
@@ -217,11 +217,11 @@ pub fn resource_of(key: &str) -> Option<Arc<Resource>> {
     static TABLE: LazyLock<ResourceTable> = LazyLock::new(|| pintle_groups::table(|_| true));
     let ends = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
     let found = ends.filter_map(|end| TABLE.stored(key.get(..=end)?)).last()?;
-    // What servers keep there for each other is nobody's resource.
+    // Data that servers store for each other is no resource.
     Some(found.hub.clone()).filter(|hub| hub.verbs != Verbs::NONE)
 }
 
-/// Takes in what a store tells at its start.
+/// Observes the records that a store publishes at its start.
 #[derive(Clone, Default)]
 struct Reading(Arc<Mutex<Content>>);
 
@@ -245,7 +245,7 @@ impl Observer for Reading {
 
     fn replayed(&mut self, _: Started) {}
 
-    /// Of a cluster's history the store brings as much as there was when it started, and maybe more.
+    /// The store publishes the history up to its start, and maybe more.
     fn publish(&mut self, records: &[Record], revision: Revision) {
         records.iter().for_each(|record| self.replay(record.clone(), true));
         self.content().current = revision;

@@ -1,6 +1,5 @@
-//! The page that `pintle top` shows: totals of one reading, or what happened between two.
-//! Guarantees that a metric that the server does not have leaves its place empty.
-//! Must never read anything but samples.
+//! The page of `pintle top`: totals of one scrape, or rates between two. Guarantees that a missing metric leaves its
+//! field empty. Must never read anything but samples.
 
 use super::samples::Samples;
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ pub fn totals(url: &str, now: &Samples) -> String {
     page(url, "total", &Samples::default(), now, None)
 }
 
-/// What happened between two readings, per second.
+/// The rates between two scrapes, per second.
 pub fn rates(url: &str, before: &Samples, now: &Samples, took: Duration) -> String {
     page(url, "per second", before, now, Some(took.as_secs_f64().max(0.001)))
 }
@@ -118,7 +117,7 @@ fn histograms(before: &Samples, now: &Samples) -> BTreeMap<Vec<String>, Buckets>
     histograms
 }
 
-/// A quantile, as far as the buckets tell it: as Prometheus' `histogram_quantile` does.
+/// A quantile from buckets, as in Prometheus' `histogram_quantile`.
 fn quantile(buckets: &[(f64, f64)], q: f64) -> Option<f64> {
     let (_, total) = *buckets.last()?;
     if total <= 0.0 {

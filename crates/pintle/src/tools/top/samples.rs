@@ -1,5 +1,5 @@
-//! The samples of a text of metrics.
-//! Guarantees that a line that is none is left out. Must never know a metric's meaning.
+//! Parses the Prometheus text format. Guarantees that an invalid line is skipped. Must never depend on a metric's
+//! meaning.
 
 use std::collections::BTreeMap;
 
