@@ -1,5 +1,5 @@
-//! An admission plugin that asks an HTTP service whether a frobber may be written.
-//! Guarantees that a service that does not answer in time refuses the write, and holds up nobody else.
+//! An admission plugin that asks an HTTP service whether a frobber may be written. Guarantees that a service that does
+//! not answer in time rejects the write, and delays no other request.
 
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Status, metadata};
 use pintle_resource::MaybeReady;

@@ -1,7 +1,7 @@
 //! `JsonSchema`: the OpenAPI schema of a custom resource as its definition states it.
 //!
-//! Read from the JSON of a definition, whose shape the decoder has checked. Guarantees that all maps are in the order of their
-//! keys, so that whatever walks a schema does so in one order. Must never judge what it reads.
+//! Read from the JSON of a definition, whose shape the decoder has checked. Guarantees that all maps are in the order
+//! of their keys, so that whatever walks a schema does so in one order. Must never validate what it reads.
 
 use pintle_schema::{Map, Str, Value};
 

@@ -115,7 +115,7 @@ impl Registry {
                 Decision::MarkAndRemove(shown) if options.dry_run => Ok((Payload::Value(shown), true)),
                 Decision::MarkAndRemove(object) => match self.store_marked(target, &stored, object).await {
                     Ok(marked) => match self.remove(target, &marked, Vec::new()).await {
-                        // Whoever saw the mark may have been faster.
+                        // A controller that saw the mark may have been faster.
                         Err(CommitError::Conflict { actual: None, .. }) => Ok((Payload::Stored(marked), true)),
                         outcome => outcome.map(|last| (last, true)),
                     },

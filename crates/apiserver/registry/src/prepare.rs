@@ -67,7 +67,7 @@ fn clear_path(object: &mut Value, path: Path) {
     object.remove_at(path);
 }
 
-/// Judges a new object: by its kind's rules, and when they find nothing, by what holds for every name.
+/// Validates a new object: by its kind's rules, and if these find no error, by the rules for all names.
 pub(crate) fn validate_create(
     target: &Target,
     object: &Value,
@@ -85,7 +85,7 @@ pub(crate) fn validate_create(
     invalid(target, object, errors)
 }
 
-/// Judges an object that replaces a stored one, written through a subresource unless that is "".
+/// Validates an object that replaces a stored one, written through a subresource unless that is "".
 pub(crate) fn validate_update(
     target: &Target,
     comparison: &Comparison<'_>,

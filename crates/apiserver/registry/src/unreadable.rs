@@ -18,7 +18,7 @@ pub const UNSAFE_DELETION_OPTION: &str = "ignoreStoreReadErrorWithClusterBreakin
 /// The verb that allows it.
 pub const UNSAFE_DELETION_VERB: &str = "unsafe-delete-ignore-read-errors";
 
-/// How many unreadable objects the error of a list tells.
+/// The maximum number of unreadable objects in the error of a list.
 const TOLD_MAX: usize = 100;
 
 impl Target {

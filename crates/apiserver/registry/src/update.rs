@@ -122,7 +122,7 @@ impl Registry {
                     return Err(status);
                 }
                 match storing.create_instead().await {
-                    // Somebody else was faster, and what they made is changed.
+                    // Another client was faster: its object is updated.
                     Err(status) if status.reason == "AlreadyExists" && target.cache.get(&target.key()).is_some() => {
                         continue;
                     }

@@ -36,7 +36,7 @@ pub enum CallError {
     /// The settings cannot be used.
     #[error("could not get REST client: {0}")]
     Setup(#[from] SetupError),
-    /// Nobody answered.
+    /// There was no response.
     #[error("{} \"{url}\": {reason}", go_method(method))]
     Unanswered {
         /// The method of the request that failed.
@@ -76,7 +76,7 @@ impl CallError {
         }
     }
 
-    /// Whether nobody answered in time.
+    /// Whether there was no response in time.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self,

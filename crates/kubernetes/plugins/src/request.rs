@@ -38,7 +38,7 @@ pub struct Request<'a> {
     pub write: &'a AdmissionRequest<'a>,
     pub authorizer: &'a dyn Authorizer,
     pub roles: &'a dyn RbacSource,
-    /// What the plugins were told when the server started.
+    /// The configuration of the plugins.
     pub configuration: &'a Configuration,
     pub phase: Phase,
 }

@@ -215,7 +215,7 @@ impl Charge for QuotaCharge {
 struct Turns(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
 impl Turns {
-    /// Waits until nobody else has the namespace's turn.
+    /// Waits for the namespace's lock.
     async fn next(&self, namespace: &str) -> OwnedMutexGuard<()> {
         let turn = self.of(namespace);
         turn.lock_owned().await

@@ -1,6 +1,6 @@
-//! ServiceAccount: every pod runs as a service account that exists.
-//! Guarantees the account's token, unless pod or account decline it, and its pull secrets, unless the pod has its own.
-//! Must never change a mirror pod: the node would start it anew.
+//! ServiceAccount: every pod runs as a service account that exists. Guarantees the account's token, unless pod or
+//! account decline it, and its pull secrets, unless the pod has its own. Must never change a mirror pod: the node would
+//! restart it.
 
 use crate::plugin::{Plugin, Requests};
 use crate::pod_references::is_mirror;

@@ -1,6 +1,5 @@
-//! The volume with a service account's token, and its mounts.
-//! Guarantees that a container with a mount at the token's place keeps it, and that no volume is added that nobody mounts.
-//! Must never touch ephemeral containers.
+//! The volume with a service account's token, and its mounts. Guarantees that a container with its own mount at the
+//! token's path keeps it, and that no volume is added without a mount. Must never touch ephemeral containers.
 
 use crate::fields::push;
 use pintle_schema::ViewMut;
@@ -12,7 +11,7 @@ use pintle_types::core::v1::{
 
 const PREFIX: &str = "kube-api-access-";
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// An hour and seven seconds: by this number the issuer knows tokens that nobody asked for in particular.
+/// An hour and seven seconds: the issuer recognizes tokens of injected volumes by this number.
 const TOKEN_SECONDS: i64 = 3607;
 const FILE_MODE: i32 = 0o644;
 

@@ -28,7 +28,7 @@ pub struct Snapshot<E> {
     compiled: HashMap<u64, Arc<Policy<E>>>,
 }
 
-/// Policies that match a request, by their place: each with the version that it matches, or why that cannot be told.
+/// Policies that match a request, by their position: each with the version that it matches, or the error.
 pub type Matches = Vec<(usize, Result<Arc<Resource>, Box<Status>>)>;
 
 impl<E> Snapshot<E> {

@@ -40,7 +40,7 @@ pub struct Request<'a> {
     pub object: &'a Profile,
     /// The stored object that it replaces.
     pub old: Option<&'a Profile>,
-    /// A status may exceed a quota: what it tells has happened.
+    /// A status may exceed a quota: it reports usage that has happened.
     pub is_status: bool,
     /// The configured limits of resources that must not be consumed without a quota.
     pub limited: &'a [LimitedResource],

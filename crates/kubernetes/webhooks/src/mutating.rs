@@ -123,7 +123,7 @@ impl Round<'_> {
     }
 }
 
-/// The annotation of audit events that tells what a webhook did.
+/// The annotation of audit events about a webhook's call.
 fn mutation(hook: &Hook, mutated: bool) -> String {
     let (configuration, webhook) = (names::quoted(&hook.configuration), names::quoted(&hook.name));
     format!("{{\"configuration\":{configuration},\"webhook\":{webhook},\"mutated\":{mutated}}}")

@@ -1,6 +1,6 @@
-//! TLS as a client: whom the server believes when it connects, and how it shows who it is itself.
-//! Guarantees that certificates go unverified only where the caller says so in so many words.
-//! Must never send a client certificate that was not given for the purpose.
+//! TLS as a client: the trusted authorities of the server's connections, and its client certificate. Guarantees that
+//! certificates go unverified only where the caller says so in so many words. Must never send a client certificate that
+//! was not given for the purpose.
 
 use std::sync::Arc;
 

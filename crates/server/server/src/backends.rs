@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the server connects to others. Clones share what they show and believe.
+/// Connections of the server to others. Clones share their client certificate and authorities.
 #[derive(Clone)]
 pub struct SocketConnector {
     /// Replaced when its files change; connections that are open stay.
@@ -22,7 +22,7 @@ pub struct SocketConnector {
     kubelet_timeout: Duration,
 }
 
-/// TLS with kubelets, of which the second believes any.
+/// TLS configurations for kubelets; the second one does not verify certificates.
 pub struct KubeletConfigs {
     verified: Arc<ClientConfig>,
     unverified: Arc<ClientConfig>,
@@ -54,7 +54,7 @@ impl SocketConnector {
         })
     }
 
-    /// Reads what kubelets are shown and believed by again, for as long as the connector is in use.
+    /// Reloads the client certificate and the authorities for kubelets, until the connector is dropped.
     ///
     /// # Errors
     /// The system has no thread to spare.

@@ -85,7 +85,7 @@ impl ServingNames {
     }
 }
 
-/// The name of this host, if the system tells.
+/// The name of this host, if the system has one.
 pub fn host_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = name.or_else(|| std::env::var("HOSTNAME").ok())?;

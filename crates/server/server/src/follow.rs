@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::warn;
 
-/// How often files are looked at; kube-apiserver looks once a minute where the system tells it of no change.
+/// The interval of checks for changed files; kube-apiserver checks once a minute in addition to file notifications.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Looks at files for as long as somebody uses what was made of them. A look takes over what has changed, or says why not.

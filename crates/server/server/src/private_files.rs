@@ -29,7 +29,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         match builder.create(directory) {
-            // Somebody else was faster.
+            // Another process was faster.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             outcome => outcome?,
         }
@@ -55,7 +55,7 @@ pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
         _ => {}
     }
     let mut options = OpenOptions::new();
-    // Never a file that somebody else has made, nor where a link points that somebody else has laid.
+    // Never opens a file that another user has created, nor follows a symbolic link.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

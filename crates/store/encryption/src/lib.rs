@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The first provider of a resource writes, all of them read. What another than the first reads is stale: the next
-//! write of the object, even one that changes nothing, seals it anew.
+//! write of the object, even one that changes nothing, encrypts it again.
 
 mod chain;
 mod ciphers;

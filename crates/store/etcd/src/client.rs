@@ -1,6 +1,6 @@
-//! Calls to a cluster: one connection to each endpoint, one endpoint used until it fails, then the next.
-//! Guarantees that a call ends in bounded time, and that only what may happen twice is tried twice.
-//! Must never know what a key means.
+//! Calls to a cluster: one connection to each endpoint, one endpoint used until it fails, then the next. Guarantees
+//! that a call ends in bounded time, and that only idempotent calls are retried. Must never depend on the meaning of a
+//! key.
 
 use crate::endpoint::Endpoint;
 use crate::limits;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
-/// What is called, with the path of the call.
+/// The paths of the methods.
 pub mod method {
     pub const RANGE: &str = "/etcdserverpb.KV/Range";
     pub const TXN: &str = "/etcdserverpb.KV/Txn";
@@ -33,15 +33,14 @@ pub struct Client {
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
-    /// What is read where it does not matter what: it is under the prefix, as the server may have no right to more.
+    /// The key that probes read. It is under the prefix, because the server may have no permission for other keys.
     probe: Bytes,
 }
 
 impl Client {
-    /// Connections are made when they are first needed.
+    /// Connects when a connection is first needed.
     ///
-    /// # Errors
-    /// An endpoint is no URL, or a certificate cannot be used.
+    /// # Errors An endpoint is not a URL, or a certificate is invalid.
     pub fn new(endpoints: &[String], tls: &Tls, probe: Bytes, tasks: &Arc<Tasks>) -> Result<Client, String> {
         let endpoints = endpoints.iter().map(|url| Endpoint::new(url, tls, tasks));
         let endpoints: Vec<_> = endpoints.collect::<Result<_, String>>()?;
@@ -52,14 +51,14 @@ impl Client {
         Ok(Client { stats, endpoints, current: AtomicUsize::new(0), probe })
     }
 
-    /// The endpoint in use, to be named when it fails.
+    /// The endpoint in use; pass it to `failed` if it fails.
     pub fn turn(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// What was begun in this turn failed: the next endpoint's turn, unless it has come already.
+    /// Switches to the next endpoint after a failure, unless another call has done so already.
     pub fn failed(&self, turn: usize) {
-        // Somebody else was faster: then there is nothing to do.
+        // If another call was faster there is nothing to do.
         let _ = self.current.compare_exchange(turn, turn.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed);
     }
 
@@ -75,8 +74,7 @@ impl Client {
 
     /// One attempt at the endpoint of a turn.
     ///
-    /// # Errors
-    /// Whatever went wrong; whether the call had an effect is unknown.
+    /// # Errors The attempt failed; whether the call had an effect is unknown.
     pub async fn attempt<A: Message + Default + 'static>(
         &self,
         turn: usize,
@@ -98,7 +96,7 @@ impl Client {
         answer
     }
 
-    /// A call that may happen twice: tried on one endpoint after the other for as long as calls may take.
+    /// An idempotent call: tries one endpoint after the other until the timeout of calls.
     ///
     /// # Errors
     /// The cluster refuses it, or cannot be reached.
@@ -110,7 +108,7 @@ impl Client {
         self.call_within(limits::CALL, method, request).await
     }
 
-    /// The same with a time of its own.
+    /// The same with another timeout.
     ///
     /// # Errors
     /// The cluster refuses it, or cannot be reached.
@@ -135,17 +133,17 @@ impl Client {
         }
     }
 
-    /// A read of next to nothing, as of a revision, or of now if that is 0.
+    /// A minimal read at a revision, or at the newest one if it is 0.
     pub fn probe(&self, revision: i64) -> RangeRequest {
         RangeRequest { key: self.probe.clone(), count_only: true, revision, ..RangeRequest::default() }
     }
 
-    /// The newest revision that anybody was acknowledged before this call.
+    /// The newest revision that was acknowledged to any client before this call.
     ///
     /// # Errors
     /// The cluster cannot be reached.
     pub async fn revision(&self, time: Duration) -> Result<u64, Status> {
-        // A read of nothing still asks the majority.
+        // An empty read still needs a quorum.
         let answer: RangeResponse = self.call_within(time, method::RANGE, &self.probe(0)).await?;
         Ok(answer.header.map_or(0, |header| header.revision.unsigned_abs()))
     }
@@ -159,12 +157,12 @@ impl Client {
         Ok(answer.version)
     }
 
-    /// Asks every member now and then how large its database is.
+    /// Polls the database size of every member.
     pub async fn watch_sizes(&self, interval: Duration) {
         loop {
             for turn in 0..self.endpoints() {
                 let answer = self.attempt(turn, limits::ATTEMPT, method::STATUS, &StatusRequest {}).await;
-                // Who does not answer is as large as it was.
+                // The last size of a member that does not respond stays.
                 if let Ok(StatusResponse { db_size, .. }) = answer {
                     self.stats.set_size(turn, db_size);
                 }
@@ -197,7 +195,7 @@ impl Client {
     }
 }
 
-/// Requests one way and answers the other, as they come.
+/// A bidirectional stream.
 pub struct Stream<Q, A> {
     call: Call<Q, A>,
     calls: Arc<Calls>,
@@ -213,7 +211,7 @@ impl<Q, A> Stream<Q, A> {
         self.call.send(request)
     }
 
-    /// The next answer; `None` at the end. Nothing is lost when this is dropped half way.
+    /// The next response; `None` at the end. Dropping the future loses no response.
     ///
     /// # Errors
     /// The stream broke.

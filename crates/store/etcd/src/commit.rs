@@ -1,7 +1,6 @@
-//! Transactions: preconditions and writes as one etcd transaction, tried until its outcome is known.
-//! Guarantees that a transaction takes place at most once, and that an answer is the truth. Only writes without a
-//! precondition may be repeated, to the same effect.
-//! Must never answer before the observer has seen what the answer is about.
+//! Transactions: preconditions and writes as one etcd transaction, retried until its outcome is known. Guarantees that
+//! a transaction takes place at most once, and that the reported outcome is correct. Only writes without a precondition
+//! may be repeated, with the same effect. Must never respond before the observer has seen the revision of the outcome.
 
 use crate::client::{RetryBudget, is_passing, method};
 use crate::limits;
@@ -21,7 +20,7 @@ pub(crate) fn failed(status: Status) -> CommitError {
     CommitError::Storage(Arc::new(if is_etcds { Failure::Refused(status) } else { Failure::Unasked(status) }))
 }
 
-/// Why etcd did not do what it was asked for: in its own words, or as clients in Go say that it could not be asked.
+/// Why a call failed: with etcd's message, or with that of Go's client for a call that was not sent.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("{}", .0.message)]
@@ -30,14 +29,14 @@ enum Failure {
     Unasked(Status),
 }
 
-/// What clients in Go say of a message that they do not send: servers take no longer ones, and say nothing of why.
+/// The error of Go's client for a message above the limit, which it does not send.
 fn too_long(length: usize) -> Status {
     let message = format!("trying to send message larger than max ({length} vs. {})", limits::MESSAGE_BYTES);
     Status::new(Code::ResourceExhausted, message)
 }
 
-/// The length that counts: clients in Go do not read a key that they create when the precondition fails, so that read is not counted
-/// against the bound. Servers leave more room above it than this takes.
+/// The length that is limited: Go's client does not read a key that it creates if the precondition fails, so that read
+/// is not counted. Servers accept more than this in addition.
 fn length_of(request: &TxnRequest, writes: &[Write]) -> usize {
     let reads = request.failure.iter().zip(writes).filter(|(_, write)| !matches!(write.expect, Expect::At(_)));
     let uncounted = reads.map(|(read, _)| {
@@ -52,7 +51,7 @@ fn undecided() -> Status {
 }
 
 impl Shared {
-    /// Carries a transaction out.
+    /// Commits a transaction.
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Revision, CommitError> {
         let _room = self.transactions.acquire().await.map_err(|_| CommitError::Closed)?;
         let since = self.progress.published();
@@ -76,14 +75,15 @@ impl Shared {
                     }
                 }
                 Err(status) if is_passing(&status) => {
-                    // It may have taken place, or still do; its preconditions see to it that it does not do so twice.
+                    // It may have taken place, or still may; its preconditions prevent a second time.
                     in_doubt = true;
                     self.client.failed(turn);
                     if !retries.wait(self.client.endpoints()).await {
                         return Err(failed(status));
                     }
                 }
-                // That there is no room is told of what was refused, and also of what was carried out and took the last.
+                // etcd reports a full database for rejected transactions, and also for one that took place and used the
+                // last space.
                 Err(status) if status.code == Code::ResourceExhausted => {
                     let look = TxnRequest { success: Vec::new(), ..std::mem::take(&mut request) };
                     let answer: TxnResponse = Box::pin(self.client.call(method::TXN, &look)).await.map_err(failed)?;
@@ -103,7 +103,7 @@ impl Shared {
             false => Box::pin(self.refused(&transaction.writes, &answer, in_doubt.then_some(since))).await,
         };
         let seen = match &outcome {
-            // Only the deletion of what may not have been there may be no event.
+            // Only the deletion of a key that may not exist may have no event.
             Ok(revision) if transaction.writes.iter().all(|it| it.value.is_some() || it.expect != Expect::Any) => {
                 self.progress.wait_for_event(*revision).await
             }
@@ -146,8 +146,8 @@ impl Shared {
         Ok(request)
     }
 
-    /// What it means that preconditions did not hold: somebody else was faster, or an earlier attempt, made after the
-    /// revision `in_doubt`, has taken place. Its revision is the answer then.
+    /// The outcome if preconditions did not hold: a conflict, or the revision of an earlier attempt, made after the
+    /// revision `in_doubt`, that has taken place.
     async fn refused(&self, writes: &[Write], answer: &TxnResponse, in_doubt: Option<u64>) -> Result<u64, CommitError> {
         let found = |at: usize| answer.responses.get(at).and_then(|response| response.range.as_ref()?.kvs.first());
         let revision = |at: usize| found(at).map(|kv| kv.mod_revision.unsigned_abs());
@@ -166,8 +166,8 @@ impl Shared {
             if let Some(revision) = done {
                 return Ok(revision);
             }
-            // What changed never changes back, but what is there now may go: then an attempt that some member has kept until
-            // then would take place after all.
+            // A changed key never changes back, but an existing key may be deleted: then a delayed attempt could still
+            // take place.
             if !writes.iter().enumerate().any(has_changed) {
                 return Err(failed(undecided()));
             }
@@ -175,11 +175,11 @@ impl Shared {
         Err(CommitError::Conflict { index, key: write.key.clone(), actual: revision(index).map(Revision) })
     }
 
-    /// By which revision a write has taken place whose precondition does not hold any more; `None`: it has not, and its
-    /// whole transaction has not. What happened to its key tells: `last` is the last such revision, if the key is there.
+    /// The revision of a write whose precondition does not hold any more; `None` if its transaction has not taken
+    /// place. Derived from the history of its key: `last` is its last revision, if the key exists.
     async fn done_before(&self, write: &Write, since: u64, last: Option<u64>) -> Result<Option<u64>, Status> {
         let (after, to) = match (write.expect, last) {
-            // Only the very next change of the key can be this one.
+            // Only the next change of the key can be this one.
             (Expect::At(expected), _) => (expected.0, expected.0 + 1),
             (_, Some(last)) if last > since => (since, last),
             _ => return Ok(None),
@@ -198,8 +198,8 @@ impl Shared {
         }
     }
 
-    /// The revision of a change of a key, after one revision and up to the first change at or after another, that is just
-    /// what was to be written.
+    /// The revision of a change of a key that equals the write, after one revision and up to the first change at or
+    /// after another.
     async fn find(&self, turn: usize, write: &Write, after: u64, to: u64) -> Result<Option<u64>, Status> {
         let create = WatchCreateRequest {
             key: self.keys.outer(&write.key),

@@ -1,6 +1,6 @@
-//! Compaction: history older than one interval is given up, by one of all the servers of a cluster. Guarantees that servers
-//! take turns by counting on one key, as kube-apiserver does, so that both can run together; and that each learns how far
-//! the others compacted. Must never give up what happened in the last interval.
+//! Compaction: one of the servers of a cluster compacts history that is older than one interval. Guarantees that
+//! servers coordinate by the version of one key, as kube-apiserver does, so that both can run together, and that each
+//! learns how far the others compacted. Must never compact the last interval.
 
 use crate::client::{Client, method};
 use crate::limits::ATTEMPT_MAX;
@@ -17,11 +17,11 @@ use tokio::sync::Notify;
 /// Holds the revision of the last compaction; its version counts them. Outside of every prefix.
 const KEY: &[u8] = b"compact_rev_key";
 
-/// How far the cluster was compacted, as far as this server knows.
+/// The known compaction revision of the cluster.
 #[derive(Default)]
 pub struct Compacted {
     revision: AtomicU64,
-    /// Rings when that is further than before.
+    /// Notified when it increases.
     pub news: Notify,
 }
 
@@ -38,20 +38,20 @@ impl Compacted {
     }
 }
 
-/// Compacts once in an interval, until it is dropped.
+/// Compacts once in an interval until the future is dropped.
 pub async fn run(client: &Client, interval: Duration, compacted: &Compacted) {
     let (mut count, mut revision) = (0, 0);
     loop {
         tokio::time::sleep(interval).await;
-        // What fails now is tried again after the next interval.
+        // A failure is retried after the next interval.
         if let Ok(next) = step(client, count, revision, compacted).await {
             (count, revision) = next;
         }
     }
 }
 
-/// Compacts up to `revision`, unless somebody else did so since there were `count` compactions. Answers how many there
-/// have been, and the revision to compact up to the next time.
+/// Compacts up to `revision`, unless another server has compacted since there were `count` compactions. Returns the
+/// number of compactions, and the revision to compact up to the next time.
 async fn step(client: &Client, count: i64, revision: i64, compacted: &Compacted) -> Result<(i64, i64), Status> {
     let key = Bytes::from_static(KEY);
     let compare =
@@ -67,7 +67,7 @@ async fn step(client: &Client, count: i64, revision: i64, compacted: &Compacted)
     let current = answer.header.map_or(0, |header| header.revision);
     if !answer.succeeded {
         let found = answer.responses.first().and_then(|response| response.range.as_ref()?.kvs.first());
-        // Who counted last was about to compact up to what it wrote.
+        // The server that counted last compacts up to the revision that it wrote.
         let theirs = found.and_then(|kv| std::str::from_utf8(&kv.value).ok()?.parse().ok());
         compacted.reached(theirs.unwrap_or(0));
         return Ok((found.map_or(0, |kv| kv.version), current));

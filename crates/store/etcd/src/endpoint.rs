@@ -1,6 +1,5 @@
-//! `Endpoint`: one member's address, and the connection to it.
-//! Guarantees one attempt to connect at a time, which goes on when those who wait for it give up.
-//! Must never decide which endpoint is used.
+//! `Endpoint`: one member's address, and the connection to it. Guarantees one attempt to connect at a time, which
+//! continues if its waiters give up. Must never decide which endpoint is used.
 
 use crate::alert_stream::AlertStream;
 use crate::limits;
@@ -18,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-/// What members listen on unless they are told otherwise.
+/// The default port of members.
 const PORT: u16 = 2379;
 
 pub struct Endpoint {
@@ -36,16 +35,15 @@ type Outcome = Result<Connection, Status>;
 #[derive(Clone)]
 enum Link {
     Closed,
-    /// Somebody is connecting, and will tell.
+    /// A task is connecting, and will send the outcome.
     Opening(watch::Receiver<Option<Outcome>>),
     Open(Connection),
 }
 
 impl Endpoint {
-    /// Connected to when it is first needed.
+    /// Connects when a connection is first needed.
     ///
-    /// # Errors
-    /// It is no URL, or a certificate cannot be used.
+    /// # Errors The endpoint is not a URL, or a certificate is invalid.
     pub fn new(url: &str, tls: &Tls, tasks: &Arc<Tasks>) -> Result<Arc<Endpoint>, String> {
         let with_scheme = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
         let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");
@@ -82,11 +80,11 @@ impl Endpoint {
     }
 
     fn link(&self) -> MutexGuard<'_, Link> {
-        // One assignment cannot fail half way.
+        // No code that holds the lock can panic.
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection, made anew if the last one has ended.
+    /// The connection; connects again if the last one has ended.
     ///
     /// # Errors
     /// The member cannot be reached.
@@ -104,10 +102,10 @@ impl Endpoint {
         }
     }
 
-    /// Begins to connect, unless somebody does already.
+    /// Starts a task that connects, unless there is one.
     fn open(self: &Arc<Self>) -> watch::Receiver<Option<Outcome>> {
         let mut link = self.link();
-        // Who was to tell may have failed.
+        // The connecting task may have panicked.
         if let Link::Opening(opening) = &*link
             && opening.has_changed().is_ok()
         {

@@ -1,6 +1,7 @@
-//! Following the cluster: everything is read once, then one watch brings every change, wherever it has to be opened anew.
-//! Guarantees that the observer is told each revision once, in order and whole, or that there is a gap.
-//! Must never advance on what a member says of itself: only events, and progress from members that can be trusted with it.
+//! Follows the cluster: reads everything once, then one watch delivers every change; a broken watch is opened again at
+//! another endpoint. Guarantees that the observer receives each revision once, in order and complete, or a gap. Must
+//! never advance without evidence: only on events, and on progress notifications of member versions that send them
+//! correctly.
 
 use crate::client::{RetryBudget, method};
 use crate::import;
@@ -21,18 +22,17 @@ use tracing::{debug, info};
 
 /// Why a watch ended.
 enum End {
-    /// The endpoint of this turn failed; another, or this one later, goes on.
+    /// The endpoint failed; another, or this one later, continues.
     Broken(usize),
-    /// What comes next is no longer there, or it is not what follows.
+    /// The next revision was compacted, or does not follow the last one.
     Gone,
-    /// Somebody was told by the cluster that it is behind what has been published.
+    /// The cluster's revision is lower than the published one.
     Behind,
 }
 
-/// Hands over what there is as of some time ago, so that `run` can tell what happened since.
+/// Publishes the state at an old revision, so that `run` can publish the history since then.
 ///
-/// # Errors
-/// The cluster cannot be reached, or was not filled to the end.
+/// # Errors The cluster cannot be reached, or an import into it is unfinished.
 pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Result<Started, Status> {
     let mut retries = RetryBudget::new(limits::START);
     loop {
@@ -57,10 +57,10 @@ pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Resul
     }
 }
 
-/// The oldest revision that can still be read, as far back as history is wanted.
+/// The oldest readable revision within the wanted history.
 async fn oldest(shared: &Shared, current: u64) -> Result<u64, Status> {
     let (mut gone, mut there) = (current.saturating_sub(limits::HISTORY_REVISIONS).max(1) - 1, current.max(1));
-    // Most clusters keep more than is wanted, so the oldest is asked for first.
+    // Most clusters keep more history than wanted, so the oldest wanted revision is tried first.
     let mut probe = gone + 1;
     while gone + 1 < there {
         let request = shared.client.probe(i64::try_from(probe).unwrap_or(i64::MAX));
@@ -99,7 +99,7 @@ async fn read_all(shared: &Shared, revision: u64) -> Result<Vec<Record>, Status>
     }
 }
 
-/// Follows the cluster from where the observer is, until it is dropped.
+/// Follows the cluster from the observer's revision until the future is dropped.
 pub(crate) async fn run(shared: &Shared, mut observer: Box<dyn Observer>) {
     let (mut failures, mut is_gone) = (0, false);
     loop {
@@ -118,7 +118,7 @@ pub(crate) async fn run(shared: &Shared, mut observer: Box<dyn Observer>) {
                     info!(revision = before, "etcd does not tell what came next: everything is read anew");
                     is_gone = true;
                 }
-                // Unless everything has been read anew since.
+                // Unless everything was read again since.
                 End::Behind => {
                     let answer = shared.revision(limits::CALL).await;
                     is_gone = answer.is_err_and(|status| status.code == Code::DataLoss);
@@ -131,7 +131,7 @@ pub(crate) async fn run(shared: &Shared, mut observer: Box<dyn Observer>) {
     }
 }
 
-/// The present state in place of the history that is gone.
+/// Publishes the current state after a gap in history.
 async fn read_anew(shared: &Shared, observer: &mut dyn Observer) -> Result<(), Status> {
     let current = shared.client.revision(limits::CALL).await?;
     let records = read_all(shared, current).await?;
@@ -147,7 +147,8 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
         Ok(version) => can_tell_progress(&version),
         Err(_) => return End::Broken(turn),
     };
-    // Of a member that cannot be trusted to tell how far it is, all keys are watched: then each revision is an event.
+    // If the member's progress notifications are not reliable, all keys are watched, so that each revision has an
+    // event.
     let (key, range_end) = if trusted { shared.keys.range() } else { (ZERO, ZERO) };
     let next = shared.progress.published() + 1;
     let start_revision = i64::try_from(next).unwrap_or(i64::MAX);
@@ -156,7 +157,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
     let stream = shared.client.stream::<_, WatchResponse>(turn, method::WATCH, request).await;
     let Ok(mut stream) = stream else { return End::Broken(turn) };
     let mut heard = Instant::now();
-    // When to see whether somebody waits for what has not come; and whether that is sooner than usual.
+    // When to check for overdue waiters, and whether that is sooner than usual.
     let (mut look, mut is_overdue) = (None, false);
     loop {
         let at = look.unwrap_or_else(Instant::now);
@@ -182,7 +183,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
             }
             () = shared.progress.behind.notified() => return End::Behind,
             () = shared.compacted.news.notified() => {
-                // A server that has fallen behind keeps the state that it shows.
+                // The history that the cache serves is limited by compaction and by the published revision.
                 let revision = shared.compacted.revision().min(shared.progress.published());
                 observer.compacted(Revision(revision));
             }
@@ -218,7 +219,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
 /// A key of one zero byte begins at the first; as an end it means that there is none.
 const ZERO: Bytes = Bytes::from_static(b"\0");
 
-/// What is there without waiting.
+/// The output of a future that is ready.
 async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {
@@ -228,16 +229,16 @@ async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// What a watch brought together, to be published together.
+/// Changes of a watch that are published together.
 #[derive(Default)]
 struct Batch {
     records: Vec<Record>,
-    /// Everything up to here has come.
+    /// The revision up to which the batch is complete.
     last: u64,
 }
 
 impl Batch {
-    /// Takes in a response. `Some`: the watch is over.
+    /// Adds a response; `Some` if the watch has ended.
     fn take(&mut self, shared: &Shared, response: WatchResponse, trusted: bool, turn: usize) -> Option<End> {
         if response.compact_revision > 0 {
             return Some(End::Gone);
@@ -275,7 +276,7 @@ impl Batch {
     }
 }
 
-/// Whether a member of this version tells how far a watch is only after it has sent everything up to there.
+/// Whether members of this version send progress notifications only after all events up to their revision.
 fn can_tell_progress(version: &str) -> bool {
     let mut numbers = version.split(['.', '-', '+']).map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));

@@ -1,6 +1,6 @@
-//! Filling an empty cluster with values that keep their revisions: how a cluster's objects move here from elsewhere.
-//! Guarantees that each value has the revision that it had, or an error: etcd counts by itself, so it is made to count.
-//! Must never touch a cluster that others write to, or that has counted too far.
+//! Imports values with their revisions into an empty cluster, to move the objects of another store. Guarantees that
+//! each value has the revision that it had, or an error: etcd counts by itself, so it is made to count. Must never
+//! touch a cluster that others write to, or that has counted too far.
 
 use crate::client::method;
 use crate::store::Shared;
@@ -36,8 +36,7 @@ impl EtcdStore {
     /// Writes these values, in the order of their revisions, so that etcd gives each the revision that it has; then
     /// counts on to `current`, and one further. Blocks, so it must not be called where tasks of the runtime run.
     ///
-    /// # Errors
-    /// The cluster is not empty, has counted too far, or somebody else writes to it.
+    /// # Errors The cluster is not empty, its revision is too high, or another client writes to it.
     pub fn import(&self, records: &[Record], current: Revision) -> Result<(), StoreError> {
         if !records.is_sorted_by_key(|record| record.revision)
             || records.last().is_some_and(|last| last.revision > current)
@@ -248,14 +247,14 @@ impl Shared {
         if reached == to { Ok(to) } else { Err(disturbed(to, reached)) }
     }
 
-    /// Whether a filling was begun that has not come to its end, as far as the filler tells; who may not look cannot know.
+    /// Whether an import is unfinished, from the filler key; false if it cannot be read.
     pub async fn is_unfinished(&self) -> bool {
         let request = RangeRequest { key: FILLER, ..RangeRequest::default() };
         let found = self.client.call::<RangeResponse>(method::RANGE, &request).await;
         found.is_ok_and(|found| !found.kvs.is_empty())
     }
 
-    /// Takes the filler away, and gives up the history of the filling.
+    /// Deletes the filler key, and compacts the history of the import.
     async fn end(&self) -> Result<(), String> {
         let request = Op::Delete(DeleteRangeRequest { key: FILLER });
         let revision = self.write(vec![RequestOp { request: Some(request) }]).await?;

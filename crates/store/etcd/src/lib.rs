@@ -1,6 +1,6 @@
-//! The store over an etcd cluster that others may write too: other servers of this kind, and kube-apiserver.
-//! Guarantees that who was acknowledged is seen by every read that begins later, here and elsewhere.
-//! Must never look into a value, nor tell the observer anything that did not happen, or in another order.
+//! The store over an etcd cluster that others may write too: other servers of this kind, and kube-apiserver. Guarantees
+//! that every later read, on any server, sees an acknowledged write. Must never parse a value, nor publish a change
+//! that did not happen, or in another order.
 //!
 //! # How it works
 //!

@@ -20,7 +20,7 @@ pub const START: Duration = Duration::from_secs(20);
 pub const PAUSE: Duration = Duration::from_millis(50);
 pub const PAUSE_MAX: Duration = Duration::from_millis(500);
 
-/// How often a connection that is used by nobody is asked whether it is still there, and how long it may take to say.
+/// The interval of keepalive pings on an idle connection, and their timeout.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(5);
 pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -39,29 +39,30 @@ pub const TRANSACTION_WRITES: usize = 128;
 /// Transactions under way at a time; later ones wait. etcd commits in batches and is not faster with more.
 pub const TRANSACTIONS: usize = 512;
 
-/// How long somebody waits for a revision before etcd is asked how far it is, and how often it is asked then.
+/// How long a waiter waits for a revision before progress is requested from etcd, and the interval of requests.
 pub const PROGRESS_AFTER: Duration = Duration::from_millis(5);
 pub const PROGRESS_PERIOD: Duration = Duration::from_millis(50);
 
-/// How long somebody waits for what is certainly an event before it is looked whether the watch still tells any: half a
-/// second, as a timer is set as often as that while there are writes.
+/// How long a waiter waits for an event before the watch is checked: half a second, because a timer is set this often
+/// while there are writes.
 pub const EVENT_LATE: Duration = Duration::from_millis(500);
 
-/// How long a watch may be silent while somebody waits for what has been committed, before it is begun anew elsewhere.
+/// How long a watch may be silent while a waiter waits for a committed revision, before it is opened at another
+/// endpoint.
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// How much longer than its keys a lease may live, as a share of their lifetime and in seconds where nothing else is told,
-/// so that many keys share one; and how many keys may. kube-apiserver's numbers.
+/// How much longer than its keys a lease may live, as a share of their lifetime and by default in seconds, so that many
+/// keys share one; and how many keys may. kube-apiserver's numbers.
 pub const LEASE_REUSE_SHARE: f64 = 0.05;
 pub const LEASE_REUSE_SECONDS: u32 = 60;
 pub const LEASE_KEYS: usize = 1_000;
 
-/// How often it is asked whether the cluster can be written, and how long it may take to say where nothing else is told.
+/// The interval of health checks, and their default timeout.
 pub const HEALTH_PERIOD: Duration = Duration::from_secs(2);
 pub const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a question for the newest revision waits for those who were answered together the last time; and for how many
-/// questions nobody is waited for, at most, when that was in vain. The first is the resolution of timers.
+/// How long a read of the newest revision waits for the requests that came together the last time, and the maximum
+/// number of reads without waiting after waiting was useless. The first is the resolution of timers.
 pub const GATHER: Duration = Duration::from_millis(1);
 pub const ALONE_MAX: u32 = 256;
 

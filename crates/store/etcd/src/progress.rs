@@ -1,6 +1,5 @@
-//! How far the observer has been fed, and who waits for it to get further.
-//! Guarantees that everybody who waits for a revision is woken when it has been published, and nobody else.
-//! Must never be held across an await.
+//! The published revision, and the tasks that wait for a later one. Guarantees that publishing a revision wakes exactly
+//! the tasks that wait for it. Its lock must never be held across an await.
 
 use crate::limits;
 use pintle_grpc::{Code, Status};
@@ -15,11 +14,11 @@ pub struct Progress {
     published: AtomicU64,
     waiting: Mutex<BTreeMap<u64, Vec<oneshot::Sender<()>>>>,
     closed: AtomicBool,
-    /// Somebody waits for an event.
+    /// Notified when a task waits for an event.
     pub expected: Notify,
-    /// Somebody has been waiting for longer than events take.
+    /// Notified when a task has waited for longer than events take.
     pub overdue: Notify,
-    /// The cluster knows less than has been published.
+    /// Notified when the cluster's revision is lower than the published one.
     pub behind: Notify,
     /// Which cluster is followed.
     cluster: AtomicU64,
@@ -47,12 +46,12 @@ impl Progress {
         let due = std::mem::replace(&mut *waiting, later);
         drop(waiting);
         for waiter in due.into_values().flatten() {
-            // Who has gone away meanwhile need not be told.
+            // A waiter may be gone.
             let _ = waiter.send(());
         }
     }
 
-    /// Everything has been published anew, as of this revision, which may be an earlier one.
+    /// Everything was published again at this revision, which may be lower.
     pub fn restarted(&self, revision: u64) {
         self.published.store(revision, Ordering::Release);
         self.reached(revision);
@@ -79,7 +78,7 @@ impl Progress {
         [0, cluster].contains(&self.cluster.swap(cluster, Ordering::AcqRel))
     }
 
-    /// The highest revision that somebody waits for.
+    /// The highest revision that a task waits for.
     pub fn wanted(&self) -> Option<u64> {
         let mut waiting = self.waiting();
         waiting.retain(|_, waiters| {

@@ -37,7 +37,7 @@ pub struct EtcdOptions {
     pub tls: Tls,
     /// Takes the place of `/registry` at the beginning of every key.
     pub prefix: String,
-    /// How much history is kept at least; `None`: somebody else sees to that.
+    /// The interval of compaction; `None` if another program compacts.
     pub compaction_interval: Option<Duration>,
     /// How many seconds keys live after their last change, by what they begin with; the others live for ever.
     pub lifetimes: Vec<(String, u32)>,
@@ -79,7 +79,7 @@ impl Keys {
         Bytes::from([self.prefix.as_str(), rest].concat())
     }
 
-    /// `None`: a key of somebody else.
+    /// `None` for a key of another program.
     pub fn inner(&self, key: &[u8]) -> Option<Key> {
         let rest = std::str::from_utf8(key).ok()?.strip_prefix(self.prefix.as_str())?;
         rest.starts_with('/').then(|| [INNER, rest].concat().into())
@@ -110,10 +110,9 @@ impl Shared {
         self.lifetimes.iter().find(|(prefix, _)| key.starts_with(prefix.as_str())).map_or(0, |(_, seconds)| *seconds)
     }
 
-    /// The newest revision that anybody was acknowledged before this call.
+    /// The newest revision that was acknowledged to any client before this call.
     ///
-    /// # Errors
-    /// The cluster cannot be reached, or knows less than it once told.
+    /// # Errors The cluster cannot be reached, or its revision has decreased.
     pub async fn revision(&self, time: Duration) -> Result<u64, Status> {
         let published = self.progress.published();
         let revision = self.client.revision(time).await?;
@@ -212,10 +211,10 @@ impl EtcdStore {
         });
     }
 
-    /// Runs to its end even if nobody waits for it.
+    /// Runs to its end even if the caller is gone.
     fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
         let (tell, outcome) = oneshot::channel();
-        // Who has gone away need not be told.
+        // The receiver may be gone.
         self.tasks.spawn(async move { drop(tell.send(work.await)) });
         CommitFuture::pending(async move { outcome.await.unwrap_or(Err(CommitError::Closed)) })
     }

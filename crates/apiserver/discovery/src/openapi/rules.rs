@@ -1,7 +1,8 @@
 //! Validation rules beside the schemas that they belong to: keywords where OpenAPI has one, `x-kubernetes-validations`
 //! in CEL where it has not.
 //!
-//! Only shown when asked for. Handwritten rules are not shown, and nothing is shown more strictly than it is judged.
+//! Published only on request. Handwritten rules are not published, and nothing is published more strictly than it is
+//! validated.
 
 use super::cel::{InForce, allowed, anchored, escaped, quoted};
 use super::push;

@@ -1,6 +1,5 @@
-//! Metrics of what is stored and cached, read from the cache when somebody asks.
-//! Guarantees that a scrape copies nothing: it takes pointers to published states and reads counters.
-//! Must never decode an object.
+//! Metrics of stored and cached objects, read from the cache at a scrape. Guarantees that a scrape copies nothing: it
+//! takes pointers to published states and reads counters. Must never decode an object.
 
 use super::exposition::{Exposition, Family, Label};
 use crate::Api;

@@ -259,7 +259,7 @@ fn stored_versions(object: &Value, definition: &Definition<'_>, errors: &mut Err
     }
 }
 
-/// Whether somebody approved a definition of a group that is Kubernetes' own.
+/// Whether a definition in a group of Kubernetes is approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approval {
     Missing,

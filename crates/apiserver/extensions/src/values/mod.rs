@@ -30,7 +30,7 @@ pub enum Purpose {
     Defaults,
 }
 
-/// A schema, ready to judge values.
+/// A compiled schema, which validates values.
 #[derive(Debug, Default)]
 pub struct ValueSchema {
     types: Types,

@@ -87,7 +87,7 @@ pub fn changed(schema: &Struct, object: &Value, random: &mut Random) -> Value {
     new
 }
 
-/// The object with what is found wrong with it made anew or taken away, where that leads to one that is right.
+/// The object with its invalid fields replaced or removed, if that makes it valid.
 ///
 /// `wrong` reports where the first fault is; what goes is what stands there, or the innermost thing around it.
 pub fn mended(

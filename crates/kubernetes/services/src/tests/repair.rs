@@ -1,4 +1,4 @@
-//! Addresses and ports that stand otherwise than the services have them: brought in line, or told.
+//! Inconsistent IPAddresses and port maps: repaired or reported.
 //!
 //! What another program left behind is written into the store past the registry.
 

@@ -23,7 +23,7 @@ pub struct AdmissionReview {
     pub response: Option<AdmissionResponse>,
 }
 
-/// API request to be judged.
+/// API request to be reviewed.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AdmissionRequest {
     /// Identifies this call; to be copied into the reply.
@@ -108,7 +108,7 @@ string_type! {
 }
 
 string_type! {
-    /// Kind of request under judgement.
+    /// Kind of the reviewed request.
     pub Operation {
         /// Creating an object.
         CREATE = "CREATE",

@@ -1,4 +1,4 @@
-//! Types of `admissionregistration.k8s.io/v1alpha1`: webhooks and policies that judge or change requests.
+//! Types of `admissionregistration.k8s.io/v1alpha1`: webhooks and policies that validate or mutate requests.
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
@@ -107,7 +107,7 @@ pub struct ValidatingAdmissionPolicyList {
     pub items: Vec<ValidatingAdmissionPolicy>,
 }
 
-/// Requests a policy covers and how they are judged.
+/// Requests a policy covers and how they are validated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ValidatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
@@ -125,7 +125,7 @@ pub struct ValidatingAdmissionPolicySpec {
     /// Values computed and added to the audit record.
     #[k8s(proto = 5, optional, list_type = atomic)]
     pub audit_annotations: Vec<AuditAnnotation>,
-    /// Extra CEL conditions a request must meet before being judged; up to 64.
+    /// Extra CEL conditions a request must meet before it is validated; up to 64.
     #[k8s(
         proto = 6,
         optional,

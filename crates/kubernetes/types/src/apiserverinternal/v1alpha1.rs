@@ -73,7 +73,7 @@ string_type! {
         TRUE = "True",
         /// The condition does not hold.
         FALSE = "False",
-        /// Nobody can tell whether the condition holds.
+        /// It is unknown whether the condition holds.
         UNKNOWN = "Unknown",
     }
 }

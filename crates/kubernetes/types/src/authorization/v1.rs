@@ -124,7 +124,7 @@ pub struct NonResourceAttributes {
     pub verb: String,
 }
 
-/// User and the action to judge; exactly one kind of action is given.
+/// User and the action to review; exactly one kind of action is given.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct SubjectAccessReviewSpec {
     /// Action on a resource.
@@ -133,7 +133,7 @@ pub struct SubjectAccessReviewSpec {
     /// Action on a URL path.
     #[k8s(proto = 2, optional)]
     pub non_resource_attributes: Option<NonResourceAttributes>,
-    /// User to judge; may be left out when groups are named.
+    /// User to review; may be left out when groups are named.
     #[k8s(proto = 3, optional)]
     pub user: String,
     /// Groups of the user.
@@ -156,7 +156,7 @@ pub struct ExtraValue {
     pub items: Vec<String>,
 }
 
-/// Action of the caller to judge; exactly one kind is given.
+/// Action of the caller to review; exactly one kind is given.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct SelfSubjectAccessReviewSpec {
     /// Action on a resource.
@@ -179,7 +179,7 @@ pub struct SubjectAccessReviewStatus {
     /// Why the verdict came out this way.
     #[k8s(proto = 2, optional)]
     pub reason: String,
-    /// Trouble while judging; a verdict may exist in spite of it.
+    /// Error of the evaluation; a decision may exist in spite of it.
     #[k8s(proto = 3, optional)]
     pub evaluation_error: String,
 }

@@ -296,7 +296,7 @@ pub struct PodCertificateRequestSpec {
     /// DER-encoded PKCS#10 request conveying the public key and proving possession.
     #[k8s(proto = 12, name = "stubPKCS10Request", always)]
     pub stub_pkcs10_request: Bytes,
-    /// Hints from the pod author for the signer; nobody has checked them.
+    /// Hints from the pod author for the signer; they are not verified.
     #[k8s(proto = 11)]
     pub unverified_user_annotations: BTreeMap<String, String>,
 }

@@ -31,7 +31,7 @@ pub struct Lease {
 /// Who holds a lease, since when and for how long.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LeaseSpec {
-    /// Identity of the current holder; empty when nobody holds it.
+    /// Identity of the current holder; empty when there is no holder.
     #[k8s(proto = 1, optional)]
     pub holder_identity: Option<String>,
     /// How long others wait after the last renewal before taking over.

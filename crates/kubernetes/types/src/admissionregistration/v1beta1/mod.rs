@@ -1,4 +1,4 @@
-//! Types of `admissionregistration.k8s.io/v1beta1`: webhooks and policies that judge or change requests.
+//! Types of `admissionregistration.k8s.io/v1beta1`: webhooks and policies that validate or mutate requests.
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 

@@ -58,7 +58,7 @@ pub struct ValidatingAdmissionPolicyList {
     pub items: Vec<ValidatingAdmissionPolicy>,
 }
 
-/// Requests a policy covers and how they are judged.
+/// Requests a policy covers and how they are validated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions", "variables"))]
 pub struct ValidatingAdmissionPolicySpec {
@@ -88,7 +88,7 @@ pub struct ValidatingAdmissionPolicySpec {
         last(distinct(key))
     )]
     pub audit_annotations: Vec<AuditAnnotation>,
-    /// Extra CEL conditions a request must meet before being judged; up to 64.
+    /// Extra CEL conditions a request must meet before it is validated; up to 64.
     #[k8s(
         proto = 6,
         optional,

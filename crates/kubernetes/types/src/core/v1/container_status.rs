@@ -286,7 +286,7 @@ pub struct ResourceStatus {
 }
 
 string_type! {
-    /// Health of a device as told by its driver.
+    /// Health of a device as reported by its driver.
     pub ResourceHealthStatus {
         /// The device works.
         HEALTHY = "Healthy",

@@ -167,7 +167,7 @@ pub struct PodSpec {
     #[k8s(proto = 9, optional)]
     pub service_account: String,
     /// Whether the service account's token is mounted into the containers; absent follows the
-    /// ServiceAccount, which mounts it unless told otherwise.
+    /// ServiceAccount, which mounts it by default.
     #[k8s(proto = 21, optional)]
     pub automount_service_account_token: Option<bool>,
     /// Node the pod has been assigned to; empty until a scheduler picks one. Setting it yourself
