@@ -135,6 +135,48 @@ fn parameters_are_objects_of_any_kind() {
 }
 
 #[test]
+fn each_expression_of_a_policy_may_read_the_namespace() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let name = "namespaceObject.metadata.name";
+    let validation = |expression: &str| json!([{"expression": expression, "message": "not in default"}]);
+    for (policy, spec) in [
+        ("validation", json!({"validations": validation(&format!("{name} != 'default'"))})),
+        (
+            "variable",
+            json!({
+                "variables": [{"name": "home", "expression": name}],
+                "validations": validation("variables.home != 'default'")
+            }),
+        ),
+        (
+            "condition",
+            json!({
+                "matchConditions": [{"name": "home", "expression": format!("{name} == 'default'")}],
+                "validations": validation("false")
+            }),
+        ),
+        (
+            "message",
+            json!({"validations": [{"expression": "false", "messageExpression": format!("'not in ' + {name}")}]}),
+        ),
+    ] {
+        let mut spec = spec;
+        // An expression that finds no namespace fails, and refuses nothing.
+        spec["failurePolicy"] = json!("Ignore");
+        validate(&mut client, policy, spec, json!({}));
+        let refused = config_map(&mut client, policy, json!({})).expect(422);
+        let why = format!("with binding '{policy}' denied request: not in default");
+        assert!(refused["message"].as_str().is_some_and(|message| message.ends_with(&why)), "{refused}");
+        let binding = format!("{GROUP}/validatingadmissionpolicybindings/{policy}");
+        client.delete(&binding).expect("an answer").expect(200);
+    }
+    let label = format!("Object{{metadata: Object.metadata{{labels: {{'in': {name}}}}}}}");
+    mutate(&mut client, "m", json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": label}}]));
+    assert_eq!(config_map(&mut client, "m", json!({})).expect(201)["metadata"]["labels"], json!({"in": "default"}));
+}
+
+#[test]
 fn policies_change_objects_one_after_the_other() {
     let server = InProcess::start();
     let mut client = server.client();

@@ -44,6 +44,11 @@ impl Expression {
         &self.text
     }
 
+    /// Whether the expression may read a variable. One that only has the name in its text counts, too.
+    pub fn mentions(&self, variable: &str) -> bool {
+        self.text.contains(variable)
+    }
+
     /// The program.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::params;
 use crate::patch::{Refusal, Target, apply_configuration, json_patch};
 use crate::policy::{Binding, Policy, named};
 use crate::source::{Matches, Snapshot, Source};
-use crate::versions::{facts, is_of_kind, namespace_object};
+use crate::versions::{facts, is_of_kind, namespace_object, reads_namespace};
 use pintle_auth::AuthorizerUnion;
 use pintle_cel::Type;
 use pintle_cel::environment::Policy as Declared;
@@ -38,6 +38,8 @@ pub struct Mutating {
     mutations: Vec<(PatchKind, Expression)>,
     /// Whether it is asked once more when the object was changed after it.
     is_reinvoked: bool,
+    /// Whether an expression may read the namespace.
+    reads_namespace: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +64,7 @@ impl Mutating {
             Some((kind, Expression::compile(mutation.str_at(&[field, "expression"]), &patching, &[ty])))
         };
         let mutations = spec.get("mutations").and_then(Value::as_list).unwrap_or_default();
-        Mutating {
+        let mut made = Mutating {
             conditions: MatchConditions::compile_in(
                 named(spec.get("matchConditions")),
                 &environment,
@@ -70,8 +72,17 @@ impl Mutating {
             ),
             mutations: mutations.iter().filter_map(mutation).collect(),
             is_reinvoked: spec.str_at(&["reinvocationPolicy"]) == "IfNeeded",
+            reads_namespace: false,
             variables,
-        }
+        };
+        made.reads_namespace = reads_namespace(made.expressions());
+        made
+    }
+
+    fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let variables = self.variables.iter().map(|(_, expression)| expression);
+        let conditions = self.conditions.iter().map(|(_, expression)| expression);
+        variables.chain(conditions).chain(self.mutations.iter().map(|(_, expression)| expression))
     }
 }
 
@@ -183,7 +194,8 @@ impl<'a> Dispatch<'a> {
 
     async fn invoke(&mut self, invocations: &[Invocation<'_>], object: &mut Value) -> Result<()> {
         let request = self.request;
-        let namespace = namespace_object(request)?;
+        let reads_namespace = invocations.iter().any(|of| of.policy.evaluator.reads_namespace);
+        let namespace = namespace_object(request, reads_namespace)?;
         let options = request.options_object();
         let is_second = request.rounds.is_some_and(Rounds::is_second);
         let mut kept: Kept = request.rounds.and_then(|rounds| rounds.take(NAME)).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::metrics::{Checks, error_type};
 use crate::params;
 use crate::policy::{Action, Binding, Policy, named};
 use crate::source::{Hook, Matches, Snapshot, Source};
-use crate::versions::{Versions, facts, namespace_object};
+use crate::versions::{Versions, facts, namespace_object, reads_namespace};
 use pintle_auth::AuthorizerUnion;
 use pintle_cel::environment::Policy as Declared;
 use pintle_cel::{Type, Value as CelValue};
@@ -48,6 +48,8 @@ pub struct Validating {
     messages: Option<Vec<Option<Expression>>>,
     annotations: Vec<(String, Expression)>,
     fails: bool,
+    /// Whether an expression may read the namespace.
+    reads_namespace: bool,
 }
 
 struct Validation {
@@ -110,7 +112,7 @@ impl Validating {
             let value = Expression::compile(text, &environment, &[Type::String, Type::Null]);
             (annotation.str_at(&["key"]).to_owned(), value)
         };
-        Validating {
+        let mut made = Validating {
             conditions: MatchConditions::compile_in(
                 named(spec.get("matchConditions")),
                 &environment,
@@ -120,8 +122,20 @@ impl Validating {
             messages: messages.iter().any(Option::is_some).then_some(messages),
             annotations: list("auditAnnotations").iter().map(annotation).collect(),
             fails: spec.str_at(&["failurePolicy"]) != "Ignore",
+            reads_namespace: false,
             variables,
-        }
+        };
+        made.reads_namespace = reads_namespace(made.expressions());
+        made
+    }
+
+    fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let variables = self.variables.iter().map(|(_, expression)| expression);
+        let conditions = self.conditions.iter().map(|(_, expression)| expression);
+        let validations = self.validations.iter().map(|validation| &validation.expression);
+        let messages = self.messages.iter().flatten().flatten();
+        let annotations = self.annotations.iter().map(|(_, expression)| expression);
+        variables.chain(conditions).chain(validations).chain(messages).chain(annotations)
     }
 
     /// The policy as a whole could not be evaluated.
@@ -276,7 +290,9 @@ struct Dispatch<'a> {
 impl Dispatch<'_> {
     async fn run(&mut self, snapshot: &Snapshot<Validating>, matched: Matches) -> Result<()> {
         let options = self.request.options_object();
-        let namespace = namespace_object(self.request)?;
+        let mut policies = matched.iter().filter_map(|(at, _)| Some(&snapshot.hooks.get(*at)?.policy));
+        let reads_namespace = policies.any(|policy| policy.evaluator.reads_namespace);
+        let namespace = namespace_object(self.request, reads_namespace)?;
         let mut versions = Versions::new(self.request, self.object);
         for (at, resource) in matched {
             let Some(hook) = snapshot.hooks.get(at) else { continue };

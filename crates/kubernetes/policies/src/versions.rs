@@ -1,7 +1,7 @@
 //! The objects of a request in the versions that policies match, and what else expressions read of it.
 //! Guarantees that an object is converted once for each version, and not at all where it is stored in that version.
 
-use pintle_expressions::RequestFacts;
+use pintle_expressions::{Expression, RequestFacts};
 use pintle_registry::{AdmissionRequest, Result};
 use pintle_resource::{Action, Resource};
 use pintle_schema::{Map, Value};
@@ -87,11 +87,17 @@ pub fn facts<'a>(
     }
 }
 
-/// What expressions see of the namespace of a request; `None` for what is in none, and for namespaces themselves.
+/// Whether one of a policy's expressions may read the namespace of a request.
+pub fn reads_namespace<'e>(mut expressions: impl Iterator<Item = &'e Expression>) -> bool {
+    expressions.any(|expression| expression.mentions("namespaceObject"))
+}
+
+/// What expressions see of the namespace of a request; `None` for what is in none, and for namespaces themselves. It is decoded
+/// only if it is read.
 ///
 /// # Errors
 /// The namespace is not there.
-pub fn namespace_object(request: &AdmissionRequest<'_>) -> Result<Option<Value>> {
+pub fn namespace_object(request: &AdmissionRequest<'_>, is_read: bool) -> Result<Option<Value>> {
     const SHOWN: [&str; 12] = [
         "name",
         "generateName",
@@ -110,7 +116,11 @@ pub fn namespace_object(request: &AdmissionRequest<'_>) -> Result<Option<Value>>
         return Ok(None);
     }
     let Some(home) = request.registry.namespace(request.namespace()) else { return Ok(None) };
-    let stored = request.registry.decode(&home, &*home.get()?)?;
+    let stored = home.get()?;
+    if !is_read {
+        return Ok(None);
+    }
+    let stored = request.registry.decode(&home, &stored)?;
     let mut shown = Map::new();
     for (field, value) in stored.as_map().into_iter().flat_map(Map::iter) {
         match (field.as_str(), value) {
