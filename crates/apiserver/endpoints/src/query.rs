@@ -295,7 +295,7 @@ pub fn delete_options(query: &Query, unsafe_allowed: bool, context: Arc<RequestC
         ..DeleteOptions::default()
     };
     let preconditions = options.uid.is_some() || options.resource_version.is_some();
-    judge_delete(&mut options, policy, preconditions, query.all("dryRun"))?;
+    validate_delete(&mut options, policy, preconditions, query.all("dryRun"))?;
     Ok(options)
 }
 
@@ -322,11 +322,11 @@ pub fn delete_options_from_body(
     let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or(&[]);
     let policy = body.get("propagationPolicy").and_then(Value::as_str);
     let preconditions = body.get("preconditions").is_some_and(|set| *set != Value::Null);
-    judge_delete(&mut options, policy, preconditions, dry_run.iter().filter_map(Value::as_str))?;
+    validate_delete(&mut options, policy, preconditions, dry_run.iter().filter_map(Value::as_str))?;
     Ok(options)
 }
 
-fn judge_delete<'a>(
+fn validate_delete<'a>(
     options: &mut DeleteOptions,
     policy: Option<&str>,
     preconditions: bool,

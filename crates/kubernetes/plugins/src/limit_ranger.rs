@@ -2,7 +2,7 @@
 //! value in the object is never replaced, and that all violations are reported together. Must never check an object
 //! that is being deleted.
 
-use crate::limits::{Breaches, Usage, of_pod};
+use crate::limits::{Usage, Violations, of_pod};
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
 use pintle_registry::metadata;
@@ -40,14 +40,14 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
         return Ok(());
     }
     for range in request.all(&RANGES, request.namespace())? {
-        let mut breaches = Breaches::default();
+        let mut violations = Violations::default();
         for item in &range.spec.limits {
             match request.resource() {
-                "pods" => judge_pod(object, item, &mut breaches),
-                _ => judge_claim(object, item, &mut breaches),
+                "pods" => check_pod(object, item, &mut violations),
+                _ => check_claim(object, item, &mut violations),
             }
         }
-        if let Some(why) = breaches.into_text() {
+        if let Some(why) = violations.into_text() {
             return Err(request.forbidden(object, why));
         }
     }
@@ -92,25 +92,25 @@ fn fill<'a>(mut list: ViewMut<'_, ResourceList>, defaults: &'a ResourceList) -> 
     lacking.into_iter().map(|(name, _)| name.as_str()).collect()
 }
 
-fn judge_pod(object: &Value, item: &LimitRangeItem, breaches: &mut Breaches) {
+fn check_pod(object: &Value, item: &LimitRangeItem, violations: &mut Violations) {
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     if item.r#type == LimitType::CONTAINER {
         for container in spec.field(PodSpec::CONTAINERS).iter().chain(spec.field(PodSpec::INIT_CONTAINERS).iter()) {
-            breaches.judge(item, &Usage::of(container.field(Container::RESOURCES)));
+            violations.check(item, &Usage::of(container.field(Container::RESOURCES)));
         }
     }
     if item.r#type == LimitType::POD {
-        breaches.judge(item, &of_pod(spec));
+        violations.check(item, &of_pod(spec));
     }
 }
 
-fn judge_claim(object: &Value, item: &LimitRangeItem, breaches: &mut Breaches) {
+fn check_claim(object: &Value, item: &LimitRangeItem, violations: &mut Violations) {
     if item.r#type != LimitType::PERSISTENT_VOLUME_CLAIM {
         return;
     }
     let spec = View::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::SPEC);
     let requests = spec.field(PersistentVolumeClaimSpec::RESOURCES).get().requests;
-    breaches.judge_requests(item, &requests);
+    violations.check_requests(item, &requests);
 }
 
 #[cfg(test)]

@@ -69,9 +69,9 @@ pub fn of_pod(spec: View<'_, PodSpec>) -> Usage {
 
 /// The violations of one LimitRange, without duplicates.
 #[derive(Debug, Default)]
-pub struct Breaches(Vec<String>);
+pub struct Violations(Vec<String>);
 
-impl Breaches {
+impl Violations {
     /// All messages as one; `None` without violations.
     pub fn into_text(self) -> Option<String> {
         match self.0.as_slice() {
@@ -88,7 +88,7 @@ impl Breaches {
     }
 
     /// Checks usage against all limits of an item.
-    pub fn judge(&mut self, item: &LimitRangeItem, usage: &Usage) {
+    pub fn check(&mut self, item: &LimitRangeItem, usage: &Usage) {
         let what = item.r#type.as_str();
         for (name, min) in &item.min {
             let (request, limit) = (usage.requests.get(name), usage.limits.get(name));
@@ -110,7 +110,7 @@ impl Breaches {
     }
 
     /// Checks requests of objects that have no limits.
-    pub fn judge_requests(&mut self, item: &LimitRangeItem, requests: &ResourceList) {
+    pub fn check_requests(&mut self, item: &LimitRangeItem, requests: &ResourceList) {
         let what = item.r#type.as_str();
         for (name, min) in &item.min {
             self.minimum(what, name, min, requests.get(name), None);
@@ -215,9 +215,9 @@ mod tests {
             ),
         ];
         for (usage, expected) in rows {
-            let mut breaches = Breaches::default();
-            breaches.judge(&item, &usage);
-            assert_eq!(breaches.0, expected);
+            let mut violations = Violations::default();
+            violations.check(&item, &usage);
+            assert_eq!(violations.0, expected);
         }
     }
 }

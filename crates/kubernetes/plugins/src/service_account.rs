@@ -27,7 +27,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
     }
     if is_mirror(View::new(object)) {
         // What is said here comes before what the rules of pods say.
-        return judge_mirror(request, object);
+        return check_mirror(request, object);
     }
     let name = match View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::SERVICE_ACCOUNT_NAME).as_str() {
         "" => DEFAULT.to_owned(),
@@ -53,7 +53,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     let name = spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str();
     if request.old().is_none() && is_mirror(View::new(object)) {
-        return judge_mirror(request, object);
+        return check_mirror(request, object);
     }
     let account = account(request, object, name)?;
     let enforce = account.metadata.annotations.get(ENFORCE_MOUNTABLE_SECRETS);
@@ -86,7 +86,7 @@ fn account(request: &Request<'_>, object: &Value, name: &str) -> Result<ServiceA
     })
 }
 
-fn judge_mirror(request: &Request<'_>, object: &Value) -> Result<()> {
+fn check_mirror(request: &Request<'_>, object: &Value) -> Result<()> {
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     match mirror_refusal(spec, spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str()) {
         Some(why) => Err(request.forbidden(object, why)),

@@ -62,7 +62,7 @@ impl Rule for Available {
     // A server that does not respond must not delay the others.
     const WORKERS: usize = 8;
 
-    fn judge(object: &Value, world: &ResourceIndex) -> Finding {
+    fn evaluate(object: &Value, world: &ResourceIndex) -> Finding {
         let finding = service(object).and_then(|reference| missing(reference, world));
         let (holds, reason, message) = match (service(object), finding) {
             (None, _) => (true, "Local", "Local APIServices are always available".to_owned()),

@@ -24,7 +24,7 @@ impl Rule for Dangling {
         Some(Reference { namespace: String::new(), name: priority_level(object).to_owned() })
     }
 
-    fn judge(object: &Value, world: &ResourceIndex) -> Finding {
+    fn evaluate(object: &Value, world: &ResourceIndex) -> Finding {
         let level = priority_level(object);
         let names = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
         match world.exists(PRIORITY_LEVELS, "", level) {

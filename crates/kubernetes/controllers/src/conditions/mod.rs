@@ -55,9 +55,9 @@ pub trait Rule: Send + Sync + 'static {
         (reference.namespace.as_str(), reference.name.as_str()) == (changed.namespace(), changed.name())
     }
 
-    fn judge(object: &Value, world: &ResourceIndex) -> Finding;
+    fn evaluate(object: &Value, world: &ResourceIndex) -> Finding;
 
-    /// Checks that need requests, after `judge`, and the delay until the next check; `None` if there is no such check.
+    /// Checks that need requests, after `evaluate`, and the delay until the next check; `None` if there is no such check.
     fn ask<'a>(
         &'a self,
         _object: &'a Value,
@@ -109,20 +109,20 @@ impl<R: Rule> StatusController<R> {
         };
         let Ok(mut object) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
-        let found = R::judge(&object, &self.world);
+        let found = R::evaluate(&object, &self.world);
         let (asked, outcome) = match self.rule.ask(&object, &found, &self.world).await {
             Some((finding, outcome)) => (Some(finding), outcome),
             None => (None, Outcome::Done),
         };
-        let judge = |object: &mut Value| {
-            let finding = asked.clone().unwrap_or_else(|| R::judge(object, &self.world));
+        let write_condition = |object: &mut Value| {
+            let finding = asked.clone().unwrap_or_else(|| R::evaluate(object, &self.world));
             write(R::conditions(object), R::CONDITION, &finding, now)
         };
-        if !judge(&mut object) {
+        if !write_condition(&mut object) {
             return outcome;
         }
         let requests = Requests { world: &self.world, who: Who::Server(R::MANAGER) };
-        let written = requests.change(&kind.at(&stored), "status", |object| _ = judge(object)).await;
+        let written = requests.change(&kind.at(&stored), "status", |object| _ = write_condition(object)).await;
         if written.is_ok() { outcome } else { Outcome::Retry }
     }
 

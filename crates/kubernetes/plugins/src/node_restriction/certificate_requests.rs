@@ -14,7 +14,7 @@ const NODES: Kind<Node> = Kind::new("", "nodes");
 const PODS: Kind<Pod> = Kind::new("", "pods");
 const ACCOUNTS: Kind<ServiceAccount> = Kind::new("", "serviceaccounts");
 
-pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check(asked: Asked<'_>) -> Result<()> {
     let Asked { request, node, .. } = asked;
     let is_enabled = request.environment().feature_enabled("PodCertificateRequest");
     asked.demand(is_enabled, "PodCertificateRequest feature gate is disabled")?;

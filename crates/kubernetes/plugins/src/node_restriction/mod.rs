@@ -33,9 +33,9 @@ pub const PLUGIN: Plugin = Plugin::on(&[
     Requests::all_of("resource.k8s.io", "resourceslices"),
     Requests::all_of("storage.k8s.io", "csinodes"),
 ])
-.mutating(|request, object, _| judge(request, object))
+.mutating(|request, object, _| check(request, object))
 .authorizing(Phase::Mutate, tokens::authorize)
-.validating_deletion(judge);
+.validating_deletion(check);
 
 /// A request of a node, and the object: the new one, or the one to be deleted.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ struct Asked<'a> {
     node: &'a str,
 }
 
-fn judge(request: &Request<'_>, object: &Value) -> Result<()> {
+fn check(request: &Request<'_>, object: &Value) -> Result<()> {
     let user = request.requester();
     let Some(node) = node_of(user) else { return Ok(()) };
     let asked = Asked { request, object, node };
@@ -53,24 +53,24 @@ fn judge(request: &Request<'_>, object: &Value) -> Result<()> {
         return asked.refuse(format_args!("could not determine node from user {}", quoted(&user.name)));
     }
     match (request.resource(), request.subresource()) {
-        ("pods", "") => pods::judge(asked),
-        ("pods", "status") => pods::judge_status(asked),
-        ("pods", "eviction") => pods::judge_eviction(asked),
+        ("pods", "") => pods::check(asked),
+        ("pods", "status") => pods::check_status(asked),
+        ("pods", "eviction") => pods::check_eviction(asked),
         ("pods", other) => asked.refuse(format_args!(
             "unexpected pod subresource {}, only 'status' and 'eviction' are allowed",
             quoted(other)
         )),
-        ("nodes", _) => judge_node(asked),
-        ("persistentvolumeclaims", "status") => judge_claim_status(asked),
+        ("nodes", _) => check_node(asked),
+        ("persistentvolumeclaims", "status") => check_claim_status(asked),
         ("persistentvolumeclaims", _) => asked.refuse("may only update PVC status"),
-        ("leases", _) => judge_lease(asked),
+        ("leases", _) => check_lease(asked),
         ("csinodes", _) => asked.demand(
             request.name_of(object) == node,
             "can only access CSINode with the same name as the requesting node",
         ),
-        ("resourceslices", _) => judge_slice(asked),
-        ("certificatesigningrequests", _) => judge_signing_request(asked),
-        ("podcertificaterequests", _) => certificate_requests::judge(asked),
+        ("resourceslices", _) => check_slice(asked),
+        ("certificatesigningrequests", _) => check_signing_request(asked),
+        ("podcertificaterequests", _) => certificate_requests::check(asked),
         _ => Ok(()),
     }
 }
@@ -94,7 +94,7 @@ impl Asked<'_> {
     }
 }
 
-fn judge_node(asked: Asked<'_>) -> Result<()> {
+fn check_node(asked: Asked<'_>) -> Result<()> {
     let Asked { request, object, .. } = asked;
     let node = asked.quoted();
     let name = request.name_of(object);
@@ -167,7 +167,7 @@ fn is_nodes_own(label: &str) -> bool {
 }
 
 /// A kubelet reports the progress of resizing volumes in the claim's status.
-fn judge_claim_status(asked: Asked<'_>) -> Result<()> {
+fn check_claim_status(asked: Asked<'_>) -> Result<()> {
     let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
         return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
     };
@@ -186,7 +186,7 @@ fn judge_claim_status(asked: Asked<'_>) -> Result<()> {
     asked.demand(rest(asked.object) == rest(old), format_args!("node {} {why}", asked.quoted()))
 }
 
-fn judge_lease(asked: Asked<'_>) -> Result<()> {
+fn check_lease(asked: Asked<'_>) -> Result<()> {
     let elsewhere = format_args!("can only access leases in the {LEASE_NAMESPACE:?} system namespace");
     asked.demand(asked.request.namespace() == LEASE_NAMESPACE, elsewhere)?;
     let is_own = asked.request.name_of(asked.object) == asked.node;
@@ -194,7 +194,7 @@ fn judge_lease(asked: Asked<'_>) -> Result<()> {
 }
 
 /// The authorizer checks requests for existing slices, except those in a deleted collection.
-fn judge_slice(asked: Asked<'_>) -> Result<()> {
+fn check_slice(asked: Asked<'_>) -> Result<()> {
     let spec = View::<ResourceSlice>::new(asked.object).field(ResourceSlice::SPEC);
     let is_own = spec.field(ResourceSliceSpec::NODE_NAME).get().unwrap_or_default() == asked.node;
     let verb = match asked.request.operation() {
@@ -207,7 +207,7 @@ fn judge_slice(asked: Asked<'_>) -> Result<()> {
 }
 
 /// A certificate for a kubelet names its node.
-fn judge_signing_request(asked: Asked<'_>) -> Result<()> {
+fn check_signing_request(asked: Asked<'_>) -> Result<()> {
     const SIGNERS: [&str; 2] = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
     let spec = View::<CertificateSigningRequest>::new(asked.object).field(CertificateSigningRequest::SPEC);
     let signer = spec.field(CertificateSigningRequestSpec::SIGNER_NAME).as_str();

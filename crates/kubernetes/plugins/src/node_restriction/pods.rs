@@ -36,10 +36,10 @@ pub(super) fn missing(group: &str, kind: &str, name: &str) -> Status {
     Status::new(404, "NotFound", format!("{kind}{dot}{group} {} not found", quoted(name))).with_details(details)
 }
 
-pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check(asked: Asked<'_>) -> Result<()> {
     let node = asked.quoted();
     match asked.request.operation() {
-        Operation::Create => judge_new(asked),
+        Operation::Create => check_new(asked),
         Operation::Delete => {
             let why = format_args!("node {node} can only delete pods with spec.nodeName set to itself");
             asked.demand(node_of(asked.object) == asked.node, why)
@@ -51,7 +51,7 @@ pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
     }
 }
 
-fn judge_new(asked: Asked<'_>) -> Result<()> {
+fn check_new(asked: Asked<'_>) -> Result<()> {
     let node = asked.quoted();
     let pod = View::<Pod>::new(asked.object);
     asked.demand(
@@ -68,14 +68,14 @@ fn judge_new(asked: Asked<'_>) -> Result<()> {
         [owner] => owner,
         _ => return asked.refuse(only("a single owner reference")),
     };
-    judge_owner(asked, owner)?;
+    check_owner(asked, owner)?;
     match any_object(pod.field(Pod::SPEC)) {
         None => Ok(()),
         Some(object) => asked.refuse(format_args!("node {node} can not create pods that reference {object}")),
     }
 }
 
-fn judge_owner(asked: Asked<'_>, owner: &OwnerReference) -> Result<()> {
+fn check_owner(asked: Asked<'_>, owner: &OwnerReference) -> Result<()> {
     let node = asked.quoted();
     let only = |what: &str| format!("node {node} can only create pods with {what} set to itself");
     let is_node = (owner.api_version.as_str(), owner.kind.as_str(), owner.name.as_str()) == ("v1", "Node", asked.node);
@@ -88,7 +88,7 @@ fn judge_owner(asked: Asked<'_>, owner: &OwnerReference) -> Result<()> {
     asked.demand(expected == got, format_args!("node {} UID mismatch: expected {expected} got {got}", asked.node))
 }
 
-pub(super) fn judge_status(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check_status(asked: Asked<'_>) -> Result<()> {
     let node = asked.quoted();
     let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
         return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
@@ -115,7 +115,7 @@ pub(super) fn judge_status(asked: Asked<'_>) -> Result<()> {
     )
 }
 
-pub(super) fn judge_eviction(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check_eviction(asked: Asked<'_>) -> Result<()> {
     let name = asked.request.name_of(asked.object);
     asked.demand(!name.is_empty(), "could not determine pod from request data")?;
     let pod = find(asked, name)?;

@@ -71,7 +71,7 @@ fn version_faults(text: &str) -> Vec<String> {
     faults
 }
 
-fn judge_version(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+fn validate_version(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let faults = version_faults(text);
     if !faults.is_empty() {
         cx.errors.invalid(path, text, faults.join(","));
@@ -82,11 +82,11 @@ fn judge_version(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_
 fn versions(server: At<'_, ServerStorageVersion>, cx: &mut ValidationContext<'_>) {
     type Server = ServerStorageVersion;
     let encoding = server.new.field(Server::ENCODING_VERSION).as_str();
-    judge_version(encoding, &server.path.to(Server::ENCODING_VERSION), cx);
+    validate_version(encoding, &server.path.to(Server::ENCODING_VERSION), cx);
     let decodable = server.new.field(Server::DECODABLE_VERSIONS);
     let path = server.path.to(Server::DECODABLE_VERSIONS);
     for (at, version) in decodable.iter().enumerate() {
-        judge_version(version.as_str(), &path.index(at), cx);
+        validate_version(version.as_str(), &path.index(at), cx);
     }
     let reads = |wanted: &str| decodable.iter().any(|version| version.as_str() == wanted);
     if !reads(encoding) {
@@ -96,7 +96,7 @@ fn versions(server: At<'_, ServerStorageVersion>, cx: &mut ValidationContext<'_>
     let path = server.path.to(Server::SERVED_VERSIONS);
     for (at, version) in server.new.field(Server::SERVED_VERSIONS).iter().enumerate() {
         let version = version.as_str();
-        judge_version(version, &path.index(at), cx);
+        validate_version(version, &path.index(at), cx);
         if !reads(version) {
             let all: Vec<&str> = decodable.iter().map(View::as_str).collect();
             let all = all.join(" ");

@@ -65,7 +65,7 @@ static RULES: &[CustomRule] = &[
     at_field!(CertificateSigningRequestSpec::EXPIRATION_SECONDS, signing_request::expiration),
     at_field!(CertificateSigningRequestStatus::CONDITIONS, signing_request::conditions),
     at_field!(CertificateSigningRequestStatus::CERTIFICATE, signing_request::certificate),
-    at_field!(ClusterTrustBundleSpec::SIGNER_NAME, trust_bundle::judge_signer),
+    at_field!(ClusterTrustBundleSpec::SIGNER_NAME, trust_bundle::validate_signer),
     at_field!(ClusterTrustBundleSpec::TRUST_BUNDLE, trust_bundle::certificates),
     at_field!(PodCertificateRequestSpec::SIGNER_NAME, pod_request::signer),
     at_field!(PodCertificateRequestSpec::UNVERIFIED_USER_ANNOTATIONS, pod_request::annotations),

@@ -47,7 +47,7 @@ fn faults(name: &str, signer: &str) -> Vec<String> {
 }
 
 /// A signer's name, or none.
-pub fn judge_signer(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
+pub fn validate_signer(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if !name.new.as_str().is_empty() {
         signer_name::validate(name.new.as_str(), name.path, cx);
     }

@@ -119,7 +119,7 @@ impl Limits<'_> {
             self.invalid(default, &max, detail, cx);
         }
         if let Some(ratio) = &self.ratio {
-            self.judge_ratio(ratio, cx);
+            self.validate_ratio(ratio, cx);
         }
         if let (Some(limit), Some(wanted)) = (&self.default, &self.request)
             && !resources::may_overcommit(self.name)
@@ -131,7 +131,7 @@ impl Limits<'_> {
     }
 
     /// A limit may be more than a request, but not by more than most and least are apart.
-    fn judge_ratio(&self, ratio: &Quantity, cx: &mut ValidationContext<'_>) {
+    fn validate_ratio(&self, ratio: &Quantity, cx: &mut ValidationContext<'_>) {
         let field = Item::MAX_LIMIT_REQUEST_RATIO.name();
         if *ratio < Quantity::from_i64(1) {
             self.invalid(field, ratio, format!("ratio {ratio} is less than 1"), cx);
