@@ -232,7 +232,7 @@ fn an_extension_server_is_believed_for_its_authority_and_its_name_only() {
 }
 
 #[test]
-fn nobody_answers_for_a_version_whose_server_is_gone() {
+fn a_version_whose_server_is_gone_is_unavailable() {
     let fixture = aggregator(None);
     // No process listens on the discard port.
     register(&fixture, 9, &Pair::new("ca").certificate);
@@ -347,7 +347,7 @@ fn another_server_of_this_program_extends_it() {
 }
 
 #[test]
-fn versions_of_this_server_are_nobody_elses() {
+fn versions_of_this_server_are_never_proxied() {
     let (fixture, backend) = played();
     let taken = json!({"metadata": {"name": "v1.apps"}, "spec": {"insecureSkipTLSVerify": true,
         "service": {"namespace": "default", "name": "api", "port": backend.port()}}});

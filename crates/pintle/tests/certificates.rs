@@ -16,7 +16,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
 #[test]
-fn a_serving_certificate_is_read_anew_when_its_files_change() {
+fn a_serving_certificate_is_reloaded_when_its_files_change() {
     let (first, second) = (Credentials::new(), Credentials::new());
     let installation = Installation::own();
     let put = |from: &Credentials, what: &str| {
@@ -46,7 +46,7 @@ fn a_serving_certificate_is_read_anew_when_its_files_change() {
 }
 
 #[test]
-fn authorities_of_clients_and_of_the_front_proxy_are_read_anew_when_their_files_change() {
+fn authorities_of_clients_and_of_the_front_proxy_are_reloaded_when_their_files_change() {
     let (first, second) = (Credentials::new(), Credentials::new());
     let installation = Installation::own();
     let put = |from: &Credentials, file: &str| {

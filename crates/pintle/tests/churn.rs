@@ -431,7 +431,7 @@ impl Drop for Python {
 }
 
 #[test]
-fn every_client_is_told_every_change_once_across_restarts() {
+fn every_client_receives_every_change_once_across_restarts() {
     let mut server = Restartable::start();
     let endpoint = server.endpoint();
     let clients = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

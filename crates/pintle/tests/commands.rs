@@ -104,7 +104,7 @@ fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
 }
 
 #[test]
-fn what_a_kubelet_refuses_is_told_on_the_error_channel() {
+fn an_error_of_a_kubelet_is_sent_on_the_error_channel() {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": "no", "reason": "Forbidden", "code": 403});
     let said = status.to_string();

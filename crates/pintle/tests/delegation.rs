@@ -220,7 +220,7 @@ fn users_and_their_rights_are_those_of_the_server_in_front() {
 }
 
 #[test]
-fn nobody_but_the_front_proxy_names_users() {
+fn only_the_front_proxy_names_users() {
     let pair = Pair::start();
     let stranger = Credentials::new();
     let own = pair.files.path().join("own.crt");

@@ -198,7 +198,7 @@ fn keys_rotate_and_what_lost_its_key_stops_nothing_else() {
 }
 
 #[test]
-fn what_nobody_can_read_is_deleted_on_demand() {
+fn undecryptable_objects_are_deleted_on_demand() {
     let mut vault = Vault::new(&format!("{{secretbox: {{keys: [{KEY_1}]}}}}"));
     vault.flags = vec!["--feature-gates=AllowUnsafeMalformedObjectDeletion=true"];
     {

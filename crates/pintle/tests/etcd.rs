@@ -310,7 +310,7 @@ fn a_server_that_waits_for_its_etcd_ends_when_it_is_told_to() {
 }
 
 #[test]
-fn a_cluster_that_asks_for_certificates_is_given_one_and_a_wrong_one_is_told() {
+fn a_rejected_client_certificate_is_reported() {
     let Some(program) = program("3.5") else { return };
     let (ours, theirs) = (Credentials::new(), Credentials::new());
     let etcd = &Etcd::start_secured(program, &ours);

@@ -283,7 +283,7 @@ fn bare(object: &Value) -> (&str, Value) {
 
 /// Who restores a cluster should restart its servers. A server that was not must not show for ever what is no longer there.
 #[test]
-fn a_cluster_that_is_put_back_to_an_earlier_state_is_read_anew() {
+fn a_cluster_restored_from_a_backup_is_read_again() {
     for version in ["3.5", "3.4"] {
         let Some(program) = program(version) else { continue };
         let mut etcd = Etcd::start(program, 1);

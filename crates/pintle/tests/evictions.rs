@@ -92,7 +92,7 @@ fn a_budget_that_allows_nothing_refuses() {
 }
 
 #[test]
-fn a_disruption_is_taken_from_the_budget_and_told_in_the_pod() {
+fn a_disruption_is_subtracted_from_the_budget_and_set_in_the_pods_conditions() {
     let (_server, mut client) = InProcess::for_pods();
     for name in ["p", "q"] {
         pod(&mut client, name, "Running", "True");

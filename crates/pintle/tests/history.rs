@@ -24,7 +24,7 @@ fn number(object: &Value) -> usize {
 }
 
 #[test]
-fn who_falls_behind_is_told_and_can_go_on() {
+fn clients_that_fall_behind_get_an_error_and_can_continue() {
     let server = InProcess::start();
     let mut client = server.client();
     for name in ["a", "b"] {

@@ -540,7 +540,7 @@ fn acting_as_somebody_else() {
 }
 
 #[test]
-fn nobody_grants_more_than_they_hold() {
+fn no_user_grants_more_than_they_hold() {
     let Some(kubectl) = start() else { return };
     const MISSING: &str = "is attempting to grant RBAC permissions not currently held";
     kubectl.table(&[

@@ -85,7 +85,7 @@ fn what_is_acknowledged_can_be_read_watched_and_deleted() {
 }
 
 #[test]
-fn a_patch_that_nests_without_end_is_refused_and_in_nobodys_way() {
+fn a_deeply_nested_patch_is_rejected_without_delaying_others() {
     let installation = Installation::new();
     let process = installation.start();
     let mut client = process.endpoint().client();

@@ -31,7 +31,7 @@ fn samples(client: &mut Client, metric: &str) -> Vec<String> {
 }
 
 #[test]
-fn evaluations_are_counted_and_old_annotations_judged() {
+fn evaluations_are_counted_and_old_annotations_checked() {
     let server = InProcess::start();
     let mut client = server.client();
     namespace(&mut client, "open", &[]);

@@ -76,7 +76,7 @@ fn what_it_makes_is_its_owners_alone_whatever_the_umask() {
 }
 
 #[test]
-fn what_others_may_use_is_told_when_it_starts() {
+fn files_open_to_others_are_warned_of_at_the_start() {
     let installation = Installation::own();
     let key = Credentials::new();
     let tight = installation.start();
@@ -187,7 +187,7 @@ fn a_file_of_clients_authorities_decides_alone() {
 }
 
 #[test]
-fn what_the_mode_node_opens_without_its_plugin_is_told_in_a_line() {
+fn the_node_mode_without_its_plugin_is_warned_of() {
     let installation = Installation::own();
     let lines = |flags: &[&str]| {
         let process = installation.start_with(flags);

@@ -259,7 +259,7 @@ fn component_statuses_are_looked_for_and_selected() {
 }
 
 #[test]
-fn health_is_told_check_by_check_as_the_reference_does() {
+fn health_is_reported_check_by_check_as_in_the_reference() {
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory"]);
     let mut client = process.endpoint().client();

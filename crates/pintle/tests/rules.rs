@@ -63,7 +63,7 @@ fn run(folder: &Scratch, words: &[&str], input: &str) -> (Option<i32>, String, S
 }
 
 #[test]
-fn manifests_are_judged_offline() {
+fn manifests_are_validated_offline() {
     let folder = Scratch::new();
     folder.write("right.yaml", RIGHT);
     folder.write("wrong.yaml", WRONG);

@@ -122,7 +122,7 @@ fn addresses_are_repaired_when_it_starts() {
 }
 
 #[test]
-fn node_ports_of_no_range_are_told_when_it_starts() {
+fn node_ports_out_of_range_are_warned_of_at_the_start() {
     let installation = Installation::own();
     {
         let process = installation.start();

@@ -73,7 +73,7 @@ fn names(client: &mut Client) -> Vec<String> {
 }
 
 #[test]
-fn a_disk_that_takes_no_more_is_told_of_and_written_again_when_it_does() {
+fn a_full_disk_is_reported_and_written_again_when_it_has_space() {
     let installation = Installation::own();
     let command = |port| {
         let server = installation.command(port);

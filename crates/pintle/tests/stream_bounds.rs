@@ -166,7 +166,7 @@ fn a_message_goes_on_while_it_arrives() {
 }
 
 #[test]
-fn nobody_has_more_than_a_share_of_connections_and_watches() {
+fn no_user_has_more_than_a_share_of_connections_and_watches() {
     let backend = Backend::tls(|head, stream| {
         match head.path() {
             "/exec/default/p/c" | "/portForward/default/p" => agree(head, stream),

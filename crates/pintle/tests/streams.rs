@@ -43,7 +43,7 @@ fn logs_flow_while_they_are_written() {
 }
 
 #[test]
-fn a_kubelets_refusal_is_told_as_the_reference_tells_it() {
+fn a_kubelets_error_has_the_reference_message() {
     let kubelet = Backend::tls(|_, stream| {
         stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone").expect("sent");
     });

@@ -139,7 +139,7 @@ fn a_name_is_taken_though_one_could_be_generated() {
 }
 
 #[test]
-fn a_binding_is_judged_and_its_pod_is_not() {
+fn a_binding_is_validated_and_its_pod_is_not() {
     let installation = Installation::new();
     let process = serve(&installation);
     let client = &mut process.endpoint().client();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_made_that_nobody_takes() {
+    async fn compression_stops_when_the_body_is_dropped() {
         let made = Arc::new(AtomicUsize::new(0));
         let counted = made.clone();
         // Nothing that compresses well: every piece has bytes to send.

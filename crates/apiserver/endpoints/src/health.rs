@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_told_together_and_one_by_one() {
+    fn checks_are_reported_together_and_one_by_one() {
         let health = Health::default();
         health.set("poststarthook/a", true);
         let verbose = "[+]ping ok\n[+]log ok\n[+]informer-sync ok\n[+]poststarthook/a ok\n[+]shutdown ok\n";

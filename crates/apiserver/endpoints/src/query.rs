@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_watches_may_not_combine_is_told_at_once() {
+    fn invalid_combinations_of_watches_are_rejected_at_once() {
         let told = |query: &str| match list_options(&Query::parse(query), false) {
             Ok(_) => String::new(),
             Err(status) => status.message.split_once("is invalid: ").map_or("", |(_, causes)| causes).to_owned(),

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_is_judged_by_itself() {
+    fn the_status_is_validated_separately() {
         let object = value!({"spec": {"size": 0}, "status": {"phase": "Off", "replicas": (-1)}});
         assert_eq!(
             lines(&object, None, "status"),

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flooding_tenant_starves_nobody() {
+    fn a_flooding_tenant_starves_no_other() {
         const TICKS: u64 = 20_000;
         let (_, mut idle) = simulate(0, TICKS);
         let (loud, mut quiet) = simulate(1, TICKS);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn several_flooding_tenants_share_and_nobody_starves() {
+    fn several_flooding_tenants_share_and_none_starves() {
         let (loud, quiet) = simulate(3, 20_000);
         assert_eq!(quiet.refused, 0);
         assert!(quiet.served > 3900, "{}", quiet.served);

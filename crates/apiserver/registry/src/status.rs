@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_as_they_came_but_quoted() {
+    fn names_in_messages_are_quoted() {
         let roles = pintle_groups::find("rbac.authorization.k8s.io", "v1", "roles").expect("a known resource");
         let name = "a\"\u{a0}";
         let told = |status: Status| status.message;

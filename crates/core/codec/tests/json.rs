@@ -63,7 +63,7 @@ fn null_is_absence() {
 }
 
 #[test]
-fn wrong_types_are_told_as_go_tells_them() {
+fn wrong_types_have_gos_messages() {
     let field = |path: &str, value: &str, ty: &str| {
         Err(format!("json: cannot unmarshal {value} into Go struct field {path} of type {ty}"))
     };
@@ -99,7 +99,7 @@ fn wrong_types_are_told_as_go_tells_them() {
 }
 
 #[test]
-fn what_is_no_json_is_told_as_go_tells_it() {
+fn invalid_json_has_gos_messages() {
     let invalid = |char: &str, context: &str| format!("invalid character '{char}' {context}");
     let end = || "unexpected end of JSON input".to_owned();
     for (text, wanted) in [
@@ -211,7 +211,7 @@ fn a_tree_is_brought_under_a_schema() {
 }
 
 #[test]
-fn what_a_tree_cannot_be_restored_to_is_told_as_go_tells_it() {
+fn a_failed_conversion_from_a_tree_has_gos_messages() {
     for (spec, wanted) in [
         (value!("x"), "cannot restore struct from: string"),
         (value!({"parts": {"name": "c"}}), "cannot restore slice from map"),

@@ -70,7 +70,7 @@ fn later_lines_of_quoted_scalars_need_no_indentation() {
 }
 
 #[test]
-fn what_is_no_yaml_is_told_as_the_reference_tells_it() {
+fn invalid_yaml_has_the_reference_messages() {
     for (text, wanted) in [
         ("a: b: c", "yaml: mapping values are not allowed in this context"),
         ("a: 1\nb: c: d\n", "yaml: line 2: mapping values are not allowed in this context"),

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_judged_by_its_code() {
+    fn a_response_is_interpreted_by_its_code() {
         for (code, body, status, message) in [
             (200, "ok", "True", "ok"),
             (302, "there", "Unknown", "Probe terminated redirects, Response body: there"),

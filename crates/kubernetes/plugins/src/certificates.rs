@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_asks_to_stand_above_all_rules() {
+    async fn system_masters_certificates_are_rejected() {
         let cluster = Cluster::new();
         let ask = async |signer: &str, request: &str| {
             let request = pintle_schema::base64::encode(request.as_bytes());

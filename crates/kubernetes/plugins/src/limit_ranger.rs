@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn breaches_are_told_together() {
+    async fn violations_are_reported_together() {
         let cluster = cluster(value!([
             {"type": "Container", "max": {"cpu": "1"}, "min": {"cpu": "100m"}, "maxLimitRequestRatio": {"cpu": "2"}},
             {"type": "Pod", "max": {"cpu": "1500m"}},

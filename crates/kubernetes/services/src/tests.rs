@@ -418,7 +418,7 @@ fn a_second_family_comes_and_goes_with_the_policy() {
 }
 
 #[test]
-fn a_full_range_is_told_and_more_ranges_are_used() {
+fn a_full_range_is_reported_and_more_ranges_are_used() {
     let server = Server::new(&["10.0.0.0/29"], 30_000..=30_001);
     for at in 0..6 {
         server.create(&format!("s{at}"), value!({})).unwrap();

@@ -381,7 +381,7 @@ async fn idle_connections_are_closed_and_busy_ones_are_not() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_takes_ends() {
+async fn an_unread_response_ends() {
     let pki = Pki::new();
     for tls in [false, true] {
         for http2 in [false, true] {

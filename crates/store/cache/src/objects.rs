@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn sketches_leave_nobody_out_and_let_few_others_in() {
+    fn sketches_have_no_false_negatives_and_few_false_positives() {
         let objects: Objects = (0..700).map(labelled).collect();
         for number in 0..50 {
             let label = ("pod-template-hash", &*format!("pod-template-hash-{number}"));

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_keys_the_last_are_told() {
+    fn of_many_keys_the_last_are_reported() {
         let stats = Stats::default();
         for number in 0..KEYS_TOLD + 2 {
             stats.key(Direction::ToStorage, "kms", format!("sha256:{number}")).used();

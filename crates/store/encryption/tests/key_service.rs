@@ -132,7 +132,7 @@ fn a_service_that_comes_late_is_noticed() {
 }
 
 #[test]
-fn what_the_service_says_is_judged() {
+fn responses_of_the_service_are_validated() {
     let directory = TempDir::new();
     let socket = directory.0.join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");

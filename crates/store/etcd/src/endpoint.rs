@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_certificate_that_cannot_be_used_is_told_at_once() {
+    async fn an_invalid_certificate_is_reported_at_once() {
         let tasks = Arc::new(Tasks::new(Handle::current()));
         let tls = Tls { identity: Some((b"no certificate".to_vec(), b"no key".to_vec())), ..Tls::default() };
         let without = Tls { ca_pem: Some(b"no certificate".to_vec()), ..Tls::default() };

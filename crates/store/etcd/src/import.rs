@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_else_writes_is_noticed() {
+    fn writes_of_others_are_noticed() {
         for at in [0, 5, 63] {
             let (mut cluster, mut row) = (Cluster::default(), row(1..=100));
             let mut answers = Vec::new();

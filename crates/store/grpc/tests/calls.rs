@@ -183,7 +183,7 @@ async fn who_leaves_answers_what_has_begun() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_is_told_to_the_service() {
+async fn a_cancelled_call_is_reported_to_the_service() {
     let connection = connected().await;
     let mut call = streaming(&connection, "/forgotten", "hello").await;
     assert_eq!(call.message().await, Ok(Some("one".to_owned())));
@@ -195,7 +195,7 @@ async fn a_call_that_is_given_up_is_told_to_the_service() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_connection_is_told_to_its_calls() {
+async fn the_end_of_a_connection_fails_its_calls() {
     let connection = connected().await;
     assert_eq!(called(&connection, "/end", "").await, Err(Code::Unavailable));
     assert!(!connection.is_usable());

@@ -37,7 +37,7 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/a/leases/b";
 const NODE_STATUS: &str = "/api/v1/nodes/n/status";
 
 #[test]
-fn nobody_has_more_than_a_share() {
+fn no_user_has_more_than_a_share() {
     let flow = flow(400, 200);
     let held: Vec<_> = (0..5).map(|n| entered(&flow, &user(&format!("u{n}"), &[]), PODS, Verb::List)).collect();
     assert_eq!(held.iter().map(|(count, _)| *count).collect::<Vec<_>>(), [100, 100, 100, 100, 0]);

@@ -100,7 +100,7 @@ fn raw_json_is_opened_only_by_what_looks_inside() {
 }
 
 #[test]
-fn failures_are_told_as_the_reference_tells_them() {
+fn failures_have_the_reference_messages() {
     let rows = [
         (
             value!({"op": "add", "path": "/none/k", "value": 1}),

@@ -261,7 +261,7 @@ fn what_became_atomic_is_owned_whole() {
 }
 
 #[test]
-fn problems_are_told_as_the_reference_tells_them() {
+fn problems_have_the_reference_messages() {
     let rows = [
         (value!({"bogus": 1}), ".bogus: field not declared in schema"),
         (value!({"replicas": "x"}), ".replicas: expected numeric (int or float), got string"),

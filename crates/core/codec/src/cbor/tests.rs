@@ -114,7 +114,7 @@ fn bytes_are_tagged_and_keys_sorted() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_as_the_reference_tells_it() {
+fn mismatches_have_the_reference_messages() {
     let head = "4a 61706956657273696f6e 42 7631 44 6b696e64 49 436f6e6669674d6170";
     let rows = [
         ("44 64617461 a1 4161 05", "positive integer into Go struct field v1.ConfigMap.data of type string"),

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_is_told_as_the_reference_tells_it() {
+    fn invalid_text_has_the_reference_messages() {
         let rows: &[(&[u8], Result<&str, &str>)] = &[
             (b"a: b\r\n\t", Ok("a: b\r\n\t")),
             ("\u{feff}\u{85}\u{e9}\u{fffd}\u{1f600}".as_bytes(), Ok("\u{feff}\u{85}\u{e9}\u{fffd}\u{1f600}")),

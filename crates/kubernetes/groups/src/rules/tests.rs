@@ -80,7 +80,7 @@ fn replication_controllers() {
 }
 
 #[test]
-fn what_did_not_change_is_not_judged_again() {
+fn unchanged_values_are_not_validated_again() {
     let schema = ReplicationController::schema();
     let mut old = controller();
     old.set_at(&["spec", "replicas"], -1);

@@ -37,7 +37,7 @@ fn of_host(host: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_template_is_told_of_when_it_is_new() {
+fn a_new_template_is_warned_of() {
     let (old, new) = (owner(1, "01.1.1.1"), owner(2, "02.2.2.2"));
     for schema in [Deployment::schema(), StatefulSet::schema(), Job::schema()] {
         assert_eq!(warned(schema, &new, None, ""), of_host("2.2.2.2"));

@@ -128,7 +128,7 @@ fn agree(prefix: &str, one: (&Resource, &[String]), other: (&Resource, &[String]
 }
 
 #[test]
-fn stated_rows_are_judged_alike_in_every_version() {
+fn stated_rows_are_validated_alike_in_every_version() {
     let families = families();
     let mut seen = BTreeMap::<&str, BTreeSet<(bool, bool)>>::new();
     let mut differ = Vec::new();
@@ -164,7 +164,7 @@ fn stated_rows_are_judged_alike_in_every_version() {
 }
 
 #[test]
-fn random_objects_are_judged_alike_in_every_version() {
+fn random_objects_are_validated_alike_in_every_version() {
     let tags = Validator::new(&[]);
     let mut compared = BTreeMap::<(String, String), [usize; 3]>::new();
     let mut differ = BTreeSet::new();

@@ -33,7 +33,7 @@ fn with(mut object: Value, path: &[&str], value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn others_are_not_judged() {
+async fn other_users_are_not_checked() {
     let cluster = cluster().await;
     assert!(cluster.create_as("", "nodes", value!({"metadata": {"name": "any"}}), "alice").is_ok());
     let nameless = cluster.create_as("", "nodes", value!({"metadata": {"name": "any"}}), "system:node:");

@@ -320,7 +320,7 @@ fn only_what_the_standards_look_at_is_a_change() {
 }
 
 #[tokio::test]
-async fn labels_of_namespaces_are_judged_when_they_change() {
+async fn changed_labels_of_namespaces_are_validated() {
     let cluster = Cluster::new();
     let namespace = |label: &str, value: &str| {
         let mut namespace = value!({"metadata": {"name": "n"}});

@@ -82,7 +82,7 @@ fn addresses_are_brought_in_line_with_services() {
 
 /// What another program wrote: addresses that stand for something else, are shared, or are of no range.
 #[test]
-fn addresses_of_services_that_are_registered_wrongly_are_mended_or_told() {
+fn wrong_addresses_of_services_are_repaired_or_reported() {
     let server = Server::small();
     let a = server.create("a", value!({"clusterIP": "10.0.0.5"})).unwrap();
     let address = || server.target("networking.k8s.io", "ipaddresses", "", "10.0.0.5");
@@ -130,7 +130,7 @@ fn addresses_of_services_that_are_registered_wrongly_are_mended_or_told() {
 }
 
 #[test]
-fn node_ports_that_several_have_or_none_may_have_are_told() {
+fn duplicate_and_invalid_node_ports_are_reported() {
     let server = Server::small();
     let port = |port: i64| value!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]});
     let a = server.create("a", port(30_001)).unwrap();

@@ -360,7 +360,7 @@ fn nothing_is_lost_between_joining_and_waiting() {
 }
 
 #[test]
-fn a_cursor_that_the_history_has_passed_is_told() {
+fn a_watcher_behind_the_history_gets_an_error() {
     let mut random = Random(3);
     let mut subject = Subject::new(Bounds { events: 10, ..Bounds::default() });
     let mut cursor = subject.cache.cursor(Revision(1));

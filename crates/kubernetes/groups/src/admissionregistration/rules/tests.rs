@@ -58,7 +58,7 @@ fn no_resource_includes_another() {
 }
 
 #[test]
-fn mutations_are_told_in_the_field_of_their_type() {
+fn errors_of_mutations_are_in_the_field_of_their_type() {
     let policy = |mutation: Value| {
         let spec = value!({
             "failurePolicy": "Fail", "reinvocationPolicy": "Never", "mutations": [(mutation)],

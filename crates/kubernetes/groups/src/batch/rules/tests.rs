@@ -55,7 +55,7 @@ fn jobs() {
 }
 
 #[test]
-fn a_changed_job_is_judged_twice() {
+fn a_changed_job_is_validated_twice() {
     let old = job(&[]);
     let twice = validate(Job::schema(), &job(&[(&["spec", "parallelism"], value!(-1))]), Some(&old), "");
     let text = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";

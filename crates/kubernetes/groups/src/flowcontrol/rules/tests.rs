@@ -25,7 +25,7 @@ fn flow_schema(name: &str, rule: Value) -> Vec<String> {
 }
 
 #[test]
-fn subjects_are_told_in_the_field_of_their_kind() {
+fn errors_of_subjects_are_in_the_field_of_their_kind() {
     let of = |subject: Value| {
         let urls = value!([{"verbs": ["get"], "nonResourceURLs": ["/a"]}]);
         flow_schema("x", value!({"subjects": [(subject)], "nonResourceRules": urls}))

@@ -144,7 +144,7 @@ fn what_a_claim_is_given_and_what_is_told_of_it_takes_rights() {
 }
 
 #[test]
-fn the_place_of_a_device_that_has_none_is_not_judged() {
+fn a_device_without_a_position_is_not_validated() {
     let slice = |each: bool| {
         let mut slice = value!({"metadata": {"name": "a"}, "spec": {
             "driver": "d.example.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
