@@ -1,37 +1,50 @@
 //! The file of `--admission-control-config-file`: the settings of admission plugins. Guarantees that each setting is
 //! either applied or rejected before the server starts. Must never accept a setting that a plugin does not know.
 
+use crate::authorization_config::posted;
 use crate::config_file::{decode, read as read_file};
 use pintle_codec::{Strictness, yaml};
-use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
+use pintle_plugins::configuration::{Configuration, EventLimits, ImagePolicy, PodSecurity, check_node_selector};
+use pintle_reviews::ReviewVersion;
 use pintle_schema::Value;
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
 use pintle_types::config_resourcequota::v1::LimitedResource;
 use pintle_types::config_webhookadmission::v1::WebhookAdmission;
 use pintle_types::{config_eventratelimit, config_podtolerationrestriction, config_resourcequota};
-use pintle_webhook::Kubeconfig;
+use pintle_webhook::{Backoff, Clients, Kubeconfig};
 use std::path::Path;
+use std::time::Duration;
 
 const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
 
 /// The API group of PodSecurity's configuration.
 const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 
-/// Reads the file and the files that it names; relative paths are relative to its directory.
+/// How long one call of the image policy webhook may take.
+const IMAGE_POLICY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reads the file and the files that it names; relative paths are relative to its directory. `clients` makes the client of the
+/// image policy webhook.
 ///
-/// # Errors A file cannot be read or has an invalid setting.
-pub fn read(path: &Path) -> Result<Configuration, String> {
+/// # Errors
+/// A file cannot be read or has an invalid setting.
+pub fn read(path: &Path, clients: &Clients) -> Result<Configuration, String> {
     let all: AdmissionConfiguration = decode(&read_file(path)?, &VERSIONS, "AdmissionConfiguration")
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let mut configuration = Configuration::default();
     for plugin in all.plugins {
         let name = plugin.name.clone();
-        take(&mut configuration, plugin, path).map_err(|error| format!("plugin {name:?}: {error}"))?;
+        take(&mut configuration, plugin, path, clients).map_err(|error| format!("plugin {name:?}: {error}"))?;
     }
     Ok(configuration)
 }
 
-fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &Path) -> Result<(), String> {
+fn take(
+    to: &mut Configuration,
+    plugin: AdmissionPluginConfiguration,
+    beside: &Path,
+    clients: &Clients,
+) -> Result<(), String> {
     let said = match (plugin.configuration, plugin.path.as_str()) {
         (Some(said), _) => pintle_codec::json::to_vec(&said.0),
         (None, "") => Vec::new(),
@@ -56,8 +69,9 @@ fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &P
         "ResourceQuota" if !said.is_empty() => to.limited_resources = limited_resources(&said)?,
         "MutatingAdmissionWebhook" => to.webhooks.mutating = webhook_credentials(&said)?,
         "ValidatingAdmissionWebhook" => to.webhooks.validating = webhook_credentials(&said)?,
+        "ImagePolicyWebhook" => to.image_policy = Some(image_policy(&said, clients)?),
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
-        name if pintle_plugins::standing(name).is_none() => return Err("it is unknown".to_owned()),
+        name if !pintle_plugins::is_known(name) => return Err("it is unknown".to_owned()),
         _ if said.is_empty() => {}
         _ => return Err("it takes no settings".to_owned()),
     }
@@ -106,6 +120,41 @@ fn webhook_credentials(said: &[u8]) -> Result<Option<Kubeconfig>, String> {
     Kubeconfig::read(path).map(Some).map_err(|error| error.to_string())
 }
 
+/// The webhook that reviews images. Its configuration may come without a kind.
+fn image_policy(said: &[u8], clients: &Clients) -> Result<ImagePolicy, String> {
+    let said = yaml::parse(said, Strictness::Ignore).map_err(|error| error.to_string())?.value;
+    let settings = said.get("imagePolicy").unwrap_or(&Value::Null);
+    let seconds = Duration::from_secs(1);
+    let duration = |name: &str, unit: Duration, [least, most, default]: [Duration; 3]| {
+        let value = match settings.get(name) {
+            None | Some(Value::Null) => 0,
+            Some(value) => value.as_i64().ok_or_else(|| format!("imagePolicy.{name} must be an integer"))?,
+        };
+        let wanted = u32::try_from(value).ok().and_then(|count| unit.checked_mul(count));
+        match (value, wanted) {
+            (-1, _) => Ok(Duration::ZERO),
+            (0, _) => Ok(default),
+            (_, Some(wanted)) if wanted > least && wanted <= most => Ok(wanted),
+            _ => Err(format!(
+                "imagePolicy.{name}: valid value is between {least:?} and {most:?}, got {value} times {unit:?}"
+            )),
+        }
+    };
+    let ttl = |default| [seconds, 1800 * seconds, default];
+    let pauses = [Duration::from_nanos(1), 300 * seconds, Duration::from_millis(500)];
+    let pause = duration("retryBackoff", Duration::from_millis(1), pauses)?;
+    let allow_ttl = duration("allowTTL", seconds, ttl(300 * seconds))?;
+    let deny_ttl = duration("denyTTL", seconds, ttl(30 * seconds))?;
+    let file = settings.str_at(&["kubeConfigFile"]);
+    if file.is_empty() {
+        return Err("imagePolicy.kubeConfigFile: Required value".to_owned());
+    }
+    let default_allow = settings.get("defaultAllow").and_then(Value::as_bool).unwrap_or(false);
+    let mut posted = posted(Path::new(file), ReviewVersion::V1alpha1, IMAGE_POLICY_TIMEOUT, clients)?;
+    posted.backoff = Backoff::starting_with(pause);
+    Ok(ImagePolicy::new(posted, allow_ttl, deny_ttl, default_allow))
+}
+
 /// Node selectors by namespace. This configuration alone has no kind.
 fn node_selectors(said: &[u8]) -> Result<std::collections::BTreeMap<String, String>, String> {
     const FIELD: &str = "podNodeSelectorPluginConfig";
@@ -130,7 +179,7 @@ mod tests {
         let all: AdmissionConfiguration = decode(text.as_bytes(), &VERSIONS, "AdmissionConfiguration")?;
         let mut configuration = Configuration::default();
         let mut plugins = all.plugins.into_iter();
-        plugins.try_for_each(|plugin| take(&mut configuration, plugin, Path::new("file")))?;
+        plugins.try_for_each(|plugin| take(&mut configuration, plugin, Path::new("file"), &Clients::default()))?;
         Ok(configuration)
     }
 
@@ -179,6 +228,19 @@ mod tests {
                      PodSecurityConfiguration, defaults: {{enforce: strict}}}}\n"
                 ),
                 "must be one of privileged, baseline, restricted",
+            ),
+            (format!("{HEAD}- name: ImagePolicyWebhook\n"), "imagePolicy.kubeConfigFile: Required value"),
+            (
+                format!(
+                    "{HEAD}- name: ImagePolicyWebhook\n  configuration: {{imagePolicy: {{kubeConfigFile: /none, allowTTL: 1801}}}}\n"
+                ),
+                "imagePolicy.allowTTL: valid value is between 1s and 1800s",
+            ),
+            (
+                format!(
+                    "{HEAD}- name: ImagePolicyWebhook\n  configuration: {{imagePolicy: {{kubeConfigFile: /none}}}}\n"
+                ),
+                "/none",
             ),
             (format!("{HEAD}{events}, rate: 2}}]}}\n"), "unknown field"),
             (format!("{HEAD}{events}, cacheSize: -1}}]}}\n"), "must not be negative"),

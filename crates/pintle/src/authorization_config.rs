@@ -176,7 +176,7 @@ pub fn posted(
     let settings = Kubeconfig::read(kubeconfig).and_then(|file| file.current(crate::USER_AGENT));
     let settings = settings.map_err(|error| error.to_string())?;
     let client = clients.client(settings).map_err(|error| error.to_string())?;
-    Ok(Posted { client, version, timeout })
+    Ok(Posted::new(client, version, timeout))
 }
 
 #[cfg(test)]

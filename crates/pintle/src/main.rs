@@ -181,7 +181,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let plugins = &config.admission_plugins;
     builder.admission.enabled = plugins.enabled.iter().cloned().collect();
     builder.admission.disabled = plugins.disabled.iter().cloned().collect();
-    builder.admission.configuration = plugins.configuration()?;
+    builder.admission.configuration = plugins.configuration(&clients)?;
     builder.generic.auditor = audit::auditor(&config.audit)?;
     builder.generic.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);

@@ -1,4 +1,4 @@
-//! Answers that are kept for a time, by the hash of what was asked.
+//! Answers that are kept for a time, by the hash of the question.
 //! Guarantees a bound of entries. Must never give an answer after its time.
 
 use std::collections::HashMap;
@@ -7,18 +7,29 @@ use std::time::{Duration, Instant};
 
 use ring::digest::{SHA256, digest};
 
-/// As many as kube-apiserver keeps.
+/// As many as kube-apiserver keeps of access reviews.
 const MAX_ENTRIES: usize = 8192;
 
 /// The hash of a question.
-pub(crate) type Key = [u8; 32];
+pub type Key = [u8; 32];
 
 /// Answers with the time at which each one ends.
-pub(crate) struct Expiring<T>(RwLock<HashMap<Key, (Instant, T)>>);
+#[derive(Debug)]
+pub struct Expiring<T> {
+    entries: RwLock<HashMap<Key, (Instant, T)>>,
+    max_entries: usize,
+}
 
 impl<T> Default for Expiring<T> {
     fn default() -> Self {
-        Expiring(RwLock::default())
+        Expiring::with_bound(MAX_ENTRIES)
+    }
+}
+
+impl<T> Expiring<T> {
+    /// Keeps at most so many answers.
+    pub fn with_bound(max_entries: usize) -> Self {
+        Expiring { entries: RwLock::default(), max_entries }
     }
 }
 
@@ -30,18 +41,20 @@ impl<T: Clone> Expiring<T> {
         key
     }
 
+    /// The answer, unless its time has passed.
     pub fn get(&self, key: &Key, now: Instant) -> Option<T> {
-        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.get(key).filter(|(until, _)| now < *until).map(|(_, answer)| answer.clone())
     }
 
+    /// Keeps an answer for a time; no time keeps none.
     pub fn set(&self, key: Key, answer: T, now: Instant, time: Duration) {
         let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) else { return };
-        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= MAX_ENTRIES {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= self.max_entries {
             entries.retain(|_, (until, _)| now < *until);
         }
-        if entries.len() >= MAX_ENTRIES {
+        if entries.len() >= self.max_entries {
             entries.clear();
         }
         entries.insert(key, (until, answer));
@@ -68,6 +81,6 @@ mod tests {
         for number in 0..3 * MAX_ENTRIES {
             cache.set(Expiring::<usize>::key(&number.to_le_bytes()), number, start, Duration::from_secs(1));
         }
-        assert!(cache.0.read().expect("unlocked").len() <= MAX_ENTRIES);
+        assert!(cache.entries.read().expect("unlocked").len() <= MAX_ENTRIES);
     }
 }

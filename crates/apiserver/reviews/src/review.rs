@@ -19,6 +19,8 @@ pub enum ReviewVersion {
     V1,
     #[default]
     V1beta1,
+    /// Of image reviews alone.
+    V1alpha1,
 }
 
 impl ReviewVersion {
@@ -27,10 +29,11 @@ impl ReviewVersion {
         match self {
             ReviewVersion::V1 => "v1",
             ReviewVersion::V1beta1 => "v1beta1",
+            ReviewVersion::V1alpha1 => "v1alpha1",
         }
     }
 
-    /// The version of a name.
+    /// The version of a token or access review by its name.
     pub fn of_name(name: &str) -> Option<ReviewVersion> {
         [ReviewVersion::V1, ReviewVersion::V1beta1].into_iter().find(|version| version.name() == name)
     }
@@ -43,13 +46,17 @@ pub struct Posted {
     pub version: ReviewVersion,
     /// How long one call may take.
     pub timeout: Duration,
+    /// When failed calls are repeated.
+    pub backoff: Backoff,
 }
 
 /// Why there is no review.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReviewError {
+pub enum ReviewError {
+    /// The last call failed.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The answer is no such review.
     #[error("{0}")]
     Answer(String),
 }
@@ -64,12 +71,17 @@ pub(crate) fn label(outcome: &Result<(), &CallError>) -> &'static str {
 }
 
 impl Posted {
+    /// Reviews with kube-apiserver's pauses between failed calls.
+    pub fn new(client: Client, version: ReviewVersion, timeout: Duration) -> Posted {
+        Posted { client, version, timeout, backoff: Backoff::starting_with(FIRST_PAUSE) }
+    }
+
     /// Sends a review until it is answered or an error is final, and returns the answer's status. `observe` sees the outcome of
     /// each call.
     ///
     /// # Errors
     /// There is no answer, or it is no such review.
-    pub(crate) async fn review<T: ApiType>(
+    pub async fn review<T: ApiType>(
         &self,
         group: &str,
         kind: &str,
@@ -92,7 +104,7 @@ impl Posted {
             max_answer_bytes: MAX_ANSWER_BYTES,
         };
         let (call, observe) = (&call, &observe);
-        let answer = Backoff::starting_with(FIRST_PAUSE).run(CallError::is_transient, || async move {
+        let answer = self.backoff.run(CallError::is_transient, || async move {
             let since = Instant::now();
             let outcome = self.client.post(call.clone()).await;
             observe(outcome.as_ref().map(drop), since.elapsed());

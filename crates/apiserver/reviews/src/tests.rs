@@ -39,7 +39,7 @@ impl Backend {
         );
         let (tls, credentials) = (TlsSettings::default(), Credentials::default());
         let settings = Settings { address: Address::Url(url), tls, credentials, user_agent: "test".to_owned() };
-        Posted { client: clients.client(settings).expect("a client"), version, timeout: Duration::from_secs(2) }
+        Posted::new(clients.client(settings).expect("a client"), version, Duration::from_secs(2))
     }
 
     fn reviews(&self, on_failure: OnFailure, conditions: &[&str]) -> AccessReviews {

@@ -3,6 +3,7 @@
 
 pub use crate::default_tolerations::TolerationSeconds;
 pub use crate::event_rate_limit::EventLimits;
+pub use crate::image_policy::ImagePolicy;
 pub use crate::pod_node_selector::check as check_node_selector;
 pub use crate::pod_security::{Counted, PodSecurity, PodSecurityCounts};
 use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
@@ -26,6 +27,8 @@ pub struct Configuration {
     pub toleration_seconds: TolerationSeconds,
     /// `EventRateLimit`: how many events are taken.
     pub event_limits: EventLimits,
+    /// `ImagePolicyWebhook`: who reviews images; without it, that plugin admits every image.
+    pub image_policy: Option<ImagePolicy>,
     /// `PodNodeSelector`: selectors by namespace, and one for those that have none.
     pub node_selectors: BTreeMap<String, String>,
     /// `PodSecurity`: what is asked of pods where their namespace does not say, and of whom nothing is asked.

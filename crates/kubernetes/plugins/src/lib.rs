@@ -1,6 +1,6 @@
 //! Built-in admission: plugins that change or refuse objects between the request and the store. Guarantees kube-apiserver's order
-//! and texts; a plugin sees only the resources and operations that its row names. Must never wait for anything but the authorizer:
-//! other objects are read from memory, and what is not there does not exist.
+//! and texts; a plugin sees only the resources and operations that its row names. Must never wait for anything but the authorizer
+//! and, in ImagePolicyWebhook, its webhook: other objects are read from memory, and what is not there does not exist.
 
 mod always_deny;
 mod always_pull_images;
@@ -15,6 +15,7 @@ mod event_rate_limit;
 mod extended_resources;
 mod external_ips;
 mod fields;
+mod image_policy;
 mod limit_ranger;
 mod limits;
 mod namespace_lifecycle;
@@ -61,13 +62,14 @@ const ON: bool = true;
 const OFF: bool = false;
 
 /// The plugins by their names, in the order in which they act.
-const PLUGINS: [(&str, &Plugin, bool); 30] = [
+const PLUGINS: [(&str, &Plugin, bool); 31] = [
     ("LimitPodHardAntiAffinityTopology", &anti_affinity::PLUGIN, OFF),
     ("LimitRanger", &limit_ranger::PLUGIN, ON),
     ("ServiceAccount", &service_account::PLUGIN, ON),
     ("NodeRestriction", &node_restriction::PLUGIN, OFF),
     ("TaintNodesByCondition", &taint_nodes::PLUGIN, ON),
     ("AlwaysPullImages", &always_pull_images::PLUGIN, OFF),
+    ("ImagePolicyWebhook", &image_policy::PLUGIN, OFF),
     ("PodSecurity", &pod_security::PLUGIN, ON),
     ("PodNodeSelector", &pod_node_selector::PLUGIN, OFF),
     ("Priority", &priority::PLUGIN, ON),
@@ -113,28 +115,11 @@ const IMPLIED: [&str; 4] = ["AlwaysAdmit", NAMESPACE_EXISTS, resource_quota::NAM
 const LATE: [&str; 4] =
     ["MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"];
 
-/// What there is of a plugin that kube-apiserver has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is here.
-    Here,
-    /// It is not here.
-    Elsewhere,
+/// Whether a plugin has this name.
+pub fn is_known(name: &str) -> bool {
+    PLUGINS.iter().any(|(own, ..)| *own == name)
+        || [&IMPLIED[..], &LATE, &[NAMESPACE_LIFECYCLE, NAMESPACE_AUTO_PROVISION]].concat().contains(&name)
 }
-
-/// What there is of a plugin; `None` for a name that no plugin has.
-pub fn standing(name: &str) -> Option<Standing> {
-    let is_here =
-        |name| PLUGINS.iter().any(|(own, ..)| *own == name) || IMPLIED.contains(&name) || LATE.contains(&name);
-    match name {
-        NAMESPACE_LIFECYCLE | NAMESPACE_AUTO_PROVISION => Some(Standing::Here),
-        name if is_here(name) => Some(Standing::Here),
-        name => ELSEWHERE.contains(&name).then_some(Standing::Elsewhere),
-    }
-}
-
-/// Plugins of kube-apiserver that are not here.
-const ELSEWHERE: [&str; 1] = ["ImagePolicyWebhook"];
 
 /// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The
 /// authorizer answers plugins and rules that ask for more than the request's own verb. `late` are plugins of other crates that

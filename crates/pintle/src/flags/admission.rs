@@ -10,7 +10,8 @@ use super::{FlagError, values};
 use pintle::admission_config;
 use pintle_kubernetes_auth::Mode;
 use pintle_plugins::configuration::{Configuration, TolerationSeconds};
-use pintle_plugins::{Standing, standing};
+use pintle_plugins::is_known;
+use pintle_webhook::Clients;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -51,19 +52,24 @@ impl Plugins {
         )
     }
 
-    /// The configuration of the plugins from the flags and the file.
+    /// The configuration of the plugins from the flags and the file. `clients` makes the client of the image policy webhook.
     ///
     /// # Errors
     /// The file cannot be read, or a plugin's required setting is missing.
-    pub fn configuration(&self) -> Result<Configuration, String> {
-        let mut configuration =
-            self.config_file.as_deref().map(admission_config::read).transpose()?.unwrap_or_default();
+    pub fn configuration(&self, clients: &Clients) -> Result<Configuration, String> {
+        let read = self.config_file.as_deref().map(|path| admission_config::read(path, clients));
+        let mut configuration = read.transpose()?.unwrap_or_default();
         configuration.toleration_seconds = self.toleration_seconds;
-        const LIMITED: &str = "EventRateLimit";
-        match self.enabled.contains(LIMITED) && configuration.event_limits.is_empty() {
-            true => Err(format!("plugin {LIMITED:?} needs limits in --admission-control-config-file")),
-            false => Ok(configuration),
+        let needs = [
+            ("EventRateLimit", configuration.event_limits.is_empty(), "limits"),
+            ("ImagePolicyWebhook", configuration.image_policy.is_none(), "its configuration"),
+        ];
+        for (name, is_missing, what) in needs {
+            if self.enabled.contains(name) && !self.disabled.contains(name) && is_missing {
+                return Err(format!("plugin {name:?} needs {what} in --admission-control-config-file"));
+            }
         }
+        Ok(configuration)
     }
 }
 
@@ -88,32 +94,25 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
     Flag::read(
         "enable-admission-plugins",
         "NAME,...",
-        "Admission plugins to enable in addition to the default ones. Unsupported plugins are rejected.",
+        "Admission plugins to enable in addition to the default ones.",
         enable,
     ),
 ];
 
 fn disable(config: &mut Config, value: &str) -> Result<(), String> {
     for name in values::list(value) {
-        match standing(name) {
-            None => return Err(unknown(name)),
-            Some(Standing::Here | Standing::Elsewhere) => config.admission_plugins.disabled.insert(name.to_owned()),
-        };
+        config.admission_plugins.disabled.insert(known(name)?);
     }
     Ok(())
 }
 
 fn enable(config: &mut Config, value: &str) -> Result<(), String> {
     for name in values::list(value) {
-        match standing(name) {
-            None => return Err(unknown(name)),
-            Some(Standing::Elsewhere) => return Err(format!("plugin \"{name}\" is not supported")),
-            Some(Standing::Here) => config.admission_plugins.enabled.insert(name.to_owned()),
-        };
+        config.admission_plugins.enabled.insert(known(name)?);
     }
     Ok(())
 }
 
-fn unknown(name: &str) -> String {
-    format!("plugin \"{name}\" is unknown")
+fn known(name: &str) -> Result<String, String> {
+    if is_known(name) { Ok(name.to_owned()) } else { Err(format!("plugin \"{name}\" is unknown")) }
 }

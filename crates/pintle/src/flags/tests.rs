@@ -81,7 +81,7 @@ fn command_lines_of_installers() {
     assert_eq!(config.storage(), Storage::Etcd);
     assert_eq!(config.kubelet.address_types, ["InternalIP", "ExternalIP", "Hostname"]);
     assert!([&config.tls, &config.etcd.identity, &config.kubelet.identity].iter().all(|pair| pair.files().is_some()));
-    let seconds = config.admission_plugins.configuration().expect("valid").toleration_seconds;
+    let seconds = config.admission_plugins.configuration(&Default::default()).expect("valid").toleration_seconds;
     assert_eq!((seconds.not_ready, seconds.unreachable), (-60, 30));
 }
 
@@ -176,11 +176,6 @@ fn errors_name_the_flag() {
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
         ),
         ("kube-apiserver --disabled-metrics m", "flag --disabled-metrics is not supported: All metrics are shown."),
-        (
-            "kube-apiserver --enable-admission-plugins=PodSecurity,ImagePolicyWebhook",
-            "invalid argument \"PodSecurity,ImagePolicyWebhook\" for \"--enable-admission-plugins\" flag: plugin \
-             \"ImagePolicyWebhook\" is not supported",
-        ),
         (
             "kube-apiserver --disable-admission-plugins=Service",
             "invalid argument \"Service\" for \"--disable-admission-plugins\" flag: plugin \"Service\" is unknown",

@@ -198,7 +198,7 @@ impl Delegation {
         let Some(path) = &self.authentication_kubeconfig else { return Ok(Vec::new()) };
         let (clients, settings) = (Clients::default(), settings(path)?);
         let client = client_of(&clients, path, &settings, TOKEN_REVIEWS)?;
-        let posted = Posted { client, version: ReviewVersion::V1, timeout: TIMEOUT };
+        let posted = Posted::new(client, ReviewVersion::V1, TIMEOUT);
         let times = TokenCacheTimes { success: KEPT, failure: Duration::ZERO };
         let tokens = TokenCache::new(Arc::new(TokenReviews::new(posted, Vec::new())), times);
         let tokens: Arc<dyn Authenticator> = Arc::new(tokens);
@@ -227,7 +227,7 @@ impl Delegation {
         let Some(path) = &self.authorization_kubeconfig else { return Ok(Vec::new()) };
         let client = client_of(&Clients::default(), path, &settings(path)?, ACCESS_REVIEWS)?;
         let reviews = AccessReviews::new(AccessReviewConfig {
-            posted: Posted { client, version: ReviewVersion::V1, timeout: TIMEOUT },
+            posted: Posted::new(client, ReviewVersion::V1, TIMEOUT),
             times: CacheTimes { allowed: KEPT, others: KEPT },
             on_failure: OnFailure::NoOpinion,
             conditions: Vec::new(),
