@@ -67,6 +67,9 @@ fn later_lines_of_quoted_scalars_need_no_indentation() {
     let many = |count: usize| format!("a:\n{}", "  - b: 'x\ny'\n".repeat(count));
     assert!(parse(&many(300)).is_ok());
     assert!(parse(&many(100_000)).is_err());
+    // Each later line would be indented as deep as the scalar begins: a terabyte.
+    let far = format!("a:{}\"x{}y\"\n", " ".repeat(1_000_000), "\n".repeat(1_000_000));
+    assert!(parse(&far).is_err());
 }
 
 #[test]

@@ -144,6 +144,11 @@ fn yaml() -> Vec<Row> {
     };
     vec![
         post("a scalar of 1 MB aliased 3,000 times", aliased(MIB, 3000, "data")).answers(&[400], TOO_MANY_ALIASES),
+        post(
+            "a quoted scalar far to the right, of a million lines that are not indented",
+            format!("{head}data:\n  a:{}\"x{}y\"\n", " ".repeat(MIB), "\n".repeat(MIB)),
+        )
+        .answers(&[400], "yaml: "),
         post("the same where no field is", aliased(MIB, 3000, "nothing")).answers(&[400], TOO_MANY_ALIASES),
         post("a scalar of 1 MB aliased 150,000 times", aliased(MIB, 120_000, "data")).answers(&[400], TOO_MANY_ALIASES),
         row(

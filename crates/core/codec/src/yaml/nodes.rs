@@ -57,10 +57,9 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
             Ok(nodes) => return Ok(nodes.map(|nodes| Document { text, nodes, root: 0 })),
             Err(Refusal::Decode(error)) => return Err(error),
             Err(Refusal::Parser(found)) => {
-                let Some(next) = accepted(&found, &text).filter(|next| next.len() <= left) else {
-                    return Err(failure(&found, &text));
-                };
-                left -= next.len();
+                let next = accepted(&found, &text, left).and_then(|next| Some((left.checked_sub(next.len())?, next)));
+                let Some((after, next)) = next else { return Err(failure(&found, &text)) };
+                left = after;
                 text = Cow::Owned(next);
             }
         }
@@ -80,11 +79,12 @@ impl From<DecodeError> for Refusal {
     }
 }
 
-/// A text of the same meaning without what our parser found, if that is no error for kube-apiserver's.
-fn accepted(found: &ScanError, text: &str) -> Option<String> {
+/// A text of the same meaning without what our parser found, if that is no error for kube-apiserver's. None that is longer than
+/// `most` bytes is made.
+fn accepted(found: &ScanError, text: &str, most: usize) -> Option<String> {
     match found.info() {
         "misplaced bracket" => before_bracket(found, text).map(str::to_owned),
-        "invalid indentation in quoted scalar" => indented(found, text),
+        "invalid indentation in quoted scalar" => indented(found, text, most),
         _ => None,
     }
 }
@@ -152,8 +152,9 @@ fn before_bracket<'t>(found: &ScanError, text: &'t str) -> Option<&'t str> {
 }
 
 /// The text with the later lines of a quoted scalar indented as deep as the scalar itself. Indentation is no content there, and
-/// kube-apiserver's parser asks for none, while ours follows the specification.
-fn indented(found: &ScanError, text: &str) -> Option<String> {
+/// kube-apiserver's parser asks for none, while ours follows the specification. `None` beyond `most` bytes: many short lines
+/// after a scalar that begins far to the right would take any amount of memory.
+fn indented(found: &ScanError, text: &str, most: usize) -> Option<String> {
     let (start, quote) = text.char_indices().nth(found.marker().index())?;
     let inside = text.get(start + 1..)?;
     let end = quoted_end(inside, quote)?;
@@ -163,6 +164,9 @@ fn indented(found: &ScanError, text: &str) -> Option<String> {
         // These end a document wherever they stand, but at the beginning of a line only.
         let after = line.strip_prefix("---").or(line.strip_prefix("..."));
         let is_marker = after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '\t', '\r', '\n']));
+        if indented.len() + indentation.len() + line.len() > most {
+            return None;
+        }
         if at > 0 && !is_marker {
             indented.push_str(&indentation);
         }
