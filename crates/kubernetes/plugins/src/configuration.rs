@@ -27,7 +27,7 @@ pub struct Configuration {
     pub toleration_seconds: TolerationSeconds,
     /// `EventRateLimit`: how many events are taken.
     pub event_limits: EventLimits,
-    /// `ImagePolicyWebhook`: who reviews images; without it, that plugin admits every image.
+    /// `ImagePolicyWebhook`: who reviews images; without it, that plugin admits no pod.
     pub image_policy: Option<ImagePolicy>,
     /// `PodNodeSelector`: selectors by namespace, and one for those that have none.
     pub node_selectors: BTreeMap<String, String>,

@@ -68,7 +68,9 @@ impl ImagePolicy {
 }
 
 async fn check(request: &Request<'_>, object: &Value) -> Result<()> {
-    let Some(policy) = &request.configuration.image_policy else { return Ok(()) };
+    let Some(policy) = &request.configuration.image_policy else {
+        return Err(request.forbidden(object, "no image policy webhook is configured"));
+    };
     let spec = ImageReviewSpec {
         containers: images(request, object),
         annotations: annotations(object),
