@@ -1,5 +1,5 @@
-//! `Dice`: chance for what need not be unpredictable.
-//! Guarantees that a throw is one addition and a few shifts, and that processes throw differently.
+//! `Jitter`: random numbers for what need not be unpredictable.
+//! Guarantees that a number costs one addition and a few shifts, and that processes draw different ones.
 //! Must never be used for a secret or an identity.
 
 use std::hash::{BuildHasher, RandomState};
