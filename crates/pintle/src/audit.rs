@@ -15,7 +15,8 @@ const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
 /// Builds the auditor; `None` without a policy, or without a backend. Call it within a runtime.
 ///
-/// # Errors A file cannot be read or written, or is invalid.
+/// # Errors
+/// A file cannot be read or written, or is invalid.
 pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error>> {
     let Some(path) = flags.policy_file.as_deref() else { return Ok(None) };
     let policy = Policy::read(path).map_err(|error| format!("loading audit policy file: {error}"))?;

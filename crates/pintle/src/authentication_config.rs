@@ -35,7 +35,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Reads the file and checks it; `disallowed` are the issuers of this server's own tokens.
 ///
-/// # Errors The file cannot be read, or is invalid.
+/// # Errors
+/// The file cannot be read, or is invalid.
 pub fn read(path: &Path, disallowed: &[String]) -> Result<AuthenticationConfiguration, String> {
     parse(&config_file::read(path)?, disallowed)
 }
@@ -55,7 +56,8 @@ pub struct Issuers(ArcSwap<JwtAuthenticators>);
 impl Issuers {
     /// Starts the discovery of a configuration's issuers. Call it within a runtime.
     ///
-    /// # Errors The configuration is invalid.
+    /// # Errors
+    /// The configuration is invalid.
     pub fn start(
         configuration: &[JWTAuthenticator],
         algorithms: &[Algorithm],
@@ -73,7 +75,8 @@ impl Issuers {
 
     /// Reloads the file when it changes, until the issuers are dropped.
     ///
-    /// # Errors A thread cannot be started.
+    /// # Errors
+    /// A thread cannot be started.
     pub fn follow(
         self: &Arc<Self>,
         path: PathBuf,

@@ -100,7 +100,8 @@ impl Authorities {
 
     /// Reloads the files when they change, until the TLS configuration is dropped.
     ///
-    /// # Errors A thread cannot be started.
+    /// # Errors
+    /// A thread cannot be started.
     pub fn follow(mut self, tls: &Arc<TlsConfig>) -> std::io::Result<()> {
         if self.clients.file.is_none() && self.proxy.is_none() {
             return Ok(());

@@ -92,7 +92,8 @@ impl AuthorizationFile {
 
     /// Reloads the files when they change, until the union is dropped.
     ///
-    /// # Errors A thread cannot be started.
+    /// # Errors
+    /// A thread cannot be started.
     pub(crate) fn follow(mut self, union: &AuthorizerUnion, built_in: BuiltIn) -> std::io::Result<()> {
         let (allowed, runtime) = (self.modes(), Handle::current());
         let needs_start = [Mode::Node, Mode::Rbac, Mode::Abac];

@@ -11,7 +11,8 @@ const ATTEMPTS: usize = 20;
 
 /// Creates the missing objects and reconciles the others.
 ///
-/// # Errors An object is rejected, or the store fails.
+/// # Errors
+/// An object is rejected, or the store fails.
 pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Status> {
     for _ in 1..ATTEMPTS {
         let since = registry.revision();
@@ -59,7 +60,8 @@ fn split(registry: &Registry, object: BootstrapObject) -> Result<BootstrapObject
 
 /// Recreates a missing object, or reconciles an existing one.
 ///
-/// # Errors The object is rejected (another service may have its address now), or the store fails.
+/// # Errors
+/// The object is rejected (another service may have its address now), or the store fails.
 pub async fn restore(registry: &Registry, object: BootstrapObject) -> Result<(), Status> {
     let Some(target) = target(registry, &object) else { return Ok(()) };
     let options = WriteOptions::of_server(object.manager());

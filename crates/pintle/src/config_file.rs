@@ -8,14 +8,16 @@ use std::path::Path;
 
 /// Reads a file.
 ///
-/// # Errors The file cannot be read; the message has its name.
+/// # Errors
+/// The file cannot be read; the message has its name.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Decodes a file of a kind in one of these versions, which share a type.
 ///
-/// # Errors The file is of another kind, or has a field that the type has not.
+/// # Errors
+/// The file is of another kind, or has a field that the type has not.
 pub fn decode<T: ApiType>(text: &[u8], versions: &[&str], kind: &str) -> Result<T, String> {
     let head = yaml::parse(text, Strictness::Ignore).map_err(|error| error.to_string())?.value;
     let (version, found) = (head.str_at(&["apiVersion"]), head.str_at(&["kind"]));

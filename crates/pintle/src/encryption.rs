@@ -47,7 +47,8 @@ pub fn names() -> Names {
 
 /// Reads the configuration and reloads it when it changes.
 ///
-/// # Errors The file cannot be read, or is invalid.
+/// # Errors
+/// The file cannot be read, or is invalid.
 pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, String> {
     let text = read(&source.path)?;
     let rules = parse(source, &text)?;

@@ -12,7 +12,8 @@ use std::time::Duration;
 /// A store that keeps objects in the cluster as kube-apiserver does, encrypted by the transformer if there is one. Call
 /// it within the runtime.
 ///
-/// # Errors An endpoint is not a URL, or a certificate is invalid.
+/// # Errors
+/// An endpoint is not a URL, or a certificate is invalid.
 pub fn store(
     options: EtcdOptions,
     form: EtcdCodec,

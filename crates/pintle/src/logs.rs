@@ -70,7 +70,8 @@ pub struct ModuleVerbosity {
 impl ModuleVerbosity {
     /// Reads `PATTERN=N`.
     ///
-    /// # Errors The text has another form.
+    /// # Errors
+    /// The text has another form.
     pub fn parse(text: &str) -> Result<ModuleVerbosity, String> {
         let (pattern, verbosity) = text
             .split_once('=')

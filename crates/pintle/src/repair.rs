@@ -78,7 +78,8 @@ impl Repairs {
 
     /// Repairs node ports.
     ///
-    /// # Errors The store fails, or a service cannot be decoded.
+    /// # Errors
+    /// The store fails, or a service cannot be decoded.
     pub async fn node_ports(&mut self) -> Result<()> {
         let (registry, allocators) = (self.registry.clone(), self.allocators.clone());
         let findings = tokio::task::spawn_blocking(move || allocators.of(&registry).node_port_findings()).await;

@@ -24,7 +24,8 @@ pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
 
 /// The tokens of service accounts. Without a configuration a new key signs them, which is lost when the server stops.
 ///
-/// # Errors No key could be generated.
+/// # Errors
+/// No key could be generated.
 pub(crate) fn tokens(
     config: Option<TokenConfig>,
     registry: Arc<Registry>,

@@ -53,7 +53,8 @@ fn user(name: &str) -> UserInfo {
 
 /// A request without a body.
 ///
-/// # Errors The path is invalid.
+/// # Errors
+/// The path is invalid.
 pub fn request(path: &str, accept: &'static str, as_user: &str) -> Result<Request<ByteStream>, Unreachable> {
     let request = Request::builder().method(Method::GET).uri(path).body(stream::empty().boxed());
     let mut request = request.map_err(|error| Unreachable(error.to_string()))?;
@@ -68,7 +69,8 @@ pub fn request(path: &str, accept: &'static str, as_user: &str) -> Result<Reques
 
 /// Fetches a document from the server of a version.
 ///
-/// # Errors There was no response, or it exceeded a limit.
+/// # Errors
+/// There was no response, or it exceeded a limit.
 pub async fn fetch(
     shared: &Shared,
     registry: &Registry,

@@ -8,7 +8,8 @@ use pintle_services::routing::{RouteError, Routing, ServicePortReference, route}
 
 /// The server of a version, found through its service.
 ///
-/// # Errors The service does not exist, or has no address.
+/// # Errors
+/// The service does not exist, or has no address.
 pub fn server(registry: &Registry, routing: Routing, api: &ExtensionApi) -> Result<ExtensionServer, RouteError> {
     let service = api.service.as_ref().ok_or_else(|| RouteError::NotFound(String::new()))?;
     let to = ServicePortReference { namespace: &service.namespace, name: &service.name, port: service.port };

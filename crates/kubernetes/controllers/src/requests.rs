@@ -53,7 +53,8 @@ impl Requests<'_> {
 
     /// Changes an object, or the part of it that a subresource writes. Succeeds if the object is gone.
     ///
-    /// # Errors The change is rejected, or the object keeps changing.
+    /// # Errors
+    /// The change is rejected, or the object keeps changing.
     pub async fn change(
         &self,
         target: &Target,
@@ -69,7 +70,8 @@ impl Requests<'_> {
 
     /// The same with a change that can fail.
     ///
-    /// # Errors Those of `change`, and those of the function.
+    /// # Errors
+    /// Those of `change`, and those of the function.
     pub async fn try_change(
         &self,
         target: &Target,
@@ -122,7 +124,8 @@ impl Requests<'_> {
 
     /// Deletes an object. Succeeds if it is gone.
     ///
-    /// # Errors The delete is rejected, or a precondition does not hold.
+    /// # Errors
+    /// The delete is rejected, or a precondition does not hold.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<()> {
         gone_is_fine(self.world.registry.delete(target, options).await.map(drop))
     }

@@ -82,7 +82,8 @@ impl Handler for Bindings {
 
 /// Binds the pod that a binding names to a node, once. If the path names a pod it must be the same.
 ///
-/// # Errors The pod is another one, bound, gated or being deleted.
+/// # Errors
+/// The pod is another one, bound, gated or being deleted.
 async fn bind(
     context: &Context,
     namespace: &str,

@@ -50,7 +50,8 @@ impl Handler for Eviction {
 
 /// Deletes a pod, if its disruption budget allows it.
 ///
-/// # Errors The pod does not exist, its budget does not allow it, or the deletion is rejected.
+/// # Errors
+/// The pod does not exist, its budget does not allow it, or the deletion is rejected.
 async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let target = call.target()?;
     let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;

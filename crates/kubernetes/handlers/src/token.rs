@@ -46,7 +46,8 @@ impl Handler for TokenRequests {
 
 /// Handles a POST of a TokenRequest.
 ///
-/// # Errors The body is invalid, or the account or the bound object does not exist or has another uid.
+/// # Errors
+/// The body is invalid, or the account or the bound object does not exist or has another uid.
 async fn create(tokens: &ServiceAccountTokens, call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let target = call.target()?;
     let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;

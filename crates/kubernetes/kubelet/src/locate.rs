@@ -48,7 +48,8 @@ pub struct Kubelet {
 
 /// A stored object of the target's resource.
 ///
-/// # Errors The object does not exist.
+/// # Errors
+/// The object does not exist.
 pub fn object(context: &Context, target: &Target, name: &str) -> Result<Value> {
     let target = Target { name: name.to_owned(), ..target.clone() };
     let stored = target.get()?;
@@ -66,7 +67,8 @@ pub fn node_of(pod: &Value) -> &str {
 
 /// The container to use: the named one, or the only one.
 ///
-/// # Errors 400 if none is named and there are several, or the named one does not exist.
+/// # Errors
+/// 400 if none is named and there are several, or the named one does not exist.
 pub fn container(pod: &Value, wanted: &str) -> Result<String> {
     let pod = View::<Pod>::new(pod);
     let name = pod.field(Pod::METADATA).field(ObjectMeta::NAME).as_str();
@@ -92,7 +94,8 @@ pub fn container(pod: &Value, wanted: &str) -> Result<String> {
 
 /// The kubelet of a pod's node. kube-apiserver names a missing node as if it were a pod.
 ///
-/// # Errors The node does not exist, or has no address.
+/// # Errors
+/// The node does not exist, or has no address.
 pub fn kubelet(context: &Context, address_types: &[String], node: &str) -> Result<Kubelet> {
     let nodes = collection(context, "", "nodes", "")?;
     let node = object(context, &nodes, node).map_err(|status| match collection(context, "", "pods", "") {

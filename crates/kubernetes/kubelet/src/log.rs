@@ -21,7 +21,8 @@ const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
 
 /// Responds with a container's log.
 ///
-/// # Errors The options are invalid, or the kubelet returns an error.
+/// # Errors
+/// The options are invalid, or the kubelet returns an error.
 pub async fn serve(context: &Context, address_types: &[String], target: &Target) -> Result<ApiResponse> {
     let options = Options::read(context, &target.name)?;
     let pod = locate::object(context, target, &target.name)?;

@@ -17,7 +17,8 @@ use pintle_registry::{Result, Status};
 
 /// Forwards an upgrade request, and then the bytes of both sides.
 ///
-/// # Errors The request is not an upgrade request, or the backend cannot be reached.
+/// # Errors
+/// The request is not an upgrade request, or the backend cannot be reached.
 pub async fn upgrade(context: &Context, location: Location, request: Request) -> Result<ApiResponse> {
     if !is_upgrade(&request.headers) {
         return Err(Status::bad_request("Upgrade request required"));

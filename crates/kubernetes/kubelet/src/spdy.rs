@@ -123,7 +123,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 
     /// The next frame, data in pieces of a bounded size.
     ///
-    /// # Errors The connection breaks or ends, or its bytes are not SPDY/3.1.
+    /// # Errors
+    /// The connection breaks or ends, or its bytes are not SPDY/3.1.
     pub async fn next(&mut self) -> io::Result<Frame> {
         if let Some(rest) = self.rest.take() {
             return self.piece(rest).await;

@@ -74,7 +74,8 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 
 /// Accepts a client's WebSocket and connects it to the streams of a kubelet.
 ///
-/// # Errors The handshake is invalid. Later errors are sent on the error channel.
+/// # Errors
+/// The handshake is invalid. Later errors are sent on the error channel.
 pub fn serve(
     context: &Context,
     streams: Arc<StreamMetrics>,

@@ -39,7 +39,8 @@ pub fn offered(headers: &HeaderMap) -> Vec<&str> {
 
 /// Requests SPDY from a kubelet on behalf of the client, and tunnels it in the client's WebSocket.
 ///
-/// # Errors The handshake is invalid, or the kubelet cannot be reached.
+/// # Errors
+/// The handshake is invalid, or the kubelet cannot be reached.
 pub async fn serve(
     context: &Context,
     streams: &StreamMetrics,

@@ -1,5 +1,5 @@
 //! `Configuration`: the settings of plugins, read when a server starts. Guarantees that a setting means what
-//! kube-apiserver's configuration of that plugin means. Must never read files: it is given what they say.
+//! kube-apiserver's configuration of that plugin means. Must never read files: it gets their content.
 
 pub use crate::default_tolerations::TolerationSeconds;
 pub use crate::event_rate_limit::EventLimits;
@@ -11,7 +11,7 @@ use pintle_types::config_resourcequota::v1::LimitedResource;
 use pintle_webhook::Kubeconfig;
 use std::collections::BTreeMap;
 
-/// Files with the credentials that webhooks are shown.
+/// Files with the credentials for webhooks.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookCredentials {
     /// For mutating webhooks.

@@ -28,7 +28,8 @@ const REQUESTS: [Requests; 4] = [
 pub static PLUGIN: Plugin = Plugin::on(&REQUESTS)
     .authorizing(Phase::Mutate, |request, object| MaybeReady::wait(async move { confirm(&request, object).await }));
 
-/// # Errors The object grants permissions that its author does not have.
+/// # Errors
+/// The object grants permissions that its author does not have.
 async fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
     if request.requester().in_group(groups::MASTERS) || request.old().is_some_and(|old| waits_for_less(object, old)) {
         return Ok(());

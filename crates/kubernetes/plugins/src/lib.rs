@@ -56,12 +56,12 @@ use resource_quota::Quotas;
 use rights::AuthorizerRights;
 use std::sync::Arc;
 
-/// On, unless it is switched off.
+/// On by default.
 const ON: bool = true;
-/// Off, unless it is switched on.
+/// Off by default.
 const OFF: bool = false;
 
-/// The plugins by their names, in the order in which they act.
+/// The plugins by their names, in order.
 const PLUGINS: [(&str, &Plugin, bool); 31] = [
     ("LimitPodHardAntiAffinityTopology", &anti_affinity::PLUGIN, OFF),
     ("LimitRanger", &limit_ranger::PLUGIN, ON),
@@ -192,7 +192,7 @@ impl BuiltIn {
         self.plugin.authorize.is_some_and(|(own, _)| own == phase)
     }
 
-    /// The outcome of a phase once the rights that the plugin needs in it are checked.
+    /// The outcome of a phase after the plugin's authorization checks.
     fn authorized<'a>(
         &self,
         outcome: pintle_registry::Result<()>,

@@ -63,7 +63,8 @@ fn conflict(one: &Labels, other: &Labels) -> bool {
 
 /// Checks a selector of the configuration.
 ///
-/// # Errors The selector is invalid.
+/// # Errors
+/// The selector is invalid.
 pub fn check(selector: &str) -> std::result::Result<(), String> {
     labels(selector).map(drop).map_err(|status| status.message)
 }

@@ -29,7 +29,8 @@ pub fn is_headless(spec: &ServiceSpec) -> bool {
 
 /// Fills in `ipFamilyPolicy` and `ipFamilies`; `fits` validates addresses, families and policy as written.
 ///
-/// # Errors The spec contradicts itself, or the cluster lacks a family.
+/// # Errors
+/// The spec contradicts itself, or the cluster lacks a family.
 pub fn settle(
     spec: &mut ServiceSpec,
     old: Option<&ServiceSpec>,

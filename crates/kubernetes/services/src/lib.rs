@@ -143,7 +143,8 @@ impl Allocation<'_> {
 
     /// The same, with the reservations in `reserved`.
     ///
-    /// # Errors A requested value is not available.
+    /// # Errors
+    /// A requested value is not available.
     fn try_allocate(
         &self,
         target: &Target,

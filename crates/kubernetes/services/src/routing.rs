@@ -49,7 +49,8 @@ pub struct ServicePortReference<'a> {
 
 /// The host and port at which a port of a service is reached.
 ///
-/// # Errors The service does not exist, or has no address.
+/// # Errors
+/// The service does not exist, or has no address.
 pub fn route(registry: &Registry, routing: Routing, to: ServicePortReference<'_>) -> Result<(String, u16), RouteError> {
     let service = find(registry, to).ok_or_else(|| RouteError::NotFound(to.name.to_owned()))?;
     match routing {

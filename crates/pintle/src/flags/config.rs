@@ -192,7 +192,8 @@ with_defaults! {
 impl Config {
     /// Checks flags against each other.
     ///
-    /// # Errors Flags contradict each other.
+    /// # Errors
+    /// Flags contradict each other.
     pub(super) fn checked(mut self) -> Result<Config, FlagError> {
         if self.authorization_modes.is_empty() && self.authorization.config_file.is_none() {
             // kube-apiserver would allow every request, which is a dangerous default.

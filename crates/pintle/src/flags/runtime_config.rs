@@ -12,7 +12,8 @@ const STAGES: [&str; 4] = [ALL, "api/ga", "api/beta", "api/alpha"];
 
 /// Adds items: group-versions, resources, or keys that stand for several versions.
 ///
-/// # Errors An item has another form.
+/// # Errors
+/// An item has another form.
 pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
     for item in values::list(value) {
         let (name, value) = item.split_once('=').unwrap_or((item, ""));
@@ -34,7 +35,8 @@ pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// # Errors kube-apiserver does not know a group or a version, or nothing remains to be served.
+/// # Errors
+/// kube-apiserver does not know a group or a version, or nothing remains to be served.
 pub fn check(config: &Config) -> Result<(), FlagError> {
     let items = &config.runtime_config.0;
     let refused = |sentence: String| Err(FlagError::Combination(sentence));

@@ -69,7 +69,8 @@ fn broken_message(error: &hyper::Error) -> String {
 ///
 /// The request's URI is its path; the `Host` header is the caller's. An answer 101 can be upgraded.
 ///
-/// # Errors No response.
+/// # Errors
+/// No response.
 pub async fn send<S>(to: Upstream<'_>, request: Request<S>) -> Result<Response<Incoming>, ClientError>
 where
     S: Stream<Item = io::Result<Bytes>> + Send + 'static,

@@ -95,7 +95,8 @@ impl Encryption {
 
     /// The health of all key services.
     ///
-    /// # Errors At least one is unhealthy; the text names it.
+    /// # Errors
+    /// At least one is unhealthy; the text names it.
     pub fn health(&self) -> Result<(), String> {
         self.current.load().health()
     }

@@ -40,7 +40,8 @@ pub struct Client {
 impl Client {
     /// Connects when a connection is first needed.
     ///
-    /// # Errors An endpoint is not a URL, or a certificate is invalid.
+    /// # Errors
+    /// An endpoint is not a URL, or a certificate is invalid.
     pub fn new(endpoints: &[String], tls: &Tls, probe: Bytes, tasks: &Arc<Tasks>) -> Result<Client, String> {
         let endpoints = endpoints.iter().map(|url| Endpoint::new(url, tls, tasks));
         let endpoints: Vec<_> = endpoints.collect::<Result<_, String>>()?;
@@ -74,7 +75,8 @@ impl Client {
 
     /// One attempt at the endpoint of a turn.
     ///
-    /// # Errors The attempt failed; whether the call had an effect is unknown.
+    /// # Errors
+    /// The attempt failed; whether the call had an effect is unknown.
     pub async fn attempt<A: Message + Default + 'static>(
         &self,
         turn: usize,

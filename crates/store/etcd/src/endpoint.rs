@@ -43,7 +43,8 @@ enum Link {
 impl Endpoint {
     /// Connects when a connection is first needed.
     ///
-    /// # Errors The endpoint is not a URL, or a certificate is invalid.
+    /// # Errors
+    /// The endpoint is not a URL, or a certificate is invalid.
     pub fn new(url: &str, tls: &Tls, tasks: &Arc<Tasks>) -> Result<Arc<Endpoint>, String> {
         let with_scheme = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
         let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");

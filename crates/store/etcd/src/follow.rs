@@ -32,7 +32,8 @@ enum End {
 
 /// Publishes the state at an old revision, so that `run` can publish the history since then.
 ///
-/// # Errors The cluster cannot be reached, or an import into it is unfinished.
+/// # Errors
+/// The cluster cannot be reached, or an import into it is unfinished.
 pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Result<Started, Status> {
     let mut retries = RetryBudget::new(limits::START);
     loop {

@@ -36,7 +36,8 @@ impl EtcdStore {
     /// Writes these values, in the order of their revisions, so that etcd gives each the revision that it has; then
     /// counts on to `current`, and one further. Blocks, so it must not be called where tasks of the runtime run.
     ///
-    /// # Errors The cluster is not empty, its revision is too high, or another client writes to it.
+    /// # Errors
+    /// The cluster is not empty, its revision is too high, or another client writes to it.
     pub fn import(&self, records: &[Record], current: Revision) -> Result<(), StoreError> {
         if !records.is_sorted_by_key(|record| record.revision)
             || records.last().is_some_and(|last| last.revision > current)

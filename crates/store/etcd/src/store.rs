@@ -112,7 +112,8 @@ impl Shared {
 
     /// The newest revision that was acknowledged to any client before this call.
     ///
-    /// # Errors The cluster cannot be reached, or its revision has decreased.
+    /// # Errors
+    /// The cluster cannot be reached, or its revision has decreased.
     pub async fn revision(&self, time: Duration) -> Result<u64, Status> {
         let published = self.progress.published();
         let revision = self.client.revision(time).await?;

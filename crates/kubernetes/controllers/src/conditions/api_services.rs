@@ -34,7 +34,8 @@ const RECHECK: Duration = Duration::from_secs(30);
 pub trait ApiServiceCheck: Send + Sync + fmt::Debug {
     /// Sends a discovery request to the server of an API service.
     ///
-    /// # Errors The check failed; the text is the condition's message.
+    /// # Errors
+    /// The check failed; the text is the condition's message.
     fn check<'a>(&'a self, registry: &'a Registry, object: &'a Value) -> BoxFuture<'a, Result<(), String>>;
 }
 

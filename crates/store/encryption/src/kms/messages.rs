@@ -48,7 +48,8 @@ impl EncryptedObject {
 
     /// The encrypted data, and the seed that it was encrypted with.
     ///
-    /// # Errors The bytes are not such a message, or of a later version.
+    /// # Errors
+    /// The bytes are not such a message, or of a later version.
     pub fn read(bytes: Bytes) -> Result<(Bytes, EncryptedSeed), String> {
         let object = EncryptedObject::decode(bytes);
         let object = object.map_err(|_| "proto: cannot parse invalid wire-format data".to_owned())?;
