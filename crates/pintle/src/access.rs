@@ -67,7 +67,7 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
     if !authenticators.is_empty() {
         let all = Arc::new(AuthenticatorUnion::new(authenticators));
         let times = TokenCacheTimes { success: TOKENS_KEPT, failure: Duration::ZERO };
-        builder.remote_authenticators.push(Arc::new(TokenCache::new(all, times)));
+        builder.authentication.remote.push(Arc::new(TokenCache::new(all, times)));
     }
     Ok(())
 }
@@ -148,21 +148,21 @@ pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Buil
     if let Some(path) = config.authorization_policy_file.as_deref() {
         let text = String::from_utf8(read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
         let failed = |error| format!("error reading policy file {}, {error}", path.display());
-        builder.policies = Policies::parse(&text).map_err(failed)?;
+        builder.authorization.policies = Policies::parse(&text).map_err(failed)?;
     }
     if let Some(path) = config.authorization.config_file.as_deref() {
         let file = AuthorizationFile::load(path, clients.clone());
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
-        builder.modes = file.modes();
-        builder.authorizer_chain.clone_from(&file.members);
-        builder.authorization_file = Some(file);
+        builder.authorization.modes = file.modes();
+        builder.authorization.chain.clone_from(&file.members);
+        builder.authorization.file = Some(file);
         return Ok(());
     }
-    builder.modes.clear();
+    builder.authorization.modes.clear();
     for mode in &config.authorization_modes {
-        builder.authorizer_chain.push(match mode {
+        builder.authorization.chain.push(match mode {
             AuthorizationMode::BuiltIn(mode) => {
-                builder.modes.push(*mode);
+                builder.authorization.modes.push(*mode);
                 ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase())
             }
             AuthorizationMode::Webhook => ChainMember::Webhook(WEBHOOK.to_owned(), Arc::new(webhook(config, clients)?)),

@@ -89,7 +89,7 @@ impl Authorities {
         builder.generic.authenticators.push(self.clients.ca.clone());
         let counted = self.clients.ca.clone();
         builder.generic.metrics.add_source(move |out| client_certificates(&counted, out));
-        builder.authorities = self.told.clone();
+        builder.advertised.authorities = self.told.clone();
     }
 
     /// The authorities that the server requests client certificates of.

@@ -72,49 +72,59 @@ pub struct Builder {
     /// lists extend the built-in parts: its authenticators are called before those of service account and bootstrap
     /// tokens, its authorizers after those of `modes`, its admission plugins after the built-in ones.
     pub generic: pintle_server::Builder,
+    /// The certificate and versions of TLS on the listener; plain HTTP without.
+    pub tls: Option<Arc<TlsConfig>>,
+    pub authentication: AuthenticationOptions,
+    pub authorization: AuthorizationOptions,
+    pub admission: AdmissionOptions,
+    /// Connections to webhooks, and webhooks that are closures in this process.
+    pub webhooks: Webhooks,
+    /// Which versions and resources of the built-in groups are served.
+    pub runtime_config: RuntimeConfig,
+    pub services: ServiceNetwork,
+    pub advertised: AdvertisedServer,
+    pub aggregation: AggregationOptions,
+    /// The node address types for connections to kubelets, the preferred first.
+    pub kubelet_address_types: Vec<String>,
+    pub health: HealthOptions,
+    /// The controllers that run in the server: by default all of them, without delay.
+    pub controllers: pintle_controllers::Settings,
+}
+
+/// The authenticators that need Kubernetes objects or other servers.
+#[derive(Default)]
+pub struct AuthenticationOptions {
     /// The keys, issuers and audiences of service account tokens; by default a new key that is lost when the server
     /// stops.
     pub service_account_tokens: Option<TokenConfig>,
     /// Whether bootstrap tokens, which are kept in secrets, authenticate nodes.
     pub bootstrap_tokens: bool,
+    /// Authenticators that are called after all others, because they send requests to other servers.
+    pub remote: Vec<Arc<dyn Authenticator>>,
+}
+
+/// The built-in authorizers and their order.
+pub struct AuthorizationOptions {
     /// Built-in authorizers, called in this order.
     pub modes: Vec<Mode>,
     /// The authorizers in order, if the order is not that of the modes.
-    pub authorizer_chain: Vec<ChainMember>,
+    pub chain: Vec<ChainMember>,
     /// The file that defines the order; it is reloaded when it changes.
-    pub authorization_file: Option<AuthorizationFile>,
-    /// Authenticators that are called after all others, because they send requests to other servers.
-    pub remote_authenticators: Vec<Arc<dyn Authenticator>>,
+    pub file: Option<AuthorizationFile>,
     /// The policies of the ABAC mode.
     pub policies: Policies,
-    pub runtime_config: RuntimeConfig,
-    pub admission: AdmissionOptions,
-    /// Connections to webhooks, and webhooks that are closures in this process.
-    pub webhooks: Webhooks,
-    pub services: ServiceNetwork,
-    /// Where members of the cluster reach the server; the listener's address by default.
-    pub advertise_address: Option<IpAddr>,
-    /// How the addresses of servers are added to the endpoints of the `kubernetes` service.
-    pub endpoint_reconciler: EndpointReconciler,
-    /// The certificate authorities of clients and of the front proxy, as published in the cluster; they may change
-    /// while the server runs.
-    pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
-    pub tls: Option<Arc<TlsConfig>>,
-    /// How extension servers are reached; by default without a client certificate.
-    pub extension_servers: Arc<dyn ExtensionServers>,
-    /// How services of webhooks and of extension servers are reached.
-    pub routing: Routing,
-    /// Whether a redirect from an extension server is an error.
-    pub reject_redirects: bool,
-    /// The node address types for connections to kubelets, the preferred first.
-    pub kubelet_address_types: Vec<String>,
-    /// Health checks of post-start hooks that not every server runs; the hooks complete before the server serves:
-    /// [`ENCRYPTION_RELOAD`] and [`PROXY_CERTIFICATE_RELOAD`].
-    pub post_start_hooks: Vec<&'static str>,
-    /// The expiration time of the self-signed serving certificate, if the server generated one.
-    pub own_certificate_ends: Option<SystemTime>,
-    /// The controllers that run in the server: by default all of them, without delay.
-    pub controllers: pintle_controllers::Settings,
+}
+
+impl Default for AuthorizationOptions {
+    /// Allows every request.
+    fn default() -> Self {
+        AuthorizationOptions {
+            modes: vec![Mode::AlwaysAllow],
+            chain: Vec::new(),
+            file: None,
+            policies: Policies::default(),
+        }
+    }
 }
 
 /// Which built-in admission plugins are enabled, and their configuration.
@@ -125,6 +135,46 @@ pub struct AdmissionOptions {
     /// The names of plugins to disable.
     pub disabled: Vec<String>,
     pub configuration: Configuration,
+}
+
+/// What the server publishes about itself in the cluster.
+#[derive(Default)]
+pub struct AdvertisedServer {
+    /// Where members of the cluster reach the server; the listener's address by default.
+    pub address: Option<IpAddr>,
+    /// How the addresses of servers are added to the endpoints of the `kubernetes` service.
+    pub endpoint_reconciler: EndpointReconciler,
+    /// The certificate authorities of clients and of the front proxy; they may change while the server runs.
+    pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
+}
+
+/// How the server reaches extension servers and the services of webhooks.
+pub struct AggregationOptions {
+    /// Connections to extension servers; by default without a client certificate.
+    pub servers: Arc<dyn ExtensionServers>,
+    /// How services of webhooks and of extension servers are reached.
+    pub routing: Routing,
+    /// Whether a redirect from an extension server is an error.
+    pub reject_redirects: bool,
+}
+
+impl Default for AggregationOptions {
+    fn default() -> Self {
+        AggregationOptions {
+            servers: Arc::new(ExtensionSockets::default()),
+            routing: Routing::default(),
+            reject_redirects: true,
+        }
+    }
+}
+
+/// Health checks that not every server has.
+#[derive(Default)]
+pub struct HealthOptions {
+    /// Post-start hooks, which complete before the server serves: [`ENCRYPTION_RELOAD`] and [`PROXY_CERTIFICATE_RELOAD`].
+    pub post_start_hooks: Vec<&'static str>,
+    /// The expiration time of the self-signed serving certificate, if the server generated one.
+    pub own_certificate_ends: Option<SystemTime>,
 }
 
 /// The addresses and ports that are allocated to services.
@@ -147,27 +197,17 @@ impl Builder {
         generic.anonymous_auth = true;
         Builder {
             generic,
-            service_account_tokens: None,
-            bootstrap_tokens: false,
-            modes: vec![Mode::AlwaysAllow],
-            authorizer_chain: Vec::new(),
-            authorization_file: None,
-            remote_authenticators: Vec::new(),
-            policies: Policies::default(),
-            runtime_config: RuntimeConfig::default(),
+            tls: None,
+            authentication: AuthenticationOptions::default(),
+            authorization: AuthorizationOptions::default(),
             admission: AdmissionOptions::default(),
             webhooks: Webhooks::default(),
+            runtime_config: RuntimeConfig::default(),
             services: ServiceNetwork::default(),
-            advertise_address: None,
-            endpoint_reconciler: EndpointReconciler::default(),
-            authorities: Arc::default(),
-            tls: None,
-            extension_servers: Arc::new(ExtensionSockets::default()),
-            routing: Routing::default(),
-            reject_redirects: true,
+            advertised: AdvertisedServer::default(),
+            aggregation: AggregationOptions::default(),
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
-            post_start_hooks: Vec::new(),
-            own_certificate_ends: None,
+            health: HealthOptions::default(),
             controllers: pintle_controllers::Settings::default(),
         }
     }
@@ -181,8 +221,8 @@ impl Builder {
         self.generic.listeners.insert(0, Listener { socket: listener, tls: self.tls.take() });
         let mut controllers = self.controllers.clone();
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.generic.store.expires());
-        let servers = self.extension_servers.clone();
-        let aggregated = ApiServices::new(servers, self.routing, self.reject_redirects);
+        let servers = self.aggregation.servers.clone();
+        let aggregated = ApiServices::new(servers, self.aggregation.routing, self.aggregation.reject_redirects);
         controllers.webhooks = self.webhooks.clients.clone();
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
@@ -216,14 +256,14 @@ impl Builder {
         let node_objects = Arc::new(node_objects::Objects::default());
         let built_in = self.built_in(&roles, node_objects.clone());
         let authorizer = self.authorizer(&built_in);
-        if let Some(file) = self.authorization_file.take() {
+        if let Some(file) = self.authorization.file.take() {
             file.follow(&authorizer, built_in)?;
         }
         let admission = self.admission(&authorizer, &roles);
         let mut opened = self.generic.open(admission, authorizer).await?;
         let registry = opened.registry.clone();
-        self.webhooks.services.set(Arc::downgrade(&registry), self.routing);
-        let advertised = advertised::address(self.advertise_address, address.ip());
+        self.webhooks.services.set(Arc::downgrade(&registry), self.aggregation.routing);
+        let advertised = advertised::address(self.advertised.address, address.ip());
         // kube-apiserver has no endpoints in this case either.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
         let table = opened.builder.resources().snapshot();
@@ -234,9 +274,9 @@ impl Builder {
             service_ranges: self.services.ranges,
             // With several servers, each has a lease, and the endpoints are the addresses of all leases.
             advertise_address: advertised
-                .filter(|_| !registry.is_shared() && self.endpoint_reconciler == EndpointReconciler::Lease),
+                .filter(|_| !registry.is_shared() && self.advertised.endpoint_reconciler == EndpointReconciler::Lease),
             secure_port: address.port(),
-            authorities: self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            authorities: self.advertised.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
             api_services: bootstrap::api_services(is_served),
             now: Time::from_seconds(registry.environment.now_unix()),
         };
@@ -247,22 +287,22 @@ impl Builder {
             registry.clone(),
             allocators.clone(),
             first_objects,
-            self.authorities,
+            self.advertised.authorities,
             advertised,
             certs::host_name().unwrap_or_default(),
-            self.endpoint_reconciler,
+            self.advertised.endpoint_reconciler,
         ));
         identity_lease.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
-        let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
+        let tokens = service_accounts::tokens(self.authentication.service_account_tokens, registry.clone());
         let tokens = Arc::new(tokens.map_err(io::Error::other)?);
         let builder = &mut opened.builder;
         builder.audiences.clone_from(&tokens.config().audiences);
         builder.authenticators.push(tokens.clone());
-        if self.bootstrap_tokens {
+        if self.authentication.bootstrap_tokens {
             let secrets = service_accounts::BootstrapSecrets(registry.clone());
             builder.authenticators.push(Arc::new(BootstrapTokens(Box::new(secrets))));
         }
-        builder.authenticators.append(&mut self.remote_authenticators);
+        builder.authenticators.append(&mut self.authentication.remote);
         builder.published.extend(published(&tokens, &builder.settings.server_address));
         pintle_handlers::install(&builder.handlers, tokens.clone());
         Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);
@@ -283,11 +323,11 @@ impl Builder {
         generic.kinds = Box::new(KubernetesKinds);
         generic.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
         generic.settings.is_heartbeat = pintle_handlers::is_heartbeat;
-        self.post_start_hooks.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
+        self.health.post_start_hooks.extend(self.authorization.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
         let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
-        let is_shown = |check: &&&str| !optional.contains(*check) || self.post_start_hooks.contains(*check);
+        let is_shown = |check: &&&str| !optional.contains(*check) || self.health.post_start_hooks.contains(*check);
         POST_START.iter().filter(is_shown).for_each(|check| generic.health.set(check, true));
-        let certificate_ends = self.own_certificate_ends;
+        let certificate_ends = self.health.own_certificate_ends;
         let is_good = move || match certificate_ends {
             Some(end) if SystemTime::now() > end => Err("loopback serving certificate is expired".to_owned()),
             _ => Ok(()),
@@ -301,11 +341,11 @@ impl Builder {
 
     /// The authorizers in order, followed by those that the embedder added.
     fn authorizer(&mut self, built_in: &BuiltIn) -> AuthorizerUnion {
-        if self.authorizer_chain.is_empty() {
+        if self.authorization.chain.is_empty() {
             let by_mode = |mode: &Mode| ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase());
-            self.authorizer_chain = self.modes.iter().map(by_mode).collect();
+            self.authorization.chain = self.authorization.modes.iter().map(by_mode).collect();
         }
-        let mut authorizers = built_in.chain(&self.authorizer_chain);
+        let mut authorizers = built_in.chain(&self.authorization.chain);
         authorizers.append(&mut self.generic.authorizers);
         AuthorizerUnion::new(authorizers)
     }
@@ -314,7 +354,7 @@ impl Builder {
     fn built_in(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> BuiltIn {
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeAuthorizer::new(node_rules, nodes);
-        BuiltIn { nodes, roles: roles.clone(), policies: Arc::new(std::mem::take(&mut self.policies)) }
+        BuiltIn { nodes, roles: roles.clone(), policies: Arc::new(std::mem::take(&mut self.authorization.policies)) }
     }
 
     /// The built-in admission plugins.

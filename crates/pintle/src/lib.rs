@@ -26,7 +26,10 @@ pub mod webhooks;
 /// The `User-Agent` of the server's own requests.
 const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
-pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
+pub use builder::{
+    AdmissionOptions, AdvertisedServer, AggregationOptions, AuthenticationOptions, AuthorizationOptions, Builder,
+    ENCRYPTION_RELOAD, HealthOptions, PROXY_CERTIFICATE_RELOAD, Server, ServiceNetwork, StartError,
+};
 pub use identity_lease::EndpointReconciler;
 pub use pintle_kubernetes_auth::Mode;
 pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};

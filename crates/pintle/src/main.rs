@@ -169,7 +169,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let mut builder = over_store(config)?;
     let certs = serving_certs(config)?;
     identities(config, &certs, &mut builder)?;
-    builder.own_certificate_ends = config.tls.files().is_none().then(|| certs.serving_ends()).flatten();
+    builder.health.own_certificate_ends = config.tls.files().is_none().then(|| certs.serving_ends()).flatten();
     let clients = Arc::new(Clients::default());
     access::authentication(config, &clients, &mut builder)?;
     access::authorization(config, &clients, &mut builder)?;
@@ -195,8 +195,8 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
     builder.services.ranges = ranges.collect::<Result<_, _>>()?;
     builder.services.node_ports.clone_from(&config.service_node_ports);
-    builder.advertise_address = advertised;
-    builder.endpoint_reconciler = config.endpoint_reconciler();
+    builder.advertised.address = advertised;
+    builder.advertised.endpoint_reconciler = config.endpoint_reconciler();
     builder.generic.connections.clone_from(&config.connections);
     builder.generic.shutdown.delay = config.shutdown_delay;
     builder.generic.shutdown.send_retry_after = config.shutdown_send_retry_after;
@@ -210,11 +210,11 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         connector.follow(material, move || kubelet_material(&followed))?;
     }
     builder.generic.connector = Some(Arc::new(connector));
-    builder.extension_servers = extension_servers(config)?;
+    builder.aggregation.servers = extension_servers(config)?;
     if config.aggregator_routing {
-        builder.routing = Routing::Endpoints;
+        builder.aggregation.routing = Routing::Endpoints;
     }
-    builder.reject_redirects = config.aggregator_reject_redirects;
+    builder.aggregation.reject_redirects = config.aggregator_reject_redirects;
     if !kubelet.address_types.is_empty() {
         builder.kubelet_address_types.clone_from(&kubelet.address_types);
     }
@@ -284,11 +284,11 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let mut builder = Builder::new(store);
     metrics.into_iter().for_each(|source| builder.generic.metrics.add_source(source));
     builder.generic.compaction_interval = compaction_interval(config);
-    builder.post_start_hooks.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
+    builder.health.post_start_hooks.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
     builder.generic.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
     // A reloaded file may add key services.
     let reloads = config.encryption_reload;
-    builder.post_start_hooks.extend(reloads.then_some(ENCRYPTION_RELOAD));
+    builder.health.post_start_hooks.extend(reloads.then_some(ENCRYPTION_RELOAD));
     if encryption.uses_kms() || reloads {
         builder.generic.health.watch("kms-providers", Box::new(move || encryption.health()));
     }
@@ -322,8 +322,8 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     if let Some(tokens) = StaticTokens::load(config.token_auth_file.as_deref(), administrator)? {
         builder.generic.authenticators.push(tokens);
     }
-    builder.bootstrap_tokens = config.bootstrap_tokens;
-    builder.service_account_tokens = Some(tokens(config)?);
+    builder.authentication.bootstrap_tokens = config.bootstrap_tokens;
+    builder.authentication.service_account_tokens = Some(tokens(config)?);
     let named = read_named(&config.named_certificates.0)?;
     let material = TlsMaterial {
         named: named.clone(),

@@ -43,7 +43,7 @@ impl Pair {
 /// A server that asks for tokens, and shows extension servers a certificate.
 fn aggregator(identity: Option<Identity>) -> Fixture {
     Fixture::empty(|builder| {
-        builder.extension_servers = Arc::new(ExtensionSockets::new(identity).expect("a certificate"));
+        builder.aggregation.servers = Arc::new(ExtensionSockets::new(identity).expect("a certificate"));
         builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,jane,u7,\"a,b\"").expect("a token")));
     })
 }

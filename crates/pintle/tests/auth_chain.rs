@@ -66,7 +66,7 @@ impl Authorizer for Policy {
 fn server() -> Fixture {
     Fixture::empty(|builder: &mut Builder| {
         builder.generic.authenticators.push(Arc::new(Directory));
-        builder.modes.clear();
+        builder.authorization.modes.clear();
         let policy: Arc<dyn Authorizer> = Arc::new(Policy);
         builder.generic.authorizers.push(NamedAuthorizer::new("Webhook", "policy", policy));
     })

@@ -40,7 +40,7 @@ async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
     let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
     let mut builder = pintle::Builder::new(Arc::new(store));
     builder.generic.authenticators.push(Arc::new(TokenFile::parse("a,jane,1,system:masters")?));
-    builder.modes = vec![Mode::Rbac];
+    builder.authorization.modes = vec![Mode::Rbac];
     builder.tls = Some(Arc::new(tls));
     let server = builder.start(listener).await?;
 

@@ -25,7 +25,7 @@ fn a_group_of_ones_own_is_served_beside_the_built_in_ones() {
         let mut builder = Builder::new(store);
         builder.generic.groups.push(frobber::resource::group());
         builder.generic.authenticators.push(Arc::new(TokenFile::parse(USERS).expect("users")));
-        builder.modes = vec![Mode::Rbac];
+        builder.authorization.modes = vec![Mode::Rbac];
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         (builder.start(listener).await.expect("a server"), etcd)
     });
