@@ -358,7 +358,8 @@ fn remove(document: &mut Value, path: &str, missing: Missing<'_>, work: &mut Wor
 fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Done<()> {
     if path.is_empty() {
         if !matches!(value, Value::Map(_) | Value::List(_)) {
-            return Err("replace operation value must be object or array".to_owned().into());
+            // Go formats an error that is not there.
+            return Err("replace operation value must be object or array: %!w(<nil>)".to_owned().into());
         }
         *document = value;
         open(document);
