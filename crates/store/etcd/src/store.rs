@@ -262,6 +262,10 @@ impl Store for EtcdStore {
         if let Err(error) = transaction.check() {
             return CommitFuture::ready(Err(error));
         }
+        if transaction.writes.iter().any(|write| write.begins_revision) {
+            let why = "etcd gives a transaction one revision".to_owned();
+            return CommitFuture::ready(Err(CommitError::Invalid(why)));
+        }
         let shared = self.shared.clone();
         self.carry_out(async move { shared.commit(transaction).await })
     }

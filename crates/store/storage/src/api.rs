@@ -61,23 +61,27 @@ pub struct Write {
     pub value: Option<Bytes>,
     /// The new value in the store's encoding, if [the encoding differs](Store::value_codec) and the caller has it.
     pub stored: Option<Bytes>,
+    /// Whether the write and those after it have a revision of their own, the next after that of the writes before it.
+    /// Only for [stores that can](Store::makes_several_revisions).
+    pub begins_revision: bool,
 }
 
 impl Write {
     /// Sets the value of the key.
     #[must_use]
     pub fn put(key: Key, expect: Expect, value: Bytes) -> Write {
-        Write { key, expect, value: Some(value), stored: None }
+        Write { key, expect, value: Some(value), stored: None, begins_revision: false }
     }
 
     /// Deletes the key.
     #[must_use]
     pub fn delete(key: Key, expect: Expect) -> Write {
-        Write { key, expect, value: None, stored: None }
+        Write { key, expect, value: None, stored: None, begins_revision: false }
     }
 }
 
-/// Writes that take place together or not at all, under one revision. Each key may occur once.
+/// Writes that take place together or not at all, under one revision unless a write [begins another](Write::begins_revision).
+/// Each key may occur once.
 #[derive(Debug, Clone, Default)]
 pub struct Transaction {
     /// The writes, in the order in which their records are published.
@@ -88,7 +92,7 @@ impl Transaction {
     /// A transaction of one write.
     #[must_use]
     pub fn one(key: Key, expect: Expect, value: Option<Bytes>) -> Transaction {
-        Transaction { writes: vec![Write { key, expect, value, stored: None }] }
+        Transaction { writes: vec![Write { key, expect, value, stored: None, begins_revision: false }] }
     }
 
     /// Checks the transaction against the bounds that do not depend on the content of the store, and returns its size
@@ -215,6 +219,11 @@ pub trait Store: Send + Sync + 'static {
     /// How many writes a transaction may have.
     fn transaction_writes_max(&self) -> usize {
         self.inner().map_or(crate::limits::TRANSACTION_WRITES_MAX, Store::transaction_writes_max)
+    }
+
+    /// Whether a transaction may make several revisions, which are durable and published together. The answer is the last.
+    fn makes_several_revisions(&self) -> bool {
+        self.inner().is_some_and(Store::makes_several_revisions)
     }
 
     /// Calls `tell` now and after each health check of a remote store, with the duration of the check or the error.

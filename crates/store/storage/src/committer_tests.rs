@@ -295,3 +295,27 @@ fn who_shows_history_is_told_how_far_it_was_compacted() {
     let again = Bench::on(disk, clock, None);
     assert_eq!(*again.published.compacted.lock().unwrap(), [Revision(9)]);
 }
+
+#[test]
+fn a_transaction_may_make_several_revisions() {
+    let mut bench = Bench::new(None);
+    let put = |key: &str, begins_revision| Write {
+        begins_revision,
+        ..Write::put(Arc::from(key), Expect::Absent, Bytes::from_static(b"v"))
+    };
+    // The first write has no revision before it to follow, and what changes nothing has none of its own.
+    let nothing = Write { begins_revision: true, ..Write::delete(Arc::from("/no"), Expect::Any) };
+    let writes = vec![put("/q", true), put("/a", true), put("/b", false), nothing, put("/c", true)];
+    let answers = bench.committer.run(vec![Transaction { writes }]);
+    assert!(matches!(answers.as_slice(), [Ok(Revision(4))]), "{answers:?}");
+    let found: Vec<(String, u64)> = {
+        let disk = bench.disk.0.lock().unwrap();
+        disk.log.iter().map(|(at, (key, _))| (key.to_string(), at.revision.0)).collect()
+    };
+    assert_eq!(found, [("/q", 2), ("/a", 3), ("/b", 3), ("/c", 4)].map(|(key, at)| (key.to_owned(), at)));
+    // All or nothing, whichever write it is.
+    let writes = vec![put("/d", true), put("/e", true), put("/c", true)];
+    let answers = bench.committer.run(vec![Transaction { writes }]);
+    assert!(matches!(answers.as_slice(), [Err(CommitError::Conflict { index: 2, .. })]), "{answers:?}");
+    assert_eq!(bench.committer.started().current, Revision(4));
+}

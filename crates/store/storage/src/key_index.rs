@@ -161,7 +161,7 @@ impl KeyIndex {
     }
 
     /// Checks a transaction's preconditions against all earlier transactions and, if they hold, assigns the next
-    /// revision and appends its records. A conflict changes nothing.
+    /// revision, or several, and appends its records. A conflict changes nothing. Returns the last revision.
     pub fn apply(&mut self, transaction: Transaction, records: &mut Vec<Record>) -> Result<Revision, CommitError> {
         for (index, write) in transaction.writes.iter().enumerate() {
             let actual = self.live.get(&write.key).map(|position| position.revision);
@@ -174,9 +174,13 @@ impl KeyIndex {
                 return Err(CommitError::Conflict { index, key: write.key.clone(), actual });
             }
         }
-        let revision = self.current.next();
+        let mut revision = self.current.next();
         let mut ordinal = 0;
         for write in transaction.writes {
+            if write.begins_revision && ordinal > 0 {
+                self.current = revision;
+                (revision, ordinal) = (revision.next(), 0);
+            }
             let known = self.live.get_key_value(&write.key).map(|(key, at)| (key.clone(), *at));
             let tombstone = write.value.is_none();
             if tombstone && known.is_none() {

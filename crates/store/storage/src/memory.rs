@@ -121,6 +121,10 @@ impl Store for MemoryStore {
         *self.state() = State::Closed;
     }
 
+    fn makes_several_revisions(&self) -> bool {
+        true
+    }
+
     fn ended(&self) -> EndedFuture {
         self.fatal_signal.ended()
     }

@@ -51,6 +51,7 @@ fn pair(thread: u64, number: u64) -> Transaction {
         expect: Expect::Any,
         value: (!is_delete(number)).then(|| value(number)),
         stored: None,
+        begins_revision: false,
     };
     Transaction { writes: keys(thread, number % SLOTS).map(write).into() }
 }

@@ -92,7 +92,7 @@ fn random_transaction(random: &mut Random, model: &Model) -> Transaction {
         };
         let length = if random.below(10) == 0 { random.below(20_000) } else { random.below(200) };
         let value = (random.below(4) != 0).then(|| Bytes::from(vec![random.below(256) as u8; length as usize]));
-        Write { key: key.into(), expect, value, stored: None }
+        Write { key: key.into(), expect, value, stored: None, begins_revision: false }
     };
     Transaction { writes: keys.into_iter().map(|key| write(key, random)).collect() }
 }

@@ -200,6 +200,10 @@ impl Store for EmbeddedStore {
         self.queue.compact(revision)
     }
 
+    fn makes_several_revisions(&self) -> bool {
+        true
+    }
+
     fn ended(&self) -> EndedFuture {
         self.fatal_signal.ended()
     }

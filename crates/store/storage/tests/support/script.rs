@@ -45,7 +45,7 @@ impl Script {
                 };
                 let key: Arc<str> = format!("/k/{key}").into();
                 records.push(Record { revision, key: key.clone(), value: value.clone() });
-                writes.push(Write { key, expect: Expect::Any, value, stored: None });
+                writes.push(Write { key, expect: Expect::Any, value, stored: None, begins_revision: false });
             }
             transactions.push(Transaction { writes });
         }
