@@ -6,7 +6,7 @@ mod common;
 
 use common::credentials::Credentials;
 use common::etcd::{Etcd, program};
-use common::http::Endpoint;
+use common::http::{Client, Endpoint};
 use common::process::{Installation, Process, start};
 use common::{resource_version, wait_for};
 use pintle_schema::base64;
@@ -274,6 +274,57 @@ fn no_address_and_no_port_is_given_twice() {
             "type": "NodePort", "ports": [{"port": 80, "nodePort": port}]
         }});
         servers[1].1.endpoint().client().post(SERVICES, &again).expect("an answer").expect(201);
+    });
+}
+
+#[test]
+fn a_quota_is_exact_with_two_servers() {
+    const WRITERS: usize = 64;
+    const EACH: usize = 2;
+    const LIMIT: usize = 70;
+    on_each_version(|etcd| {
+        let servers = [server(etcd, "10.1.0.1"), server(etcd, "10.1.0.2")];
+        let mut client = servers[0].1.endpoint().client();
+        const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
+        let hard = json!({"configmaps": LIMIT.to_string()});
+        client
+            .post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}}))
+            .expect("an answer")
+            .expect(201);
+        let status = |client: &mut Client| {
+            let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
+            quota["status"]["used"]["configmaps"].as_str().and_then(|used| used.parse::<usize>().ok())
+        };
+        let before = wait_for("the quota is in effect", || status(&mut client));
+        // A read shows the other server what it may not know yet. What it created before would not be charged.
+        assert_eq!(status(&mut servers[1].1.endpoint().client()), Some(before));
+        let write = |endpoint: Endpoint, writer: usize| {
+            let mut client = endpoint.client();
+            let mut created = 0;
+            for turn in 0..EACH {
+                let object = config_map(&format!("q{writer}-{turn}"), "x");
+                created += loop {
+                    match client.post(CONFIG_MAPS, &object).expect("an answer").status {
+                        201 => break 1,
+                        403 => break 0,
+                        429 => {}
+                        status => panic!("{status}"),
+                    }
+                };
+            }
+            created
+        };
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let endpoint = servers[writer % 2].1.endpoint();
+                std::thread::spawn(move || write(endpoint, writer))
+            })
+            .collect();
+        let created: usize = writers.into_iter().map(|writer| writer.join().expect("no panic")).sum();
+        assert_eq!(created, LIMIT - before);
+        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(LIMIT));
+        assert_eq!(status(&mut client), Some(LIMIT));
     });
 }
 

@@ -6,7 +6,9 @@ mod common;
 
 use common::http::{Answer, Client};
 use common::in_process::InProcess;
+use common::resource_version;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const QUOTAS: &str = "/api/v1/namespaces/kube-public/resourcequotas";
@@ -67,9 +69,47 @@ fn many_writers_at_a_limit() {
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
         writers.into_iter().map(|writer| writer.join().expect("no panic")).sum()
     });
-    let stored = client.get(CONFIG_MAPS).expect("an answer").expect(200)["items"].as_array().map_or(0, Vec::len);
-    assert_eq!((created, stored), (LIMIT, LIMIT));
+    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let stored = list["items"].as_array().expect("items");
+    assert_eq!((created, stored.len()), (LIMIT, LIMIT));
     assert_eq!(used(&mut client, "exact"), json!({"configmaps": "100", "count/configmaps": "100"}));
+    // A watch may resume after any of them, though several are charged at once.
+    let versions: BTreeSet<String> = stored.iter().map(|object| resource_version(object).to_string()).collect();
+    assert_eq!(versions.len(), LIMIT);
+    let watch = client.get(&format!("{CONFIG_MAPS}?watch=true&resourceVersion=1&timeoutSeconds=1"));
+    let events = watch.expect("an answer").text();
+    let added = events.lines().filter(|line| line.contains("ADDED") && line.contains("\"c-"));
+    assert_eq!(added.count(), LIMIT);
+}
+
+#[test]
+fn a_quota_is_charged_before_its_object() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    quota(&mut client, "q", &json!({"configmaps": "2"}));
+    let object = config_map(&mut client, "a", "").expect(201);
+    let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
+    assert_eq!(resource_version(&object), resource_version(&quota) + 1);
+    // What exists is not charged, whoever finds out.
+    assert_eq!(config_map(&mut client, "a", "").status, 409);
+    assert_eq!(used(&mut client, "q"), json!({"configmaps": "1"}));
+}
+
+#[test]
+fn one_name_is_charged_once() {
+    const WRITERS: usize = 16;
+    let server = InProcess::start();
+    let mut client = server.client();
+    quota(&mut client, "q", &json!({"configmaps": "2"}));
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let server = &server;
+        let write = || config_map(&mut server.client(), "same", "").status;
+        let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(write)).collect();
+        writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
+    });
+    let count = |status| statuses.iter().filter(|found| **found == status).count();
+    assert_eq!((count(201), count(409)), (1, WRITERS - 1), "{statuses:?}");
+    assert_eq!(used(&mut client, "q"), json!({"configmaps": "1"}));
 }
 
 #[test]

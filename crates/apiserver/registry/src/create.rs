@@ -246,7 +246,11 @@ impl<'a> Creation<'a> {
         }
         options.context.spent(Step::Validation, started);
         warn(target, object, None, "", warnings);
-        registry.admission.validate(&request, object, warnings).await
+        registry.admission.validate(&request, object, warnings).await?;
+        if charges.write_annotations(object) {
+            registry.finish(target, object);
+        }
+        Ok(())
     }
 
     /// Gives an object a name, if it has a prefix for one.
@@ -273,16 +277,16 @@ impl<'a> Creation<'a> {
         if self.options.dry_run {
             return Ok(Attempted::Created(registry.as_read(stored, object)));
         }
-        let mut others = registry.allocation_writes(target, Some(&object), None)?;
+        let others = registry.allocation_writes(target, Some(&object), None)?;
         let allocated = others.len();
         let mut charges = charges.take();
-        others.extend(registry.charge_writes(&mut charges).await?);
         reserved.committing();
         let started = Instant::now();
-        let outcome = registry.commit_object(&place, Expect::Absent, &mut object, self.owners, others).await;
+        let outcome =
+            registry.commit_object(&place, Expect::Absent, &mut object, self.owners, others, &mut charges).await;
         self.options.context.spent(Step::Commit, started);
         reserved.settled();
-        match outcome {
+        match outcome? {
             Ok(stored) => Ok(Attempted::Created(Payload::Stored(stored))),
             Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
             Err(CommitError::Conflict { index, .. }) if index > allocated => Ok(Attempted::ChargeChanged),

@@ -35,8 +35,8 @@ pub mod update;
 mod write_environment;
 
 pub use admission::{
-    AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, NamespaceCheck,
-    Operation, Phase, RequestRules, RequestSelectors, Rights, Rounds, read_selector,
+    AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, Committed,
+    NamespaceCheck, Operation, Phase, RequestRules, RequestSelectors, Rights, Rounds, read_selector,
 };
 pub use allocation::{Allocator, Reservation};
 pub use apply::Applying;
@@ -55,7 +55,7 @@ use pintle_codec::json;
 use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now, convert_one};
 use pintle_schema::{Value, names};
 use pintle_storage::ValueCodec;
-use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
+use pintle_storage::{CommitError, Expect, Key, Revision, Store, Write};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -317,7 +317,9 @@ impl Registry {
         object: Encoded,
         prefix: &str,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        self.commit_with(key, expect, object, prefix, Vec::new()).await
+        let committed = self.commit_with(key, expect, object, prefix, Vec::new(), &mut []).await;
+        // Only charges are refused.
+        committed.unwrap_or_else(|status| Err(CommitError::Invalid(status.message)))
     }
 
     /// Encodes and commits one object together with other writes. What is too large for etcd, or for the store, is tried again
@@ -329,11 +331,12 @@ impl Registry {
         object: &mut Value,
         owners: update::ManagedFieldsUpdate,
         others: Vec<Write>,
-    ) -> std::result::Result<Arc<Object>, CommitError> {
-        match self.commit_bounded(target, expect, object, others.clone()).await {
-            Err(error) if owners == update::ManagedFieldsUpdate::Compute && request_size::is_too_large(&error) => {
+        charges: &mut [Box<dyn Charge>],
+    ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
+        match self.commit_bounded(target, expect, object, others.clone(), charges).await {
+            Ok(Err(error)) if owners == update::ManagedFieldsUpdate::Compute && request_size::is_too_large(&error) => {
                 metadata::clear(object, field_manager::MANAGED_FIELDS);
-                self.commit_bounded(target, expect, object, others).await
+                self.commit_bounded(target, expect, object, others, charges).await
             }
             outcome => outcome,
         }
@@ -346,13 +349,16 @@ impl Registry {
         expect: Expect,
         object: &mut Value,
         others: Vec<Write>,
-    ) -> std::result::Result<Arc<Object>, CommitError> {
+        charges: &mut [Box<dyn Charge>],
+    ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
         let (key, encoded) = (target.key(), self.encode(target, object));
         // etcd's own client and server decide by the very message.
-        if let Some(bytes) = encoded.bytes.filter(|_| !self.is_shared()) {
-            request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0)?;
+        if let Some(bytes) = encoded.bytes.filter(|_| !self.is_shared())
+            && let Err(error) = request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0)
+        {
+            return Ok(Err(error.into()));
         }
-        self.commit_with(key, expect, encoded, &target.storage().prefix, others).await
+        self.commit_with(key, expect, encoded, &target.storage().prefix, others, charges).await
     }
 
     /// Commits one object together with other writes. The object's is the first of the transaction.
@@ -363,17 +369,32 @@ impl Registry {
         object: Encoded,
         prefix: &str,
         others: Vec<Write>,
-    ) -> std::result::Result<Arc<Object>, CommitError> {
+        charges: &mut [Box<dyn Charge>],
+    ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
         let key: Key = key.into();
         let record = object.record.clone();
         let unreadable = |error| CommitError::Storage(Arc::new(error));
         // Refused here, where nothing has been written: once committed it would be in the way of every list.
-        encoded_object::check(&record).map_err(unreadable)?;
-        let mut writes = vec![object.put(key.clone(), expect)];
-        writes.extend(others);
-        let revision = self.store.commit(Transaction { writes }).await?;
-        let encoded = EncodedObject::from_record(&record, revision).map_err(unreadable)?;
-        Ok(Arc::new(Object::new(key, prefix.len(), revision, encoded)))
+        if let Err(error) = encoded_object::check(&record) {
+            return Ok(Err(unreadable(error)));
+        }
+        let (own, allocated) = (object.put(key.clone(), expect), others.len());
+        let is_split = allocated > 0 && self.store.makes_several_revisions();
+        let writes = match is_split {
+            // What is allocated is there before the object that uses it.
+            true => others.into_iter().chain([Write { begins_revision: true, ..own }]).collect(),
+            false => [own].into_iter().chain(others).collect(),
+        };
+        let committed = self.commit_charged(writes, charges).await?.map_err(|error| match error {
+            CommitError::Conflict { index, key, actual } if is_split && index <= allocated => {
+                CommitError::Conflict { index: if index == allocated { 0 } else { index + 1 }, key, actual }
+            }
+            error => error,
+        });
+        Ok(committed.and_then(|revision| {
+            let encoded = EncodedObject::from_record(&record, revision).map_err(unreadable)?;
+            Ok(Arc::new(Object::new(key, prefix.len(), revision, encoded)))
+        }))
     }
 
     /// Decodes a stored object under its storage version.

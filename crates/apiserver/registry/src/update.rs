@@ -9,13 +9,13 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    Admission, AdmissionRequest, Charges, Operation, Payload, Phase, Registry, ShownAs, Step, Target, WriteOptions,
-    Written, commit_failed, metadata,
+    Admission, AdmissionRequest, Charge, Charges, Operation, Payload, Phase, Registry, ShownAs, Step, Target,
+    WriteOptions, Written, commit_failed, metadata,
 };
 use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
 use pintle_schema::{Value, empties};
-use pintle_storage::{CommitError, Expect, Transaction, Write};
+use pintle_storage::{CommitError, Expect, Write};
 use pintle_validation::{Comparison, ErrorKind, ErrorList};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -162,17 +162,16 @@ impl Registry {
                 self.finish(target, &mut object);
                 return Ok(Written { payload: self.as_read(target, object), created: false, warnings });
             }
-            let mut others =
+            let others =
                 self.allocation_writes(target, Some(&object).filter(|_| !is_finished(target, &object)), Some(&old))?;
             let allocated = others.len();
             let mut charges = charges.take();
-            others.extend(self.charge_writes(&mut charges).await?);
             reserved.committing();
             let started = Instant::now();
-            let outcome = storing.replace(&stored, object, others).await;
+            let outcome = storing.replace(&stored, object, others, &mut charges).await;
             options.context.spent(Step::Commit, started);
             reserved.settled();
-            match outcome {
+            match outcome? {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
                 Err(CommitError::Conflict { index: 0, .. }) if !named_version => {}
                 // Another write was charged, so that the writes together make progress.
@@ -227,19 +226,22 @@ impl Attempt<'_> {
         stored: &Object,
         mut object: Value,
         others: Vec<Write>,
-    ) -> std::result::Result<Arc<Object>, CommitError> {
+        charges: &mut [Box<dyn Charge>],
+    ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
         let Attempt { registry, target, update, .. } = *self;
         let expect = Expect::At(stored.revision);
         if !is_finished(target, &object) {
-            return registry.commit_object(target, expect, &mut object, update.owners, others).await;
+            return registry.commit_object(target, expect, &mut object, update.owners, others, charges).await;
         }
         let mut writes = vec![Write::delete(target.key().into(), expect)];
         writes.extend(others);
-        registry.store.commit(Transaction { writes }).await?;
+        let committed = registry.commit_charged(writes, charges).await?;
         // The answer shows the state that the removal found, at the revision it had.
-        let encoded = EncodedObject::from_record(&registry.record(target, &object), stored.revision)
-            .map_err(|error| CommitError::Storage(Arc::new(error)))?;
-        Ok(Arc::new(Object::new(target.key().into(), target.storage().prefix.len(), stored.revision, encoded)))
+        Ok(committed.and_then(|_| {
+            let encoded = EncodedObject::from_record(&registry.record(target, &object), stored.revision)
+                .map_err(|error| CommitError::Storage(Arc::new(error)))?;
+            Ok(Arc::new(Object::new(target.key().into(), target.storage().prefix.len(), stored.revision, encoded)))
+        }))
     }
 
     async fn create_instead(&self) -> Result<Written> {
@@ -346,7 +348,11 @@ impl Attempt<'_> {
             Admission::Shown(view) => self.validate_shown(view, old, compared.new_object(), warnings).await?,
         }
         // A link is never stored, but a dry run shows it.
-        let is_stored = compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
+        let mut is_stored =
+            compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
+        if charges.write_annotations(&mut object) {
+            is_stored = registry.finish_beside(target, &mut object, old).is_equal_without(&["resourceVersion"]);
+        }
         metadata::clear(&mut object, "resourceVersion");
         Ok(Prepared { object, is_stored, named_version })
     }

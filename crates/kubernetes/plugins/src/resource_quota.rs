@@ -1,21 +1,24 @@
 //! ResourceQuota: what is created in a namespace fits its quotas, which are charged with it.
 //! Guarantees that a quota and the objects charged to it change in one transaction, so that usage is exact with any number of writers
 //! at the same time; and that a namespace without quotas costs a look at an index.
-//! Must never hold a namespace's turn across anything but the commit of the write that has it.
+//! Must never wait for anything but the commit of the writes before while it holds a namespace's turn.
 
+mod line;
+
+use line::{Line, Lines};
 use pintle_cache::{Object, State};
 use pintle_quota::{Countable, Limit, Profile, Refusal, Request, check};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{
-    AdmissionPlugin, AdmissionRequest, Admitted, Charge, Operation, Phase, Registry, Target, WriteOptions, metadata,
+    AdmissionPlugin, AdmissionRequest, Admitted, Charge, Committed, Operation, Phase, Registry, Target, WriteOptions,
+    metadata,
 };
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::{Value, View, ViewMut};
-use pintle_storage::Write;
+use pintle_storage::{Transaction, Write};
 use pintle_types::config_resourcequota::v1::LimitedResource;
 use pintle_types::core::v1::{ResourceList, ResourceQuota, ResourceQuotaStatus};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
 /// The plugin's name.
@@ -29,13 +32,13 @@ const MANAGER: &str = "kube-apiserver";
 /// The plugin.
 pub struct Quotas {
     limited: Arc<[LimitedResource]>,
-    turns: Arc<Turns>,
+    lines: Arc<Lines>,
 }
 
 impl Quotas {
     /// `limited`: what must not be consumed without a quota.
     pub fn new(limited: Vec<LimitedResource>) -> Self {
-        Quotas { limited: limited.into(), turns: Arc::default() }
+        Quotas { limited: limited.into(), lines: Arc::default() }
     }
 
     /// Checks a write against the quotas as they are now, and charges it unless it is a dry run.
@@ -57,13 +60,13 @@ impl Quotas {
             name: name.to_owned(),
             limited: self.limited.clone(),
         };
-        let changes = demand.changes(registry, &quotas)?;
+        let changes = demand.changes(registry, quotas.iter().map(|quota| &quota.limit))?;
         if changes.is_empty() || request.options.dry_run {
             return Ok(());
         }
-        let turns = self.turns.clone();
+        let (lines, demand) = (self.lines.clone(), Arc::new(demand));
         let (namespace, checked) = (target.namespace.clone(), Some(Checked { state, quotas, changes }));
-        request.charges.add(Box::new(QuotaCharge { demand, namespace, checked, turns, turn: None }));
+        request.charges.add(Box::new(QuotaCharge { demand, namespace, checked, lines, turn: None }));
         Ok(())
     }
 
@@ -145,7 +148,11 @@ struct Demand {
 
 impl Demand {
     /// What quotas have in use after the write, by their positions.
-    fn changes(&self, registry: &Registry, quotas: &[Quota]) -> Result<Vec<(usize, ResourceList)>> {
+    fn changes<'q>(
+        &self,
+        registry: &Registry,
+        limits: impl IntoIterator<Item = &'q Limit>,
+    ) -> Result<Vec<(usize, ResourceList)>> {
         let request = Request {
             object: &self.object,
             old: self.old.as_ref(),
@@ -158,7 +165,7 @@ impl Demand {
             Refusal::Forbidden(why) => Status::forbidden(&self.resource, &self.name, &why),
             Refusal::Unexplained(why) => Status::unexplained(why),
         };
-        check(&request, quotas.iter().map(|quota| &quota.limit)).map_err(refused)
+        check(&request, limits).map_err(refused)
     }
 }
 
@@ -178,24 +185,25 @@ impl Checked {
 
 /// What a write charges to quotas when it is committed.
 struct QuotaCharge {
-    demand: Demand,
+    demand: Arc<Demand>,
     namespace: String,
     /// What the plugin found, until it is used.
     checked: Option<Checked>,
-    turns: Arc<Turns>,
+    lines: Arc<Lines>,
     /// Held until the outcome of the commit is known.
-    turn: Option<OwnedMutexGuard<()>>,
+    turn: Option<(OwnedMutexGuard<()>, Arc<Line>)>,
 }
 
 impl Charge for QuotaCharge {
     fn writes<'a>(&'a mut self, registry: &'a Registry) -> MaybeReady<'a, Result<Vec<Write>>> {
         MaybeReady::wait(async move {
-            self.turn = Some(self.turns.next(&self.namespace).await);
+            let line = self.lines.of(&self.namespace);
+            self.turn = Some((line.turn().await, line));
             let (quotas, changes) = match self.checked.take().filter(|checked| checked.holds(registry)) {
                 Some(checked) => (checked.quotas, checked.changes),
                 None => {
                     let quotas = Quotas::of(registry, &self.namespace)?.map(|(_, quotas)| quotas).unwrap_or_default();
-                    let changes = self.demand.changes(registry, &quotas)?;
+                    let changes = self.demand.changes(registry, quotas.iter().map(|quota| &quota.limit))?;
                     (quotas, changes)
                 }
             };
@@ -207,31 +215,17 @@ impl Charge for QuotaCharge {
             Ok(writes)
         })
     }
-}
 
-/// Lets the charged writes of a namespace be committed one after the other, in the order in which they come. Without it
-/// they would be as exact, but all but one would be tried again.
-#[derive(Default)]
-struct Turns(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
-
-impl Turns {
-    /// Waits for the namespace's lock.
-    async fn next(&self, namespace: &str) -> OwnedMutexGuard<()> {
-        let turn = self.of(namespace);
-        turn.lock_owned().await
-    }
-
-    fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turn) = turns.get(namespace).and_then(Weak::upgrade) {
-            return turn;
-        }
-        if turns.len() == turns.capacity() {
-            turns.retain(|_, turn| turn.strong_count() > 0);
-        }
-        let turn = Arc::new(tokio::sync::Mutex::default());
-        turns.insert(namespace.to_owned(), Arc::downgrade(&turn));
-        turn
+    fn commit<'a>(&'a mut self, registry: &'a Registry, writes: Vec<Write>) -> MaybeReady<'a, Result<Committed>> {
+        MaybeReady::wait(async move {
+            if registry.store.makes_several_revisions() {
+                let waiting = (self.demand.clone(), self.checked.take(), writes);
+                return self.lines.of(&self.namespace).commit(registry, &self.namespace, waiting).await;
+            }
+            let mut writes = writes;
+            writes.extend(self.writes(registry).get().await?);
+            Ok(registry.store.commit(Transaction { writes }).await)
+        })
     }
 }
 
@@ -280,18 +274,5 @@ mod tests {
         cluster.store("", "resourcequotas", quota(hard, used)).await;
         let why = "secrets \"o\" is forbidden: insufficient quota to consume: count/secrets";
         assert_eq!(cluster.create("", "secrets", object()).await.expect_err("limited").message, why);
-    }
-
-    #[tokio::test]
-    async fn turns_are_forgotten() {
-        let turns = Turns::default();
-        let held = turns.next("held").await;
-        for namespace in 0..1000 {
-            drop(turns.next(&namespace.to_string()).await);
-        }
-        let known = turns.0.lock().expect("no panic").len();
-        assert!(known < 100, "{known} namespaces are known");
-        assert!(turns.of("held").try_lock().is_err());
-        drop(held);
     }
 }

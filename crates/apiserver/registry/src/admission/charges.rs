@@ -1,12 +1,13 @@
 //! `Charges`: what a write costs besides itself, such as a share of a quota, recorded in the write's own transaction.
 //! Guarantees that what is charged is stored if and only if the object is, and that a charge is computed again when what it
 //! was computed from has changed.
-//! Must never know what is charged.
+//! Also annotations that validating plugins give to what they admit. Must never know what is charged.
 
 use crate::Registry;
 use crate::status::Result;
 use pintle_resource::MaybeReady;
-use pintle_storage::Write;
+use pintle_schema::Value;
+use pintle_storage::{CommitError, Revision, Transaction, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// A charge of one write. It is dropped when the outcome of the commit is known.
@@ -17,31 +18,70 @@ pub trait Charge: Send + Sync {
     /// # Errors
     /// The write cannot be charged any more, and is refused.
     fn writes<'a>(&'a mut self, registry: &'a Registry) -> MaybeReady<'a, Result<Vec<Write>>>;
+
+    /// Commits the writes of an object together with its charge, and perhaps with other charged writes that wait.
+    /// Preconditions of the charge count as conflicts behind the object's writes.
+    ///
+    /// # Errors
+    /// The write cannot be charged any more, and is refused.
+    fn commit<'a>(&'a mut self, registry: &'a Registry, writes: Vec<Write>) -> MaybeReady<'a, Result<Committed>> {
+        MaybeReady::wait(async move {
+            let mut writes = writes;
+            writes.extend(self.writes(registry).get().await?);
+            Ok(registry.store.commit(Transaction { writes }).await)
+        })
+    }
 }
+
+/// What a store answers: the revision of the object.
+pub type Committed = std::result::Result<Revision, CommitError>;
 
 /// The charges of one write, which admission plugins add. A dry run drops them.
 #[derive(Default)]
-pub struct Charges(Mutex<Vec<Box<dyn Charge>>>);
+pub struct Charges {
+    charges: Mutex<Vec<Box<dyn Charge>>>,
+    annotations: Mutex<Vec<(&'static str, String)>>,
+}
 
 impl Charges {
     /// Adds a charge.
     pub fn add(&self, charge: Box<dyn Charge>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(charge);
+        self.charges.lock().unwrap_or_else(PoisonError::into_inner).push(charge);
+    }
+
+    /// Has the object stored with an annotation. For plugins that see the object when it does not change any more.
+    pub fn annotate(&self, key: &'static str, value: impl Into<String>) {
+        self.annotations.lock().unwrap_or_else(PoisonError::into_inner).push((key, value.into()));
+    }
+
+    /// Gives the object its annotations. Returns whether there are any.
+    pub(crate) fn write_annotations(&self, object: &mut Value) -> bool {
+        let annotations = std::mem::take(&mut *self.annotations.lock().unwrap_or_else(PoisonError::into_inner));
+        for (key, value) in &annotations {
+            object.set_at(&["metadata", "annotations", key], value.as_str());
+        }
+        !annotations.is_empty()
     }
 
     /// The charges in the order in which they were added; they have to be kept until the commit has ended.
     pub(crate) fn take(&self) -> Vec<Box<dyn Charge>> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.charges.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Registry {
-    /// The writes of all charges.
-    pub(crate) async fn charge_writes(&self, charges: &mut [Box<dyn Charge>]) -> Result<Vec<Write>> {
-        let mut writes = Vec::new();
+    /// Commits the writes of an object with its charges.
+    pub(crate) async fn commit_charged(
+        &self,
+        mut writes: Vec<Write>,
+        charges: &mut [Box<dyn Charge>],
+    ) -> Result<Committed> {
+        if let [charge] = charges {
+            return charge.commit(self, writes).get().await;
+        }
         for charge in charges {
             writes.extend(charge.writes(self).get().await?);
         }
-        Ok(writes)
+        Ok(self.store.commit(Transaction { writes }).await)
     }
 }

@@ -14,7 +14,7 @@ mod sent_options;
 
 pub use attributes::{has_generated_name, kind_of};
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
-pub use charges::{Charge, Charges};
+pub use charges::{Charge, Charges, Committed};
 pub use function::{AdmittedRequest, FunctionPlugin, Refused, RequestSelector};
 pub use matching::{RequestRules, RequestSelectors, read_selector};
 pub use rounds::Rounds;
