@@ -18,7 +18,7 @@ use crate::subresource::label_selector;
 use crate::write::{check_name, check_namespace, read_body, warned};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::meta::v1;
-use pintle_registry::scale::{Scaling, managers_of_scale};
+use pintle_registry::scale::{Scaling, managers_of_scale, settle_managers};
 use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
 use pintle_registry::{Admission, Details, Payload, Phase, Result, ShownAs, Status, Target, metadata, status};
 use pintle_resource::{Action, ScalePaths, Subresource};
@@ -153,7 +153,8 @@ fn not_converted(target: &Target) -> Status {
 }
 
 /// How admission sees a write of a scale.
-const AS_SCALE: ShownAs = ShownAs { subresource: "scale", show: shown_scale, take_over: take_over_scale };
+const AS_SCALE: ShownAs =
+    ShownAs { subresource: "scale", show: shown_scale, take_over: take_over_scale, settle: settle_managers };
 
 /// Where an object of the storage version has its replicas.
 fn stored_paths(target: &Target) -> Option<&ScalePaths> {

@@ -40,6 +40,8 @@ pub struct ShownAs {
     pub show: fn(&Target, &Value, Phase) -> Value,
     /// Takes over what admission has changed.
     pub take_over: fn(&Target, &Value, &mut Value),
+    /// Removes what is there only to be shown to admission that changes objects.
+    pub settle: fn(&mut Value),
 }
 
 /// Options of a write that say what the client sent, for those who are shown them.

@@ -48,6 +48,15 @@ pub fn managers_of_scale(target: &Target, object: &Value, replicas: &[Str]) -> O
     mapping.to_scale(&parent).ok()?.encode()
 }
 
+/// Gives an object's managed fields the form in which they are stored after a write of its scale.
+pub fn settle_managers(object: &mut Value) {
+    let Ok(mut managed) = decode_stored(object.at(&["metadata", MANAGED_FIELDS])) else { return };
+    Mapping::forget_times(&mut managed);
+    if let Some(entries) = managed.encode() {
+        metadata::set(object, MANAGED_FIELDS, entries);
+    }
+}
+
 impl Registry {
     /// The scale after a write, canonical, and the object's managed fields then. `live` is the object's scale.
     ///

@@ -304,7 +304,10 @@ impl Attempt<'_> {
         match options.admission {
             Admission::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
             Admission::Done => {}
-            Admission::Shown(view) => self.mutate_shown(view, old, &mut object, warnings).await?,
+            Admission::Shown(view) => {
+                self.mutate_shown(view, old, &mut object, warnings).await?;
+                (view.settle)(&mut object);
+            }
         }
         metadata::carry_over(&mut object, old);
         if matches!(metadata::text(&object, "resourceVersion"), "" | "0") {

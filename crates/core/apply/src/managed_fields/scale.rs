@@ -71,10 +71,18 @@ impl Mapping<'_> {
             if !entry.fields()?.contains(&scale_path()) {
                 continue;
             }
-            // Without a time, as in kube-apiserver, which looks for that of the object's entry, and there is none.
-            merged.put(Entry::new(entry.manager, self.api_version, set_of(&path)));
+            let mut owned = Entry::new(entry.manager, self.api_version, set_of(&path));
+            owned.time = entry.time;
+            merged.put(owned);
         }
         Ok(merged)
+    }
+
+    /// Removes the times of who owns the replicas by the scale, which admission is shown. kube-apiserver looks for that of the
+    /// object's entry when it stores one, and there is none.
+    pub fn forget_times(managed: &mut Managed) {
+        let entries = managed.entries_mut().iter_mut();
+        entries.filter(|entry| entry.manager.subresource == "scale").for_each(|entry| entry.time = None);
     }
 }
 
