@@ -112,7 +112,19 @@ fn the_webhook_decides_about_images() {
 fn a_failure_may_admit_pods() {
     let (fixture, sent) = server(true);
     let mut client = fixture.client();
-    client.post(PODS, &pod("a", &["broken"])).expect("an answer").expect(201);
+    const FAILED_OPEN: &str = "alpha.image-policy.k8s.io/failed-open";
+    let admitted = client.post(PODS, &pod("a", &["broken"])).expect("an answer").expect(201);
+    assert_eq!(admitted["metadata"]["annotations"][FAILED_OPEN], "true");
+    assert_eq!(admitted["metadata"]["annotations"]["other"], "y");
     assert_eq!(sent.lock().expect("unlocked").len(), 5);
-    client.post(PODS, &pod("b", &["bad"])).expect("an answer").expect(403);
+    let reviewed = client.post(PODS, &pod("b", &["one"])).expect("an answer").expect(201);
+    assert_eq!(reviewed["metadata"]["annotations"].get(FAILED_OPEN), None);
+    // An update is reviewed like a creation.
+    let mut changed = reviewed;
+    changed["spec"]["containers"][0]["image"] = json!("broken");
+    let path = format!("{PODS}/b");
+    let updated = client.put(&path, &changed).expect("an answer").expect(200);
+    assert_eq!(updated["metadata"]["annotations"][FAILED_OPEN], "true");
+    assert_eq!(client.get(&path).expect("an answer").expect(200)["metadata"]["annotations"][FAILED_OPEN], "true");
+    client.post(PODS, &pod("c", &["bad"])).expect("an answer").expect(403);
 }

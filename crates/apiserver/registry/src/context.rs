@@ -2,8 +2,9 @@
 //! Guarantees that whom a request acts as is set once, by authentication, and that what steps note of it keeps its order.
 //! Must never decide anything: steps read it and add to it.
 
-use pintle_audit::Record;
+use pintle_audit::{Level, Record};
 use pintle_auth::{UserInfo, groups};
+use pintle_schema::names;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -139,6 +140,20 @@ impl RequestContext {
         }
     }
 
+    /// Adds an annotation whose key comes from outside: without effect unless it is a DNS name, a slash and a name.
+    pub fn annotate_from_outside(&self, key: String, value: impl Into<String>) {
+        if key.contains('/') && names::label_key(&key).is_empty() {
+            self.annotate(key, value);
+        }
+    }
+
+    /// Adds an annotation that shows what is in the request's body, if its audit events show bodies.
+    pub fn annotate_body(&self, key: impl Into<Cow<'static, str>>, value: impl FnOnce() -> String) {
+        if self.audit().is_some_and(|record| record.level() >= Level::Request) {
+            self.annotate(key, value());
+        }
+    }
+
     /// The annotations of the request's audit events, in the order in which they came.
     pub fn annotations(&self) -> Vec<(Cow<'static, str>, String)> {
         self.notes().annotations.clone()
@@ -192,6 +207,10 @@ mod tests {
             context.annotate(key, value);
         }
         assert_eq!(context.annotations(), [("b".into(), "1".to_owned()), ("a".into(), "2".to_owned())]);
+        for key in ["a.com/Bad Key!", "a.com/b/c", "plain", "/k", "a.com/", "A.com/k", "a.com/k_1"] {
+            context.annotate_from_outside(key.to_owned(), "4");
+        }
+        assert_eq!(context.annotations().get(2..), Some(&[("a.com/k_1".into(), "4".to_owned())][..]));
         let since = Instant::now();
         context.spent(Step::Commit, since);
         context.spent(Step::Commit, since);

@@ -32,6 +32,9 @@ const SHOWN_ANNOTATIONS: &str = ".image-policy.k8s.io/";
 /// What the keys of audit annotations begin with.
 const AUDIT_PREFIX: &str = "imagepolicywebhook.image-policy.k8s.io/";
 
+/// The annotation of a pod that was admitted although the webhook failed.
+const FAILED_OPEN: &str = "alpha.image-policy.k8s.io/failed-open";
+
 /// The webhook that reviews images.
 #[derive(Debug)]
 pub struct ImagePolicy {
@@ -88,11 +91,12 @@ async fn check(request: &Request<'_>, object: &Value) -> Result<()> {
                 return Err(request.forbidden(object, err));
             }
             audit.annotate(format!("{AUDIT_PREFIX}failed-open"), "true");
+            request.write.charges.annotate(FAILED_OPEN, "true");
             return Ok(());
         }
     };
     for (key, value) in status.audit_annotations {
-        audit.annotate(format!("{AUDIT_PREFIX}{key}"), value);
+        audit.annotate_from_outside(format!("{AUDIT_PREFIX}{key}"), value);
     }
     match status.reason.as_str() {
         _ if status.allowed => Ok(()),

@@ -486,7 +486,7 @@ impl<'p> Annotations<'p> {
 
     fn publish(self, policy: &str, request: &AdmissionRequest<'_>) {
         for (key, values) in self.0 {
-            request.options.context.annotate(format!("{policy}/{key}"), values.join(", "));
+            request.options.context.annotate_from_outside(format!("{policy}/{key}"), values.join(", "));
         }
     }
 }

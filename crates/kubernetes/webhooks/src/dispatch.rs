@@ -116,22 +116,15 @@ impl AdmissionWebhooks {
             shown_timeout: whole_seconds(timeout),
             max_answer_bytes: MAX_ANSWER_BYTES,
         };
-        let answer = client.post(call).await.map_err(|error| Failure::Call {
-            webhook: hook.name.clone(),
-            code: error.code().unwrap_or(503),
-            reason: match error {
-                CallError::Setup(error) => format!("could not get REST client: {error}"),
-                error => format!("failed to call webhook: {error}"),
-            },
+        let answer = client.post(call).await.map_err(|error| match error {
+            CallError::Setup(error) => failed(500, format!("could not get REST client: {error}")),
+            error => failed(error.code().unwrap_or(503), format!("failed to call webhook: {error}")),
         })?;
-        let response = review::decode(&answer.body, &uid, version, self.kind).map_err(|error| Failure::Call {
-            webhook: hook.name.clone(),
-            reason: error.to_string(),
-            code: 503,
-        })?;
+        let response = review::decode(&answer.body, &uid, version, self.kind);
+        let response = response.map_err(|error| failed(503, error.to_string()))?;
         let context = &request.options.context;
         for (key, value) in &response.response.audit_annotations {
-            context.annotate(format!("{}/{key}", hook.name), value.as_str());
+            context.annotate_from_outside(format!("{}/{key}", hook.name), value.as_str());
         }
         for warning in &response.response.warnings {
             context.warn(warning.as_str());
@@ -159,7 +152,7 @@ impl AdmissionWebhooks {
         warn!("failed calling webhook, failing open {}: {reason}", hook.name);
         self.metrics.failed_open(self.kind, hook);
         let kind = match self.kind {
-            Kind::Mutating => "mutating",
+            Kind::Mutating => "mutation",
             Kind::Validating => "validating",
         };
         let key = format!("failed-open.{kind}.webhook.admission.k8s.io/round_{round}_index_{index}");

@@ -3,6 +3,7 @@
 //! request that no webhook matches waits for nothing.
 //! Must never call a webhook about webhook configurations or admission policies: a bad one could not be taken back.
 
+mod annotations;
 mod dispatch;
 mod failure;
 mod hook;

@@ -3,6 +3,7 @@
 //! has changed the object since.
 //! Must never take over a part of a patch: it applies whole, or the request fails.
 
+use crate::annotations;
 use crate::failure::Failure;
 use crate::hook::Hook;
 use crate::review::Response;
@@ -100,13 +101,20 @@ impl Round<'_> {
         let round = u8::from(self.is_second);
         let started = Instant::now();
         let outcome = match webhooks.call(hook, request, versioned).await {
-            Ok(response) => patch(hook, request, versioned, &response),
+            Ok(response) => {
+                let patched = patch(hook, request, versioned, &response);
+                if let Ok(Patched::Applied { .. }) = patched {
+                    let key = format!("patch.webhook.admission.k8s.io/round_{round}_index_{index}");
+                    request.options.context.annotate_body(key, || annotations::patch(hook, &response));
+                }
+                patched
+            }
             Err(failure) => Err(failure),
         };
         webhooks.metrics.called(webhooks.kind, hook, request.operation, outcome.as_ref().err(), started.elapsed());
-        let is_changed = matches!(outcome, Ok(true));
+        let is_changed = matches!(outcome, Ok(Patched::Applied { changed: true }));
         let place = format!("mutation.webhook.admission.k8s.io/round_{round}_index_{index}");
-        request.options.context.annotate(place, mutation(hook, is_changed));
+        request.options.context.annotate(place, annotations::mutation(hook, is_changed));
         if is_changed {
             self.invoked.require_all();
             if let Some(rounds) = request.rounds {
@@ -123,13 +131,18 @@ impl Round<'_> {
     }
 }
 
-/// The annotation of audit events about a webhook's call.
-fn mutation(hook: &Hook, mutated: bool) -> String {
-    let (configuration, webhook) = (names::quoted(&hook.configuration), names::quoted(&hook.name));
-    format!("{{\"configuration\":{configuration},\"webhook\":{webhook},\"mutated\":{mutated}}}")
+/// What a patch has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Patched {
+    /// There was none.
+    Nothing,
+    Applied {
+        /// Whether the object is another one now.
+        changed: bool,
+    },
 }
 
-/// Applies the patch of a webhook. Whether it has changed the object.
+/// Applies the patch of a webhook.
 fn patch(
     hook: &Hook,
     request: &AdmissionRequest<'_>,
@@ -145,7 +158,7 @@ fn patch(
     let patch = decoded.map_err(|error| undecodable(error.to_string()))?.value;
     let operations = match &patch {
         Value::List(operations) => operations,
-        Value::Null => return Ok(false),
+        Value::Null => return Ok(Patched::Nothing),
         other => {
             return Err(undecodable(format!(
                 "json: cannot unmarshal {} into Go value of type jsonpatch.Patch",
@@ -158,7 +171,7 @@ fn patch(
         return Err(undecodable(format!("json: cannot unmarshal {kind} into Go value of type jsonpatch.Operation")));
     }
     if operations.is_empty() {
-        return Ok(false);
+        return Ok(Patched::Nothing);
     }
     let refused = |why: String| Failure::Refused(Status::internal(why));
     let Some(object) = &versioned.object else {

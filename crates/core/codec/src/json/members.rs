@@ -97,6 +97,30 @@ impl<'a> Members<'a> {
         };
     }
 
+    /// The next value as it is written, and moves after it.
+    pub fn take(&mut self) -> &'a str {
+        self.peek();
+        let from = self.at;
+        self.pass();
+        self.text.get(from..self.at).unwrap_or_default()
+    }
+
+    /// Passes the next value; calls `each` with its items as they are written, if it is a list.
+    pub fn each_item(&mut self, mut each: impl FnMut(&'a str)) {
+        if self.peek() != Some(b'[') {
+            return self.pass();
+        }
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b']' => break,
+                b',' => self.at += 1,
+                _ => each(self.take()),
+            }
+        }
+        self.at += 1;
+    }
+
     /// Moves after the objects that were entered beyond a depth.
     pub fn leave(&mut self, depth: usize) {
         if let Some(open) = self.depth.checked_sub(depth).filter(|open| *open > 0) {
