@@ -18,6 +18,7 @@ use pintle_endpoints::Api;
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::PublishedDocument;
 use pintle_endpoints::runtime_config::RuntimeConfig;
+use pintle_expressions::ConditionMetrics;
 use pintle_handlers::KubernetesKinds;
 use pintle_http::TlsConfig;
 use pintle_kubelet::Connections;
@@ -362,15 +363,19 @@ impl Builder {
         let AdmissionOptions { enabled, disabled, configuration } = std::mem::take(&mut self.admission);
         let pod_security = configuration.pod_security.counts.clone();
         self.generic.metrics.add_source(move |out| sources::pod_security(&pod_security, out));
+        self.generic.metrics.add_source(|out| sources::rules(&pintle_extensions::RULE_TIMES, out));
         let checks = [(); 2].map(|()| Arc::new(Checks::default()));
         let [mutating, validating] = checks.clone();
         self.generic.metrics.add_source(move |out| sources::policies(&checks, out));
+        let conditions: Arc<ConditionMetrics> = Arc::default();
+        let counted = conditions.clone();
+        self.generic.metrics.add_source(move |out| sources::conditions(&counted, out));
         let [mutating_webhooks, validating_webhooks] =
-            self.webhooks.plugins(authorizer, &configuration, &self.generic.metrics);
+            self.webhooks.plugins(authorizer, &configuration, &self.generic.metrics, &conditions);
         let late: Vec<Arc<dyn AdmissionPlugin>> = vec![
-            Arc::new(MutatingPolicies::new(authorizer.clone(), mutating)),
+            Arc::new(MutatingPolicies::new(authorizer.clone(), mutating, conditions.clone())),
             mutating_webhooks,
-            Arc::new(ValidatingPolicies::new(authorizer.clone(), validating)),
+            Arc::new(ValidatingPolicies::new(authorizer.clone(), validating, conditions)),
             validating_webhooks,
         ];
         pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration, late)

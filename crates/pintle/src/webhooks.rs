@@ -5,6 +5,7 @@ use crate::sources;
 use pintle_admission_webhooks::{AdmissionWebhooks, Parts, RegistryServices, WebhookMetrics};
 use pintle_auth::AuthorizerUnion;
 use pintle_endpoints::metrics::Metrics;
+use pintle_expressions::ConditionMetrics;
 use pintle_plugins::configuration::Configuration;
 use pintle_registry::AdmissionPlugin;
 use pintle_webhook::Clients;
@@ -32,9 +33,15 @@ impl Webhooks {
         authorizer: &AuthorizerUnion,
         configuration: &Configuration,
         metrics: &Metrics,
+        conditions: &Arc<ConditionMetrics>,
     ) -> [Arc<dyn AdmissionPlugin>; 2] {
         let counted: Arc<WebhookMetrics> = Arc::default();
-        let parts = Parts { clients: self.clients.clone(), authorizer: authorizer.clone(), metrics: counted.clone() };
+        let parts = Parts {
+            clients: self.clients.clone(),
+            authorizer: authorizer.clone(),
+            metrics: counted.clone(),
+            conditions: conditions.clone(),
+        };
         metrics.add_source(move |out| sources::webhooks(&counted, out));
         let credentials = &configuration.webhooks;
         [

@@ -1,10 +1,12 @@
 //! `MatchConditions`: expressions that narrow down for which requests a policy or a webhook acts.
 //! Guarantees that a condition that is false decides, whatever errors others have.
 
+use crate::condition_metrics::{ConditionMetrics, ConditionOwner};
 use crate::evaluation::{Budget, Inputs, evaluate_all};
 use crate::{Answers, Expression, MATCH_CONDITIONS_BUDGET, Mode, PolicyVariables};
 use pintle_cel::environment::Policy;
 use pintle_cel::{Environment, Type, Value};
+use std::time::Instant;
 
 /// Conditions by name, all of which must hold.
 #[derive(Clone, Debug, Default)]
@@ -53,26 +55,50 @@ impl MatchConditions {
 
     /// Whether a request matches.
     pub async fn matches<'c>(&'c self, inputs: &'c Inputs<'c>, answers: &Answers<'_>) -> Matched<'c> {
+        self.evaluate(inputs, answers).await.0
+    }
+
+    /// [`MatchConditions::matches`], which is counted.
+    pub async fn matches_counted<'c>(
+        &'c self,
+        inputs: &'c Inputs<'c>,
+        answers: &Answers<'_>,
+        metrics: &ConditionMetrics,
+        owner: &ConditionOwner<'_>,
+    ) -> Matched<'c> {
         if self.list.is_empty() {
             return Matched::Yes;
+        }
+        let started = Instant::now();
+        let (matched, errors) = self.evaluate(inputs, answers).await;
+        metrics.note(owner, matches!(matched, Matched::No(_)), errors, started.elapsed());
+        matched
+    }
+
+    /// Whether a request matches, and how many conditions had no value before that was known.
+    async fn evaluate<'c>(&'c self, inputs: &'c Inputs<'c>, answers: &Answers<'_>) -> (Matched<'c>, usize) {
+        if self.list.is_empty() {
+            return (Matched::Yes, 0);
         }
         let mut budget = Budget(MATCH_CONDITIONS_BUDGET);
         let expressions = self.list.iter().map(|(_, expression)| Some(expression));
         let results = match evaluate_all(expressions, &self.variables, inputs, Some(answers), &mut budget).await {
             Ok(results) => results,
-            Err(error) => return Matched::Failed(error.to_string()),
+            // What ran out of budget as a whole is no error of a condition.
+            Err(error) => return (Matched::Failed(error.to_string()), 0),
         };
         let mut errors = Vec::new();
         for ((name, _), result) in self.list.iter().zip(results) {
             match result {
-                Some(Ok(Value::Bool(false))) => return Matched::No(name),
+                Some(Ok(Value::Bool(false))) => return (Matched::No(name), errors.len()),
                 Some(Err(error)) => errors.push(error),
                 _ => {}
             }
         }
-        match errors.is_empty() {
-            true => Matched::Yes,
-            false => Matched::Failed(aggregate(errors)),
+        let count = errors.len();
+        match count {
+            0 => (Matched::Yes, 0),
+            _ => (Matched::Failed(aggregate(errors)), count),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod answers;
 mod condition;
+mod condition_metrics;
 mod environments;
 mod evaluation;
 mod expression;
@@ -12,6 +13,7 @@ mod request;
 
 pub use answers::Answers;
 pub use condition::{MatchConditions, Matched};
+pub use condition_metrics::{ConditionMetrics, ConditionOwner, ConditionOwnerKey, ConditionStats};
 pub use environments::{Mode, environment};
 pub use evaluation::{Budget, Evaluation, Inputs, OutOfBudget, evaluate_all};
 pub use expression::{CompileFault, Expression, FaultKind, PolicyVariables};

@@ -9,7 +9,7 @@ use crate::json_schema::JsonSchema;
 use crate::object;
 use crate::openapi;
 use crate::prune;
-use crate::rules::{Budget, Findings, Replaced, RuleTree, field_of};
+use crate::rules::{Budget, Findings, RULE_TIMES, Replaced, RuleTree, field_of};
 use crate::topology;
 use crate::values::{Purpose, ValueSchema};
 use pintle_codec::{Strictness, limits};
@@ -17,6 +17,7 @@ use pintle_resource::OpenApiVersion;
 use pintle_schema::{Struct, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath, ObjectRule};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// The schema of one version, ready for objects.
 pub struct CustomSchema {
@@ -217,8 +218,9 @@ impl CustomSchema {
             return errors.invalid(field_of(&FieldPath::ROOT), Value::Null, detail);
         }
         let replaced = old.map(|old| Replaced { old, schema: self.values(), ratchets: true });
-        let mut budget = Budget::OF_OBJECT;
+        let (mut budget, started) = (Budget::OF_OBJECT, Instant::now());
         rules.evaluate(object, replaced, &FieldPath::ROOT, &mut budget, &mut Findings { errors, warnings });
+        RULE_TIMES.evaluation.observe_duration(started.elapsed());
     }
 
     fn of_status(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {

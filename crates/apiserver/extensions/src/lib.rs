@@ -25,3 +25,4 @@ pub mod values;
 
 pub use definition::{validate_definition, validate_status};
 pub use json_schema::JsonSchema;
+pub use rules::{RULE_TIMES, RuleTimes};

@@ -16,6 +16,7 @@ pub use metrics::{Check, Checks, Stats};
 pub use mutating::MutatingPolicies;
 pub use validating::ValidatingPolicies;
 
+use pintle_expressions::ConditionOwner;
 use pintle_registry::AdmissionRequest;
 
 /// Resources that no policy acts on, by group.
@@ -35,6 +36,12 @@ const EXEMPT: [(&str, &[&str]); 3] = [
         &["localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"],
     ),
 ];
+
+/// Whose match conditions are counted. kube-apiserver gives both kinds of policies one type.
+fn condition_owner<'a>(policy: &'a str, request: &AdmissionRequest<'_>) -> ConditionOwner<'a> {
+    let operation = request.operation.name();
+    ConditionOwner { name: policy, kind: "policy", admission_type: "validate", operation }
+}
 
 /// Whether no policy acts on a request.
 fn is_exempt(request: &AdmissionRequest<'_>) -> bool {

@@ -12,6 +12,7 @@ pub struct Check {
     pub policy: String,
     pub binding: String,
     pub error: &'static str,
+    /// What was enforced; empty for mutations.
     pub action: &'static str,
 }
 

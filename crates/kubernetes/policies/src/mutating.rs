@@ -12,7 +12,8 @@ use pintle_auth::AuthorizerUnion;
 use pintle_cel::Type;
 use pintle_cel::environment::Policy as Declared;
 use pintle_expressions::{
-    Answers, BUDGET, Budget, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables, evaluate_all,
+    Answers, BUDGET, Budget, ConditionMetrics, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables,
+    evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result, Rounds};
@@ -29,6 +30,7 @@ pub struct MutatingPolicies {
     source: Source<Mutating>,
     authorizer: AuthorizerUnion,
     checks: Arc<Checks>,
+    conditions: Arc<ConditionMetrics>,
 }
 
 /// What a policy does to objects.
@@ -122,9 +124,9 @@ impl Kept {
 
 impl MutatingPolicies {
     /// Policies whose expressions ask this authorizer.
-    pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>) -> Self {
+    pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>, conditions: Arc<ConditionMetrics>) -> Self {
         let source = Source::new("mutatingadmissionpolicies", "mutatingadmissionpolicybindings", Mutating::compile);
-        MutatingPolicies { source, authorizer, checks }
+        MutatingPolicies { source, authorizer, checks, conditions }
     }
 }
 
@@ -255,7 +257,9 @@ impl<'a> Dispatch<'a> {
             return Matched::Yes;
         }
         let inputs = self.inputs(of, current);
-        let matched = evaluator.conditions.matches(&inputs, &self.answers).await;
+        let owner = crate::condition_owner(&of.invocation.policy.name, self.request);
+        let metrics = &self.plugin.conditions;
+        let matched = evaluator.conditions.matches_counted(&inputs, &self.answers, metrics, &owner).await;
         match matched {
             Matched::Yes => Matched::Yes,
             // Names and texts do not outlive the inputs.
@@ -286,16 +290,16 @@ impl<'a> Dispatch<'a> {
             let checks = &self.plugin.checks;
             match outcome {
                 Ok(changed) => {
-                    checks.note(&policy.name, &binding.name, NO_ERROR, "allow", took);
+                    checks.note(&policy.name, &binding.name, NO_ERROR, "", took);
                     is_applied = true;
                     *current = self.completed(resource, changed);
                 }
                 Err(Refusal::Request(status)) => {
-                    checks.note(&policy.name, &binding.name, error_type(&status.message), "deny", took);
+                    checks.note(&policy.name, &binding.name, error_type(&status.message), "", took);
                     return Err(*status);
                 }
                 Err(Refusal::Policy(why)) => {
-                    checks.note(&policy.name, &binding.name, error_type(&why), "deny", took);
+                    checks.note(&policy.name, &binding.name, error_type(&why), "", took);
                     self.failed(policy, Some(binding), &why, true);
                 }
             }

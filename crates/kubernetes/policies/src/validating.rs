@@ -12,8 +12,8 @@ use pintle_cel::environment::Policy as Declared;
 use pintle_cel::{Type, Value as CelValue};
 use pintle_codec::json;
 use pintle_expressions::{
-    Answers, BUDGET, Budget, Expression, Inputs, MatchConditions, Matched, Mode, OutOfBudget, PolicyVariables,
-    evaluate_all,
+    Answers, BUDGET, Budget, ConditionMetrics, ConditionOwner, Expression, Inputs, MatchConditions, Matched, Mode,
+    OutOfBudget, PolicyVariables, evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result};
@@ -37,6 +37,7 @@ pub struct ValidatingPolicies {
     source: Source<Validating>,
     authorizer: AuthorizerUnion,
     checks: Arc<Checks>,
+    conditions: Arc<ConditionMetrics>,
 }
 
 /// What a policy asks of objects.
@@ -86,6 +87,12 @@ enum Annotation {
 struct Outcome<'p> {
     decisions: Vec<Decision>,
     annotations: Vec<(&'p str, Annotation)>,
+}
+
+/// Where match conditions are counted.
+struct Counting<'c> {
+    metrics: &'c ConditionMetrics,
+    owner: ConditionOwner<'c>,
 }
 
 impl Validating {
@@ -151,8 +158,9 @@ impl Validating {
         }
     }
 
-    async fn validate(&self, inputs: &Inputs<'_>, answers: &Answers<'_>) -> Outcome<'_> {
-        match self.conditions.matches(inputs, answers).await {
+    async fn validate(&self, inputs: &Inputs<'_>, answers: &Answers<'_>, counting: &Counting<'_>) -> Outcome<'_> {
+        let Counting { metrics, owner } = counting;
+        match self.conditions.matches_counted(inputs, answers, metrics, owner).await {
             Matched::Yes => {}
             Matched::No(_) => return Outcome::default(),
             // Under the failure policy `Ignore` the policy then matches nothing, rather than admitting.
@@ -239,10 +247,10 @@ impl Validation {
 
 impl ValidatingPolicies {
     /// Policies whose expressions ask this authorizer.
-    pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>) -> Self {
+    pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>, conditions: Arc<ConditionMetrics>) -> Self {
         let source =
             Source::new("validatingadmissionpolicies", "validatingadmissionpolicybindings", Validating::compile);
-        ValidatingPolicies { source, authorizer, checks }
+        ValidatingPolicies { source, authorizer, checks, conditions }
     }
 
     fn ask<'a>(
@@ -343,7 +351,9 @@ impl Dispatch<'_> {
                     inputs.old_object = objects.old.as_deref();
                     inputs.namespace = namespace.as_ref();
                     inputs.params = params.as_ref();
-                    let outcome = policy.evaluator.validate(&inputs, &self.answers).await;
+                    let owner = crate::condition_owner(&policy.name, self.request);
+                    let counting = Counting { metrics: &self.plugin.conditions, owner };
+                    let outcome = policy.evaluator.validate(&inputs, &self.answers, &counting).await;
                     self.follow(policy, binding, outcome, &mut annotations);
                 }
             }

@@ -8,7 +8,7 @@ use crate::review::{self, Response};
 use crate::versioned::Versioned;
 use crate::{AdmissionWebhooks, Kind};
 use pintle_auth::Authorizer;
-use pintle_expressions::{Answers, Inputs, Matched, RequestFacts};
+use pintle_expressions::{Answers, ConditionOwner, Inputs, Matched, RequestFacts};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{AdmissionRequest, Result, Status};
 use pintle_resource::Resource;
@@ -50,7 +50,6 @@ impl AdmissionWebhooks {
         if hook.conditions.is_empty() {
             return Ok(true);
         }
-        let started = Instant::now();
         let (asked, own) = (&versioned.resource, request.resource());
         let names =
             |resource: &'_ Resource| [resource.group.clone(), resource.version.clone(), resource.plural.clone()];
@@ -75,8 +74,13 @@ impl AdmissionWebhooks {
         inputs.old_object = versioned.old.as_ref();
         let authorizer: &dyn Authorizer = &self.authorizer;
         let answers = Answers::new(authorizer, user);
-        let matched = hook.conditions.matches(&inputs, &answers).await;
-        self.metrics.conditions(self.kind, hook, request.operation, &matched, started.elapsed());
+        let owner = ConditionOwner {
+            name: &hook.name,
+            kind: "webhook",
+            admission_type: self.kind.metric_type(),
+            operation: request.operation.name(),
+        };
+        let matched = hook.conditions.matches_counted(&inputs, &answers, &self.conditions, &owner).await;
         match matched {
             Matched::Yes => Ok(true),
             Matched::No(_) => Ok(false),
@@ -96,14 +100,15 @@ impl AdmissionWebhooks {
         if dry_run && !hook.takes_dry_runs {
             return Err(Failure::dry_run(&hook.name));
         }
-        let failed = |reason: String| Failure::call(&hook.name, reason);
+        let failed = |code, reason: String| Failure::call(&hook.name, code, reason);
         let version = hook.version.ok_or_else(|| {
             failed(
+                400,
                 "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
                     .to_owned(),
             )
         })?;
-        let client = hook.client(&self.source.making().clients).map_err(failed)?;
+        let client = hook.client(&self.source.making().clients).map_err(|reason| failed(500, reason))?;
         let registry = request.registry;
         let uid = new_uid(registry.environment.as_ref());
         let name = request.name(versioned.object.as_ref());

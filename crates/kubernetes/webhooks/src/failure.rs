@@ -23,8 +23,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub fn call(webhook: &str, reason: impl Into<String>) -> Failure {
-        Failure::Call { webhook: webhook.to_owned(), reason: reason.into(), code: 0 }
+    pub fn call(webhook: &str, code: u16, reason: impl Into<String>) -> Failure {
+        Failure::Call { webhook: webhook.to_owned(), reason: reason.into(), code }
     }
 
     /// What the client gets.

@@ -20,6 +20,7 @@ pub use services::RegistryServices;
 
 use hook::Making;
 use pintle_auth::AuthorizerUnion;
+use pintle_expressions::ConditionMetrics;
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase};
 use pintle_schema::Value;
 use pintle_webhook::{Clients, Kubeconfig};
@@ -74,6 +75,8 @@ pub struct Parts {
     pub authorizer: AuthorizerUnion,
     /// Counts calls.
     pub metrics: Arc<WebhookMetrics>,
+    /// Counts match conditions.
+    pub conditions: Arc<ConditionMetrics>,
 }
 
 /// A plugin that calls webhooks.
@@ -82,6 +85,7 @@ pub struct AdmissionWebhooks {
     source: Source,
     authorizer: AuthorizerUnion,
     metrics: Arc<WebhookMetrics>,
+    conditions: Arc<ConditionMetrics>,
 }
 
 impl AdmissionWebhooks {
@@ -101,6 +105,7 @@ impl AdmissionWebhooks {
             source: Source::new(kind, Making { clients: parts.clients.clone(), credentials }),
             authorizer: parts.authorizer.clone(),
             metrics: parts.metrics.clone(),
+            conditions: parts.conditions.clone(),
         }
     }
 

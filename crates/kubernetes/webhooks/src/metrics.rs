@@ -5,13 +5,11 @@
 use crate::Kind;
 use crate::failure::Failure;
 use crate::hook::Hook;
-use pintle_expressions::Matched;
 use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use pintle_registry::Operation;
 use std::time::Duration;
 
 static DURATIONS: Layout = Layout::seconds(&[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0]);
-static CONDITION_DURATIONS: Layout = Layout::seconds(&[0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25]);
 
 /// Name, type and operation of a call, and whether it was rejected.
 type Called = (String, &'static str, &'static str, bool);
@@ -27,12 +25,6 @@ pub struct WebhookMetrics {
     pub rejections: Keyed<(String, &'static str, &'static str, &'static str, u16), Counter>,
     /// Failures that were ignored, by name and type.
     pub failed_open: Keyed<(String, &'static str), Counter>,
-    /// Times of conditions by name, type and operation.
-    pub condition_durations: Keyed<(String, &'static str, &'static str), Histogram>,
-    /// Calls that conditions kept from being made.
-    pub condition_exclusions: Keyed<(String, &'static str, &'static str), Counter>,
-    /// Conditions without a value.
-    pub condition_errors: Keyed<(String, &'static str, &'static str), Counter>,
 }
 
 impl WebhookMetrics {
@@ -48,7 +40,8 @@ impl WebhookMetrics {
             None => ("", 200),
             Some(Failure::Call { code, .. }) => ("calling_webhook_error", *code),
             Some(Failure::Denied(status)) => ("no_error", status.code),
-            Some(Failure::Refused(status)) => ("apiserver_internal_error", status.code),
+            // kube-apiserver counts no code for its own failures.
+            Some(Failure::Refused(_)) => ("apiserver_internal_error", 0),
         };
         let (kind, operation) = (kind.metric_type(), operation.name());
         let is_open = hook.ignores_failures && matches!(failure, Some(Failure::Call { .. }));
@@ -64,22 +57,5 @@ impl WebhookMetrics {
 
     pub(crate) fn failed_open(&self, kind: Kind, hook: &Hook) {
         self.failed_open.get(&(hook.name.clone(), kind.metric_type()), Counter::default).increment();
-    }
-
-    pub(crate) fn conditions(
-        &self,
-        kind: Kind,
-        hook: &Hook,
-        operation: Operation,
-        matched: &Matched<'_>,
-        took: Duration,
-    ) {
-        let key = (hook.name.clone(), kind.metric_type(), operation.name());
-        self.condition_durations.get(&key, || Histogram::new(&CONDITION_DURATIONS)).observe_duration(took);
-        match matched {
-            Matched::Yes => {}
-            Matched::No(_) => self.condition_exclusions.get(&key, Counter::default).increment(),
-            Matched::Failed(_) => self.condition_errors.get(&key, Counter::default).increment(),
-        }
     }
 }

@@ -148,12 +148,13 @@ fn patch(
     request: &AdmissionRequest<'_>,
     versioned: &mut Versioned,
     response: &Response,
-) -> std::result::Result<bool, Failure> {
+) -> std::result::Result<Patched, Failure> {
     if response.patch.is_empty() {
-        return Ok(false);
+        return Ok(Patched::Nothing);
     }
-    let undecodable =
-        |error: String| Failure::call(&hook.name, format!("received undecodable patch in webhook response: {error}"));
+    let undecodable = |error: String| {
+        Failure::call(&hook.name, 503, format!("received undecodable patch in webhook response: {error}"))
+    };
     let decoded = json::parse_spelled(&response.patch, Strictness::Ignore);
     let patch = decoded.map_err(|error| undecodable(error.to_string()))?.value;
     let operations = match &patch {
@@ -182,10 +183,11 @@ fn patch(
     };
     if response.patch_type != "JSONPatch" {
         let patch_type = names::quoted(&response.patch_type);
-        return Err(Failure::call(&hook.name, format!("unsupported patch type {patch_type}")));
+        return Err(Failure::call(&hook.name, 400, format!("unsupported patch type {patch_type}")));
     }
     let patched = json_patch::apply(object.clone(), &patch).map_err(|error| refused(error.detail().to_owned()))?;
-    versioned.replace(request, patched).map_err(Failure::Refused)
+    let changed = versioned.replace(request, patched).map_err(Failure::Refused)?;
+    Ok(Patched::Applied { changed })
 }
 
 /// What Go's decoder calls a value.

@@ -8,14 +8,12 @@ use std::sync::Arc;
 const MUTATING: [Family; 2] = [
     Family::counter(
         "apiserver_mutating_admission_policy_check_total",
-        "Checks of mutating admission policies by policy, binding and what was enforced.",
-    )
-    .beta(),
+        "Checks of mutating admission policies by policy, binding and type of error.",
+    ),
     Family::histogram(
         "apiserver_mutating_admission_policy_check_duration_seconds",
-        "Time of a mutation by policy, binding and what was enforced.",
-    )
-    .beta(),
+        "Time of a mutation by policy, binding and type of error.",
+    ),
 ];
 const VALIDATING: [Family; 2] = [
     Family::counter(
@@ -39,20 +37,18 @@ pub fn render([mutating, validating]: &[Arc<Checks>; 2], out: &mut Exposition) {
         }
         out.family(&totals);
         for (check, stats) in &all {
-            out.sample(totals.name, &labels(check), stats.count.get());
+            out.sample(totals.name, labels(check).as_slice(), stats.count.get());
         }
         out.family(&seconds);
         for (check, stats) in &all {
-            out.histogram(seconds.name, &labels(check), &stats.seconds);
+            out.histogram(seconds.name, labels(check).as_slice(), &stats.seconds);
         }
     }
 }
 
-fn labels(check: &Check) -> [(&'static str, &str); 4] {
-    [
-        ("enforcement_action", check.action),
-        ("error_type", check.error),
-        ("policy", &check.policy),
-        ("policy_binding", &check.binding),
-    ]
+/// Mutations have no action.
+fn labels(check: &Check) -> Vec<(&'static str, &str)> {
+    let action = [("enforcement_action", check.action)].into_iter().filter(|(_, action)| !action.is_empty());
+    let others = [("error_type", check.error), ("policy", &check.policy), ("policy_binding", &check.binding)];
+    action.chain(others).collect()
 }

@@ -28,24 +28,6 @@ const FAILED_OPEN: Family = Family::counter(
     "apiserver_admission_webhook_fail_open_count",
     "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
 );
-const CONDITION_DURATION: Family = Family::histogram(
-    "apiserver_admission_match_condition_evaluation_seconds",
-    "Admission match condition evaluation time in seconds, identified by name and broken out for each kind containing \
-     matchConditions (webhook or policy), operation and type (validate or admit).",
-);
-const CONDITION_EXCLUSIONS: Family = Family::counter(
-    "apiserver_admission_match_condition_exclusions_total",
-    "Admission match condition evaluation exclusions count, identified by name of resource containing the match condition and \
-     broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or \
-     admit).",
-);
-const CONDITION_ERRORS: Family = Family::counter(
-    "apiserver_admission_match_condition_evaluation_errors_total",
-    "Admission match condition evaluation errors count, identified by name of resource containing the match condition and \
-     broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or \
-     admit).",
-);
-
 pub fn render(metrics: &WebhookMetrics, out: &mut Exposition) {
     let text = |rejected: bool| if rejected { "true" } else { "false" };
     out.family(&DURATION);
@@ -80,19 +62,5 @@ pub fn render(metrics: &WebhookMetrics, out: &mut Exposition) {
     out.family(&FAILED_OPEN);
     for ((name, kind), count) in metrics.failed_open.sorted() {
         out.sample(FAILED_OPEN.name, &[("name", &name), ("type", kind)], count.get());
-    }
-    out.family(&CONDITION_DURATION);
-    for ((name, kind, operation), durations) in metrics.condition_durations.sorted() {
-        let labels = [("kind", "webhook"), ("name", name.as_str()), ("operation", operation), ("type", kind)];
-        out.histogram(CONDITION_DURATION.name, &labels, &durations);
-    }
-    for (family, counts) in
-        [(&CONDITION_EXCLUSIONS, &metrics.condition_exclusions), (&CONDITION_ERRORS, &metrics.condition_errors)]
-    {
-        out.family(family);
-        for ((name, kind, operation), count) in counts.sorted() {
-            let labels = [("kind", "webhook"), ("name", name.as_str()), ("operation", operation), ("type", kind)];
-            out.sample(family.name, &labels, count.get());
-        }
     }
 }

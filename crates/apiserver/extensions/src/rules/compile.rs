@@ -2,6 +2,7 @@
 //!
 //! New expressions are compiled for the oldest version that may have to read the definition, stored ones for all there is.
 
+use super::times::RULE_TIMES;
 use crate::field_path;
 use crate::json_schema::{JsonSchema, ValidationRule};
 use pintle_cel::{Decl, Environment, Program, Type};
@@ -9,6 +10,7 @@ use pintle_schema::Str;
 use pintle_validation::ErrorKind;
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A rule as its schema states it.
 #[derive(Debug)]
@@ -105,8 +107,11 @@ impl Environments<'_> {
 }
 
 pub(super) fn compile(rules: &[Rule], decl: &Arc<Decl>, type_name: &str, vintage: &dyn Vintage) -> Vec<Compiled> {
+    let started = Instant::now();
     let environments = Environments { decl, type_name, made: Default::default() };
-    rules.iter().map(|rule| compile_rule(rule, &environments, vintage)).collect()
+    let compiled = rules.iter().map(|rule| compile_rule(rule, &environments, vintage)).collect();
+    RULE_TIMES.compilation.observe_duration(started.elapsed());
+    compiled
 }
 
 fn compile_rule(rule: &Rule, environments: &Environments<'_>, vintage: &dyn Vintage) -> Compiled {

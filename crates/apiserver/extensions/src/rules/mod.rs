@@ -8,9 +8,11 @@ mod declared;
 mod evaluate;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub(crate) use compile::{Compiled, Rule, Vintage};
 pub(crate) use evaluate::{Budget, Findings, Replaced, field_of};
+pub use times::{RULE_TIMES, RuleTimes};
 
 use crate::json_schema::{JsonSchema, ValidationRule};
 use compile::compile;
