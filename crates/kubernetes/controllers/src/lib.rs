@@ -183,6 +183,7 @@ mod reconcilers {
     use super::reconcile::finished_jobs::FinishedJobs;
     use super::reconcile::legacy_tokens::LegacyTokens;
     use super::reconcile::migrations::Migrations;
+    use super::reconcile::policy_status::PolicyStatus;
     use super::reconcile::quotas::Quotas;
     use super::reconcile::root_certificates::RootCertificates;
     use super::reconcile::tokens::Tokens;
@@ -212,6 +213,7 @@ mod reconcilers {
             Controller::TtlAfterFinished => starting.run(FinishedJobs::new(world)),
             Controller::LegacyServiceAccountTokenCleaner => starting.run(LegacyTokens::new(world)),
             Controller::StorageVersionMigrator => starting.run(Migrations::new(world)),
+            Controller::ValidatingAdmissionPolicyStatus => starting.run(PolicyStatus::new(world)),
         }
     }
 

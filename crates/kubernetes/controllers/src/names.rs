@@ -26,6 +26,8 @@ pub enum Controller {
     LegacyServiceAccountTokenCleaner,
     /// Rewrites objects that are stored in an old version or encryption.
     StorageVersionMigrator,
+    /// Checks the expressions of validating admission policies against types.
+    ValidatingAdmissionPolicyStatus,
 }
 
 /// The name of no controller.
@@ -34,7 +36,7 @@ pub enum Controller {
 pub struct UnknownController(pub String);
 
 impl Controller {
-    pub const ALL: [Controller; 11] = [
+    pub const ALL: [Controller; 12] = [
         Controller::Namespace,
         Controller::GarbageCollector,
         Controller::EventTtl,
@@ -46,6 +48,7 @@ impl Controller {
         Controller::TtlAfterFinished,
         Controller::LegacyServiceAccountTokenCleaner,
         Controller::StorageVersionMigrator,
+        Controller::ValidatingAdmissionPolicyStatus,
     ];
 
     /// Whether it runs by default. Those that write to every namespace or to bootstrap objects do not, so that a new
@@ -83,6 +86,10 @@ impl Controller {
                 ("legacy-serviceaccount-token-cleaner-controller", "legacy-service-account-token-cleaner")
             }
             Controller::StorageVersionMigrator => ("storage-version-migrator-controller", "storage-version-migrator"),
+            // There is no short form.
+            Controller::ValidatingAdmissionPolicyStatus => {
+                ("validatingadmissionpolicy-status-controller", "validatingadmissionpolicy-status-controller")
+            }
         }
     }
 

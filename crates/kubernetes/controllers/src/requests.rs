@@ -6,8 +6,8 @@ use crate::resource_index::{Kind, ResourceIndex};
 use pintle_auth::UserInfo;
 use pintle_registry::options::Propagation;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
-use pintle_registry::{DeleteOptions, RequestContext, Result, Status, Target, WriteOptions};
-use pintle_schema::{Value, ViewMut};
+use pintle_registry::{Applying, DeleteOptions, RequestContext, Result, Status, Target, WriteOptions};
+use pintle_schema::{Value, ViewMut, canonicalize};
 use pintle_types::meta::v1::ObjectMeta;
 use std::sync::Arc;
 
@@ -91,6 +91,31 @@ impl Requests<'_> {
             owners: ManagedFieldsUpdate::Compute,
         };
         gone_is_fine(self.world.registry.update(target, &update, &self.write_options()).await.map(drop))
+    }
+
+    /// Applies a configuration to the part of an existing object that a subresource writes, and takes over what others
+    /// own of it. Succeeds if the object is gone.
+    ///
+    /// # Errors
+    /// The result is rejected.
+    pub async fn apply(&self, target: &Target, subresource: &str, manager: &str, config: &Value) -> Result<()> {
+        let registry = &self.world.registry;
+        let options = WriteOptions { field_manager: manager.to_owned(), ..self.write_options() };
+        let applying = Applying { config, force: true, subresource };
+        let change = |stored: Option<&Value>| {
+            let mut live = stored.ok_or_else(|| target.not_found())?.clone();
+            canonicalize(&target.resource.schema, &mut live);
+            let merged = registry.apply(target, Some(&live), applying, &options).now();
+            merged.unwrap_or_else(|_| Err(Status::internal("another version of the object has to be converted")))
+        };
+        let update = Update {
+            change: &change,
+            part: SubresourcePart::of(&target.resource, subresource),
+            create: false,
+            from_stored: true,
+            owners: ManagedFieldsUpdate::Provided,
+        };
+        gone_is_fine(registry.update(target, &update, &options).await.map(drop))
     }
 
     /// Changes the metadata of the object with this uid.

@@ -9,11 +9,13 @@ mod params;
 mod patch;
 mod policy;
 mod source;
+mod type_check;
 mod validating;
 mod versions;
 
 pub use metrics::{Check, Checks, Stats};
 pub use mutating::MutatingPolicies;
+pub use type_check::{ExpressionWarning, type_check};
 pub use validating::ValidatingPolicies;
 
 use pintle_expressions::ConditionOwner;

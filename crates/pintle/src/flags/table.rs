@@ -389,7 +389,8 @@ static OWN_FLAGS: &[Flag] = &[
         "Controllers to run in this process: '*' is all that are on by default, 'foo' is one, '-foo' is all but \
          one, and an empty list is none. On by default are namespace-controller, garbage-collector-controller, \
          event-ttl-controller, resourcequota-controller, ttl-after-finished-controller, \
-         legacy-serviceaccount-token-cleaner-controller and storage-version-migrator-controller; others are \
+         legacy-serviceaccount-token-cleaner-controller, storage-version-migrator-controller and \
+         validatingadmissionpolicy-status-controller; others are \
          serviceaccount-controller, root-ca-certificate-publisher-controller, clusterrole-aggregation-controller and \
          token-cleaner-controller. Default: *.",
         controllers,

@@ -4,14 +4,15 @@
 //! validation as well.
 
 use super::cel::InForce;
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Kind};
 use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED, query_fields};
 use super::routes::{Address, Routes, addresses};
 use super::schema::Schemas;
-use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, push};
-use crate::catalog::{Catalog, VersionEntry};
+use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, names, push};
+use crate::catalog::{Catalog, DiscoveredResource, VersionEntry};
 use crate::document::etag;
 use pintle_schema::{Map, Str, Value, value};
+use std::collections::HashMap;
 
 /// Whether a feature gate is on: rules behind gates are shown as they are judged.
 pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
@@ -86,6 +87,64 @@ pub fn protobuf(document: &[u8]) -> Option<Vec<u8>> {
 pub fn group_version(catalog: &Catalog, group: &str, version: &str) -> Option<Vec<u8>> {
     catalog.version(group, version)?;
     Some(write(catalog, &Address::GroupVersion(Str::new(group), Str::new(version)), None))
+}
+
+/// The schema of a resource's objects without references: each is replaced by what it refers to, but one to a type that
+/// it stands in, which is an object without fields.
+pub fn resolved_schema(resource: &DiscoveredResource) -> Value {
+    let kind = Kind { group: resource.group.clone(), version: resource.version.clone(), kind: resource.kind.clone() };
+    let mut definitions = Definitions::default();
+    let name = names::of_kind(&resource.schema, &kind.group, &kind.version, &kind.kind);
+    match &resource.custom {
+        Some(custom) => definitions.add_custom(name.clone(), custom, kind),
+        None => definitions.add_kind(name.clone(), &resource.schema, kind),
+    }
+    let schemas = Schemas { dialect: Dialect::V3, catalog: &Catalog::default(), rules: None };
+    let definitions = definitions.iter().map(|(name, definition)| (name.clone(), schemas.definition(definition)));
+    Resolution { definitions: definitions.collect(), visited: Vec::new() }.named(&name)
+}
+
+/// Replaces references by what they refer to.
+struct Resolution {
+    definitions: HashMap<String, Value>,
+    /// The types around the place.
+    visited: Vec<String>,
+}
+
+impl Resolution {
+    fn named(&mut self, name: &str) -> Value {
+        if self.visited.iter().any(|visited| visited == name) {
+            return value!({ "type": "object" });
+        }
+        let Some(mut schema) = self.definitions.get(name).cloned() else { return value!({}) };
+        self.visited.push(name.to_owned());
+        self.resolve(&mut schema);
+        self.visited.pop();
+        schema
+    }
+
+    fn resolve(&mut self, schema: &mut Value) {
+        if let Some(name) = referred(schema).map(str::to_owned) {
+            *schema = self.named(&name);
+            return;
+        }
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_map_mut) {
+            properties.entries_mut().iter_mut().for_each(|(_, property)| self.resolve(property));
+        }
+        for below in ["additionalProperties", "items"] {
+            schema.get_mut(below).into_iter().for_each(|schema| self.resolve(schema));
+        }
+    }
+}
+
+/// The name of the type that a schema refers to, by itself or within the `allOf` that describes it.
+fn referred(schema: &Value) -> Option<&str> {
+    let name = |schema: &'_ Value| schema.get("$ref").and_then(Value::as_str).is_some();
+    let reference = match schema.get("allOf").and_then(Value::as_list) {
+        Some(parts) => parts.iter().find(|part| name(part))?,
+        None => schema,
+    };
+    reference.get("$ref")?.as_str()?.rsplit('/').next()
 }
 
 fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<u8> {

@@ -77,6 +77,20 @@ impl Environment {
         environment
     }
 
+    /// The environment in which stored policies are checked against the types of the objects that they match; `dyn`
+    /// where a type is not known. There is no check of the request's own resource.
+    pub fn for_type_check(object: Option<&Arc<Decl>>, params: Option<&Arc<Decl>>) -> Environment {
+        let policy = Policy { has_params: params.is_some(), has_authorizer: false, has_patches: false };
+        let mut environment = Environment::for_policy(super::CURRENT_MINOR, policy)
+            .with_variable("authorizer", self::object("kubernetes.authorization.Authorizer"));
+        for (name, decl) in [("object", object), ("oldObject", object), ("params", params)] {
+            if let Some(decl) = decl {
+                environment = environment.with_declared(name, decl);
+            }
+        }
+        environment
+    }
+
     /// Declares a policy's variables so far, as fields of `variables`. Types of which kube-apiserver knows nothing
     /// there are `dyn`; give what did not compile as `Type::Error`.
     pub fn with_policy_variables(self, variables: Vec<(&str, Type)>) -> Environment {

@@ -6,6 +6,7 @@ pub mod default_accounts;
 pub mod finished_jobs;
 pub mod legacy_tokens;
 pub mod migrations;
+pub mod policy_status;
 pub mod quotas;
 pub mod root_certificates;
 pub mod tokens;

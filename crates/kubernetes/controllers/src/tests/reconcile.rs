@@ -165,3 +165,38 @@ async fn migrations_end() {
         assert!(conditions().iter().all(|(kind, status)| kind != "Running" || status == "False"), "{:?}", conditions());
     }
 }
+
+#[tokio::test]
+async fn policies_are_checked_against_types_once_for_each_generation() {
+    let fixture = Fixture::new().await;
+    const GROUP: &str = "admissionregistration.k8s.io";
+    let validation = |expression: &str| value!([{"expression": expression}]);
+    let policy = value!({"metadata": {"name": "p"}, "spec": {
+        "matchConstraints": {"resourceRules": [
+            {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}
+        ]},
+        "validations": (validation("object.replicas > 1"))
+    }});
+    fixture.create(GROUP, "validatingadmissionpolicies", "", policy).await;
+    let _controllers = fixture.start_with(Controller::ValidatingAdmissionPolicyStatus);
+    let policy = fixture.target(GROUP, "validatingadmissionpolicies", "", "p");
+    let status = || fixture.read(&policy).get("status").cloned().unwrap_or_default();
+    let observed = |generation: i64| status().get("observedGeneration").and_then(Value::as_i64) == Some(generation);
+    fixture.until("the policy is checked", || observed(1)).await;
+    let warning = "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'\n | object.replicas > 1\n | ......^\n";
+    let expected = value!({"expressionWarnings": [{"fieldRef": "spec.validations[0].expression", "warning": warning}]});
+    assert_eq!(status().get("typeChecking"), Some(&expected));
+    let checked = fixture.read(&policy);
+    let managers = checked.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+    let names: Vec<[&str; 3]> = managers
+        .iter()
+        .map(|one| ["manager", "operation", "subresource"].map(|field| one.str_at(&[field])))
+        .filter(|[_, operation, _]| *operation == "Apply")
+        .collect();
+    assert_eq!(names, [["validatingadmissionpolicy-status-controller", "Apply", "status"]]);
+    fixture
+        .change(&policy, "", |policy| policy.set_at(&["spec", "validations"], validation("object.spec.replicas > 1")))
+        .await;
+    fixture.until("the change is checked", || observed(2)).await;
+    assert_eq!(status().get("typeChecking"), Some(&Value::map()));
+}
