@@ -27,7 +27,7 @@ pub(crate) async fn authenticated(
 ) -> Result<Arc<UserInfo>, Status> {
     let started = Instant::now();
     if request.headers.get(AUTHORIZATION).is_some_and(|header| has_space_before_token(header.as_bytes())) {
-        context.warn(SPACE_BEFORE_TOKEN);
+        context.warn(EXTRA_SPACE_WARNING);
     }
     let outcome = authenticate(api, request).await;
     context.spent(Step::Authentication, started);
@@ -56,9 +56,9 @@ pub(crate) async fn identify(
     let (name, method, selector);
     let attributes = match path {
         Some(path) => {
-            name = name_asked_for(path, verb, query);
+            name = requested_name(path, verb, query);
             selector = field_selector(verb, query);
-            of_resource(&user, verb, path, &name, selector.as_ref(), label_selector(verb, query))
+            resource_attributes(&user, verb, path, &name, selector.as_ref(), label_selector(verb, query))
         }
         None => {
             method = request.method.as_str().to_ascii_lowercase();
@@ -67,7 +67,7 @@ pub(crate) async fn identify(
     };
     // Boxed, as few requests impersonate.
     let outcome = Box::pin(api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained)).await;
-    let (acted_as, mode) = outcome.map_err(refusal)?;
+    let (acted_as, mode) = outcome.map_err(forbidden_status)?;
     let acted_as = Arc::new(acted_as);
     if let Some(record) = context.audit() {
         let constraint = if mode.is_empty() { String::new() } else { format!("impersonate:{mode}") };
@@ -77,7 +77,7 @@ pub(crate) async fn identify(
 }
 
 /// What a client is warned of whose header names a token that is not looked at.
-const SPACE_BEFORE_TOKEN: &str =
+const EXTRA_SPACE_WARNING: &str =
     "the provided Authorization header contains extra space before the bearer token, and is ignored";
 
 async fn authenticate(api: &Api, request: &mut Request) -> Result<authentication::Identity, Status> {
@@ -104,14 +104,14 @@ async fn authenticate(api: &Api, request: &mut Request) -> Result<authentication
         .await;
     let name = outcome.as_ref().ok().map(|identity| &*identity.user.name);
     api.metrics.access.authenticated(name, started.elapsed());
-    remove_consumed(api, &mut request.headers);
+    remove_identity_headers(api, &mut request.headers);
     let is_in = |identity: &authentication::Identity| identity.user.in_group(groups::UNAUTHENTICATED);
     request.is_unauthenticated = outcome.as_ref().map_or(true, is_in);
     outcome.map_err(|_| Status::unauthorized())
 }
 
 /// Removes the headers of identities, so that no backend trusts them.
-fn remove_consumed(api: &Api, headers: &mut HeaderMap) {
+fn remove_identity_headers(api: &Api, headers: &mut HeaderMap) {
     let is_consumed = |name: &&HeaderName| {
         is_front_proxy_header(name.as_str()) || api.authenticator.authenticators.consumes_header(name.as_str())
     };
@@ -148,28 +148,28 @@ pub async fn authorize(
     query: &Query,
 ) -> Result<(), NotAllowed> {
     let selector = field_selector(verb, query);
-    let (name, labels) = (name_asked_for(path, verb, query), label_selector(verb, query));
-    decide_request(api, context, &of_resource(user, verb, path, &name, selector.as_ref(), labels)).await
+    let (name, labels) = (requested_name(path, verb, query), label_selector(verb, query));
+    decide_request(api, context, &resource_attributes(user, verb, path, &name, selector.as_ref(), labels)).await
 }
 
 /// The selector of a collection; a malformed one selects everything.
 fn field_selector(verb: Verb, query: &Query) -> Option<FieldSelector> {
     let selector = query.get("fieldSelector");
-    let of_collection = is_of_collection(verb) && !selector.is_empty();
+    let of_collection = is_collection_verb(verb) && !selector.is_empty();
     of_collection.then(|| FieldSelector::parse(selector).ok()).flatten()
 }
 
 /// The label selector of a collection.
 fn label_selector(verb: Verb, query: &Query) -> Option<Labels<'_>> {
     let selector = query.get("labelSelector");
-    (is_of_collection(verb) && !selector.is_empty()).then_some(Labels::Text(selector))
+    (is_collection_verb(verb) && !selector.is_empty()).then_some(Labels::Text(selector))
 }
 
-fn is_of_collection(verb: Verb) -> bool {
+fn is_collection_verb(verb: Verb) -> bool {
     matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
 }
 
-fn of_resource<'a>(
+fn resource_attributes<'a>(
     user: &'a UserInfo,
     verb: Verb,
     path: &'a ResourcePath,
@@ -189,7 +189,7 @@ fn of_resource<'a>(
 }
 
 /// The name of the object that a request is about: a field selector may select a single one for a list or watch.
-pub(crate) fn name_asked_for<'a>(path: &'a ResourcePath, verb: Verb, query: &Query) -> Cow<'a, str> {
+pub(crate) fn requested_name<'a>(path: &'a ResourcePath, verb: Verb, query: &Query) -> Cow<'a, str> {
     let selector = query.get("fieldSelector");
     if !path.name.is_empty() || selector.is_empty() || !matches!(verb, Verb::List | Verb::Watch) {
         return Cow::Borrowed(&path.name);
@@ -222,7 +222,7 @@ pub(crate) async fn decide_request(
         };
         context.annotate("authorization.k8s.io/reason", reason);
     }
-    decided(api, attributes, &decision, started)
+    check_decision(api, attributes, &decision, started)
 }
 
 /// # Errors
@@ -230,14 +230,14 @@ pub(crate) async fn decide_request(
 pub(crate) async fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), NotAllowed> {
     let started = Instant::now();
     let decision = api.authorizer.authorize(attributes).get().await;
-    decided(api, attributes, &decision, started)
+    check_decision(api, attributes, &decision, started)
 }
 
 /// Counts a decision.
 ///
 /// # Errors
 /// It does not allow the request.
-pub(crate) fn decided(
+pub(crate) fn check_decision(
     api: &Api,
     attributes: &Attributes<'_>,
     decision: &Decision,
@@ -249,11 +249,11 @@ pub(crate) fn decided(
     }
     Err(match decision.error() {
         Some(error) => NotAllowed::Failed(error.clone()),
-        None => NotAllowed::Forbidden(refusal(forbidden(attributes, &decision.reason(attributes.user)))),
+        None => NotAllowed::Forbidden(forbidden_status(forbidden(attributes, &decision.reason(attributes.user)))),
     })
 }
 
-fn refusal(refused: Forbidden) -> Status {
+fn forbidden_status(refused: Forbidden) -> Status {
     Status::new(403, "Forbidden", refused.message).with_details(Details {
         name: refused.name.to_string(),
         group: refused.group.to_string(),

@@ -2,12 +2,12 @@
 //!
 //! What is known of them comes in through `AggregatedApis`. Must never be asked about what is served here.
 
-use crate::answer::ApiResponse;
 use crate::backend::ByteStream;
 use crate::body::Body;
 use crate::documents::{DocumentSet, Documents};
 use crate::query::Query;
 use crate::request::Request;
+use crate::response::ApiResponse;
 use crate::{Api, SharedApi};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};

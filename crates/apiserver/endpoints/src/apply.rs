@@ -2,11 +2,11 @@
 //!
 //! A configuration is read as YAML or CBOR without a schema; what it means is the registry's to say.
 
-use crate::answer::ApiResponse;
 use crate::context::Context;
 use crate::decode::{check_objects, warnings_of};
 use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery};
+use crate::response::ApiResponse;
 use crate::write::{answer, check_name, check_namespace};
 use pintle_codec::{Strictness, cbor, yaml};
 use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};

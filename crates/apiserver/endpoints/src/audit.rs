@@ -2,13 +2,13 @@
 //! Guarantees that a request that is not audited costs a look at an option. Must never change a response, but for one whose
 //! event had to be stored first and was not.
 
-use crate::access::name_asked_for;
-use crate::answer::ApiResponse;
+use crate::access::requested_name;
 use crate::body::{Body, Size};
 use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
+use crate::response::ApiResponse;
 use crate::{Api, limits, represent};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
@@ -37,29 +37,29 @@ pub fn audit_id(api: &Api, headers: &HeaderMap) -> String {
 }
 
 /// Puts the id into a response that has none from elsewhere.
-pub fn put_id<B>(response: &mut http::Response<B>, id: &str) {
+pub fn set_audit_id<B>(response: &mut http::Response<B>, id: &str) {
     if let Ok(value) = HeaderValue::from_bytes(id.as_bytes()) {
         response.headers_mut().entry(AUDIT_ID).or_insert(value);
     }
 }
 
 /// What is noted of a request before anything of it is read; there is none where nothing is audited.
-pub(crate) struct Arrival {
+pub(crate) struct RequestStart {
     received: SystemTime,
     uri: String,
 }
 
-impl Arrival {
-    pub(crate) fn of(api: &Api, request: &Request) -> Option<Box<Arrival>> {
+impl RequestStart {
+    pub(crate) fn of(api: &Api, request: &Request) -> Option<Box<RequestStart>> {
         api.auditor.as_ref()?;
         let query = if request.query.is_empty() { "" } else { "?" };
         let uri = format!("{}{query}{}", request.path, request.query);
-        Some(Box::new(Arrival { received: SystemTime::now(), uri }))
+        Some(Box::new(RequestStart { received: SystemTime::now(), uri }))
     }
 }
 
 /// A request whose user is about to be known.
-pub(crate) struct Begun<'a> {
+pub(crate) struct RecordBuilder<'a> {
     pub api: &'a Api,
     pub request: &'a Request,
     pub path: Option<&'a ResourcePath>,
@@ -68,9 +68,9 @@ pub(crate) struct Begun<'a> {
     pub context: &'a RequestContext,
 }
 
-impl Begun<'_> {
+impl RecordBuilder<'_> {
     /// Begins the record of a request, if it is audited; one that could not be authenticated has no user.
-    pub(crate) fn record(&self, arrival: &Arrival, user: Option<&Arc<UserInfo>>) -> Option<Arc<Record>> {
+    pub(crate) fn record(&self, audit_start: &RequestStart, user: Option<&Arc<UserInfo>>) -> Option<Arc<Record>> {
         let auditor = self.api.auditor.as_ref()?;
         let (name, method, nobody);
         let of = match user {
@@ -82,7 +82,7 @@ impl Begun<'_> {
         };
         let attributes = match self.path {
             Some(path) => {
-                name = name_asked_for(path, self.verb, self.query);
+                name = requested_name(path, self.verb, self.query);
                 Attributes {
                     api_version: &path.version,
                     subresource: &path.subresource,
@@ -98,8 +98,8 @@ impl Begun<'_> {
         };
         let info = || RequestInfo {
             id: self.context.id.clone(),
-            received: arrival.received,
-            uri: arrival.uri.clone(),
+            received: audit_start.received,
+            uri: audit_start.uri.clone(),
             verb: attributes.verb.to_owned(),
             user: user.cloned(),
             source_ips: source_ips(&self.request.headers, self.request.peer),
@@ -114,7 +114,7 @@ impl Begun<'_> {
 }
 
 /// Stores the first event of a request. Returns whether the request may go on.
-pub(crate) async fn received(record: &Record, context: &RequestContext) -> bool {
+pub(crate) async fn record_received(record: &Record, context: &RequestContext) -> bool {
     let stored = record.stage(Stage::RequestReceived, context.annotations()).await;
     if !stored {
         record.rejected();
@@ -144,7 +144,7 @@ fn source_ips(headers: &HeaderMap, peer: Option<IpAddr>) -> Vec<IpAddr> {
 /// Records a decoded object of a request, of the resource's own kind.
 pub fn request_object(context: &Context, resource: &Resource, object: &Value) {
     let Some(record) = context.request.audit() else { return };
-    name_object(record, object);
+    record_identity(record, object);
     if record.level() >= Level::Request {
         let mut object = object.clone();
         resource.default_sent(&mut object, context.api.registry.environment.now_unix());
@@ -156,7 +156,7 @@ pub fn request_object(context: &Context, resource: &Resource, object: &Value) {
 /// Records a decoded object of a request that has a kind of its own, as the options of a delete and bodies of subresources.
 pub fn request_body(context: &Context, schema: &Struct, api_version: &str, kind: &str, object: &Value) {
     let Some(record) = context.request.audit() else { return };
-    name_object(record, object);
+    record_identity(record, object);
     if record.level() >= Level::Request {
         let mut object = object.clone();
         set_type(&mut object, api_version, kind);
@@ -164,7 +164,7 @@ pub fn request_body(context: &Context, schema: &Struct, api_version: &str, kind:
     }
 }
 
-fn name_object(record: &Record, object: &Value) {
+fn record_identity(record: &Record, object: &Value) {
     let text = |key| metadata::text(object, key);
     record.object(text("namespace"), text("name"), text("uid"), text("resourceVersion"));
 }
@@ -183,7 +183,7 @@ fn encoded(record: &Record, schema: &Struct, mut object: Value) -> Bytes {
 pub fn request_patch(context: &Context, bytes: &Bytes, format: Format) {
     let Some(record) = context.request.audit().filter(|record| record.level() >= Level::Request) else { return };
     let json = match format {
-        Format::Json => compacted(bytes),
+        Format::Json => compact_json(bytes),
         _ => parsed(format, bytes).map(|patch| json::to_vec(&patch).into()),
     };
     json.into_iter().for_each(|json| record.request_object(json));
@@ -199,7 +199,7 @@ fn parsed(format: Format, bytes: &[u8]) -> Option<Value> {
 }
 
 /// JSON without whitespace, if it is JSON.
-fn compacted(bytes: &[u8]) -> Option<Bytes> {
+fn compact_json(bytes: &[u8]) -> Option<Bytes> {
     json::parse_spelled(bytes, Strictness::Ignore).ok()?;
     let mut out = Vec::with_capacity(bytes.len());
     json::compact(bytes, &mut out);
@@ -223,53 +223,53 @@ fn remove_managed_fields(object: &mut Value) {
 
 /// Which events the end of a request makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum FinalStage {
     /// `ResponseComplete`.
     #[default]
     Complete,
     /// `ResponseStarted` alone: the request never came to the steps that are audited.
-    Refused,
+    Started,
     /// None: the first event could not be stored.
-    Nothing,
+    None,
 }
 
 /// A request with its record.
-pub(crate) struct Audited<'a> {
+pub(crate) struct ResponseAuditor<'a> {
     pub api: &'a Api,
     pub context: &'a RequestContext,
     pub record: &'a Arc<Record>,
-    pub end: End,
+    pub final_stage: FinalStage,
     /// By its path the request has no end of its own.
     pub is_long_running: bool,
 }
 
-impl Audited<'_> {
+impl ResponseAuditor<'_> {
     /// Makes the events of a response whose head is known. `error` is the `Status` that it was made of.
-    pub(crate) async fn answered(&self, answer: &mut ApiResponse, error: Option<Value>) {
+    pub(crate) async fn record(&self, answer: &mut ApiResponse, error: Option<Value>) {
         let status = error.or_else(|| status_of(answer));
         self.record.response(match &status {
             Some(status) => ResponseStatus::of(status, answer.code),
             None => ResponseStatus::of_code(answer.code),
         });
         if self.record.level() >= Level::RequestResponse
-            && let Some(object) = self.response_object(answer).await
+            && let Some(object) = self.response_json(answer).await
         {
             self.record.response_object(object);
         }
         let annotations = self.context.annotations();
-        if self.is_long_running || self.end == End::Refused {
+        if self.is_long_running || self.final_stage == FinalStage::Started {
             self.record.stage(Stage::ResponseStarted, annotations.clone()).await;
         }
-        if self.end == End::Complete && !answer.body.is_long_running() {
+        if self.final_stage == FinalStage::Complete && !answer.body.is_long_running() {
             self.record.stage(Stage::ResponseComplete, annotations).await;
         }
     }
 
     /// The object of a response as JSON.
-    async fn response_object(&self, answer: &mut ApiResponse) -> Option<Bytes> {
+    async fn response_json(&self, answer: &mut ApiResponse) -> Option<Bytes> {
         let format = format_of(&answer.content_type)?;
         if matches!(answer.body, Body::Chunks(..)) {
-            collect(&mut answer.body).await;
+            buffer(&mut answer.body).await;
         }
         let Body::Full(body) = &answer.body else { return None };
         let is_object = format != Format::Json || body.trim_ascii_start().starts_with(b"{");
@@ -277,9 +277,9 @@ impl Audited<'_> {
             _ if !is_object => return None,
             Format::Json if !self.record.omits_managed_fields() => {
                 let is_typed = json::type_meta(body).is_ok_and(|head| !head.kind.is_empty());
-                return compacted(body).filter(|_| is_typed);
+                return compact_json(body).filter(|_| is_typed);
             }
-            Format::Protobuf => self.of_protobuf(body)?,
+            Format::Protobuf => self.decode_protobuf(body)?,
             _ => parsed(format, body)?,
         };
         if value.str_at(&["kind"]).is_empty() {
@@ -291,7 +291,7 @@ impl Audited<'_> {
         Some(json::to_vec(&value).into())
     }
 
-    fn of_protobuf(&self, body: &[u8]) -> Option<Value> {
+    fn decode_protobuf(&self, body: &[u8]) -> Option<Value> {
         let envelope = protobuf::decode_envelope(body).ok()?;
         let (api_version, kind) = (envelope.api_version.to_string(), envelope.kind.to_string());
         let table = self.api.registry.resources.snapshot();
@@ -319,7 +319,7 @@ fn format_of(content_type: &str) -> Option<Format> {
 }
 
 /// Reads a body of pieces into one, up to a limit; one that is larger stays in pieces.
-async fn collect(body: &mut Body) {
+async fn buffer(body: &mut Body) {
     let Body::Chunks(mut chunks, size) = std::mem::replace(body, Body::empty()) else { return };
     let (mut pieces, mut bytes) = (Vec::new(), 0);
     while bytes <= limits::AUDITED_BODY_BYTES {
@@ -347,10 +347,10 @@ fn status_of(answer: &ApiResponse) -> Option<Value> {
             if is_status { protobuf::decode(v1::Status::schema(), envelope.raw).ok() } else { None }
         }
         Format::Json => {
-            let head = json::type_meta(body.get(..LONGEST_STATUS.min(body.len()))?).ok()?;
+            let head = json::type_meta(body.get(..MAX_STATUS_BYTES.min(body.len()))?).ok()?;
             if head.kind == "Status" { parsed(Format::Json, body) } else { None }
         }
-        format if body.len() <= LONGEST_STATUS => {
+        format if body.len() <= MAX_STATUS_BYTES => {
             parsed(format, body).filter(|value| value.str_at(&["kind"]) == "Status")
         }
         _ => None,
@@ -358,21 +358,21 @@ fn status_of(answer: &ApiResponse) -> Option<Value> {
 }
 
 /// Larger bodies are not looked at for a `Status`: those of good responses are short.
-const LONGEST_STATUS: usize = 16 << 10;
+const MAX_STATUS_BYTES: usize = 16 << 10;
 
 /// Makes the last event of a request when it is dropped: its body has been sent, or its client has gone.
-pub(crate) struct Unfinished {
+pub(crate) struct CompletionGuard {
     pub(crate) context: Option<Arc<RequestContext>>,
 }
 
-impl Unfinished {
+impl CompletionGuard {
     /// The last event has been made.
-    pub(crate) fn done(mut self) {
+    pub(crate) fn disarm(mut self) {
         self.context = None;
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         let Some(context) = self.context.take() else { return };
         let Some(record) = context.audit().cloned() else { return };

@@ -26,20 +26,20 @@ pub enum Body {
     /// What a backend answers, as it comes; breaks off where the backend does.
     Passed(ByteStream),
     /// One that ends, with what is known and held of its request until it is sent.
-    Sent(Box<Sent>),
+    Tracked(Box<Tracked>),
     /// No body but the connection itself, which is handed over once the head is sent.
     Upgrade(Takeover),
 }
 
 /// An answer that is being sent.
-pub struct Sent {
+pub struct Tracked {
     body: Body,
     bytes: u64,
     series: Option<Arc<Series>>,
     _slot: Option<Slot>,
 }
 
-impl Drop for Sent {
+impl Drop for Tracked {
     fn drop(&mut self) {
         self.series.iter().for_each(|series| series.sent(self.bytes));
     }
@@ -50,14 +50,14 @@ impl Drop for Sent {
 pub enum Size {
     Exactly(u64),
     /// The exact number of bytes, all of which are in memory already.
-    Made(u64),
+    Buffered(u64),
     About(u64),
 }
 
 impl Size {
     pub fn bytes(self) -> u64 {
         match self {
-            Size::Exactly(bytes) | Size::Made(bytes) | Size::About(bytes) => bytes,
+            Size::Exactly(bytes) | Size::Buffered(bytes) | Size::About(bytes) => bytes,
         }
     }
 }
@@ -73,10 +73,10 @@ impl Body {
     }
 
     /// The same body, which keeps something alive until it has ended or is given up.
-    pub fn holding(self, held: impl Send + 'static) -> Self {
+    pub fn with_guard(self, held: impl Send + 'static) -> Self {
         match self {
             Body::Watch(chunks, others) => Body::Watch(chunks, Some(Box::new((others, held)))),
-            Body::Passed(pieces) => Body::Passed(Box::pin(Holding { stream: pieces, _held: held })),
+            Body::Passed(pieces) => Body::Passed(Box::pin(WithGuard { stream: pieces, _held: held })),
             Body::Upgrade(takeover) => Body::Upgrade(Box::new(move |connection| {
                 let done = takeover(connection);
                 Box::pin(async move {
@@ -89,8 +89,8 @@ impl Body {
     }
 
     /// The same body, which ends: it holds a slot until it is sent, and is counted then.
-    pub fn sent(self, slot: Option<Slot>, series: Option<Arc<Series>>) -> Self {
-        Body::Sent(Box::new(Sent { body: self, bytes: 0, series, _slot: slot }))
+    pub fn tracked(self, slot: Option<Slot>, series: Option<Arc<Series>>) -> Self {
+        Body::Tracked(Box::new(Tracked { body: self, bytes: 0, series, _slot: slot }))
     }
 
     /// About how many bytes a body has that ends.
@@ -98,44 +98,44 @@ impl Body {
         match self {
             Body::Full(bytes) => bytes.len() as u64,
             Body::Chunks(_, size) => size.bytes(),
-            Body::Sent(sent) => sent.body.size(),
+            Body::Tracked(sent) => sent.body.size(),
             Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_) => 0,
         }
     }
 
     /// How many bytes are held in memory for it, if they are worth counting.
-    pub(crate) fn held_bytes(&self) -> Option<u64> {
+    pub(crate) fn buffered_bytes(&self) -> Option<u64> {
         match self {
             Body::Full(bytes) if bytes.len() > PIECE_BYTES => Some(bytes.len() as u64),
-            Body::Chunks(_, Size::Made(bytes)) => Some(*bytes),
+            Body::Chunks(_, Size::Buffered(bytes)) => Some(*bytes),
             _ => None,
         }
     }
 
     /// The next piece of a body that ends.
-    pub(crate) async fn piece(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next_piece(&mut self) -> Option<Bytes> {
         match self {
-            Body::Full(bytes) => next_piece(bytes),
+            Body::Full(bytes) => split_piece(bytes),
             Body::Chunks(chunks, _) => chunks.next().await,
             _ => None,
         }
     }
 }
 
-fn next_piece(bytes: &mut Bytes) -> Option<Bytes> {
+fn split_piece(bytes: &mut Bytes) -> Option<Bytes> {
     (!bytes.is_empty()).then(|| bytes.split_to(bytes.len().min(PIECE_BYTES)))
 }
 
 /// A stream and what lives as long as it.
-struct Holding<S, T> {
+struct WithGuard<S, T> {
     stream: S,
     _held: T,
 }
 
 // The stream is boxed and moves freely; what is held is never pinned.
-impl<S, T> Unpin for Holding<S, T> {}
+impl<S, T> Unpin for WithGuard<S, T> {}
 
-impl<S: Stream + Unpin, T> Stream for Holding<S, T> {
+impl<S: Stream + Unpin, T> Stream for WithGuard<S, T> {
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
@@ -149,8 +149,8 @@ impl http_body::Body for Body {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
-            Body::Full(bytes) => Poll::Ready(next_piece(bytes).map(|piece| Ok(Frame::data(piece)))),
-            Body::Sent(sent) => {
+            Body::Full(bytes) => Poll::Ready(split_piece(bytes).map(|piece| Ok(Frame::data(piece)))),
+            Body::Tracked(sent) => {
                 let frame = ready!(Pin::new(&mut sent.body).poll_frame(context));
                 let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()).and_then(Frame::data_ref);
                 sent.bytes += data.map_or(0, |data| data.len() as u64);
@@ -168,7 +168,7 @@ impl http_body::Body for Body {
         match self {
             Body::Full(bytes) => bytes.is_empty(),
             Body::Upgrade(_) => true,
-            Body::Sent(sent) => sent.body.is_end_stream(),
+            Body::Tracked(sent) => sent.body.is_end_stream(),
             _ => false,
         }
     }
@@ -176,8 +176,8 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Body::Chunks(_, Size::Exactly(size) | Size::Made(size)) => SizeHint::with_exact(*size),
-            Body::Sent(sent) => sent.body.size_hint(),
+            Body::Chunks(_, Size::Exactly(size) | Size::Buffered(size)) => SizeHint::with_exact(*size),
+            Body::Tracked(sent) => sent.body.size_hint(),
             _ => SizeHint::default(),
         }
     }

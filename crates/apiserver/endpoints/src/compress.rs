@@ -62,7 +62,7 @@ impl Compressing {
     async fn plain(&mut self) -> (Vec<Bytes>, bool) {
         let (mut pieces, mut size) = (Vec::new(), 0);
         while size < PIECE {
-            let Some(piece) = self.body.piece().await else { return (pieces, true) };
+            let Some(piece) = self.body.next_piece().await else { return (pieces, true) };
             size += piece.len();
             pieces.push(piece);
         }

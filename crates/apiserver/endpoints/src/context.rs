@@ -3,7 +3,7 @@
 //! Nothing here decides: it only finds what the request says.
 
 use crate::access::NotAllowed;
-use crate::flow::Admission;
+use crate::flow::InFlightRequest;
 use crate::negotiation::{
     AllowedMediaTypes, Format, MediaTypeOptions, body_format, negotiate, negotiate_custom, unsupported_body,
 };
@@ -28,7 +28,7 @@ pub struct Context {
     pub method: Method,
     pub headers: http::HeaderMap,
     /// What the request holds of the server's limits.
-    pub admission: Admission,
+    pub in_flight: InFlightRequest,
 }
 
 impl Context {
@@ -41,7 +41,7 @@ impl Context {
     pub fn may_create<'a>(&'a self, target: &'a Target) -> MaybeReady<'a, Result<(), Status>> {
         let (started, creation) = (Instant::now(), self.creation(target));
         if let MaybeReady::Ready(decision) = self.api.authorizer.authorize(&creation) {
-            let allowed = access::decided(&self.api, &creation, &decision, started);
+            let allowed = access::check_decision(&self.api, &creation, &decision, started);
             return MaybeReady::Ready(allowed.map_err(NotAllowed::into_status));
         }
         MaybeReady::wait(async move {

@@ -258,7 +258,11 @@ fn check_kind(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
             "the API version in the data ({version}) does not match the expected API version ({wanted})"
         )));
     }
-    Err(cannot_be_handled(expected, head, &expected.scheme.refusal(version, kind, expected.group, expected.kind)))
+    Err(cannot_be_handled(
+        expected,
+        head,
+        &expected.scheme.mismatch_message(version, kind, expected.group, expected.kind),
+    ))
 }
 
 fn cannot_be_handled(expected: &Expected<'_>, head: &Head, why: &str) -> Status {

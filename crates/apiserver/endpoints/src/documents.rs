@@ -5,12 +5,12 @@
 
 use crate::Api;
 use crate::aggregated_discovery::AggregatedDiscovery;
-use crate::answer::ApiResponse;
 use crate::negotiation::{
     AllowedMediaTypes, Format, GENERAL, MediaTypeOptions, find_path, negotiate, negotiate_aggregated, preferred,
 };
 use crate::query::Query;
 use crate::request::Request;
+use crate::response::ApiResponse;
 use crate::{represent, zpages};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;

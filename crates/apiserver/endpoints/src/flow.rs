@@ -22,91 +22,91 @@ use tokio::sync::Semaphore;
 ///
 /// A user who holds less than a share, while the total is below the limit, may take more, however much: so nothing is too large for
 /// everybody, and limits are exceeded by one holder's last part at most.
-struct Shares {
+struct SharedLimit {
     limit: u64,
     share: u64,
-    held: Mutex<Holdings>,
+    held: Mutex<Usage>,
 }
 
 #[derive(Default)]
-struct Holdings {
+struct Usage {
     total: u64,
     by_user: HashMap<Str, u64>,
 }
 
-impl Shares {
-    fn new(limit: u64) -> Arc<Shares> {
-        Arc::new(Shares { limit, share: limit.div_ceil(USERS_TO_FILL), held: Mutex::default() })
+impl SharedLimit {
+    fn new(limit: u64) -> Arc<SharedLimit> {
+        Arc::new(SharedLimit { limit, share: limit.div_ceil(USERS_TO_FILL), held: Mutex::default() })
     }
 
-    fn has_room(&self, held: &Holdings, user: &str) -> bool {
+    fn has_room(&self, held: &Usage, user: &str) -> bool {
         held.total < self.limit && held.by_user.get(user).is_none_or(|own| *own < self.share)
     }
 
-    fn take(self: &Arc<Self>, user: &Str, amount: u64) -> Option<Held> {
-        let mut holdings = self.holdings();
-        if !self.has_room(&holdings, user) {
+    fn acquire(self: &Arc<Self>, user: &Str, amount: u64) -> Option<ShareGuard> {
+        let mut usage = self.usage();
+        if !self.has_room(&usage, user) {
             return None;
         }
-        holdings.total += amount;
-        *holdings.by_user.entry(user.clone()).or_default() += amount;
-        Some(Held { shares: Arc::clone(self), user: user.clone(), amount })
+        usage.total += amount;
+        *usage.by_user.entry(user.clone()).or_default() += amount;
+        Some(ShareGuard { shares: Arc::clone(self), user: user.clone(), amount })
     }
 
-    fn holdings(&self) -> MutexGuard<'_, Holdings> {
+    fn usage(&self) -> MutexGuard<'_, Usage> {
         // Nothing that holds the lock can fail half way.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A part that a user holds.
-struct Held {
-    shares: Arc<Shares>,
+struct ShareGuard {
+    shares: Arc<SharedLimit>,
     user: Str,
     amount: u64,
 }
 
-impl Held {
+impl ShareGuard {
     /// Takes more, if there is room.
     fn grow(&mut self, amount: u64) -> bool {
-        let mut holdings = self.shares.holdings();
-        let has_room = self.shares.has_room(&holdings, &self.user);
+        let mut usage = self.shares.usage();
+        let has_room = self.shares.has_room(&usage, &self.user);
         if has_room {
-            holdings.total += amount;
-            *holdings.by_user.entry(self.user.clone()).or_default() += amount;
+            usage.total += amount;
+            *usage.by_user.entry(self.user.clone()).or_default() += amount;
             self.amount += amount;
         }
         has_room
     }
 }
 
-impl Drop for Held {
+impl Drop for ShareGuard {
     fn drop(&mut self) {
-        let mut holdings = self.shares.holdings();
-        holdings.total -= self.amount;
-        if let Some(own) = holdings.by_user.get_mut(&self.user) {
+        let mut usage = self.shares.usage();
+        usage.total -= self.amount;
+        if let Some(own) = usage.by_user.get_mut(&self.user) {
             *own -= self.amount;
             if *own == 0 {
-                holdings.by_user.remove(&self.user);
+                usage.by_user.remove(&self.user);
             }
         }
     }
 }
 
 /// What all requests share.
-pub struct Flow {
+pub struct InFlightLimits {
     /// For reading requests, mutating ones, heartbeats, connections to backends, and watches.
-    slots: [Arc<Shares>; 5],
+    slots: [Arc<SharedLimit>; 5],
     /// For reads that wait until a revision of the future has come.
-    waits: Arc<Shares>,
+    waits: Arc<SharedLimit>,
     /// Bytes of bodies that are being received.
-    bodies: Arc<Shares>,
+    bodies: Arc<SharedLimit>,
     /// Bytes of answers that are held in memory while they are sent.
-    answers: Arc<Shares>,
+    answers: Arc<SharedLimit>,
     /// Reading and mutating requests that hold a slot, those of the exempt included.
     in_flight: [AtomicI64; 2],
     /// Requests that are not answered yet, whatever they wait for.
-    in_work: AtomicI64,
+    unanswered: AtomicI64,
     is_heartbeat: fn(&UserInfo, &ResourcePath) -> bool,
     /// Who may compress at a time.
     pub(crate) compressors: Arc<Semaphore>,
@@ -116,21 +116,21 @@ const HEARTBEATS: usize = 2;
 const STREAMS: usize = 3;
 const WATCHES: usize = 4;
 
-impl Flow {
-    pub fn new(settings: &Settings) -> Arc<Flow> {
+impl InFlightLimits {
+    pub fn new(settings: &Settings) -> Arc<InFlightLimits> {
         // No limit is 0.
         let limit = |mutating| u64::try_from(settings.in_flight_limit(mutating)).ok().filter(|limit| *limit > 0);
         let slots = [limit(false), limit(true)];
         let heartbeats = slots.iter().any(Option::is_some).then_some(HEARTBEAT_SLOTS);
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Arc::new(Flow {
+        Arc::new(InFlightLimits {
             slots: [slots[0], slots[1], heartbeats, Some(settings.max_streams), Some(settings.max_watches)]
-                .map(|limit| Shares::new(limit.unwrap_or(u64::MAX))),
-            waits: Shares::new(FRESHNESS_WAITS),
-            bodies: Shares::new(RECEIVED_BYTES),
-            answers: Shares::new(ANSWER_BYTES),
+                .map(|limit| SharedLimit::new(limit.unwrap_or(u64::MAX))),
+            waits: SharedLimit::new(FRESHNESS_WAITS),
+            bodies: SharedLimit::new(RECEIVED_BYTES),
+            answers: SharedLimit::new(ANSWER_BYTES),
             in_flight: Default::default(),
-            in_work: AtomicI64::new(0),
+            unanswered: AtomicI64::new(0),
             is_heartbeat: settings.is_heartbeat,
             compressors: Arc::new(Semaphore::new(processors)),
         })
@@ -142,9 +142,9 @@ impl Flow {
     }
 
     /// Waits until no request is in work: looks now and then, as it is done once, at the end.
-    pub async fn none_in_work(&self) {
-        let in_work = || self.in_work.load(Ordering::Relaxed) + self.in_flight(false) + self.in_flight(true);
-        while in_work() > 0 {
+    pub async fn drained(&self) {
+        let unanswered = || self.unanswered.load(Ordering::Relaxed) + self.in_flight(false) + self.in_flight(true);
+        while unanswered() > 0 {
             tokio::time::sleep(IN_FLIGHT_POLL).await;
         }
     }
@@ -159,7 +159,7 @@ enum Class {
     Limited(usize),
 }
 
-fn class(flow: &Flow, user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Class {
+fn class(flow: &InFlightLimits, user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Class {
     if user.in_group(groups::MASTERS) {
         return Class::Exempt;
     }
@@ -175,8 +175,8 @@ fn class(flow: &Flow, user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, 
 
 /// A request's way through the limits, from where its user is known to its answer. What it holds of them goes on with the
 /// answer as a [`Slot`].
-pub struct Admission {
-    flow: Arc<Flow>,
+pub struct InFlightRequest {
+    flow: Arc<InFlightLimits>,
     class: Class,
     /// It has no end of its own, and is not counted among the requests in work.
     long_running: bool,
@@ -184,17 +184,17 @@ pub struct Admission {
     user: Str,
     slot: Mutex<Option<Slot>>,
     /// The code with which the request was given up; 0 while it was not.
-    given_up: AtomicU16,
+    rejection_code: AtomicU16,
 }
 
 /// A place among the requests in work, held until the answer is sent; or among those without an end, held until theirs.
 pub struct Slot {
-    flow: Arc<Flow>,
+    flow: Arc<InFlightLimits>,
     /// Under which of the requests in work it counts.
     counted: Option<usize>,
-    _held: Option<Held>,
+    _held: Option<ShareGuard>,
     /// The bytes of the answer.
-    answer: Option<Held>,
+    answer: Option<ShareGuard>,
 }
 
 impl Drop for Slot {
@@ -205,28 +205,34 @@ impl Drop for Slot {
     }
 }
 
-impl Admission {
+impl InFlightRequest {
     /// The way of a request for a resource, or for a path that names none.
-    pub fn new(flow: &Arc<Flow>, user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Self {
+    pub fn new(
+        flow: &Arc<InFlightLimits>,
+        user: &UserInfo,
+        path: Option<&ResourcePath>,
+        verb: Verb,
+        long_running: bool,
+    ) -> Self {
         if !long_running {
-            flow.in_work.fetch_add(1, Ordering::Relaxed);
+            flow.unanswered.fetch_add(1, Ordering::Relaxed);
         }
-        Admission {
+        InFlightRequest {
             flow: Arc::clone(flow),
             class: class(flow, user, path, verb, long_running),
             long_running,
             mutating: path.is_some() && !verb.reads(),
             user: user.name.clone(),
             slot: Mutex::default(),
-            given_up: AtomicU16::new(0),
+            rejection_code: AtomicU16::new(0),
         }
     }
 
     /// Whether there is room for the request now: asked before work is done that needs no slot.
-    pub fn may_enter(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         let Class::Limited(slots) = self.class else { return true };
         let slots = &self.flow.slots[slots];
-        slots.has_room(&slots.holdings(), &self.user)
+        slots.has_room(&slots.usage(), &self.user)
     }
 
     /// Takes a slot, unless the request has one.
@@ -239,7 +245,9 @@ impl Admission {
             return Ok(());
         }
         let held = match self.class {
-            Class::Limited(slots) => Some(self.flow.slots[slots].take(&self.user, 1).ok_or_else(|| self.refusal())?),
+            Class::Limited(slots) => {
+                Some(self.flow.slots[slots].acquire(&self.user, 1).ok_or_else(|| self.too_many_requests())?)
+            }
             _ => None,
         };
         let counted = (!self.long_running).then_some(usize::from(self.mutating));
@@ -257,11 +265,11 @@ impl Admission {
     /// Too many requests of the user wait.
     pub async fn wait<T>(&self, event: impl Future<Output = T>) -> Result<T, Status> {
         let _waiting = match self.class {
-            Class::Limited(_) => Some(self.flow.waits.take(&self.user, 1).ok_or_else(|| self.refusal())?),
+            Class::Limited(_) => Some(self.flow.waits.acquire(&self.user, 1).ok_or_else(|| self.too_many_requests())?),
             _ => None,
         };
         if !self.long_running {
-            drop(self.leave());
+            drop(self.take_slot());
         }
         Ok(event.await)
     }
@@ -270,9 +278,9 @@ impl Admission {
     ///
     /// # Errors
     /// There is none for another body.
-    pub(crate) fn room(&self) -> Result<impl FnMut(usize) -> bool + Send + use<>, BodyFailure> {
+    pub(crate) fn body_room(&self) -> Result<impl FnMut(usize) -> bool + Send + use<>, BodyFailure> {
         let mut held = match self.class {
-            Class::Limited(_) => Some(self.flow.bodies.take(&self.user, BODY_COST).ok_or(BodyFailure::NoRoom)?),
+            Class::Limited(_) => Some(self.flow.bodies.acquire(&self.user, BODY_COST).ok_or(BodyFailure::NoRoom)?),
             _ => None,
         };
         Ok(move |bytes: usize| held.as_mut().is_none_or(|held| held.grow(bytes as u64)))
@@ -282,14 +290,14 @@ impl Admission {
     ///
     /// # Errors
     /// The body did not come, or there is no slot.
-    pub(crate) fn with_body(&self, body: Result<Bytes, BodyFailure>) -> Result<Bytes, Status> {
+    pub(crate) fn enter_with_body(&self, body: Result<Bytes, BodyFailure>) -> Result<Bytes, Status> {
         let body = body.map_err(|failure| match failure {
             BodyFailure::TooLarge => Status::body_too_large(),
             BodyFailure::TooSlow => {
-                self.given_up.store(504, Ordering::Relaxed);
+                self.rejection_code.store(504, Ordering::Relaxed);
                 Status::timed_out()
             }
-            BodyFailure::NoRoom => self.refusal(),
+            BodyFailure::NoRoom => self.too_many_requests(),
             BodyFailure::Broken => Status::bad_request("unable to read the request body"),
         })?;
         self.enter()?;
@@ -301,27 +309,27 @@ impl Admission {
     ///
     /// # Errors
     /// The user's answers hold too much of it.
-    pub(crate) fn hold(&self, bytes: u64) -> Result<(), Status> {
+    pub(crate) fn hold_response(&self, bytes: u64) -> Result<(), Status> {
         if let (Class::Limited(_), false, Some(slot)) = (self.class, self.mutating, &mut *self.slot()) {
-            slot.answer = Some(self.flow.answers.take(&self.user, bytes).ok_or_else(|| self.refusal())?);
+            slot.answer = Some(self.flow.answers.acquire(&self.user, bytes).ok_or_else(|| self.too_many_requests())?);
         }
         Ok(())
     }
 
     /// Hands the slot over to the code that sends the answer.
-    pub(crate) fn leave(&self) -> Option<Slot> {
+    pub(crate) fn take_slot(&self) -> Option<Slot> {
         self.slot().take()
     }
 
     /// The code with which the request was given up to protect the server: 429 if it may come again, 504 if its body was too
     /// slow.
-    pub(crate) fn given_up(&self) -> Option<u16> {
-        Some(self.given_up.load(Ordering::Relaxed)).filter(|code| *code > 0)
+    pub(crate) fn rejection_code(&self) -> Option<u16> {
+        Some(self.rejection_code.load(Ordering::Relaxed)).filter(|code| *code > 0)
     }
 
     /// Returned to the caller: `serve` makes the response.
-    fn refusal(&self) -> Status {
-        self.given_up.store(429, Ordering::Relaxed);
+    fn too_many_requests(&self) -> Status {
+        self.rejection_code.store(429, Ordering::Relaxed);
         Status::new(429, "TooManyRequests", "Too many requests, please try again later.")
     }
 
@@ -330,10 +338,10 @@ impl Admission {
     }
 }
 
-impl Drop for Admission {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         if !self.long_running {
-            self.flow.in_work.fetch_sub(1, Ordering::Relaxed);
+            self.flow.unanswered.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -4,10 +4,10 @@
 //! Guarantees that a request has been authenticated, has its slot and is authorized before its handler is called, and that
 //! its path takes its method. Must never know a group: handlers are registered where a group is installed.
 
-use crate::answer::ApiResponse;
 use crate::connection;
 use crate::context::Context;
 use crate::request::{Request, ResourcePath, Verb};
+use crate::response::ApiResponse;
 use arc_swap::ArcSwap;
 use futures_util::future::BoxFuture;
 use pintle_registry::{Result, Status, Target};

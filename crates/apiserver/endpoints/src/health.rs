@@ -3,9 +3,9 @@
 //! A check is a name and a flag that the server sets; a request only reads flags. The reason of a failure is never shown,
 //! because these paths need no authorization.
 
-use crate::answer::ApiResponse;
 use crate::metrics::{Exposition, Family};
 use crate::query::Query;
+use crate::response::ApiResponse;
 use pintle_schema::names::quoted;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ const HEALTH_CHECKS: Family =
 
 /// Which endpoints ask for a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum Scope {
     Everywhere,
     /// In `/readyz` only: whether the server should receive requests.
     Readyz,
@@ -37,7 +37,7 @@ enum Asked {
 
 struct Check {
     name: &'static str,
-    asked: Asked,
+    scope: Scope,
     passes: AtomicBool,
     /// What knows whether it passes, where that is not set.
     probe: Option<Probe>,
@@ -49,8 +49,8 @@ struct Check {
 pub type Probe = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 impl Check {
-    fn new(name: &'static str, asked: Asked, passes: bool) -> Self {
-        Check { name, asked, passes: AtomicBool::new(passes), probe: None, outcomes: Default::default() }
+    fn new(name: &'static str, scope: Scope, passes: bool) -> Self {
+        Check { name, scope, passes: AtomicBool::new(passes), probe: None, outcomes: Default::default() }
     }
 
     /// Why it does not pass.
@@ -69,7 +69,7 @@ impl Check {
 
     /// Whether it was added by `watch_liveness`.
     fn is_liveness(&self) -> bool {
-        self.asked == Asked::NotReadyz && self.probe.is_some()
+        self.scope == Scope::NotReadyz && self.probe.is_some()
     }
 
     fn run(&self, endpoint: usize) -> bool {
@@ -84,14 +84,17 @@ impl Check {
 /// The checks, in the order in which they are listed.
 pub struct Health {
     checks: RwLock<Vec<Check>>,
-    turns_away: AtomicBool,
+    rejects_requests: AtomicBool,
 }
 
 impl Default for Health {
     fn default() -> Self {
-        let always = ALWAYS.map(|name| Check::new(name, Asked::Everywhere, true));
-        let ready = ["informer-sync", SHUTDOWN].map(|name| Check::new(name, Asked::Readyz, true));
-        Health { checks: RwLock::new(always.into_iter().chain(ready).collect()), turns_away: AtomicBool::new(false) }
+        let always = ALWAYS.map(|name| Check::new(name, Scope::Everywhere, true));
+        let ready = ["informer-sync", SHUTDOWN].map(|name| Check::new(name, Scope::Readyz, true));
+        Health {
+            checks: RwLock::new(always.into_iter().chain(ready).collect()),
+            rejects_requests: AtomicBool::new(false),
+        }
     }
 }
 
@@ -113,7 +116,7 @@ impl Health {
             Some(check) => check.passes.store(passes, Ordering::Relaxed),
             None => {
                 let last = checks.len().saturating_sub(1);
-                checks.insert(last, Check::new(name, Asked::Everywhere, passes));
+                checks.insert(last, Check::new(name, Scope::Everywhere, passes));
             }
         }
     }
@@ -121,7 +124,7 @@ impl Health {
     /// Adds a liveness check, evaluated by `probe`: when it fails, the process has to be restarted.
     pub fn watch_liveness(&self, name: &'static str, probe: Probe) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
-        checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotReadyz, true) });
+        checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Scope::NotReadyz, true) });
     }
 
     /// Whether the store is alive, as last reported.
@@ -133,20 +136,20 @@ impl Health {
     /// Adds a check that a probe decides. It is about what others do: whether this process lives it does not tell.
     pub fn watch(&self, name: &'static str, probe: Probe) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
-        checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotLivez, true) });
+        checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Scope::NotLivez, true) });
     }
 
     /// Sets whether the store is alive and ready.
     pub fn set_store(&self, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         // Before the others, as what they need.
-        for (name, asked, reached) in [(STORE_READINESS, Asked::Readyz, ready), (STORE, Asked::NotReadyz, alive)] {
+        for (name, scope, passes) in [(STORE_READINESS, Scope::Readyz, ready), (STORE, Scope::NotReadyz, alive)] {
             match checks.iter().find(|check| check.name == name) {
-                Some(check) => check.passes.store(reached, Ordering::Relaxed),
+                Some(check) => check.passes.store(passes, Ordering::Relaxed),
                 None => {
                     let before = checks.iter().take_while(|check| ALWAYS.contains(&check.name) || check.is_liveness());
                     let at = before.count();
-                    checks.insert(at, Check::new(name, asked, reached));
+                    checks.insert(at, Check::new(name, scope, passes));
                 }
             }
         }
@@ -158,13 +161,13 @@ impl Health {
     }
 
     /// From now on requests are turned away, but for those about how the server is, and its like's.
-    pub fn turn_away(&self) {
-        self.turns_away.store(true, Ordering::Relaxed);
+    pub fn reject_requests(&self) {
+        self.rejects_requests.store(true, Ordering::Relaxed);
     }
 
     /// Whether a request comes too late.
-    pub(crate) fn turns_away(&self, path: &str, user_agent: &str) -> bool {
-        self.turns_away.load(Ordering::Relaxed)
+    pub(crate) fn rejects(&self, path: &str, user_agent: &str) -> bool {
+        self.rejects_requests.load(Ordering::Relaxed)
             && !ENDPOINTS.into_iter().chain(["/metrics"]).any(|exempt| path.starts_with(exempt))
             && !user_agent.starts_with("kube-apiserver/")
     }
@@ -200,7 +203,7 @@ impl Health {
     /// One check's answer.
     fn one(&self, endpoint: usize, name: &str) -> ApiResponse {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
-        match checks.iter().find(|check| check.name == name && is_asked(check, endpoint)) {
+        match checks.iter().find(|check| check.name == name && is_in_scope(check, endpoint)) {
             Some(check) => match check.fault() {
                 Ok(()) => ApiResponse::text(200, "ok"),
                 Err(fault) => ApiResponse::text(500, format!("internal server error: {fault}\n")),
@@ -216,7 +219,7 @@ impl Health {
         let mut report = String::new();
         let mut failed = false;
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
-        for check in checks.iter().filter(|check| is_asked(check, endpoint)) {
+        for check in checks.iter().filter(|check| is_in_scope(check, endpoint)) {
             let name = check.name;
             unknown.remove(name);
             let _ = if excluded.contains(name) {
@@ -241,12 +244,12 @@ impl Health {
     }
 }
 
-fn is_asked(check: &Check, endpoint: usize) -> bool {
-    match check.asked {
-        Asked::Everywhere => true,
-        Asked::Readyz => ENDPOINTS[endpoint] == "/readyz",
-        Asked::NotLivez => ENDPOINTS[endpoint] != "/livez",
-        Asked::NotReadyz => ENDPOINTS[endpoint] != "/readyz",
+fn is_in_scope(check: &Check, endpoint: usize) -> bool {
+    match check.scope {
+        Scope::Everywhere => true,
+        Scope::Readyz => ENDPOINTS[endpoint] == "/readyz",
+        Scope::NotLivez => ENDPOINTS[endpoint] != "/livez",
+        Scope::NotReadyz => ENDPOINTS[endpoint] != "/readyz",
     }
 }
 
@@ -347,8 +350,8 @@ mod tests {
         assert_eq!(ask(&health, "/livez", ""), (200, "ok".to_owned()));
         let one = "internal server error: process is shutting down\n";
         assert_eq!(ask(&health, "/readyz/shutdown", ""), (500, one.to_owned()));
-        assert!(!health.turns_away("/api/v1", ""), "it still answers");
-        health.turn_away();
+        assert!(!health.rejects("/api/v1", ""), "it still answers");
+        health.reject_requests();
         for (path, agent, late) in [
             ("/api/v1", "kubectl/v1.36.2", true),
             ("/version", "", true),
@@ -356,7 +359,7 @@ mod tests {
             ("/metrics", "", false),
             ("/api/v1", "kube-apiserver/v1.36.2", false),
         ] {
-            assert_eq!(health.turns_away(path, agent), late, "{path} {agent}");
+            assert_eq!(health.rejects(path, agent), late, "{path} {agent}");
         }
         let metrics = health.metrics();
         for line in [

@@ -19,10 +19,10 @@ pub const REQUESTS: &str = "pintle::http";
 pub const SLOW: &str = "pintle::trace";
 
 /// Requests that take longer show their steps, as in kube-apiserver.
-const SLOW_AFTER: Duration = Duration::from_millis(500);
+const SLOW_THRESHOLD: Duration = Duration::from_millis(500);
 
 /// What of a request is logged at its end, whenever that is.
-pub struct Line {
+pub struct RequestLog {
     method: String,
     uri: String,
     agent: String,
@@ -30,14 +30,14 @@ pub struct Line {
     started: Instant,
 }
 
-impl Line {
+impl RequestLog {
     /// Remembers a request as it arrived; `None` when it will not be logged.
-    pub fn of(request: &Request) -> Option<Line> {
+    pub fn of(request: &Request) -> Option<RequestLog> {
         if !enabled!(target: REQUESTS, tracing::Level::INFO) && !enabled!(target: SLOW, tracing::Level::INFO) {
             return None;
         }
         let query = if request.query.is_empty() { "" } else { "?" };
-        Some(Line {
+        Some(RequestLog {
             method: request.method.as_str().to_owned(),
             uri: format!("{}{query}{}", request.path, request.query),
             agent: request.header(USER_AGENT).to_owned(),
@@ -48,33 +48,33 @@ impl Line {
 
     /// The line of a request whose answer has been made, or, where that has no end of its own, has ended when the returned
     /// value is dropped.
-    pub fn answered(self, context: Arc<RequestContext>, verb: Verb, code: u16) -> Answered {
-        Answered { line: self, context, verb, code, ends: true }
+    pub fn on_drop(self, context: Arc<RequestContext>, verb: Verb, code: u16) -> LogOnDrop {
+        LogOnDrop { line: self, context, verb, code, ends: true }
     }
 }
 
 /// A request whose end is logged when this is dropped.
-pub struct Answered {
-    line: Line,
+pub struct LogOnDrop {
+    line: RequestLog,
     context: Arc<RequestContext>,
     verb: Verb,
     code: u16,
     ends: bool,
 }
 
-impl Answered {
+impl LogOnDrop {
     /// The same for a request without an end of its own: it is never slow.
     #[must_use]
-    pub fn endless(self) -> Answered {
-        let mut answered = self;
-        answered.ends = false;
-        answered
+    pub fn long_running(self) -> LogOnDrop {
+        let mut log = self;
+        log.ends = false;
+        log
     }
 }
 
-impl Drop for Answered {
+impl Drop for LogOnDrop {
     fn drop(&mut self) {
-        let Answered { line, context, verb, code, ends } = self;
+        let LogOnDrop { line, context, verb, code, ends } = self;
         let took = line.started.elapsed();
         let verb = match verb {
             Verb::Other => line.method.as_str(),
@@ -92,7 +92,7 @@ impl Drop for Answered {
             resp = *code,
             "HTTP"
         );
-        if *ends && took >= SLOW_AFTER {
+        if *ends && took >= SLOW_THRESHOLD {
             info!(
                 target: SLOW,
                 verb,

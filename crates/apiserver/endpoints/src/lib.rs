@@ -5,7 +5,6 @@
 
 pub mod access;
 pub mod aggregated_discovery;
-pub mod answer;
 mod apply;
 pub mod audit;
 pub mod backend;
@@ -31,6 +30,7 @@ pub mod read;
 pub mod remove;
 pub mod represent;
 pub mod request;
+pub mod response;
 mod routes;
 pub mod runtime_config;
 mod scale;
@@ -49,7 +49,7 @@ pub use request::{BodyFailure, LazyBody, Request, ResourcePath, Room, UnreadBody
 use aggregated_discovery::AggregatedApis;
 use backend::Connector;
 use documents::{DiscoveryCache, PublishedDocument};
-use flow::Flow;
+use flow::InFlightLimits;
 use handler::Handlers;
 use health::Health;
 use metrics::Metrics;
@@ -129,7 +129,7 @@ pub struct Api {
     pub documents: DiscoveryCache,
     pub health: Health,
     pub metrics: Metrics,
-    pub flow: Arc<Flow>,
+    pub flow: Arc<InFlightLimits>,
     pub settings: Settings,
     /// How other servers are reached.
     pub connector: Arc<dyn Connector>,

@@ -1,7 +1,6 @@
 //! Patches: from a body to the registry and back. Guarantees kube-apiserver's refusals, whatever a patch makes of an
 //! object. Must never merge: how patches of each kind apply is `pintle_apply`'s to say.
 
-use crate::answer::ApiResponse;
 use crate::apply::{self, Configuration};
 use crate::audit;
 use crate::blocking;
@@ -10,6 +9,7 @@ use crate::decode;
 use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery, patch_options};
 use crate::request::Request;
+use crate::response::ApiResponse;
 use crate::scheme::Scheme;
 use crate::write::{answer, check_name, check_namespace, read_body};
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
@@ -348,7 +348,7 @@ impl Patch {
         if scheme.converts(found_version, found_kind, group, kind) {
             return Ok(());
         }
-        Err(self.invalid(patched, &scheme.refusal(found_version, found_kind, group, kind)))
+        Err(self.invalid(patched, &scheme.mismatch_message(found_version, found_kind, group, kind)))
     }
 
     /// kube-apiserver names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.

@@ -1,6 +1,5 @@
 //! Get, list and the start of watches.
 
-use crate::answer::ApiResponse;
 use crate::body::Body;
 use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
@@ -8,6 +7,7 @@ use crate::query::{Query, list_options};
 use crate::represent::converted::Converted;
 use crate::represent::{IncludeObject, ObjectEncoder};
 use crate::request::ResourcePath;
+use crate::response::ApiResponse;
 use crate::{Api, upgrade, watch, websocket};
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_storage::Revision;
@@ -34,8 +34,8 @@ async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
     if context.api.registry.revision() >= revision {
         return Ok(());
     }
-    match context.admission.wait(reached(&context.api, revision)).await? {
-        true => context.admission.enter(),
+    match context.in_flight.wait(reached(&context.api, revision)).await? {
+        true => context.in_flight.enter(),
         // The error is returned where the version is checked, which takes no work.
         false => Ok(()),
     }

@@ -1,6 +1,5 @@
 //! Delete and deletecollection.
 
-use crate::answer::{ApiResponse, warned};
 use crate::audit;
 use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
@@ -9,6 +8,7 @@ use crate::read::include_object;
 use crate::represent::converted::Converted;
 use crate::represent::{self, ObjectEncoder};
 use crate::request::Request;
+use crate::response::{ApiResponse, attach_warnings};
 use crate::write::read_body;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pintle_auth::{Attributes, Authorizer};
@@ -119,7 +119,7 @@ pub async fn delete_collection(
     }
     let warnings = orphan_warning(target, &options);
     let deleted = delete_selected(context, target, wanted, &query, &options).await;
-    warned(deleted, warnings)
+    attach_warnings(deleted, warnings)
 }
 
 async fn delete_selected(

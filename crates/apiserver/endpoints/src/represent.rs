@@ -257,7 +257,7 @@ impl ObjectEncoder<'_> {
         let put = move |_: &Object, out: &mut Vec<u8>| {
             messages.next().into_iter().for_each(|message| put_message(out, 2, &message));
         };
-        Ok(splice::items(page.items, Size::Made(total as u64), head, put, tail))
+        Ok(splice::items(page.items, Size::Buffered(total as u64), head, put, tail))
     }
 
     fn list_partial(&self, page: Page) -> Result<Body> {

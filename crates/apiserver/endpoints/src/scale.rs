@@ -2,7 +2,6 @@
 //! Guarantees that a write changes the number of replicas and who owns it, and nothing else of the object.
 //! Must never know where a kind keeps its replicas: its resource says so.
 
-use crate::answer::ApiResponse;
 use crate::apply::Configuration;
 use crate::audit;
 use crate::context::Context;
@@ -14,8 +13,9 @@ use crate::read::{include_object, refuse_export};
 use crate::represent::converted::Converted;
 use crate::represent::{self, IncludeObject, ObjectEncoder};
 use crate::request::{Request, Verb};
+use crate::response::ApiResponse;
 use crate::subresource::label_selector;
-use crate::write::{check_name, check_namespace, read_body, warned};
+use crate::write::{check_name, check_namespace, read_body, with_more_warnings};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::meta::v1;
 use pintle_registry::scale::{Scaling, managers_of_scale, settle_managers};
@@ -134,7 +134,7 @@ pub(crate) async fn serve(
         owners: ManagedFieldsUpdate::Provided,
     };
     let written = registry.update(target, &update, &query.options).await;
-    let mut written = warned(written, warnings.into_inner().unwrap_or_default())?;
+    let mut written = with_more_warnings(written, warnings.into_inner().unwrap_or_default())?;
     if let Sent::Configuration(config) = &sent {
         written.warnings.splice(0..0, config.warnings(query.field_validation));
     }

@@ -114,7 +114,7 @@ impl Scheme {
     }
 
     /// Why an object of a kind is not one of the expected kind.
-    pub fn refusal(&self, api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> String {
+    pub fn mismatch_message(&self, api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> String {
         let scheme = self.known.scheme(expected_group);
         if !self.knows(scheme, api_version, kind) {
             return format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"{scheme}\"");
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn a_server_without_kinds_knows_what_every_server_knows() {
         let scheme = Scheme::default();
-        let refused = scheme.refusal("v1", "Status", "fun.example.com", "Frobber");
+        let refused = scheme.mismatch_message("v1", "Status", "fun.example.com", "Frobber");
         assert_eq!(refused, "converting (v1.Status) to (fun.Frobber): unknown conversion");
-        let refused = scheme.refusal("v1", "Pod", "fun.example.com", "Frobber");
+        let refused = scheme.mismatch_message("v1", "Pod", "fun.example.com", "Frobber");
         assert!(refused.starts_with("no kind \"Pod\" is registered for version \"v1\""), "{refused}");
         assert!(!scheme.converts("fun.example.com/v1", "Frobber", "fun.example.com", "Frobber"));
     }

@@ -2,17 +2,19 @@
 
 use crate::access::NotAllowed;
 use crate::aggregated_discovery::{AggregatedApi, Delegated};
-use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
-use crate::audit::{Arrival, Audited, Begun, End, Unfinished, audit_id, put_id, received};
+use crate::audit::{
+    CompletionGuard, FinalStage, RecordBuilder, RequestStart, ResponseAuditor, audit_id, record_received, set_audit_id,
+};
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
-use crate::flow::{Admission, Slot};
+use crate::flow::{InFlightRequest, Slot};
 use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
+use crate::response::{ApiResponse, ResponseOptions, accepts_gzip, error_response, respond};
 use crate::{
     Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, read, remove, routes,
     subresource, write,
@@ -32,20 +34,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Closes HTTP/2 connections of unauthenticated clients after one response: over HTTP/2 they could have many requests at a time.
-const STRANGERS_LEAVE_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
+const HTTP2_DOS_MITIGATION_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
 
 /// Answers a request.
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
     let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let shared = api.clone();
-    let sending =
-        Sending { accepts_gzip, is_head: request.method == Method::HEAD, compressors: &shared.flow.compressors };
+    let response_options = ResponseOptions {
+        accepts_gzip,
+        is_head: request.method == Method::HEAD,
+        compressors: &shared.flow.compressors,
+    };
     if !well_escaped(&request.path) {
-        return respond(unreadable_address(), sending);
+        return respond(bad_escape(), response_options);
     }
-    let line = httplog::Line::of(&request);
-    let arrival = Arrival::of(&api, &request);
+    let line = httplog::RequestLog::of(&request);
+    let audit_start = RequestStart::of(&api, &request);
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
     }
@@ -60,77 +65,87 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
         .then(|| FieldValidation::of(query.get("fieldValidation")));
     let id = audit_id(&api, &request.headers);
-    if api.health.turns_away(&request.path, agent) {
-        let mut response = respond(stopping(), sending);
-        put_id(&mut response, &id);
+    if api.health.rejects(&request.path, agent) {
+        let mut response = respond(shutting_down(), response_options);
+        set_audit_id(&mut response, &id);
         return response;
     }
     let verb = path.as_ref().map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
     let context = Arc::new(context_of(&api, &request, verb, path.as_ref(), &query, id));
-    let mut tally = Tally::default();
-    let unfinished = arrival.is_some().then(|| Unfinished { context: Some(context.clone()) });
-    let outcome = steps(api, request, query, path.as_ref(), &context, arrival, &mut tally).await;
+    let mut accounting = Accounting::default();
+    let completion = audit_start.is_some().then(|| CompletionGuard { context: Some(context.clone()) });
+    let outcome = process(api, request, query, path.as_ref(), &context, audit_start, &mut accounting).await;
     let error = context.audit().and_then(|_| outcome.as_ref().err().map(Status::to_value));
-    let mut answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
+    let mut answer = outcome.unwrap_or_else(|status| error_response(&status, wanted));
     if let Some(record) = context.audit() {
         let is_long_running = context.deadline.is_none();
-        let audited = Audited { api: &shared, context: &context, record, end: tally.audit, is_long_running };
-        Box::pin(audited.answered(&mut answer, error)).await;
+        let auditor = ResponseAuditor {
+            api: &shared,
+            context: &context,
+            record,
+            final_stage: accounting.final_stage,
+            is_long_running,
+        };
+        Box::pin(auditor.record(&mut answer, error)).await;
     }
     // Those about the client's credential come first.
     answer.warnings.splice(0..0, context.take_warnings());
-    if tally.is_suspect && shared.registry.environment.feature_enabled(STRANGERS_LEAVE_GATE) {
+    if accounting.is_unauthenticated_http2 && shared.registry.environment.feature_enabled(HTTP2_DOS_MITIGATION_GATE) {
         answer.headers.push(("connection", "close".to_owned()));
     }
     let code = answer.code;
-    let mut response = respond(answer, sending);
-    put_id(&mut response, &context.id);
-    let logged = line.map(|line| line.answered(context, verb, code));
-    let (series, slot) = tally.answered();
+    let mut response = respond(answer, response_options);
+    set_audit_id(&mut response, &context.id);
+    let logged = line.map(|line| line.on_drop(context, verb, code));
+    let (series, slot) = accounting.finish();
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
         let counted = series.map(|series| series.long_running(started, outcome));
-        let logged = logged.map(httplog::Answered::endless);
-        let unfinished = unfinished.filter(|_| tally.audit == End::Complete);
-        return response.map(|body| body.holding((counted, slot, logged, unfinished)));
+        let logged = logged.map(httplog::LogOnDrop::long_running);
+        let completion = completion.filter(|_| accounting.final_stage == FinalStage::Complete);
+        return response.map(|body| body.with_guard((counted, slot, logged, completion)));
     }
-    unfinished.into_iter().for_each(Unfinished::done);
+    completion.into_iter().for_each(CompletionGuard::disarm);
     if let Some(series) = &series {
         series.answered(&outcome);
         if let Some(validation) = validated {
             shared.metrics.requests.validated(validation, outcome.took);
         }
     }
-    response.map(|body| body.sent(slot, series))
+    response.map(|body| body.tracked(slot, series))
 }
 
 /// Under what a request is counted, and what it holds until its answer is sent; one that is dropped before it is answered was
 /// aborted.
 #[derive(Default)]
-struct Tally {
+struct Accounting {
     series: Option<Arc<Series>>,
     slot: Option<Slot>,
     /// The connection is HTTP/2 and the client is not authenticated.
-    is_suspect: bool,
-    audit: End,
+    is_unauthenticated_http2: bool,
+    final_stage: FinalStage,
 }
 
-impl Tally {
-    fn answered(&mut self) -> (Option<Arc<Series>>, Option<Slot>) {
+impl Accounting {
+    fn finish(&mut self) -> (Option<Arc<Series>>, Option<Slot>) {
         (self.series.take(), self.slot.take())
     }
 
     /// What a request is answered that has been worked on. Its slot goes on with the answer, unless there was none after all, or
     /// no room for the answer.
-    fn admitted(&mut self, admission: &Admission, outcome: Result<ApiResponse, Status>) -> Result<ApiResponse, Status> {
-        let held = outcome.as_ref().ok().and_then(|answer| answer.body.held_bytes());
-        let has_room = held.is_none_or(|bytes| admission.hold(bytes).is_ok());
-        self.slot = admission.leave().filter(|_| has_room);
-        if has_room && admission.given_up() != Some(429) { outcome } else { Ok(turn_away()) }
+    fn keep_slot(
+        &mut self,
+        in_flight: &InFlightRequest,
+        outcome: Result<ApiResponse, Status>,
+    ) -> Result<ApiResponse, Status> {
+        let held = outcome.as_ref().ok().and_then(|answer| answer.body.buffered_bytes());
+        let has_room = held.is_none_or(|bytes| in_flight.hold_response(bytes).is_ok());
+        self.slot = in_flight.take_slot().filter(|_| has_room);
+        if has_room && in_flight.rejection_code() != Some(429) { outcome } else { Ok(too_many_requests()) }
     }
 }
 
-impl Drop for Tally {
+impl Drop for Accounting {
     fn drop(&mut self) {
         if let Some(series) = &self.series {
             series.aborted();
@@ -140,81 +155,86 @@ impl Drop for Tally {
 
 /// authenticate → impersonate → flow control → authorize → route → act. Reads take a slot at once, writes when their bodies have
 /// come.
-async fn steps(
+async fn process(
     api: SharedApi,
     mut request: Request,
     query: Query,
     path: Option<&ResourcePath>,
-    known: &Arc<RequestContext>,
-    arrival: Option<Box<Arrival>>,
-    tally: &mut Tally,
+    request_context: &Arc<RequestContext>,
+    audit_start: Option<Box<RequestStart>>,
+    accounting: &mut Accounting,
 ) -> Result<ApiResponse, Status> {
     if path.is_some_and(ResourcePath::is_prefix_alone) {
-        return Ok(undetermined(&request));
+        return Ok(no_request_info(&request));
     }
     let verb = path.map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
-    let long_running = known.deadline.is_none();
+    let long_running = request_context.deadline.is_none();
     if !long_running {
         check_timeout(&query).inspect_err(|_| {
-            let refused = Begun { api: &api, request: &request, path, verb, query: &query, context: known };
-            tally.audit = End::Refused;
-            arrival.iter().for_each(|arrival| drop(refused.record(arrival, None)));
+            let refused =
+                RecordBuilder { api: &api, request: &request, path, verb, query: &query, context: request_context };
+            accounting.final_stage = FinalStage::Started;
+            audit_start.iter().for_each(|audit_start| drop(refused.record(audit_start, None)));
         })?;
     }
-    let authenticated = in_time(known, access::authenticated(&api, &mut request, known)).await.flatten();
-    tally.is_suspect = request.over_http2 && request.is_unauthenticated;
-    if let Some(arrival) = arrival {
-        let record = Begun { api: &api, request: &request, path, verb, query: &query, context: known }
-            .record(&arrival, authenticated.as_ref().ok());
-        tally.audit = if authenticated.is_ok() { End::Complete } else { End::Refused };
+    let authenticated =
+        before_deadline(request_context, access::authenticated(&api, &mut request, request_context)).await.flatten();
+    accounting.is_unauthenticated_http2 = request.over_http2 && request.is_unauthenticated;
+    if let Some(audit_start) = audit_start {
+        let record =
+            RecordBuilder { api: &api, request: &request, path, verb, query: &query, context: request_context }
+                .record(&audit_start, authenticated.as_ref().ok());
+        accounting.final_stage = if authenticated.is_ok() { FinalStage::Complete } else { FinalStage::Started };
         if let (Some(record), Ok(_)) = (record, &authenticated)
-            && !Box::pin(received(&record, known)).await
+            && !Box::pin(record_received(&record, request_context)).await
         {
-            tally.audit = End::Nothing;
+            accounting.final_stage = FinalStage::None;
             return Ok(internal_server_error(&request, &"failed to store audit event"));
         }
     }
-    let identity = access::identify(&api, &mut request, path, verb, &query, known, authenticated?);
-    let identity = in_time(known, identity).await?;
-    known.identify(identity?);
-    let user = known.user();
+    let identity = access::identify(&api, &mut request, path, verb, &query, request_context, authenticated?);
+    let identity = before_deadline(request_context, identity).await?;
+    request_context.identify(identity?);
+    let user = request_context.user();
     let Some(path) = path else {
         let (started, verb) = (Instant::now(), request.method.as_str().to_ascii_lowercase());
         let attributes = Attributes::non_resource(user, &verb, &request.path);
-        let allowed = in_time(known, access::decide_request(&api, known, &attributes)).await?;
-        known.spent(Step::Authorization, started);
+        let allowed =
+            before_deadline(request_context, access::decide_request(&api, request_context, &attributes)).await?;
+        request_context.spent(Step::Authorization, started);
         if let Err(why) = allowed {
-            return not_allowed(&request, why);
+            return forbidden_response(&request, why);
         }
         return match aggregated_discovery::of_document(&api, &request.path) {
             Some(server) => {
                 aggregated_discovery::pass(
                     server,
-                    Delegated { api: api.clone(), request, query, context: known.clone() },
+                    Delegated { api: api.clone(), request, query, context: request_context.clone() },
                 )
                 .await
             }
-            None => outside_resources(&api, user, &query, &request, tally),
+            None => non_resource(&api, user, &query, &request, accounting),
         };
     };
-    let admission = Admission::new(&api.flow, user, Some(path), verb, long_running);
-    if !admission.may_enter() || (verb.reads() || long_running) && admission.enter().is_err() {
-        count_turned_away(&api, path, verb, &query, &request);
-        return Ok(turn_away());
+    let in_flight = InFlightRequest::new(&api.flow, user, Some(path), verb, long_running);
+    if !in_flight.has_room() || (verb.reads() || long_running) && in_flight.enter().is_err() {
+        count_rejected(&api, path, verb, &query, &request);
+        return Ok(too_many_requests());
     }
     let started = Instant::now();
-    let allowed = in_time(known, access::authorize(&api, known, user, verb, path, &query)).await?;
-    known.spent(Step::Authorization, started);
+    let allowed =
+        before_deadline(request_context, access::authorize(&api, request_context, user, verb, path, &query)).await?;
+    request_context.spent(Step::Authorization, started);
     if let Err(why) = allowed {
-        return not_allowed(&request, why);
+        return forbidden_response(&request, why);
     }
     let table = api.registry.resources.snapshot();
     let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) if !path.malformed => resource,
         missing => match (aggregated_discovery::find(&api, &path.group, &path.version), missing) {
             (Some(server), _) => {
-                let delegated = Delegated { api: api.clone(), request, query, context: known.clone() };
-                return delegate(server, delegated, &admission, tally).await;
+                let delegated = Delegated { api: api.clone(), request, query, context: request_context.clone() };
+                return delegate(server, delegated, &in_flight, accounting).await;
             }
             (None, Found::NoGroup) if !path.malformed => return Ok(ApiResponse::text(404, "404 page not found\n")),
             // Only built-in groups have routes that a request can miss.
@@ -224,14 +244,14 @@ async fn steps(
             (None, _) => return Err(Status::no_such_path()),
         },
     };
-    annotate_deprecated(known, resource);
+    annotate_deprecated(request_context, resource);
     if let Err(status) = routes::check(resource, path, &request.method) {
         return match resource.custom.is_some() && status.code == 404 {
-            true => not_routed(resource, path),
+            true => no_route(resource, path),
             false => Err(status),
         };
     }
-    tally.series = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
+    accounting.series = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
     if !verb.reads() && !long_running {
         request.body = api.metrics.bodies.counted(request.body, resource, verb);
     }
@@ -239,27 +259,27 @@ async fn steps(
         method: request.method.clone(),
         headers: request.headers.clone(),
         api,
-        request: known.clone(),
+        request: request_context.clone(),
         query,
-        admission,
+        in_flight,
     };
     let acting = pin!(act(&context, resource, path, verb, request));
     let acting = pin!(blocking::work(acting));
     let outcome = match long_running {
         true => acting.await,
-        false => tokio::time::timeout_at(due(known), acting).await.unwrap_or_else(|_| {
-            tally.series.iter().for_each(|series| series.terminated(504));
+        false => tokio::time::timeout_at(deadline(request_context), acting).await.unwrap_or_else(|_| {
+            accounting.series.iter().for_each(|series| series.terminated(504));
             Err(Status::timed_out())
         }),
     };
-    let outcome = tally.admitted(&context.admission, with_deprecation(resource, outcome));
-    match context.admission.given_up() {
+    let outcome = accounting.keep_slot(&context.in_flight, with_deprecation(resource, outcome));
+    match context.in_flight.rejection_code() {
         Some(429) => {
             let client = metrics::system_client(context.header(USER_AGENT));
             let dry_run = DryRun::of(context.query.all("dryRun"));
-            tally.series.take().into_iter().for_each(|series| series.dropped(429, dry_run, client));
+            accounting.series.take().into_iter().for_each(|series| series.dropped(429, dry_run, client));
         }
-        Some(code) => tally.series.iter().for_each(|series| series.terminated(code)),
+        Some(code) => accounting.series.iter().for_each(|series| series.terminated(code)),
         None => {}
     }
     outcome
@@ -270,14 +290,14 @@ async fn steps(
 async fn delegate(
     server: Arc<dyn AggregatedApi>,
     delegated: Delegated,
-    admission: &Admission,
-    tally: &mut Tally,
+    in_flight: &InFlightRequest,
+    accounting: &mut Accounting,
 ) -> Result<ApiResponse, Status> {
     if delegated.context.deadline.is_some() {
-        drop(admission.leave());
+        drop(in_flight.take_slot());
     }
     let outcome = aggregated_discovery::pass(server, delegated).await;
-    tally.admitted(admission, outcome)
+    accounting.keep_slot(in_flight, outcome)
 }
 
 /// Whether a request has no end of its own: limits of time and of requests in flight are not for it, but limits of their
@@ -308,12 +328,12 @@ fn context_of(
 ///
 /// # Errors
 /// 504 when it has taken too long.
-async fn in_time<T>(context: &RequestContext, step: impl Future<Output = T>) -> Result<T, Status> {
-    tokio::time::timeout_at(due(context), step).await.map_err(|_| Status::timed_out())
+async fn before_deadline<T>(context: &RequestContext, step: impl Future<Output = T>) -> Result<T, Status> {
+    tokio::time::timeout_at(deadline(context), step).await.map_err(|_| Status::timed_out())
 }
 
 /// When the answer is due.
-fn due(context: &RequestContext) -> tokio::time::Instant {
+fn deadline(context: &RequestContext) -> tokio::time::Instant {
     context.deadline.map_or_else(|| tokio::time::Instant::now() + limits::REQUEST_TIMEOUT, Into::into)
 }
 
@@ -333,8 +353,8 @@ async fn act(
     verb: Verb,
     request: Request,
 ) -> Result<ApiResponse, Status> {
-    check_watch(resource, verb)?;
-    if verb.reads() && wants_more_than_known(context) {
+    check_watchable(resource, verb)?;
+    if verb.reads() && needs_fresh_state(context) {
         catch_up(context, resource, verb).await?;
     }
     let call = Call { context, resource, path, verb };
@@ -374,10 +394,10 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
     let registry = &context.api.registry;
     let started = Instant::now();
     let outcome = match registry.is_shared() {
-        true => context.admission.wait(registry.catch_up()).await?,
+        true => context.in_flight.wait(registry.catch_up()).await?,
         false => registry.catch_up().await,
     };
-    context.admission.enter()?;
+    context.in_flight.enter()?;
     if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(&storage.prefix)) {
         if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
             cache.stats().consistent(outcome.is_ok());
@@ -390,7 +410,7 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
 }
 
 /// Whether a read asks for everything that was written before it, or for what may not have been seen here yet.
-fn wants_more_than_known(context: &Context) -> bool {
+fn needs_fresh_state(context: &Context) -> bool {
     let version = context.query.get("resourceVersion");
     !context.query.get("continue").is_empty()
         || version.is_empty()
@@ -420,7 +440,7 @@ fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -
 }
 
 /// What is answered where a kind that was defined at run time has no such path: only its subresources are known to be its own.
-fn not_routed(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
+fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
     if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
         return Ok(ApiResponse::text(404, "404 page not found\n"));
     }
@@ -451,7 +471,7 @@ fn check_timeout(query: &Query) -> Result<(), Status> {
 }
 
 /// Counts a request beyond the limits that nothing more is known of.
-fn count_turned_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) {
+fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) {
     if let Found::Resource(resource) = api.registry.resources.read().find(&path.group, &path.version, &path.resource) {
         let series = api.metrics.requests.series(labels_of(resource, path, verb, query, request));
         let client = metrics::system_client(request.header(USER_AGENT));
@@ -460,21 +480,21 @@ fn count_turned_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, 
 }
 
 /// What a request beyond the limits is answered.
-fn turn_away() -> ApiResponse {
+fn too_many_requests() -> ApiResponse {
     let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
     answer
 }
 
 /// The response to a path without a resource, as `/api/v1/watch`.
-fn undetermined(request: &Request) -> ApiResponse {
+fn no_request_info(request: &Request) -> ApiResponse {
     let why =
         format!("failed to create RequestInfo: unable to determine kind and namespace from url, {}", url(request));
     internal_server_error(request, &why)
 }
 
 /// The response to a request that no authorizer allows.
-fn not_allowed(request: &Request, why: NotAllowed) -> Result<ApiResponse, Status> {
+fn forbidden_response(request: &Request, why: NotAllowed) -> Result<ApiResponse, Status> {
     match why {
         NotAllowed::Forbidden(status) => Err(status),
         NotAllowed::Failed(error) => Ok(internal_server_error(request, &error)),
@@ -493,14 +513,14 @@ fn url(request: &Request) -> String {
 }
 
 /// What is answered to a path with a percent sign that begins no escape. The connection ends with it.
-fn unreadable_address() -> ApiResponse {
+fn bad_escape() -> ApiResponse {
     let mut answer = ApiResponse::text(400, "400 Bad Request");
     answer.headers.push(("connection", "close".to_owned()));
     answer
 }
 
 /// What a request is answered that comes while the server stops. The connection ends with it.
-fn stopping() -> ApiResponse {
+fn shutting_down() -> ApiResponse {
     let mut answer = ApiResponse::text(429, "The apiserver is shutting down, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SHUTDOWN_SECONDS.to_string()));
     answer.headers.push(("connection", "close".to_owned()));
@@ -508,12 +528,12 @@ fn stopping() -> ApiResponse {
 }
 
 /// Paths that name no resource: discovery, OpenAPI, version, health, metrics.
-fn outside_resources(
+fn non_resource(
     api: &Api,
     user: &UserInfo,
     query: &Query,
     request: &Request,
-    tally: &mut Tally,
+    accounting: &mut Accounting,
 ) -> Result<ApiResponse, Status> {
     let path = request.path.as_str();
     let counted = match path {
@@ -523,15 +543,15 @@ fn outside_resources(
     };
     let mut count = |subresource: &'static str| {
         let labels = Labels { subresource: Str::new_static(subresource), verb: "GET", ..Labels::default() };
-        tally.series = Some(api.metrics.requests.series(labels));
+        accounting.series = Some(api.metrics.requests.series(labels));
     };
     counted.into_iter().for_each(&mut count);
     if let Some(answer) = health::serve(&api.health, path, query) {
         return Ok(answer);
     }
-    let admission = Admission::new(&api.flow, user, None, Verb::Get, false);
-    if admission.enter().is_err() {
-        return Ok(turn_away());
+    let in_flight = InFlightRequest::new(&api.flow, user, None, Verb::Get, false);
+    if in_flight.enter().is_err() {
+        return Ok(too_many_requests());
     }
     let outcome = match path {
         "/metrics" => Ok(ApiResponse::new(200, METRICS_TYPE, metrics::render(api))),
@@ -545,7 +565,7 @@ fn outside_resources(
             answer
         }
     };
-    tally.admitted(&admission, outcome)
+    accounting.keep_slot(&in_flight, outcome)
 }
 
 /// The content type of metrics.
@@ -555,7 +575,7 @@ fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query
     let found = resource.subresource(&path.subresource);
     let connects = found.is_some_and(|found| matches!(found.action, Action::Connect));
     let subresource = found.map(|found| found.name.clone()).unwrap_or_default();
-    let named = verb == Verb::Create || !access::name_asked_for(path, verb, query).is_empty();
+    let named = verb == Verb::Create || !access::requested_name(path, verb, query).is_empty();
     let scope = match (named, path.namespace.is_empty()) {
         (true, _) => "resource",
         (false, false) => "namespace",
@@ -568,7 +588,7 @@ fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query
 }
 
 /// Collections that are listed, but not watched, say so themselves.
-fn check_watch(resource: &Resource, verb: Verb) -> Result<(), Status> {
+fn check_watchable(resource: &Resource, verb: Verb) -> Result<(), Status> {
     if verb != Verb::Watch || resource.verbs.contains(Verbs::WATCH) {
         return Ok(());
     }

@@ -1,6 +1,5 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
-use crate::answer::ApiResponse;
 use crate::audit;
 use crate::context::Context;
 use crate::decode::{self, Expected};
@@ -8,6 +7,7 @@ use crate::handler::{self, Call};
 use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use crate::query::write_options;
 use crate::request::{Request, Verb};
+use crate::response::ApiResponse;
 use crate::scale::ScaleCall;
 use crate::write::{self, read_body};
 use crate::{patch, represent, scale};

@@ -5,8 +5,8 @@
 
 pub mod frames;
 
-use crate::answer::ApiResponse;
 use crate::body::Body;
+use crate::response::ApiResponse;
 use crate::upgrade::tokens;
 use bytes::Bytes;
 use frames::{Kind, Reader, Writer};

@@ -1,6 +1,5 @@
 //! Create and update: from a body to the registry and back, and what all writes do on that way.
 
-use crate::answer::ApiResponse;
 use crate::audit;
 use crate::blocking;
 use crate::context::Context;
@@ -11,6 +10,7 @@ use crate::read::include_object;
 use crate::represent::ObjectEncoder;
 use crate::represent::converted::Converted;
 use crate::request::{LazyBody, Request};
+use crate::response::ApiResponse;
 use bytes::Bytes;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
@@ -22,12 +22,12 @@ use pintle_schema::Value;
 /// # Errors
 /// 413 when it is too large, 504 when it comes too slowly, 400 when it breaks off, 429 when there is no room or no slot.
 pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
-    let admission = &context.admission;
-    let body = match admission.room() {
+    let in_flight = &context.in_flight;
+    let body = match in_flight.body_room() {
         Ok(room) => body.whole(Box::new(room)).await,
         Err(failure) => Err(failure),
     };
-    let bytes = admission.with_body(body)?;
+    let bytes = in_flight.enter_with_body(body)?;
     blocking::expect(bytes.len()).await;
     Ok(bytes)
 }
@@ -159,7 +159,7 @@ pub async fn answer(
     written: Result<Written>,
     warnings: Vec<String>,
 ) -> Result<ApiResponse> {
-    let written = warned(written, warnings)?;
+    let written = with_more_warnings(written, warnings)?;
     let (registry, include_object) = (&context.api.registry, include_object(&context.query, wanted)?);
     let converted = &Converted::of(registry, target, std::slice::from_ref(&written.payload)).await?;
     let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
@@ -169,7 +169,7 @@ pub async fn answer(
 }
 
 /// A write's outcome with what was warned of before it.
-pub(crate) fn warned(written: Result<Written>, mut warnings: Vec<String>) -> Result<Written> {
+pub(crate) fn with_more_warnings(written: Result<Written>, mut warnings: Vec<String>) -> Result<Written> {
     match written {
         Ok(written) => {
             warnings.extend(written.warnings);

@@ -3,12 +3,12 @@
 //! the content of a file that a flag names.
 
 use crate::Api;
-use crate::answer::ApiResponse;
 use crate::documents::listed_paths;
 use crate::negotiation::{Format, Kind, negotiate_kind};
 use crate::query::Query;
 use crate::represent;
 use crate::request::Request;
+use crate::response::ApiResponse;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_discovery::version;
 use pintle_meta::config_zpages::v1beta1::{Flagz, Statusz};

@@ -10,14 +10,14 @@ use pintle_auth::authorization::AlwaysAllow;
 use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, UserInfo};
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
-use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Unreachable};
 use pintle_endpoints::documents::DiscoveryCache;
-use pintle_endpoints::flow::Flow;
+use pintle_endpoints::flow::InFlightLimits;
 use pintle_endpoints::handler::{Call, Handler, Handlers};
 use pintle_endpoints::health::Health;
 use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::request::{BodyFailure, Room, UnreadBody};
+use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::scheme::Scheme;
 use pintle_endpoints::subresource::body;
 use pintle_endpoints::{Api, Body, Request, Settings, SharedApi, serve};
@@ -186,7 +186,7 @@ fn server() -> SharedApi {
         documents: DiscoveryCache::new(resources.clone()),
         health: Health::default(),
         metrics: Metrics::default(),
-        flow: Flow::new(&settings),
+        flow: InFlightLimits::new(&settings),
         settings,
         connector: Arc::new(Nobody),
         handlers,

@@ -13,10 +13,10 @@ use pintle_cache::objects::{Difference, Objects};
 use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog, openapi};
 use pintle_endpoints::aggregated_discovery::{AggregatedApi, AggregatedApis, Delegated};
-use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::openapi_v3_document;
 use pintle_endpoints::metrics::Exposition;
+use pintle_endpoints::response::ApiResponse;
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
 use pintle_services::routing::Routing;
@@ -299,7 +299,7 @@ impl AggregatedApi for Extension {
                 return answer;
             }
             let mut answer = forward::pass(&self.shared, &self.entry.api, delegated).await;
-            answer.body = answer.body.holding(permit);
+            answer.body = answer.body.with_guard(permit);
             answer
         }
         .boxed()

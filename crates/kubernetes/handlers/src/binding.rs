@@ -5,12 +5,12 @@
 use crate::PODS;
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
-use pintle_endpoints::answer::{ApiResponse, warned};
 use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions};
 use pintle_endpoints::query::write_options;
 use pintle_endpoints::request::Request;
+use pintle_endpoints::response::{ApiResponse, attach_warnings};
 use pintle_endpoints::subresource::{body, created};
 use pintle_endpoints::write::{decode_object, read_body};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, failed_precondition};
@@ -43,7 +43,7 @@ impl Handler for PodBinding {
                 bind(context, &path.namespace, Some(&path.name), object, wanted, options.dry_run).await
             };
             let bound = bound.await;
-            warned(bound, warnings)
+            attach_warnings(bound, warnings)
         }
         .boxed()
     }
@@ -74,7 +74,7 @@ impl Handler for Bindings {
                 bind(context, &path.namespace, None, object, wanted, options.dry_run).await
             };
             let bound = bound.await;
-            warned(bound, warnings)
+            attach_warnings(bound, warnings)
         }
         .boxed()
     }

@@ -6,12 +6,12 @@
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_cache::Object;
-use pintle_endpoints::answer::{ApiResponse, warned};
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use pintle_endpoints::query::delete_options_from_body;
 use pintle_endpoints::represent;
 use pintle_endpoints::request::Request;
+use pintle_endpoints::response::{ApiResponse, attach_warnings};
 use pintle_endpoints::subresource::{body, created, label_selector};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
@@ -64,7 +64,7 @@ async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
         Outcome::Evicted => created(wanted),
         Outcome::GuardedTwice => guarded_twice(wanted),
     });
-    warned(answer, warnings)
+    attach_warnings(answer, warnings)
 }
 
 /// The delete options of an eviction, after its admission.

@@ -4,12 +4,12 @@
 //! account's namespace.
 
 use futures_util::future::{BoxFuture, FutureExt};
-use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::represent;
 use pintle_endpoints::request::Request;
+use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::subresource::body;
 use pintle_endpoints::write::check_namespace;
 use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens};

@@ -18,11 +18,11 @@ use forward::{encode_path, encode_query};
 use futures_util::future::{BoxFuture, FutureExt};
 use locate::Kubelet;
 use pintle_endpoints::access::{self, NotAllowed};
-use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler, Handlers};
 use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::request::{Request, ResourcePath, Verb};
+use pintle_endpoints::response::ApiResponse;
 use pintle_registry::{Result, Status, Target};
 use std::sync::Arc;
 

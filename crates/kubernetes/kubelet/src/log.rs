@@ -5,11 +5,11 @@
 use crate::forward::encode_query;
 use crate::locate::{self, Location};
 use futures_util::{StreamExt, TryStreamExt, future};
-use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::{ByteStream, Exchange, Trust};
 use pintle_endpoints::body::Body;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::query::Query;
+use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::{upgrade, websocket};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;

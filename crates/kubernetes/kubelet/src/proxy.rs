@@ -9,9 +9,9 @@ use crate::rewrite::{self, Rewriter};
 use futures_util::future::FutureExt;
 use http::header::{self, HeaderMap, HeaderValue};
 use pintle_endpoints::Request;
-use pintle_endpoints::answer::ApiResponse;
 use pintle_endpoints::backend::{ByteStream, Exchange};
 use pintle_endpoints::context::Context;
+use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
 use pintle_registry::{Result, Status};
 

@@ -6,9 +6,9 @@
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use pintle_endpoints::answer::{ApiResponse, gzip};
 use pintle_endpoints::backend::ByteStream;
 use pintle_endpoints::body::Body;
+use pintle_endpoints::response::{ApiResponse, gzip};
 use std::io::Read;
 
 /// The largest page that is rewritten.

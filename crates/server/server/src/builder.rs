@@ -14,7 +14,7 @@ use pintle_cache::Cache;
 use pintle_endpoints::aggregated_discovery::AggregatedApis;
 use pintle_endpoints::backend::Connector;
 use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
-use pintle_endpoints::flow::Flow;
+use pintle_endpoints::flow::InFlightLimits;
 use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::Health;
 use pintle_endpoints::metrics::{MeasuredStore, Metrics};
@@ -56,7 +56,7 @@ pub struct Builder {
     pub serves: Arc<dyn Fn(&Resource) -> bool + Send + Sync>,
     /// What is known about kinds beside their resources.
     pub kinds: Box<dyn KnownKinds>,
-    /// Asked in this order for who sends a request.
+    /// Scope in this order for who sends a request.
     pub authenticators: Vec<Arc<dyn Authenticator>>,
     /// The audiences that tokens must be meant for.
     pub audiences: Vec<Str>,
@@ -64,9 +64,9 @@ pub struct Builder {
     pub anonymous_auth: bool,
     /// The only paths at which they do; all when there are none.
     pub anonymous_paths: Vec<String>,
-    /// Asked in this order whether a request is allowed; without one only `system:masters` may do anything.
+    /// Scope in this order whether a request is allowed; without one only `system:masters` may do anything.
     pub authorizers: Vec<NamedAuthorizer>,
-    /// Asked in this order about every write.
+    /// Scope in this order about every write.
     pub admission_plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// What hands out addresses and ports to objects.
     pub allocators: Vec<Arc<dyn Allocator>>,
@@ -262,7 +262,7 @@ impl OpenedServer {
             documents: DiscoveryCache::new(builder.resources.clone()),
             health: builder.health,
             metrics: builder.metrics,
-            flow: Flow::new(&builder.settings),
+            flow: InFlightLimits::new(&builder.settings),
             settings: builder.settings,
             connector,
             handlers: builder.handlers,
@@ -330,9 +330,9 @@ impl Server {
         self.api.health.stop();
         tokio::time::sleep(self.options.delay).await;
         if self.options.send_retry_after {
-            self.api.health.turn_away();
+            self.api.health.reject_requests();
             // Requests that still run after this long have been ended by their own time limit.
-            let done = self.api.flow.none_in_work();
+            let done = self.api.flow.drained();
             drop(tokio::time::timeout(self.api.settings.request_timeout, done).await);
         }
         self.shutdown.trigger();

@@ -95,7 +95,7 @@ impl Service for ApiService {
         }
         let told = self.browsers.told(&parts.headers);
         if let Some(mut response) = preflight(&parts.method, &told) {
-            audit::put_id(&mut response, &audit::audit_id(&self.api, &parts.headers));
+            audit::set_audit_id(&mut response, &audit::audit_id(&self.api, &parts.headers));
             response.headers_mut().extend(told);
             return response;
         }

@@ -43,7 +43,7 @@ fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) ->
     let everything = Selection::parse(&target.resource, &target.resource, "", "").expect("a selection");
     let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
     let mut body = presenter.list(page).expect("a table");
-    let pieces = std::iter::from_fn(|| body.piece().now_or_never().expect("it waits for nothing"));
+    let pieces = std::iter::from_fn(|| body.next_piece().now_or_never().expect("it waits for nothing"));
     let table = json::parse(&pieces.collect::<Vec<_>>().concat(), Strictness::Ignore).expect("JSON").value;
     let rows = table.get("rows").and_then(Value::as_list).unwrap_or_default();
     rows.iter().filter_map(|row| row.get("cells").cloned()).collect()

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// What something comes to, with what is to be warned of whether it is refused or not.
-pub fn warned(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
+pub fn attach_warnings(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
     match outcome {
         Ok(answer) => Ok(answer.with_warnings(warnings)),
         Err(status) => Err(status.warned_before(warnings)),
@@ -58,7 +58,7 @@ impl ApiResponse {
 }
 
 /// A Status as an answer, in the form that was negotiated.
-pub fn refusal(status: &Status, wanted: MediaTypeOptions) -> ApiResponse {
+pub fn error_response(status: &Status, wanted: MediaTypeOptions) -> ApiResponse {
     let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
     let schema = <pintle_meta::meta::v1::Status as pintle_schema::ApiType>::schema();
     let body = represent::encode(&status.to_value(), schema, wanted);
@@ -77,11 +77,11 @@ pub fn accepts_gzip(accept_encoding: &str) -> bool {
 }
 
 /// Answers at least this large are compressed when the client takes it; smaller ones cost more than they save.
-const GZIP_FROM: u64 = 128 << 10;
+const GZIP_MIN_BYTES: u64 = 128 << 10;
 
 /// How an answer is to be sent.
 #[derive(Clone, Copy)]
-pub struct Sending<'a> {
+pub struct ResponseOptions<'a> {
     pub accepts_gzip: bool,
     /// The head alone.
     pub is_head: bool,
@@ -90,7 +90,7 @@ pub struct Sending<'a> {
 }
 
 /// Puts an answer on the wire.
-pub fn respond(answer: ApiResponse, sending: Sending<'_>) -> Response<Body> {
+pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -107,7 +107,7 @@ pub fn respond(answer: ApiResponse, sending: Sending<'_>) -> Response<Body> {
     for (name, value) in &answer.passed {
         headers.append(name, value.clone());
     }
-    for warning in told(&answer.warnings) {
+    for warning in sendable_warnings(&answer.warnings) {
         if let Ok(value) = HeaderValue::try_from(format!("299 - {}", quoted(warning))) {
             headers.append(WARNING, value);
         }
@@ -115,16 +115,16 @@ pub fn respond(answer: ApiResponse, sending: Sending<'_>) -> Response<Body> {
     let size = answer.body.size();
     let body = match answer.body {
         body if !body.is_long_running()
-            && sending.accepts_gzip
-            && size > GZIP_FROM
+            && response_options.accepts_gzip
+            && size > GZIP_MIN_BYTES
             && !headers.contains_key("content-encoding") =>
         {
             headers.insert("content-encoding", HeaderValue::from_static("gzip"));
-            Body::Chunks(compressed(body, sending.compressors.clone()), Size::About(size))
+            Body::Chunks(compressed(body, response_options.compressors.clone()), Size::About(size))
         }
         body => body,
     };
-    if !sending.is_head {
+    if !response_options.is_head {
         *response.body_mut() = body;
     }
     response
@@ -132,10 +132,10 @@ pub fn respond(answer: ApiResponse, sending: Sending<'_>) -> Response<Body> {
 
 /// The warnings that go out: each text once, but for those with control characters, which no header may have; and when
 /// all are longer than a header may be, their beginnings, until that is too long as well.
-fn told(warnings: &[String]) -> Vec<&str> {
+fn sendable_warnings(warnings: &[String]) -> Vec<&str> {
     let mut seen = std::collections::HashSet::new();
     let distinct: Vec<&str> =
-        warnings.iter().map(String::as_str).filter(|text| is_header(text) && seen.insert(*text)).collect();
+        warnings.iter().map(String::as_str).filter(|text| is_header_value(text) && seen.insert(*text)).collect();
     let length = |text: &str| text.chars().count();
     if distinct.iter().map(|text| length(text)).sum::<usize>() <= limits::WARNINGS_CHARACTERS {
         return distinct;
@@ -146,14 +146,14 @@ fn told(warnings: &[String]) -> Vec<&str> {
         total += length(text);
         is_room
     };
-    distinct.into_iter().map(begin).take_while(|text| fits(text)).collect()
+    distinct.into_iter().map(truncated).take_while(|text| fits(text)).collect()
 }
 
-fn is_header(text: &str) -> bool {
+fn is_header_value(text: &str) -> bool {
     !text.is_empty() && !text.chars().any(char::is_control)
 }
 
-fn begin(text: &str) -> &str {
+fn truncated(text: &str) -> &str {
     let end = text.char_indices().nth(limits::CUT_WARNING_CHARACTERS).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn warnings_go_out_once_and_only_if_a_header_can_hold_them() {
         let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(told(&texts(&["a", "", "b\nc", "a", "é \"\\"])), ["a", "é \"\\"]);
+        assert_eq!(sendable_warnings(&texts(&["a", "", "b\nc", "a", "é \"\\"])), ["a", "é \"\\"]);
         let long = "x".repeat(limits::WARNINGS_CHARACTERS);
-        assert_eq!(told(&texts(&["a", &long])), ["a", &long[..limits::CUT_WARNING_CHARACTERS]]);
+        assert_eq!(sendable_warnings(&texts(&["a", &long])), ["a", &long[..limits::CUT_WARNING_CHARACTERS]]);
     }
 }
