@@ -144,7 +144,7 @@ impl Repairs {
 /// Writes a repair; returns whether all of it was written by this server.
 async fn carry_out(registry: &Registry, repair: &Repair) -> Result<bool> {
     for write in &repair.writes {
-        match registry.store.commit(Transaction { writes: vec![write.clone()] }).await {
+        match registry.store.commit(Transaction::of(vec![write.clone()])).await {
             Ok(_) => {}
             Err(CommitError::Conflict { .. }) => return Ok(false),
             Err(error) => return Err(Status::internal(error)),

@@ -3,10 +3,13 @@
 
 mod common;
 
-use common::http::{Client, MERGE_PATCH};
+use common::etcd::{Etcd, program};
+use common::http::{Client, Endpoint, MERGE_PATCH};
 use common::process::Installation;
-use common::wait_for;
+use common::{resource_version, wait_for};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
@@ -156,4 +159,127 @@ fn owners_are_forgotten_when_a_version_lacks_their_fields() {
         assert_eq!(written["metadata"]["managedFields"].is_array(), has_owners, "{written}");
         assert_eq!(written["metadata"]["generation"], 2, "{written}");
     }
+}
+
+/// The version whose objects are stamped with the number of the definition that they are written under.
+fn stamping(number: u64) -> Value {
+    let stamp = json!({"type": "integer", "default": number, "minimum": number});
+    json!([version("v1", true, json!({"stamp": stamp, "size": {"type": "integer"}}))])
+}
+
+/// Creates, replaces and patches objects until it is stopped. Returns what was written.
+fn write_widgets(endpoint: &Endpoint, writer: usize, stopped: &AtomicBool) -> Vec<Value> {
+    let mut client = endpoint.client();
+    let mut written = Vec::new();
+    for number in 0.. {
+        if stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        let name = format!("w{writer}-{number}");
+        let created = client.post(WIDGETS, &widget(&name, json!({}))).expect("an answer").expect(201);
+        // The stamp is dropped and given anew.
+        let path = format!("{WIDGETS}/{name}");
+        let mut replaced = created.clone();
+        replaced["spec"] = json!({"size": 1});
+        let replaced = client.put(&path, &replaced).expect("an answer").expect(200);
+        let patch = json!({"spec": {"stamp": null, "size": 2}});
+        let patched = client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes());
+        let patched = patched.expect("an answer").expect(200);
+        written.extend([created, replaced, patched]);
+    }
+    written
+}
+
+/// Changes the definition through one server while others write objects; each must be of the definition that it was committed
+/// under.
+fn check_writes_under_changes(changing: &Endpoint, writing: &[Endpoint], changes: u64) {
+    let mut client = changing.client();
+    client.post(DEFINITIONS, &definition(stamping(1))).expect("an answer").expect(201);
+    for endpoint in writing {
+        until(&mut endpoint.client(), WIDGETS, |status, _| status == 200);
+    }
+    let stopped = AtomicBool::new(false);
+    let (mut defined, written) = thread::scope(|scope| {
+        let stopped = &stopped;
+        let writers = writing.iter().enumerate();
+        let writers: Vec<_> =
+            writers.map(|(at, endpoint)| scope.spawn(move || write_widgets(endpoint, at, stopped))).collect();
+        let mut defined = Vec::new();
+        for number in 2..=changes {
+            let patch = json!({"spec": {"versions": stamping(number)}});
+            defined.push((resource_version(&change(&mut client, DEFINITION, patch)), number));
+            if number % 4 == 0 {
+                // A change of metadata alone is no other definition.
+                change(&mut client, DEFINITION, json!({"metadata": {"labels": {"n": number.to_string()}}}));
+            }
+            thread::sleep(std::time::Duration::from_millis(7 * (number % 5)));
+        }
+        stopped.store(true, Ordering::Relaxed);
+        let written: Vec<Value> = writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect();
+        (defined, written)
+    });
+    defined.insert(0, (0, 1));
+    assert!(written.len() > 10, "{} writes", written.len());
+    for object in &written {
+        let revision = resource_version(object);
+        let of = defined.iter().rev().find(|(since, _)| *since < revision).map(|(_, number)| *number);
+        assert_eq!(object["spec"]["stamp"].as_u64(), of, "{object}, {defined:?}");
+    }
+}
+
+#[test]
+fn what_was_prepared_under_another_definition_is_not_committed() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let writing = [process.endpoint(), process.endpoint(), process.endpoint()];
+    check_writes_under_changes(&process.endpoint(), &writing, 40);
+}
+
+#[test]
+fn another_server_changes_the_definition_meanwhile() {
+    let Some(program) = program("3.5") else { return };
+    let etcd = Etcd::start(program, 1);
+    let installations = [Installation::own(), Installation::own()];
+    let servers = installations
+        .each_ref()
+        .map(|installation| installation.start_with(&[ACCOUNTS_OFF, "--etcd-servers", &etcd.urls()]));
+    let [first, second] = servers.each_ref().map(|server| server.endpoint());
+    let writing = [servers[0].endpoint(), servers[1].endpoint(), second];
+    check_writes_under_changes(&first, &writing, 25);
+}
+
+#[test]
+fn nothing_is_created_under_a_definition_that_is_gone() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let versions = || json!([version("v1", true, json!({}))]);
+    let stopped = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for writer in 0..3 {
+            let (endpoint, stopped) = (process.endpoint(), &stopped);
+            scope.spawn(move || {
+                let mut client = endpoint.client();
+                for number in 0.. {
+                    if stopped.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let answer = client.post(WIDGETS, &widget(&format!("w{writer}-{number}"), json!({})));
+                    let status = answer.expect("an answer").status;
+                    assert!(matches!(status, 201 | 403 | 404), "{status}");
+                }
+            });
+        }
+        for _ in 0..10 {
+            let created = client.post(DEFINITIONS, &definition(versions())).expect("an answer").expect(201);
+            let established = until(&mut client, WIDGETS, |status, _| status == 200);
+            for widget in established["items"].as_array().into_iter().flatten() {
+                assert!(resource_version(widget) > resource_version(&created), "{widget} is older than {created}");
+            }
+            thread::sleep(std::time::Duration::from_millis(20));
+            client.delete(DEFINITION).expect("an answer").expect(200);
+            until(&mut client, DEFINITION, |status, _| status == 404);
+        }
+        stopped.store(true, Ordering::Relaxed);
+    });
 }

@@ -232,7 +232,7 @@ fn an_owner_that_goes_while_its_kind_is_away_is_missed_when_the_kind_returns() {
         fixture.registry.uninstall("fun.example.com", "v6", "frobbers");
         // Another server removes it, which has the kind.
         let key = "/registry/fun.example.com/frobbers/default/owner";
-        let removed = Transaction { writes: vec![Write::delete(key.into(), Expect::Any)] };
+        let removed = Transaction::of(vec![Write::delete(key.into(), Expect::Any)]);
         fixture.runtime.block_on(fixture.registry.store.commit(removed)).expect("it is removed");
         // The collector looks at what has owners now, and can decide nothing.
         std::thread::sleep(Duration::from_millis(300));

@@ -27,6 +27,7 @@ pub mod negotiation;
 pub mod patch;
 pub mod query;
 pub mod read;
+mod redefined;
 pub mod remove;
 pub mod represent;
 pub mod request;

@@ -13,6 +13,7 @@ use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
+use crate::redefined::Repeatable;
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::response::{ApiResponse, ResponseOptions, accepts_gzip, error_response, respond};
 use crate::{
@@ -263,7 +264,7 @@ async fn process(
         query,
         in_flight,
     };
-    let acting = pin!(act(&context, resource, path, verb, request));
+    let acting = pin!(act_as_defined(&context, resource, path, verb, request));
     let acting = pin!(blocking::work(acting));
     let outcome = match long_running {
         true => acting.await,
@@ -343,6 +344,27 @@ fn time_limit(api: &Api, query: &Query) -> Duration {
     let asked = pintle_schema::Duration::parse(query.get("timeout")).ok();
     let asked = asked.and_then(|asked| u64::try_from(asked.nanos).ok()).filter(|nanos| *nanos > 0);
     asked.map_or(allowed, |nanos| allowed.min(Duration::from_nanos(nanos)))
+}
+
+/// Acts under the definition of the resource as it is when the outcome is committed.
+async fn act_as_defined(
+    context: &Context,
+    resource: &Arc<Resource>,
+    path: &ResourcePath,
+    verb: Verb,
+    request: Request,
+) -> Result<ApiResponse, Status> {
+    let (repeatable, request) = Repeatable::of(resource, verb, request);
+    let mut outcome = act(context, resource, path, verb, request).await;
+    let mut resource = resource.clone();
+    while let (Some(repeatable), Err(status)) = (&repeatable, &outcome)
+        && status.is_redefined
+    {
+        let (redefined, request) = repeatable.again(context, &resource, path).await?;
+        resource = redefined;
+        outcome = act(context, &resource, path, verb, request).await;
+    }
+    outcome
 }
 
 /// negotiate → read, watch or write.

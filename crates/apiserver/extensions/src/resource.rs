@@ -11,9 +11,9 @@ use pintle_discovery::catalog::{compare_versions, storage_version_hash};
 use pintle_discovery::etag;
 use pintle_meta::autoscaling;
 use pintle_resource::{
-    Action, Context, Conversion, Converted, CustomKind, DefaultFunction, DefaultFunctions, FieldValue, GENERAL,
-    MaybeReady, OpenApiVersion, Part, Resource, ScalePaths, Selectable, Served, Storage, Strategy, Subresource, Verbs,
-    WITH_STATUS,
+    Action, Context, Conversion, Converted, CustomKind, DefaultFunction, DefaultFunctions, DefinedBy, FieldValue,
+    GENERAL, MaybeReady, OpenApiVersion, Part, Resource, ScalePaths, Selectable, Served, Storage, Strategy,
+    Subresource, Verbs, WITH_STATUS,
 };
 use pintle_schema::{ApiType, Form, Ref, Slice, Str, Struct, Text, Value};
 use pintle_validation::Validator;
@@ -86,6 +86,7 @@ struct Custom {
     is_terminating: bool,
     selectable: Vec<Str>,
     fingerprint: Arc<str>,
+    defined_by: Arc<DefinedBy>,
 }
 
 impl CustomKind for Custom {
@@ -105,6 +106,10 @@ impl CustomKind for Custom {
         let stored = object.clone();
         self.engine.admit(object);
         *object != stored
+    }
+
+    fn defined_by(&self) -> &Arc<DefinedBy> {
+        &self.defined_by
     }
 
     fn is_terminating(&self) -> bool {
@@ -127,6 +132,9 @@ impl CustomKind for Custom {
         self.engine.scale_problem(object)
     }
 }
+
+/// Where definitions are stored.
+const DEFINITIONS: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 
 /// All but the status stays.
 static STATUS: Part = Part {
@@ -221,6 +229,7 @@ struct Version<'a> {
     is_terminating: bool,
     /// Of the definition.
     fingerprint: Arc<str>,
+    defined_by: Arc<DefinedBy>,
 }
 
 /// The resources of a definition in its stored form, by the names that it was given: one for each version that is served or
@@ -239,6 +248,9 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
     pintle_codec::json::encode(&names, &mut defined);
     let fingerprint: Arc<str> = etag(&defined).into();
     let is_terminating = !definition.str_at(&["metadata", "deletionTimestamp"]).is_empty();
+    let key = format!("{DEFINITIONS}{}", definition.str_at(&["metadata", "name"]));
+    let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
+    let defined_by = Arc::new(DefinedBy::new(key, revision));
     let shared = LazyCell::new(|| Arc::new(of.shared_schema().map(SchemaText::of).unwrap_or_default()));
     let versions: Vec<Version<'_>> = used
         .map(|version| {
@@ -251,7 +263,8 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
             let description = read.map(|schema| text(schema, "description")).unwrap_or_default();
             let decoded = Ref::Shared(Arc::new(decoded(kind, description)));
             let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version)));
-            Version { of: version, name, engine, decoded, is_terminating, fingerprint: fingerprint.clone() }
+            let (fingerprint, defined_by) = (fingerprint.clone(), defined_by.clone());
+            Version { of: version, name, engine, decoded, is_terminating, fingerprint, defined_by }
         })
         .collect();
     let group = text(of.spec, "group");
@@ -358,6 +371,7 @@ fn resource(
             is_terminating: version.is_terminating,
             selectable: selectable.iter().map(|field| text(field, "jsonPath").trim_start_matches('.').into()).collect(),
             fingerprint: version.fingerprint.clone(),
+            defined_by: version.defined_by.clone(),
         })),
     }
 }

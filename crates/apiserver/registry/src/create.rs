@@ -114,7 +114,7 @@ impl Registry {
             writes.push(self.encode(&target, &mut object).put(target.key().into(), Expect::Absent));
         }
         for writes in writes.chunks(self.store.transaction_writes_max().max(1)) {
-            let commit = self.store.commit(Transaction { writes: writes.to_vec() });
+            let commit = self.store.commit(Transaction::of(writes.to_vec()));
             commit.await.map_err(|error| commit_failed(&error))?;
         }
         Ok(())

@@ -7,11 +7,12 @@ use crate::selection::field_values;
 use crate::{Registry, Result, Status, Target, set_type};
 use bytes::Bytes;
 use pintle_cache::{Object, encoded_object};
-use pintle_resource::{Conversion, Resource, convert_now, convert_one};
+use pintle_resource::{Conversion, Found, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
-use pintle_storage::Revision;
+use pintle_storage::{Condition, Revision};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// The versions of one resource, as its definition gives them.
 pub struct DefinedResource {
@@ -59,6 +60,38 @@ impl Registry {
         });
         for ((of, _), before) in defined.iter().zip(&new).zip(&before).filter(|((_, is_new), _)| !**is_new) {
             self.reread(of, None, *before != self.selectable_labels(of));
+        }
+    }
+
+    /// The resource as its definition is now, once that is installed; `None` if the resource is not served any more.
+    ///
+    /// # Errors
+    /// It is not installed in time, or the store cannot be reached.
+    pub async fn redefined(&self, resource: &Resource) -> Result<Option<Arc<Resource>>> {
+        let Some(custom) = &resource.custom else { return Ok(None) };
+        let key = custom.defined_by().key();
+        let prefix = key.rfind('/').map_or("", |slash| &key[..=slash]);
+        self.catch_up().await?;
+        let mut pause = FIRST_PAUSE;
+        let mut waited = Duration::ZERO;
+        loop {
+            let stored = self.cache.resource(prefix).and_then(|definitions| definitions.get(key));
+            let now = match self.resources.read().find(&resource.group, &resource.version, &resource.plural) {
+                Found::Resource(now) => Some(now.clone()),
+                _ => None,
+            };
+            let installed = now.as_ref().and_then(|now| now.custom.as_ref()).map(|now| now.defined_by().revision());
+            match (stored, installed) {
+                (_, None) => return Ok(None),
+                (Some(stored), Some(installed)) if installed >= stored.revision.0 => return Ok(now),
+                _ if waited >= INSTALLED_WITHIN => return Err(Status::redefined()),
+                // It is installed, or taken out, in a moment.
+                _ => {
+                    self.environment.sleep(pause).await;
+                    waited += pause;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
         }
     }
 
@@ -148,6 +181,11 @@ impl Registry {
     }
 }
 
+/// How long a request waits until the change of a definition is installed, and how often it looks.
+const INSTALLED_WITHIN: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
 /// How many objects a conversion webhook is sent at once.
 const CONVERTED_AT_ONCE: usize = 500;
 
@@ -187,6 +225,12 @@ fn record_of(target: &Target, object: &Object, kept: &Value, mut now: Value) -> 
     };
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     Some(encode(&now, &fields))
+}
+
+/// What must hold of the definition of a target's resource when an object is committed that was prepared under it.
+pub(crate) fn condition(target: &Target) -> Option<Condition> {
+    let defined_by = target.resource.custom.as_ref()?.defined_by();
+    Some(Condition { key: defined_by.key().into(), at: Revision(defined_by.revision()) })
 }
 
 /// Nothing is created of a kind whose definition is being deleted.

@@ -164,7 +164,7 @@ impl Registry {
         mut object: Box<Value>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let record = self.encode(target, &mut object);
-        self.commit(target.key(), Expect::At(stored.revision), record, &target.storage().prefix).await
+        self.commit(target, Expect::At(stored.revision), record).await
     }
 
     /// Removes an object from the store; the answer is its last state.
@@ -176,7 +176,7 @@ impl Registry {
     ) -> std::result::Result<Payload, CommitError> {
         let mut writes = vec![Write::delete(stored.key.clone(), Expect::At(stored.revision))];
         writes.extend(others);
-        let revision = self.store.commit(Transaction { writes }).await?;
+        let revision = self.store.commit(Transaction::of(writes)).await?;
         let encoded = stored.encoded.at_revision(revision);
         let last = Object::new(stored.key.clone(), target.storage().prefix.len(), revision, encoded);
         Ok(Payload::Stored(Arc::new(last)))

@@ -54,8 +54,7 @@ use pintle_cache::{Cache, EncodedObject, Object, ResourceCache, encoded_object};
 use pintle_codec::json;
 use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now, convert_one};
 use pintle_schema::{Value, names};
-use pintle_storage::ValueCodec;
-use pintle_storage::{CommitError, Expect, Key, Revision, Store, Write};
+use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, ValueCodec, Write};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -312,12 +311,11 @@ impl Registry {
     /// Commits one object and returns it as stored.
     pub(crate) async fn commit(
         &self,
-        key: String,
+        target: &Target,
         expect: Expect,
         object: Encoded,
-        prefix: &str,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        let committed = self.commit_with(key, expect, object, prefix, Vec::new(), &mut []).await;
+        let committed = self.commit_with(target, expect, object, Vec::new(), &mut []).await;
         // Only charges are refused.
         committed.unwrap_or_else(|status| Err(CommitError::Invalid(status.message)))
     }
@@ -351,27 +349,27 @@ impl Registry {
         others: Vec<Write>,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
-        let (key, encoded) = (target.key(), self.encode(target, object));
+        let encoded = self.encode(target, object);
         // etcd's own client and server decide by the very message.
         if let Some(bytes) = encoded.bytes.filter(|_| !self.is_shared())
-            && let Err(error) = request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0)
+            && let Err(error) = request_size::check(&target.key(), expect, bytes, target.resource.ttl_seconds > 0)
         {
             return Ok(Err(error.into()));
         }
-        self.commit_with(key, expect, encoded, &target.storage().prefix, others, charges).await
+        self.commit_with(target, expect, encoded, others, charges).await
     }
 
-    /// Commits one object together with other writes. The object's is the first of the transaction.
+    /// Commits one object together with other writes. The object's is the first of the transaction. It fails if the object was
+    /// prepared under a definition that has changed since.
     pub(crate) async fn commit_with(
         &self,
-        key: String,
+        target: &Target,
         expect: Expect,
         object: Encoded,
-        prefix: &str,
         others: Vec<Write>,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
-        let key: Key = key.into();
+        let key: Key = target.key().into();
         let record = object.record.clone();
         let unreadable = |error| CommitError::Storage(Arc::new(error));
         // Refused here, where nothing has been written: once committed it would be in the way of every list.
@@ -385,7 +383,8 @@ impl Registry {
             true => others.into_iter().chain([Write { begins_revision: true, ..own }]).collect(),
             false => [own].into_iter().chain(others).collect(),
         };
-        let committed = self.commit_charged(writes, charges).await?.map_err(|error| match error {
+        let transaction = Transaction { writes, conditions: defined::condition(target).into_iter().collect() };
+        let committed = self.commit_charged(transaction, charges).await?.map_err(|error| match error {
             CommitError::Conflict { index, key, actual } if is_split && index <= allocated => {
                 CommitError::Conflict { index: if index == allocated { 0 } else { index + 1 }, key, actual }
             }
@@ -393,7 +392,7 @@ impl Registry {
         });
         Ok(committed.and_then(|revision| {
             let encoded = EncodedObject::from_record(&record, revision).map_err(unreadable)?;
-            Ok(Arc::new(Object::new(key, prefix.len(), revision, encoded)))
+            Ok(Arc::new(Object::new(key, target.storage().prefix.len(), revision, encoded)))
         }))
     }
 
@@ -537,6 +536,7 @@ pub(crate) fn commit_failed(error: &CommitError) -> Status {
         CommitError::Closed => Status::new(503, "ServiceUnavailable", "the server is shutting down"),
         // kube-apiserver passes on what its store says.
         CommitError::Storage(error) => Status::unexplained(error.to_string()),
+        CommitError::ConditionFailed { .. } => Status::redefined(),
         error => Status::internal(error),
     }
 }

@@ -21,6 +21,8 @@ pub struct Status {
     pub continue_token: Option<String>,
     /// The missing object that the failure is due to, if a controller is expected to create it soon. Not part of the response.
     pub awaits: Option<Box<AwaitedObject>>,
+    /// The definition of the resource has changed since the request began, which can be carried out anew. Not part of the response.
+    pub is_redefined: bool,
     /// The whole `Status`, as another server gave it. It is answered in place of what the fields above say.
     pub given: Option<Box<Value>>,
 }
@@ -60,7 +62,23 @@ pub type Result<T> = std::result::Result<T, Status>;
 impl Status {
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         let (message, warnings) = (message.into(), Vec::new());
-        Status { code, reason, message, details: None, warnings, continue_token: None, awaits: None, given: None }
+        Status {
+            code,
+            reason,
+            message,
+            details: None,
+            warnings,
+            continue_token: None,
+            awaits: None,
+            is_redefined: false,
+            given: None,
+        }
+    }
+
+    /// What a request has prepared under the definition of its resource does not count, as that has changed.
+    pub fn redefined() -> Self {
+        let why = "the definition of the resource has been modified; please try again";
+        Status { is_redefined: true, ..Status::new(409, "Conflict", why) }
     }
 
     /// The same failure, due to an object that is expected to be created soon.

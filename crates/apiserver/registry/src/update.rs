@@ -15,7 +15,7 @@ use crate::{
 use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
 use pintle_schema::{Value, empties};
-use pintle_storage::{CommitError, Expect, Write};
+use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{Comparison, ErrorKind, ErrorList};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -235,7 +235,7 @@ impl Attempt<'_> {
         }
         let mut writes = vec![Write::delete(target.key().into(), expect)];
         writes.extend(others);
-        let committed = registry.commit_charged(writes, charges).await?;
+        let committed = registry.commit_charged(Transaction::of(writes), charges).await?;
         // The answer shows the state that the removal found, at the revision it had.
         Ok(committed.and_then(|_| {
             let encoded = EncodedObject::from_record(&registry.record(target, &object), stored.revision)

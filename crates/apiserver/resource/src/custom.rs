@@ -3,12 +3,44 @@
 //! Must never do I/O.
 
 use pintle_schema::{Str, Struct, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A version of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenApiVersion {
     V2,
     V3,
+}
+
+/// The definition that resources were made from. A write that they prepared is committed only if the definition is still at
+/// a revision at which it makes the same resources.
+#[derive(Debug)]
+pub struct DefinedBy {
+    key: Str,
+    revision: AtomicU64,
+}
+
+impl DefinedBy {
+    /// The definition that is stored under a key, as it is at a revision.
+    pub fn new(key: impl Into<Str>, revision: u64) -> Self {
+        DefinedBy { key: key.into(), revision: AtomicU64::new(revision) }
+    }
+
+    /// Where the definition is stored.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The last revision of the definition that is known to make the same resources.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// The definition makes the same resources at this revision.
+    pub fn confirm(&self, revision: u64) {
+        self.revision.fetch_max(revision, Ordering::AcqRel);
+    }
 }
 
 /// A kind that was defined at run time. Its objects are decoded as trees; this is what is known of them beyond.
@@ -28,6 +60,9 @@ pub trait CustomKind: Send + Sync {
 
     /// Whether a stored object is read otherwise than it is stored; if so, it is changed to what is read.
     fn reread(&self, object: &mut Value) -> bool;
+
+    /// The definition that the resource was made from.
+    fn defined_by(&self) -> &Arc<DefinedBy>;
 
     /// Whether objects are no longer created, because the definition is being deleted.
     fn is_terminating(&self) -> bool;

@@ -14,7 +14,7 @@ mod strategy;
 mod table;
 
 pub use conversion::{Conversion, ConversionError, ConversionFunctions, Converted, convert_now, convert_one};
-pub use custom::{CustomKind, OpenApiVersion};
+pub use custom::{CustomKind, DefinedBy, OpenApiVersion};
 pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
 pub use group::{Group, GroupVersion};
 pub use maybe_ready::MaybeReady;

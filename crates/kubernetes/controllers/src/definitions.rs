@@ -20,6 +20,7 @@ use pintle_groups::CLEANUP_FINALIZER;
 use pintle_registry::Target;
 use pintle_registry::defined::DefinedResource;
 use pintle_registry::options::Propagation;
+use pintle_resource::DefinedBy;
 use pintle_schema::{Time, Value};
 use pintle_storage::Revision;
 use pintle_webhook::Clients;
@@ -33,6 +34,9 @@ const PLURAL: &str = "customresourcedefinitions";
 /// The interval of checks of a definition's remaining objects while finalizers delay its deletion.
 const RECHECK: Duration = Duration::from_secs(1);
 
+/// How many objects of a definition that is being deleted are deleted before other definitions have their turn.
+const DELETED_AT_ONCE: usize = 100;
+
 /// The delay before a failed conversion of objects in another stored version is retried.
 const CONVERSION_RETRY: Duration = Duration::from_secs(5);
 
@@ -43,7 +47,7 @@ const ESTABLISHED: &str = "Established";
 const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
 /// The installed resources of a definition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 struct Installed {
     /// The uid of the definition, which distinguishes it from another of the same name.
     uid: String,
@@ -55,6 +59,10 @@ struct Installed {
     versions: Vec<String>,
     /// The served versions.
     served: Vec<String>,
+    /// The names of the resources.
+    names: Value,
+    /// What writes of these resources depend on.
+    defined_by: Option<Arc<DefinedBy>>,
 }
 
 /// The controller of definitions.
@@ -84,12 +92,24 @@ impl Installed {
             plural: definition.str_at(&["status", "acceptedNames", "plural"]).to_owned(),
             versions: Vec::new(),
             served: Vec::new(),
+            names: definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default(),
+            defined_by: None,
         }
     }
 
     /// Whether both have the same resources of the same definition.
     fn is_same(&self, other: &Installed) -> bool {
         (&self.uid, self.generation, self.is_terminating) == (&other.uid, other.generation, other.is_terminating)
+            && pintle_resource::same(&self.names, &other.names)
+    }
+
+    /// If the definition makes these resources, writes that they prepared may be committed under it.
+    fn confirm(&self, definition: &Value) -> bool {
+        let is_same = self.is_same(&Installed::of(definition));
+        if let Some(defined_by) = self.defined_by.as_ref().filter(|_| is_same) {
+            defined_by.confirm(revision_of(definition));
+        }
+        is_same
     }
 }
 
@@ -99,8 +119,13 @@ fn defined(definition: &Value, installed: &mut Installed, webhooks: &Arc<Clients
     let served = versions.iter().filter(|(_, is_served)| *is_served);
     installed.served = served.map(|(version, _)| version.version.to_string()).collect();
     installed.versions = versions.iter().map(|(version, _)| version.version.to_string()).collect();
-    let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
-    DefinedResource { versions, defined_at: Revision(revision) }
+    let custom = versions.first().and_then(|(version, _)| version.custom.as_ref());
+    installed.defined_by = custom.map(|custom| custom.defined_by().clone());
+    DefinedResource { versions, defined_at: Revision(revision_of(definition)) }
+}
+
+fn revision_of(definition: &Value) -> u64 {
+    definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default()
 }
 
 impl Definitions {
@@ -154,7 +179,8 @@ impl Definitions {
         let accepted = self.accept(&definition);
         let mut settled = definition.clone();
         settled.set_at(&["status", "acceptedNames"], accepted.names.clone());
-        if accepted.condition.holds {
+        // Once established, a definition stays so under its accepted names.
+        if accepted.condition.holds || definition::is_established(&definition) {
             self.install(name, &settled);
         }
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
@@ -182,12 +208,16 @@ impl Definitions {
             let state = of.cache.state();
             let objects: Vec<Arc<Object>> = state.objects.values().cloned().collect();
             let options = requests.delete_options(Propagation::Background);
-            for object in &objects {
+            // The worker is wanted by other definitions, too.
+            for object in objects.iter().take(DELETED_AT_ONCE) {
                 let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
                 let deleted = requests.delete(&Target { namespace, name, ..of.clone() }, &options).await;
                 if deleted.is_err() {
                     return Outcome::Retry;
                 }
+            }
+            if objects.len() > DELETED_AT_ONCE {
+                return Outcome::After(Duration::ZERO);
             }
             if !of.cache.state().objects.is_empty() {
                 return Outcome::After(RECHECK);
@@ -230,10 +260,10 @@ impl Definitions {
 
     /// Installs the served versions of a definition and uninstalls the others.
     fn install(&self, name: &str, definition: &Value) {
-        let mut now = Installed::of(definition);
-        if self.installed().get(name).is_some_and(|before| before.is_same(&now)) {
+        if self.installed().get(name).is_some_and(|before| before.confirm(definition)) {
             return;
         }
+        let mut now = Installed::of(definition);
         let defined = defined(definition, &mut now, &self.webhooks);
         self.world.registry.install_defined(&[defined]);
         if let Some(prefix) = converted_prefix(definition) {
@@ -299,6 +329,10 @@ impl Definitions {
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
         if let Some(definition) = &decoded {
             claims.insert(object.name().to_owned(), Claims::of(definition));
+            // At once, as writes of its objects wait for it.
+            if let Some(installed) = self.installed().get(object.name()) {
+                installed.confirm(definition);
+            }
         }
         self.queue.add(object.name().to_owned(), Duration::ZERO);
         decoded
@@ -307,13 +341,12 @@ impl Definitions {
     /// Installs many definitions in one step, so that a start builds the resource table once. Only one definition is
     /// decoded at a time.
     fn install_all(&self, definitions: impl Iterator<Item = (String, Value)>) {
-        let mut installed = self.installed();
         let (mut all, mut converted) = (Vec::new(), Vec::new());
         for (name, definition) in definitions {
             let mut now = Installed::of(&definition);
-            if installed.get(&name).is_none_or(|before| !before.is_same(&now)) {
+            if !self.installed().get(&name).is_some_and(|before| before.confirm(&definition)) {
                 all.push(defined(&definition, &mut now, &self.webhooks));
-                installed.insert(name, now);
+                self.installed().insert(name, now);
             }
             converted.extend(converted_prefix(&definition));
         }
@@ -369,7 +402,6 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
         (false, false) => {
             Some(Finding { holds: false, reason: "NotAccepted", message: "not all names are accepted".to_owned() })
         }
-        // Once established, a definition stays so under its accepted names.
         (_, true) => None,
     };
     let status = definition.map_entry("status").make_map();

@@ -216,15 +216,15 @@ impl Charge for QuotaCharge {
         })
     }
 
-    fn commit<'a>(&'a mut self, registry: &'a Registry, writes: Vec<Write>) -> MaybeReady<'a, Result<Committed>> {
+    fn commit<'a>(&'a mut self, registry: &'a Registry, transaction: Transaction) -> MaybeReady<'a, Result<Committed>> {
         MaybeReady::wait(async move {
             if registry.store.makes_several_revisions() {
-                let waiting = (self.demand.clone(), self.checked.take(), writes);
+                let waiting = (self.demand.clone(), self.checked.take(), transaction);
                 return self.lines.of(&self.namespace).commit(registry, &self.namespace, waiting).await;
             }
-            let mut writes = writes;
-            writes.extend(self.writes(registry).get().await?);
-            Ok(registry.store.commit(Transaction { writes }).await)
+            let mut transaction = transaction;
+            transaction.writes.extend(self.writes(registry).get().await?);
+            Ok(registry.store.commit(transaction).await)
         })
     }
 }

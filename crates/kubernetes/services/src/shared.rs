@@ -126,7 +126,7 @@ impl Allocation<'_> {
         let wanted: BTreeSet<u16> = map.ports.iter().copied().filter(|port| !free(port)).chain(used).collect();
         if wanted != map.ports || map.revision.is_none() {
             map.ports = wanted;
-            match self.registry.store.commit(Transaction { writes: vec![self.map_write(&map)] }).await {
+            match self.registry.store.commit(Transaction::of(vec![self.map_write(&map)])).await {
                 // Another server changes the map; the next repair continues.
                 Ok(_) | Err(CommitError::Conflict { .. }) => {}
                 Err(error) => return Err(Status::internal(error)),

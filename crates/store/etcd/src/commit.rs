@@ -10,7 +10,7 @@ use crate::wire::{
     TxnRequest, TxnResponse, WatchAction, WatchCreateRequest, WatchRequest, WatchResponse,
 };
 use pintle_grpc::{Code, Status};
-use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
+use pintle_storage::{CommitError, Condition, Expect, Revision, Transaction, Write};
 use prost::Message;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -35,15 +35,24 @@ fn too_long(length: usize) -> Status {
     Status::new(Code::ResourceExhausted, message)
 }
 
-/// The length that is limited: Go's client does not read a key that it creates if the precondition fails, so that read
-/// is not counted. Servers accept more than this in addition.
-fn length_of(request: &TxnRequest, writes: &[Write]) -> usize {
-    let reads = request.failure.iter().zip(writes).filter(|(_, write)| !matches!(write.expect, Expect::At(_)));
-    let uncounted = reads.map(|(read, _)| {
-        let length = read.encoded_len();
+/// The length that is limited: Go's client does not read a key that it creates if the precondition fails, and
+/// kube-apiserver has no conditions on other keys, so these are not counted. Servers accept more than this in addition.
+fn length_of(request: &TxnRequest, transaction: &Transaction) -> usize {
+    fn delimited(message: &impl Message) -> usize {
+        let length = message.encoded_len();
         1 + prost::length_delimiter_len(length) + length
-    });
-    request.encoded_len() - uncounted.sum::<usize>()
+    }
+    let Transaction { writes, conditions } = transaction;
+    let reads = request.failure.iter().zip(writes).filter(|(_, write)| !matches!(write.expect, Expect::At(_)));
+    let compared = request.compare.iter().rev().take(conditions.len());
+    let uncounted = reads.map(|(read, _)| delimited(read)).chain(compared.map(delimited));
+    let read_beside = request.failure.iter().skip(writes.len()).map(delimited);
+    request.encoded_len() - uncounted.chain(read_beside).sum::<usize>()
+}
+
+/// Whether the transaction can no longer take place, as a condition does not hold and its key never changes back.
+fn has_failed(condition: &Condition, revision: Option<u64>) -> bool {
+    revision != Some(condition.at.0)
 }
 
 fn undecided() -> Status {
@@ -57,8 +66,8 @@ impl Shared {
         let since = self.progress.published();
         let mut retries = RetryBudget::new(limits::CALL);
         let mut in_doubt = false;
-        let mut request = self.request(&transaction.writes).await?;
-        let length = length_of(&request, &transaction.writes);
+        let mut request = self.request(&transaction).await?;
+        let length = length_of(&request, &transaction);
         if length > limits::MESSAGE_BYTES {
             return Err(failed(too_long(length)));
         }
@@ -69,7 +78,7 @@ impl Shared {
                 Ok(answer) => break answer,
                 Err(status) if status.code == Code::NotFound && status.message.contains("lease") => {
                     self.leases.forget().await;
-                    request = self.request(&transaction.writes).await?;
+                    request = self.request(&transaction).await?;
                     if !retries.wait(1).await {
                         return Err(failed(status));
                     }
@@ -100,7 +109,7 @@ impl Shared {
         self.progress.check(since, current).map_err(failed)?;
         let outcome = match answer.succeeded {
             true => Ok(current),
-            false => Box::pin(self.refused(&transaction.writes, &answer, in_doubt.then_some(since))).await,
+            false => Box::pin(self.refused(&transaction, &answer, in_doubt.then_some(since))).await,
         };
         let seen = match &outcome {
             // Only the deletion of a key that may not exist may have no event.
@@ -113,9 +122,9 @@ impl Shared {
         outcome.map(Revision)
     }
 
-    async fn request(&self, writes: &[Write]) -> Result<TxnRequest, CommitError> {
+    async fn request(&self, transaction: &Transaction) -> Result<TxnRequest, CommitError> {
         let mut request = TxnRequest::default();
-        for write in writes {
+        for write in &transaction.writes {
             let key = self.keys.outer(&write.key);
             let expected = match write.expect {
                 Expect::Any => None,
@@ -143,12 +152,29 @@ impl Shared {
             };
             request.success.push(RequestOp { request: Some(op) });
         }
+        for condition in &transaction.conditions {
+            let key = self.keys.outer(&condition.key);
+            let at = i64::try_from(condition.at.0).unwrap_or(i64::MAX);
+            request.compare.push(Compare {
+                target: CompareTarget::Mod.into(),
+                key: key.clone(),
+                to: Some(Compared::Mod(at)),
+            });
+            let range = RangeRequest { key, ..RangeRequest::default() };
+            request.failure.push(RequestOp { request: Some(Op::Range(range)) });
+        }
         Ok(request)
     }
 
     /// The outcome if preconditions did not hold: a conflict, or the revision of an earlier attempt, made after the
     /// revision `in_doubt`, that has taken place.
-    async fn refused(&self, writes: &[Write], answer: &TxnResponse, in_doubt: Option<u64>) -> Result<u64, CommitError> {
+    async fn refused(
+        &self,
+        transaction: &Transaction,
+        answer: &TxnResponse,
+        in_doubt: Option<u64>,
+    ) -> Result<u64, CommitError> {
+        let Transaction { writes, conditions } = transaction;
         let found = |at: usize| answer.responses.get(at).and_then(|response| response.range.as_ref()?.kvs.first());
         let revision = |at: usize| found(at).map(|kv| kv.mod_revision.unsigned_abs());
         let has_changed = |(at, write): (usize, &Write)| match write.expect {
@@ -159,6 +185,17 @@ impl Shared {
             Expect::Absent => found(at).is_some(),
             _ => has_changed((at, write)),
         });
+        let beside = conditions.iter().zip(writes.len()..).find(|(condition, at)| has_failed(condition, revision(*at)));
+        if let (None, Some((condition, at))) = (failed_at, beside) {
+            let may_have_been_deleted = writes.iter().any(|write| !matches!(write.expect, Expect::At(_)));
+            if in_doubt.is_some() && may_have_been_deleted {
+                return Err(failed(undecided()));
+            }
+            return Err(CommitError::ConditionFailed {
+                key: condition.key.clone(),
+                actual: revision(at).map(Revision),
+            });
+        }
         let index = failed_at.unwrap_or(0);
         let Some(write) = writes.get(index) else { return Err(CommitError::Invalid("nothing is written".to_owned())) };
         if let Some(since) = in_doubt {

@@ -80,19 +80,36 @@ impl Write {
     }
 }
 
+/// What must hold of a key that a transaction does not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// The key.
+    pub key: Key,
+    /// The revision at which it was last changed.
+    pub at: Revision,
+}
+
 /// Writes that take place together or not at all, under one revision unless a write [begins another](Write::begins_revision).
 /// Each key may occur once.
 #[derive(Debug, Clone, Default)]
 pub struct Transaction {
     /// The writes, in the order in which their records are published.
     pub writes: Vec<Write>,
+    /// What must hold besides the preconditions of the writes.
+    pub conditions: Vec<Condition>,
 }
 
 impl Transaction {
+    /// A transaction of writes, without conditions on other keys.
+    #[must_use]
+    pub fn of(writes: Vec<Write>) -> Transaction {
+        Transaction { writes, conditions: Vec::new() }
+    }
+
     /// A transaction of one write.
     #[must_use]
     pub fn one(key: Key, expect: Expect, value: Option<Bytes>) -> Transaction {
-        Transaction { writes: vec![Write { key, expect, value, stored: None, begins_revision: false }] }
+        Transaction::of(vec![Write { key, expect, value, stored: None, begins_revision: false }])
     }
 
     /// Checks the transaction against the bounds that do not depend on the content of the store, and returns its size
@@ -243,6 +260,14 @@ pub enum CommitError {
         /// The first write whose precondition failed.
         index: usize,
         /// Its key.
+        key: Key,
+        /// The key's revision at that moment; `None` if it has no value.
+        actual: Option<Revision>,
+    },
+    /// A condition on another key did not hold, while all preconditions did. Nothing of the transaction was written.
+    #[error("condition failed: {key} {}", state(*actual))]
+    ConditionFailed {
+        /// The key.
         key: Key,
         /// The key's revision at that moment; `None` if it has no value.
         actual: Option<Revision>,

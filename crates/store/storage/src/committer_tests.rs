@@ -306,7 +306,7 @@ fn a_transaction_may_make_several_revisions() {
     // The first write has no revision before it to follow, and what changes nothing has none of its own.
     let nothing = Write { begins_revision: true, ..Write::delete(Arc::from("/no"), Expect::Any) };
     let writes = vec![put("/q", true), put("/a", true), put("/b", false), nothing, put("/c", true)];
-    let answers = bench.committer.run(vec![Transaction { writes }]);
+    let answers = bench.committer.run(vec![Transaction::of(writes)]);
     assert!(matches!(answers.as_slice(), [Ok(Revision(4))]), "{answers:?}");
     let found: Vec<(String, u64)> = {
         let disk = bench.disk.0.lock().unwrap();
@@ -315,7 +315,7 @@ fn a_transaction_may_make_several_revisions() {
     assert_eq!(found, [("/q", 2), ("/a", 3), ("/b", 3), ("/c", 4)].map(|(key, at)| (key.to_owned(), at)));
     // All or nothing, whichever write it is.
     let writes = vec![put("/d", true), put("/e", true), put("/c", true)];
-    let answers = bench.committer.run(vec![Transaction { writes }]);
+    let answers = bench.committer.run(vec![Transaction::of(writes)]);
     assert!(matches!(answers.as_slice(), [Err(CommitError::Conflict { index: 2, .. })]), "{answers:?}");
     assert_eq!(bench.committer.started().current, Revision(4));
 }

@@ -174,6 +174,12 @@ impl KeyIndex {
                 return Err(CommitError::Conflict { index, key: write.key.clone(), actual });
             }
         }
+        for condition in transaction.conditions {
+            let actual = self.live.get(&condition.key).map(|position| position.revision);
+            if actual != Some(condition.at) {
+                return Err(CommitError::ConditionFailed { key: condition.key, actual });
+            }
+        }
         let mut revision = self.current.next();
         let mut ordinal = 0;
         for write in transaction.writes {
@@ -252,6 +258,13 @@ pub(crate) fn check(transaction: &Transaction) -> Result<usize, CommitError> {
     let writes = &transaction.writes;
     if writes.len() > limits::TRANSACTION_WRITES_MAX {
         return Err(too_large("writes in a transaction", writes.len(), limits::TRANSACTION_WRITES_MAX));
+    }
+    if transaction.conditions.len() > limits::TRANSACTION_WRITES_MAX {
+        return Err(too_large(
+            "conditions of a transaction",
+            transaction.conditions.len(),
+            limits::TRANSACTION_WRITES_MAX,
+        ));
     }
     let mut bytes = 0;
     for write in writes {

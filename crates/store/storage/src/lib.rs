@@ -35,7 +35,9 @@ mod retention;
 mod transform;
 mod value_codec;
 
-pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write};
+pub use api::{
+    CommitError, Condition, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write,
+};
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
 pub use encrypted::EncryptedStore;

@@ -59,7 +59,12 @@ impl TranscodingStore {
             let stored = match write.stored.take() {
                 None => self.form.encode_stored(&write.key, value),
                 Some(stored) => {
-                    debug_assert_eq!(self.form.decode_stored(&write.key, &stored).as_ref(), Ok(value), "{}", write.key);
+                    // What a condition guards may be decoded otherwise by now, and is then not written.
+                    #[cfg(debug_assertions)]
+                    if transaction.conditions.is_empty() {
+                        let decoded = self.form.decode_stored(&write.key, &stored);
+                        assert_eq!(decoded.as_ref(), Ok(value), "{}", write.key);
+                    }
                     Ok(stored)
                 }
             };
@@ -340,7 +345,7 @@ mod tests {
         store.start(Box::new(seen.clone())).unwrap();
         let put = |store: &dyn Store, value: &'static [u8]| {
             let write = Write::put("/a".into(), Expect::Any, Bytes::from_static(value));
-            store.commit(Transaction { writes: vec![write] }).wait().unwrap();
+            store.commit(Transaction::of(vec![write])).wait().unwrap();
             seen.0.lock().unwrap().pop().unwrap().value
         };
         assert_eq!(put(inner.as_ref(), b"eno").as_deref(), Some(&b"one"[..]));

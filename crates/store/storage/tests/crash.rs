@@ -53,7 +53,7 @@ fn pair(thread: u64, number: u64) -> Transaction {
         stored: None,
         begins_revision: false,
     };
-    Transaction { writes: keys(thread, number % SLOTS).map(write).into() }
+    Transaction::of(keys(thread, number % SLOTS).map(write).into())
 }
 
 fn open(directory: &Path) -> (EmbeddedStore, Watcher, Revision) {

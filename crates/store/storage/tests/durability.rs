@@ -94,7 +94,7 @@ fn random_transaction(random: &mut Random, model: &Model) -> Transaction {
         let value = (random.below(4) != 0).then(|| Bytes::from(vec![random.below(256) as u8; length as usize]));
         Write { key: key.into(), expect, value, stored: None, begins_revision: false }
     };
-    Transaction { writes: keys.into_iter().map(|key| write(key, random)).collect() }
+    Transaction::of(keys.into_iter().map(|key| write(key, random)).collect())
 }
 
 fn check_replay(seen: &Seen, started: Started, model: &Model, seed: u64) {

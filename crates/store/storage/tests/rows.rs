@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pintle_storage::{
-    CommitError, CommitFuture, EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, Observer, Record, Revision, Store,
-    StoreError, Transaction, Write, limits,
+    CommitError, CommitFuture, Condition, EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, Observer, Record,
+    Revision, Store, StoreError, Transaction, Write, limits,
 };
 use support::{TempDir, Watcher};
 
@@ -23,8 +23,14 @@ fn stores() -> Vec<(&'static str, Arc<dyn Store>, TempDir)> {
     vec![("memory", Arc::new(MemoryStore::new()), TempDir::new()), ("embedded", Arc::new(embedded), directory)]
 }
 
-/// Reads `+k=v` (absent), `@3:k=v` (at revision 3), `k=v` (any), each also as `-k` (delete).
+/// Reads `+k=v` (absent), `@3:k=v` (at revision 3), `k=v` (any), each also as `-k` (delete); `?3:k` is a condition.
 fn transaction(text: &str) -> Transaction {
+    let (conditions, writes): (Vec<&str>, Vec<&str>) = text.split_whitespace().partition(|word| word.starts_with('?'));
+    let condition = |word: &str| {
+        let (at, key) = word[1..].split_once(':').unwrap();
+        Condition { key: key.into(), at: Revision(at.parse().unwrap()) }
+    };
+    let conditions = conditions.into_iter().map(condition).collect();
     let write = |word: &str| {
         let (expect, rest) = match word.split_at(1) {
             ("+", rest) => (Expect::Absent, rest),
@@ -39,7 +45,7 @@ fn transaction(text: &str) -> Transaction {
             None => Write::delete(rest.trim_start_matches('-').into(), expect),
         }
     };
-    Transaction { writes: text.split_whitespace().map(write).collect() }
+    Transaction { writes: writes.into_iter().map(write).collect(), conditions }
 }
 
 fn describe(answer: Result<Revision, CommitError>) -> String {
@@ -84,6 +90,23 @@ const ROWS: &[Row] = &[
     ("an empty transaction", &[("", "1"), ("a=1", "2"), ("", "2")], "2:a=1"),
     ("an empty value is a value", &[("a=", "2"), ("+a=1", "conflict 0 a 2")], "2:a="),
     ("a key twice", &[("a=1 b=1 a=2", "invalid transaction: key a occurs twice"), ("a=1", "2")], "2:a=1"),
+    ("a condition holds", &[("d=1", "2"), ("+a=1 ?2:d", "3"), ("@3:a=2 ?2:d", "4")], "2:d=1 3:a=1 4:a=2"),
+    (
+        "a condition fails",
+        &[("d=1", "2"), ("d=2", "3"), ("+a=1 ?2:d", "condition failed: d is at revision 3"), ("+a=1 ?3:d", "4")],
+        "2:d=1 3:d=2 4:a=1",
+    ),
+    (
+        "a condition on a key that is not there",
+        &[
+            ("a=1 ?2:d", "condition failed: d does not exist"),
+            ("d=1", "2"),
+            ("-d", "3"),
+            ("a=1 ?2:d", "condition failed: d does not exist"),
+        ],
+        "2:d=1 3:-d",
+    ),
+    ("a precondition is told before a condition", &[("a=1", "2"), ("+a=2 ?9:d", "conflict 0 a 2")], "2:a=1"),
     ("an empty key", &[("=1", "invalid transaction: a key is empty")], ""),
 ];
 
@@ -116,8 +139,9 @@ fn rows_one_by_one_and_all_at_once() {
 #[test]
 fn bounds_are_kept() {
     let value = |bytes: usize| Transaction::one("/k".into(), Expect::Any, Some(Bytes::from(vec![0; bytes])));
-    let writes = |count: usize| Transaction {
-        writes: (0..count).map(|i| Write::put(format!("/{i}").into(), Expect::Any, Bytes::new())).collect(),
+    let writes = |count: usize| {
+        let put = |i| Write::put(format!("/{i}").into(), Expect::Any, Bytes::new());
+        Transaction::of((0..count).map(put).collect())
     };
     let key = |bytes: usize| Transaction::one("k".repeat(bytes).into(), Expect::Any, Some(Bytes::new()));
     let rows = [

@@ -43,7 +43,9 @@ impl Series {
     fn ended(&self, started: Instant, outcome: &Result<Revision, CommitError>) {
         self.durations.observe_duration(started.elapsed());
         // A precondition that does not hold is an answer, not an error.
-        if matches!(outcome, Err(error) if !matches!(error, CommitError::Conflict { .. })) {
+        let is_answered =
+            matches!(outcome, Ok(_) | Err(CommitError::Conflict { .. } | CommitError::ConditionFailed { .. }));
+        if !is_answered {
             self.errors.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -24,11 +24,11 @@ pub trait Charge: Send + Sync {
     ///
     /// # Errors
     /// The write cannot be charged any more, and is refused.
-    fn commit<'a>(&'a mut self, registry: &'a Registry, writes: Vec<Write>) -> MaybeReady<'a, Result<Committed>> {
+    fn commit<'a>(&'a mut self, registry: &'a Registry, transaction: Transaction) -> MaybeReady<'a, Result<Committed>> {
         MaybeReady::wait(async move {
-            let mut writes = writes;
-            writes.extend(self.writes(registry).get().await?);
-            Ok(registry.store.commit(Transaction { writes }).await)
+            let mut transaction = transaction;
+            transaction.writes.extend(self.writes(registry).get().await?);
+            Ok(registry.store.commit(transaction).await)
         })
     }
 }
@@ -73,15 +73,15 @@ impl Registry {
     /// Commits the writes of an object with its charges.
     pub(crate) async fn commit_charged(
         &self,
-        mut writes: Vec<Write>,
+        mut transaction: Transaction,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<Committed> {
         if let [charge] = charges {
-            return charge.commit(self, writes).get().await;
+            return charge.commit(self, transaction).get().await;
         }
         for charge in charges {
-            writes.extend(charge.writes(self).get().await?);
+            transaction.writes.extend(charge.writes(self).get().await?);
         }
-        Ok(self.store.commit(Transaction { writes }).await)
+        Ok(self.store.commit(transaction).await)
     }
 }

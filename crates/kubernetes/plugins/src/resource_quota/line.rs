@@ -6,7 +6,7 @@ use super::{Checked, Demand, Quotas};
 use pintle_quota::Limit;
 use pintle_registry::status::Result;
 use pintle_registry::{Committed, Registry, Status};
-use pintle_storage::{CommitError, Key, Revision, Transaction, Write};
+use pintle_storage::{CommitError, Condition, Key, Revision, Transaction, Write};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,14 +18,15 @@ const MAX_GROUP: usize = 128;
 /// The size in bytes after which a group takes no further write. It is far below that of a transaction.
 const MAX_GROUP_BYTES: usize = 2 << 20;
 
-/// What is charged, what the plugin found, and the writes.
-pub(super) type Charged = (Arc<Demand>, Option<Checked>, Vec<Write>);
+/// What is charged, what the plugin found, and the transaction without its charge.
+pub(super) type Charged = (Arc<Demand>, Option<Checked>, Transaction);
 
 /// A charged write that waits.
 struct Waiting {
     demand: Arc<Demand>,
     checked: Option<Checked>,
     writes: Vec<Write>,
+    conditions: Vec<Condition>,
     answer: oneshot::Sender<Result<Committed>>,
 }
 
@@ -62,8 +63,8 @@ impl Line {
     /// Commits writes with their charge, together with others that wait.
     pub async fn commit(self: Arc<Self>, registry: &Registry, namespace: &str, charged: Charged) -> Result<Committed> {
         let (answer, mut answered) = oneshot::channel();
-        let (demand, checked, writes) = charged;
-        self.waiting().push_back(Waiting { demand, checked, writes, answer });
+        let (demand, checked, Transaction { writes, conditions }) = charged;
+        self.waiting().push_back(Waiting { demand, checked, writes, conditions, answer });
         loop {
             let turn = self.turn();
             tokio::select! {
@@ -177,7 +178,13 @@ impl Group {
             group.refused.into_iter().for_each(|(one, status)| one.answer(Err(status)));
             return None;
         }
-        Some((group, Transaction { writes }))
+        let mut conditions: Vec<Condition> = Vec::new();
+        for condition in group.members.iter().flat_map(|(one, _)| &one.conditions) {
+            if !conditions.contains(condition) {
+                conditions.push(condition.clone());
+            }
+        }
+        Some((group, Transaction { writes, conditions }))
     }
 
     /// Answers all.
@@ -194,6 +201,19 @@ impl Group {
                     match index.checked_sub(places.start).filter(|_| places.contains(&index)) {
                         Some(index) => one.answer(Ok(Err(CommitError::Conflict { index, key: key.clone(), actual }))),
                         None => one.try_again(),
+                    }
+                }
+                refused.into_iter().for_each(|(one, _)| one.try_again());
+            }
+            // The others have not been looked at.
+            Err(CommitError::ConditionFailed { key, actual }) => {
+                let has_failed = |one: &Waiting| {
+                    one.conditions.iter().any(|condition| condition.key == key && actual != Some(condition.at))
+                };
+                for (one, _) in members {
+                    match has_failed(&one) {
+                        true => one.answer(Ok(Err(CommitError::ConditionFailed { key: key.clone(), actual }))),
+                        false => one.try_again(),
                     }
                 }
                 refused.into_iter().for_each(|(one, _)| one.try_again());

@@ -23,7 +23,7 @@ impl Server {
         let mut told = Vec::new();
         for repair in repairs {
             for write in repair.writes {
-                self.0.store.commit(Transaction { writes: vec![write] }).wait().unwrap();
+                self.0.store.commit(Transaction::of(vec![write])).wait().unwrap();
             }
             told.extend(repair.finding.map(|it| format!("{} {}: {}", it.action, it.reason, it.note)));
         }

@@ -47,7 +47,7 @@ impl Script {
                 records.push(Record { revision, key: key.clone(), value: value.clone() });
                 writes.push(Write { key, expect: Expect::Any, value, stored: None, begins_revision: false });
             }
-            transactions.push(Transaction { writes });
+            transactions.push(Transaction::of(writes));
         }
         Script { transactions, records }
     }
