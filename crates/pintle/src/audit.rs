@@ -3,8 +3,7 @@
 
 use crate::flags::{AuditFlags, Delivery, Mode};
 use pintle_audit::{
-    Auditor, Backend, BatchOptions, Buffered, IgnoreErrors, Log, Policy, Rotation, Stats, Truncate, TruncateOptions,
-    Webhook,
+    Auditor, Backend, BatchOptions, Buffered, Log, Policy, Rotation, Stats, Target, Truncate, TruncateOptions, Webhook,
 };
 use pintle_webhook::{Backoff, Clients, Kubeconfig};
 use std::error::Error;
@@ -21,11 +20,11 @@ pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error
     let Some(path) = flags.policy_file.as_deref() else { return Ok(None) };
     let policy = Policy::read(path).map_err(|error| format!("loading audit policy file: {error}"))?;
     let stats = Arc::new(Stats::default());
-    let mut backends = Vec::new();
+    let mut targets = Vec::new();
     if let Some(path) = &flags.log_path {
         let log = Log::open(path, flags.log_format.0, rotation(flags), stats.clone());
         let log = log.map_err(|error| format!("ensureLogFile: {}: {error}", path.display()))?;
-        backends.push(delivered(Arc::new(log), &flags.log, false, &stats));
+        targets.push(delivered(Arc::new(log), &flags.log, false, &stats));
     }
     if let Some(path) = flags.webhook_config.as_deref() {
         let failed = |error: &dyn Error| format!("initializing audit webhook: {error}");
@@ -34,9 +33,9 @@ pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error
         let client = client.map_err(|error| failed(&error))?;
         let backoff = Backoff::starting_with(flags.webhook_backoff);
         let webhook = Webhook { client, backoff, stats: stats.clone() };
-        backends.push(delivered(Arc::new(webhook), &flags.webhook, true, &stats));
+        targets.push(delivered(Arc::new(webhook), &flags.webhook, true, &stats));
     }
-    Ok((!backends.is_empty()).then(|| Arc::new(Auditor::new(policy, backends, stats))))
+    Ok((!targets.is_empty()).then(|| Arc::new(Auditor::new(policy, targets, stats))))
 }
 
 fn rotation(flags: &AuditFlags) -> Rotation {
@@ -51,12 +50,11 @@ fn rotation(flags: &AuditFlags) -> Rotation {
 
 /// Wraps a backend with truncation and buffering, as its flags say. Truncation comes before the buffer, so that it
 /// bounds the buffer.
-fn delivered(backend: Arc<dyn Backend>, how: &Delivery, is_remote: bool, stats: &Arc<Stats>) -> Arc<dyn Backend> {
+fn delivered(backend: Arc<dyn Backend>, how: &Delivery, is_remote: bool, stats: &Arc<Stats>) -> Target {
     let natural = |number: i64| usize::try_from(number).unwrap_or_default();
     let throttle = (how.throttle_qps as f32, u32::try_from(how.throttle_burst).unwrap_or_default());
     let backend: Arc<dyn Backend> = match how.mode {
-        Mode::BlockingStrict => backend,
-        Mode::Blocking => Arc::new(IgnoreErrors(backend)),
+        Mode::Blocking | Mode::BlockingStrict => backend,
         Mode::Batch => {
             let options = BatchOptions {
                 buffer_size: natural(how.buffer_size),
@@ -68,11 +66,12 @@ fn delivered(backend: Arc<dyn Backend>, how: &Delivery, is_remote: bool, stats: 
             Arc::new(Buffered::new(backend, options, stats.clone()))
         }
     };
+    let is_strict = how.mode == Mode::BlockingStrict;
     if !how.truncate {
-        return backend;
+        return Target { backend, is_strict };
     }
     let bytes = |number: i64| u64::try_from(number).unwrap_or_default();
     let options =
         TruncateOptions { max_event_bytes: bytes(how.max_event_bytes), max_batch_bytes: bytes(how.max_batch_bytes) };
-    Arc::new(Truncate { backend, options, stats: stats.clone() })
+    Target { backend: Arc::new(Truncate { backend, options, stats: stats.clone() }), is_strict }
 }

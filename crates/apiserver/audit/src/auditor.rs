@@ -1,7 +1,7 @@
 //! `Auditor` and `Record`: what steps of a request tell the audit log, and when events are made of it.
 //! Guarantees that an event shows what was known at its stage. Must never delay a request for longer than its backends ask for.
 
-use crate::backend::{Backend, Stats};
+use crate::backend::{Stats, Target};
 use crate::event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus};
 use crate::policy::{Level, Policy, RuleOutcome, Stage};
 use bytes::Bytes;
@@ -14,14 +14,14 @@ use std::time::SystemTime;
 pub struct Auditor {
     policy: Policy,
     /// All of them are given every event.
-    backends: Vec<Arc<dyn Backend>>,
+    targets: Vec<Target>,
     stats: Arc<Stats>,
 }
 
 impl Auditor {
     /// Requests are recorded as the policy says, in all backends.
-    pub fn new(policy: Policy, backends: Vec<Arc<dyn Backend>>, stats: Arc<Stats>) -> Auditor {
-        Auditor { policy, backends, stats }
+    pub fn new(policy: Policy, targets: Vec<Target>, stats: Arc<Stats>) -> Auditor {
+        Auditor { policy, targets, stats }
     }
 
     pub fn stats(&self) -> &Arc<Stats> {
@@ -55,8 +55,8 @@ impl Auditor {
 
     /// Writes and sends everything that waits.
     pub async fn shutdown(&self) {
-        for backend in &self.backends {
-            backend.shutdown().await;
+        for target in &self.targets {
+            target.backend.shutdown().await;
         }
     }
 }
@@ -143,10 +143,24 @@ impl Record {
         self.auditor.stats.events.increment();
         let event = Arc::new(event);
         let mut taken = true;
-        for backend in &self.auditor.backends {
-            taken &= backend.process(vec![event.clone()]).await;
+        for target in &self.auditor.targets {
+            let events = vec![event.clone()];
+            if !target.is_strict && self.is_followed(stage) {
+                target.backend.hand_over(events).await;
+            } else {
+                taken &= target.backend.process(events).await || !target.is_strict;
+            }
         }
         taken
+    }
+
+    /// Whether the event of a stage is followed by another one before the response of the request begins, so that it
+    /// is enough to wait for that one. A write waits for its first event: it leaves a trace even if the server is killed.
+    fn is_followed(&self, stage: Stage) -> bool {
+        let is_read = matches!(self.request.verb.as_str(), "get" | "list" | "watch" | "head" | "options");
+        let omitted = &self.rule.omit_stages;
+        let has_end = !omitted.contains(Stage::ResponseStarted) && !omitted.contains(Stage::ResponseComplete);
+        stage == Stage::RequestReceived && is_read && has_end
     }
 
     /// Counts that the request fails because an event was not taken.

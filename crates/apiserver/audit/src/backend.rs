@@ -17,24 +17,23 @@ pub trait Backend: Send + Sync {
     /// Writes or sends events, or keeps them for later. Returns whether they were taken.
     fn process(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, bool>;
 
+    /// Takes events that need not be written before a later call of `process` returns, whose events are written after
+    /// them. Failures have no effect but that they are counted.
+    fn hand_over(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.process(events).await;
+        })
+    }
+
     /// Writes or sends everything that was taken.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
 }
 
-/// A backend whose failures have no effect on requests.
-pub struct IgnoreErrors(pub Arc<dyn Backend>);
-
-impl Backend for IgnoreErrors {
-    fn process(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, bool> {
-        Box::pin(async move {
-            self.0.process(events).await;
-            true
-        })
-    }
-
-    fn shutdown(&self) -> BoxFuture<'_, ()> {
-        self.0.shutdown()
-    }
+/// A backend and how its failures affect requests.
+pub struct Target {
+    pub backend: Arc<dyn Backend>,
+    /// Whether a request fails whose first event was not taken.
+    pub is_strict: bool,
 }
 
 /// The parts of a backend that can fail.

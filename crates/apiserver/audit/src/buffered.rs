@@ -1,10 +1,12 @@
 //! A backend that is given events in batches, later: requests never wait for it.
-//! Guarantees that at most a given number of events wait, and that everything taken is passed on before the end.
+//! Guarantees that at most a given number of events wait, and that everything taken is passed on before the end, even if
+//! the backend panics in between.
 //! Must never wait in [`Backend::process`]: events without room are lost, and counted.
 
 use crate::backend::{Backend, Plugin, Stats};
 use crate::event::Event;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -13,6 +15,12 @@ use tokio::time::{Instant, sleep_until};
 
 /// Batches that are passed on at a time: a backend that hangs does not gather more.
 const CONCURRENT_BATCHES: usize = 64;
+/// How long events of single-event batches wait for others, so that a busy server wakes the worker once for all of them.
+const MAX_LINGER: Duration = Duration::from_millis(10);
+/// The part of that time for each place in the buffer: a small one must not overflow meanwhile.
+const LINGER_PER_EVENT: Duration = Duration::from_micros(2);
+/// Single-event batches that are passed on together.
+const JOINED_BATCHES: usize = 4096;
 
 /// How events are gathered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +52,7 @@ impl Buffered {
         let closing = Arc::new(Notify::new());
         let worker = Worker {
             backend: backend.clone(),
+            stats: stats.clone(),
             events,
             options,
             closing: closing.clone(),
@@ -89,6 +98,7 @@ impl Backend for Buffered {
 
 struct Worker {
     backend: Arc<dyn Backend>,
+    stats: Arc<Stats>,
     events: mpsc::Receiver<Arc<Event>>,
     options: BatchOptions,
     closing: Arc<Notify>,
@@ -116,6 +126,9 @@ impl Worker {
 
     /// A batch that is full, or whose time is over; and whether the end has come.
     async fn collect(&mut self, closing: &Notify) -> (Vec<Arc<Event>>, bool) {
+        if let Some(linger) = self.options.linger() {
+            return self.collect_joined(linger, closing).await;
+        }
         let size = self.options.max_batch_size.max(1);
         let mut batch = Vec::new();
         let due = Instant::now() + self.options.max_wait;
@@ -130,6 +143,26 @@ impl Worker {
         (batch, false)
     }
 
+    /// Batches of one event each: that of the first event, and those of the events that come within a short time.
+    async fn collect_joined(&mut self, linger: Duration, closing: &Notify) -> (Vec<Arc<Event>>, bool) {
+        let mut batch = Vec::new();
+        tokio::select! {
+            received = self.events.recv_many(&mut batch, JOINED_BATCHES) => if received == 0 { return (batch, false) },
+            () = closing.notified() => return (batch, true),
+        }
+        // Nobody waits for the queue now, so that an event that comes wakes no task.
+        let is_over = tokio::select! {
+            () = tokio::time::sleep(linger) => false,
+            () = closing.notified() => true,
+        };
+        while batch.len() < JOINED_BATCHES
+            && let Ok(event) = self.events.try_recv()
+        {
+            batch.push(event);
+        }
+        (batch, is_over)
+    }
+
     async fn pass_on(&mut self, batch: Vec<Arc<Event>>) {
         if batch.is_empty() {
             return;
@@ -137,8 +170,9 @@ impl Worker {
         if let Some(bucket) = &mut self.bucket {
             bucket.take().await;
         }
+        let processed = process(self.backend.clone(), batch, self.stats.clone());
         if !self.options.concurrent {
-            self.backend.process(batch).await;
+            processed.await;
             return;
         }
         while self.sending.len() >= CONCURRENT_BATCHES || self.sending.try_join_next().is_some() {
@@ -146,10 +180,23 @@ impl Worker {
                 self.sending.join_next().await;
             }
         }
-        let backend = self.backend.clone();
-        self.sending.spawn(async move {
-            backend.process(batch).await;
-        });
+        self.sending.spawn(processed);
+    }
+}
+
+impl BatchOptions {
+    /// How long events wait for others although each is a batch of its own; `None` if batches are formed or counted.
+    fn linger(&self) -> Option<Duration> {
+        let applies = self.max_batch_size <= 1 && self.throttle.is_none() && !self.concurrent;
+        let for_buffer = LINGER_PER_EVENT.saturating_mul(u32::try_from(self.buffer_size).unwrap_or(u32::MAX));
+        applies.then_some(MAX_LINGER.min(for_buffer))
+    }
+}
+
+/// Passes a batch on. If the backend panics, the batch is lost, and counted.
+async fn process(backend: Arc<dyn Backend>, batch: Vec<Arc<Event>>, stats: Arc<Stats>) {
+    if AssertUnwindSafe(backend.process(batch.clone())).catch_unwind().await.is_err() {
+        stats.lost(Plugin::Buffered, &"audit backend panicked", &batch);
     }
 }
 
@@ -255,6 +302,58 @@ mod tests {
         sink.permits.add_permits(100);
         buffered.shutdown().await;
         assert_eq!(sink.batches().iter().sum::<usize>(), 13);
+    }
+
+    /// Panics at its first batch.
+    struct Faulty(Arc<Sink>, std::sync::atomic::AtomicBool);
+
+    impl Backend for Faulty {
+        fn process(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, bool> {
+            Box::pin(async move {
+                let is_first = !self.1.swap(true, std::sync::atomic::Ordering::Relaxed);
+                assert!(!is_first, "the first batch");
+                self.0.process(events).await
+            })
+        }
+
+        fn shutdown(&self) -> BoxFuture<'_, ()> {
+            Box::pin(async {})
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_backend_that_panics_loses_its_batch_only() {
+        for concurrent in [false, true] {
+            let (sink, stats) = (Sink::new(100), Arc::new(Stats::default()));
+            let options = BatchOptions { concurrent, ..OPTIONS };
+            let faulty = Arc::new(Faulty(sink.clone(), std::sync::atomic::AtomicBool::new(false)));
+            let buffered = Buffered::new(faulty, options, stats.clone());
+            buffered.process(events(3)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(stats.failed().collect::<Vec<_>>(), [("buffered", 3)]);
+            buffered.process(events(4)).await;
+            buffered.shutdown().await;
+            assert_eq!(sink.batches().iter().sum::<usize>(), 4, "concurrent: {concurrent}");
+            assert_eq!(stats.failed().collect::<Vec<_>>(), [("buffered", 3)]);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn single_events_that_come_close_together_are_passed_on_together() {
+        for (buffer_size, expected) in [(10_000, vec![3, 1]), (10, vec![1, 1, 1, 1])] {
+            let (sink, stats) = (Sink::new(100), Arc::new(Stats::default()));
+            let options = BatchOptions { max_batch_size: 1, buffer_size, ..OPTIONS };
+            let buffered = Buffered::new(sink.clone(), options, stats.clone());
+            for _ in 0..3 {
+                buffered.process(events(1)).await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            buffered.process(events(1)).await;
+            buffered.shutdown().await;
+            assert_eq!(sink.batches(), expected);
+            assert_eq!(stats.failed().count(), 0);
+        }
     }
 
     #[tokio::test(start_paused = true)]

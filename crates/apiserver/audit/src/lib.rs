@@ -14,7 +14,7 @@ mod truncate;
 mod webhook;
 
 pub use auditor::{Auditor, Record};
-pub use backend::{Backend, IgnoreErrors, Stats};
+pub use backend::{Backend, Stats, Target};
 pub use buffered::{BatchOptions, Buffered};
 pub use event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus, truncated_user_agent};
 pub use log::{Log, LogFormat};

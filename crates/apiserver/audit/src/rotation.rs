@@ -16,7 +16,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const COMPRESSED: &str = ".gz";
 
 /// When files are renamed and removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
     /// A file has at most so many megabytes; 0 is no limit.
     pub max_megabytes: u64,

@@ -38,6 +38,23 @@ impl Truncate {
         self.stats.lost(Plugin::Truncate, &"event is too large even after truncating", &[event]);
         None
     }
+
+    /// The events as they may go on, in batches that may.
+    fn batches(&self, events: Vec<Arc<Event>>) -> Vec<Vec<Arc<Event>>> {
+        let (mut batches, mut batch, mut batch_bytes) = (Vec::new(), Vec::new(), 0);
+        for (event, bytes) in events.into_iter().filter_map(|event| self.fitting(event)) {
+            if !batch.is_empty() && batch_bytes + bytes > self.options.max_batch_bytes {
+                batches.push(std::mem::take(&mut batch));
+                batch_bytes = 0;
+            }
+            batch_bytes += bytes;
+            batch.push(event);
+        }
+        if !batch.is_empty() {
+            batches.push(batch);
+        }
+        batches
+    }
 }
 
 fn size(event: &Event) -> u64 {
@@ -55,19 +72,19 @@ fn without_objects(event: &Event) -> Event {
 impl Backend for Truncate {
     fn process(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, bool> {
         Box::pin(async move {
-            let (mut batch, mut batch_bytes, mut success) = (Vec::new(), 0, true);
-            for (event, bytes) in events.into_iter().filter_map(|event| self.fitting(event)) {
-                if !batch.is_empty() && batch_bytes + bytes > self.options.max_batch_bytes {
-                    success &= self.backend.process(std::mem::take(&mut batch)).await;
-                    batch_bytes = 0;
-                }
-                batch_bytes += bytes;
-                batch.push(event);
-            }
-            if !batch.is_empty() {
+            let mut success = true;
+            for batch in self.batches(events) {
                 success &= self.backend.process(batch).await;
             }
             success
+        })
+    }
+
+    fn hand_over(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for batch in self.batches(events) {
+                self.backend.hand_over(batch).await;
+            }
         })
     }
 
