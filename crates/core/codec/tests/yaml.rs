@@ -73,6 +73,27 @@ fn later_lines_of_quoted_scalars_need_no_indentation() {
 }
 
 #[test]
+fn lines_between_brackets_need_no_indentation() {
+    for (text, wanted) in [
+        ("a:\n  b: [\n    1\n  ]\n  c: 2\n", r#"{"a":{"b":[1],"c":2}}"#),
+        ("a:\n  b: [\n1,\n2\n]\n  c: 2\n", r#"{"a":{"b":[1,2],"c":2}}"#),
+        ("- - a: [\n  \"x\"  # y\n# z\n\n  ]\n    b: {\nc: d}\n", r#"[[{"a":["x"],"b":{"c":"d"}}]]"#),
+        ("a:\n- b: [\n    \"x\n  y\"\n  ]\n", r#"{"a":[{"b":["x y"]}]}"#),
+        ("é:\n  é: [é,\né]\n", r#"{"é":{"é":["é","é"]}}"#),
+    ] {
+        assert_eq!(parse(text).as_deref(), Ok(wanted), "{text}");
+    }
+    for text in ["a:\n  b: [1,\nc: 2\n", "a:\n  b: [\n--- 1\n  ]\n", "a:\n  b: 1\n ]\n"] {
+        let refused = parse(text).expect_err(text);
+        assert!(refused.starts_with("yaml: "), "{refused}");
+    }
+    // Many of them are parsed, but not in any number.
+    let many = |count: usize| format!("a:\n{}", "  - b: [\n]\n".repeat(count));
+    assert!(parse(&many(300)).is_ok());
+    assert!(parse(&many(100_000)).is_err());
+}
+
+#[test]
 fn invalid_yaml_has_the_reference_messages() {
     for (text, wanted) in [
         ("a: b: c", "yaml: mapping values are not allowed in this context"),

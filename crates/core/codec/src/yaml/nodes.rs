@@ -85,6 +85,7 @@ fn accepted(found: &ScanError, text: &str, most: usize) -> Option<String> {
     match found.info() {
         "misplaced bracket" => before_bracket(found, text).map(str::to_owned),
         "invalid indentation in quoted scalar" => indented(found, text, most),
+        "invalid indentation" | "invalid indentation in flow construct" => moved_right(found, text, most),
         _ => None,
     }
 }
@@ -177,6 +178,20 @@ fn indented(found: &ScanError, text: &str, most: usize) -> Option<String> {
     }
     indented.push_str(&inside[end..]);
     Some(indented)
+}
+
+/// The text with a line inside of brackets indented deeper than the line before it. Indentation has no meaning there, and
+/// kube-apiserver's parser asks for none, while ours wants the one of the block that the brackets are in.
+fn moved_right(found: &ScanError, text: &str, most: usize) -> Option<String> {
+    let (at, _) = text.char_indices().nth(found.marker().index())?;
+    let (before, line) = text.split_at_checked(at)?;
+    let is_content = |line: &&str| !matches!(line.trim_start().bytes().next(), None | Some(b'#'));
+    let (above, _) = before.rsplit_once('\n')?;
+    let above = above.lines().rev().find(is_content)?;
+    // An entry of a sequence is as deep as what follows its dashes.
+    let depth = above.len() - above.trim_start_matches([' ', '-', '?']).len() + 1;
+    let spaces = depth.checked_sub(found.marker().col()).filter(|spaces| *spaces > 0)?;
+    (text.len() + spaces <= most).then(|| format!("{before}{}{line}", " ".repeat(spaces)))
 }
 
 /// Where a quoted scalar ends, whose text begins here.
