@@ -106,8 +106,8 @@ pub enum Rule {
     First(Slice<Rule>),
     /// Judged after what is inside the value.
     Last(Slice<Rule>),
-    /// Told in these words, as this kind of error.
-    Worded(&'static [(&'static str, &'static str)], Slice<Rule>),
+    /// Errors of the rules within have this detail, and this kind or value if one is given.
+    Message(&'static [(&'static str, &'static str)], Slice<Rule>),
     /// Told of another place: so many steps up, and down by names.
     ErrorPath(&'static str, Slice<Rule>),
     /// In the shadow since this version: run and compared, never answered.
@@ -143,7 +143,7 @@ impl Rule {
             | Rule::OnUpdate(inner)
             | Rule::First(inner)
             | Rule::Last(inner)
-            | Rule::Worded(_, inner)
+            | Rule::Message(_, inner)
             | Rule::ErrorPath(_, inner)
             | Rule::Alpha(_, inner)
             | Rule::Beta(_, inner) => Some(inner),

@@ -31,6 +31,7 @@ mod max_items;
 mod max_length;
 mod maximum;
 mod member;
+mod message;
 mod min_items;
 mod min_length;
 mod minimum;
@@ -55,7 +56,6 @@ mod when;
 mod when_set;
 mod when_several;
 mod when_unset;
-mod worded;
 mod zero_or_one_of;
 
 /// A validation tag.
@@ -215,7 +215,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &on_update::TAG,
     &first::TAG,
     &last::TAG,
-    &worded::TAG,
+    &message::TAG,
     &error_path::TAG,
     &alpha::TAG,
     &beta::TAG,

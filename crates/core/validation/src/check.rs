@@ -7,7 +7,7 @@ use crate::formats::Format;
 use crate::item_union::ItemUnion;
 use crate::location::Location;
 use crate::path::FieldPath;
-use crate::relation::{self, Bound, Condition, Sibling, Together, Words};
+use crate::relation::{self, Bound, Condition, Message, Sibling, Together};
 use crate::request::Operation;
 use pintle_schema::rules::{Change, Judge, Judged, Payload};
 use pintle_schema::{Keys, List, ListKind, Literal, Map, Text, Type, Value, names};
@@ -77,7 +77,7 @@ pub enum Check {
     First(Checks),
     /// For items of lists that have more than one.
     Several(Checks),
-    Worded(Words, Type, Checks),
+    Message(Message, Type, Checks),
     Gate(&'static str, bool, Checks),
     Shadow(Stage, Checks),
     ItemUnion(ItemUnion),
@@ -116,7 +116,7 @@ impl Check {
             | Check::ErrorPath(_, inner)
             | Check::First(inner)
             | Check::Several(inner)
-            | Check::Worded(_, _, inner)
+            | Check::Message(_, _, inner)
             | Check::Gate(_, _, inner)
             | Check::Shadow(_, inner) => inner.quiet,
             Check::Subfield(_, inner) => pointer || inner.quiet,
@@ -146,7 +146,7 @@ impl Check {
                 | Check::ErrorPath(..)
                 | Check::First(_)
                 | Check::Several(_)
-                | Check::Worded(..)
+                | Check::Message(..)
                 | Check::Gate(..)
                 | Check::Shadow(..)
         )
@@ -158,7 +158,7 @@ impl Check {
             Check::If(..) | Check::Bound(_) | Check::Several(_) => true,
             Check::Gate(_, _, inner)
             | Check::Shadow(_, inner)
-            | Check::Worded(_, _, inner)
+            | Check::Message(_, _, inner)
             | Check::On(_, inner)
             | Check::ErrorPath(_, inner)
             | Check::First(inner) => inner.related,

@@ -5,7 +5,7 @@
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
 use crate::item_union::ItemUnion;
-use crate::relation::{Bound, Condition, Sibling, Together, Words};
+use crate::relation::{Bound, Condition, Message, Sibling, Together};
 use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, RuleFunction};
 use pintle_schema::{ListKind, Struct, Text, Type};
@@ -91,9 +91,9 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         Rule::WhenUnset(name, inner) => {
             vec![Check::If(Condition::Set(sibling(name)?, false), compile(inner, on, problems))]
         }
-        Rule::Worded(pairs, inner) => {
-            let words = Words::of(pairs).map_err(|right| Misplaced(format!("`worded` is given {right}")))?;
-            vec![Check::Worded(words, on.ty.clone(), compile(inner, on, problems))]
+        Rule::Message(pairs, inner) => {
+            let message = Message::of(pairs).map_err(|right| Misplaced(format!("`message` is given {right}")))?;
+            vec![Check::Message(message, on.ty.clone(), compile(inner, on, problems))]
         }
         Rule::OnUpdate(inner) => vec![Check::On(Operation::Update, compile(inner, on, problems))],
         Rule::ErrorPath(way, inner) => vec![Check::ErrorPath(way, compile(inner, on, problems))],
@@ -231,7 +231,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::Unless(..)
         | Rule::WhenSet(..)
         | Rule::WhenUnset(..)
-        | Rule::Worded(..)
+        | Rule::Message(..)
         | Rule::WhenSeveral(_)
         | Rule::OnUpdate(_)
         | Rule::ErrorPath(..)

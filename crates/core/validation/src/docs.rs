@@ -190,7 +190,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::ErrorPath(way, inner) => chain(format!("error_path({way:?})"), inner),
         Rule::First(inner) => chain("first".to_owned(), inner),
         Rule::Last(inner) => chain("last".to_owned(), inner),
-        Rule::Worded(words, inner) => chain(format!("worded({})", pairs(words)), inner),
+        Rule::Message(message, inner) => chain(format!("message({})", pairs(message)), inner),
         Rule::EachKey(inner) => chain("each_key".to_owned(), inner),
         Rule::EachEntryKey(inner) => chain("each_entry_key".to_owned(), inner),
         Rule::EachVal(inner) => chain("each_val".to_owned(), inner),

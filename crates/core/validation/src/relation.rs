@@ -178,62 +178,60 @@ pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, error
     }
 }
 
-/// Which value errors contain.
+/// The value that an error shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shows {
-    Value,
+enum ShownValue {
+    Own,
     Text(&'static str),
-    Nothing,
+    Omitted,
 }
 
-/// The wording of errors.
-pub struct Words {
-    /// `None`: the original kind.
+/// The message of a tag, which replaces that of the errors of other rules.
+pub struct Message {
+    /// `None` keeps the kind of the error.
     kind: Option<ErrorKind>,
-    shows: Shows,
+    value: ShownValue,
     detail: &'static str,
 }
 
-impl Words {
-    /// The wording of a tag; on error, the expected syntax.
+impl Message {
+    /// Parses the arguments of the tag; on error, returns the expected syntax.
     pub fn of(pairs: &[(&'static str, &'static str)]) -> Result<Self, String> {
-        let (pairs, other) = match pairs {
-            [words, ("shown", text)] => (std::slice::from_ref(words), Some(*text)),
-            pairs => (pairs, None),
+        let ((name, detail), shown) = match pairs {
+            [message] => (*message, None),
+            [message, ("value", text)] => (*message, Some(*text)),
+            _ => (("", ""), None),
         };
-        let kind = match pairs {
-            [("detail", _)] => None,
-            [("required", _)] => Some(ErrorKind::Required),
-            [("invalid" | "unshown" | "valueless", _)] => Some(ErrorKind::Invalid),
-            [("forbidden", _)] => Some(ErrorKind::Forbidden),
+        let kind = match name {
+            "detail" => None,
+            "required" => Some(ErrorKind::Required),
+            "invalid" | "omit_value" => Some(ErrorKind::Invalid),
+            "forbidden" => Some(ErrorKind::Forbidden),
             _ => {
-                let right = "one of detail, required, invalid, unshown, valueless and forbidden, and after it shown";
-                return Err(right.to_owned());
+                return Err("one of detail, required, invalid, omit_value and forbidden, and after it value".to_owned());
             }
         };
-        let (name, detail) = pairs.first().copied().unwrap_or_default();
-        let shows = match (name, other) {
-            (_, Some(text)) => Shows::Text(text),
-            ("unshown", _) => Shows::Text(""),
-            ("valueless", _) => Shows::Nothing,
-            _ => Shows::Value,
+        let value = match (name, shown) {
+            ("omit_value", _) => ShownValue::Omitted,
+            (_, Some(text)) => ShownValue::Text(text),
+            (_, None) => ShownValue::Own,
         };
-        Ok(Words { kind, shows, detail })
+        Ok(Message { kind, value, detail })
     }
 
-    /// Rewords the errors from an index on: one for each field.
-    pub fn tell(&self, from: usize, shown: impl Fn() -> Value, errors: &mut ErrorList) {
-        let Some(told) = errors.0.get_mut(from..).filter(|told| !told.is_empty()) else { return };
-        for error in told {
-            // Some kinds show something else than the value.
-            let value_is_other = self.kind.is_some() && matches!(error.kind, ErrorKind::TooMany | ErrorKind::TooFew);
+    /// Replaces the message of the errors from an index on, and keeps one for each field.
+    pub fn apply(&self, from: usize, shown: impl Fn() -> Value, errors: &mut ErrorList) {
+        let Some(found) = errors.0.get_mut(from..).filter(|found| !found.is_empty()) else { return };
+        for error in found {
+            // Errors of these kinds show the number of items.
+            let shows_count = self.kind.is_some() && matches!(error.kind, ErrorKind::TooMany | ErrorKind::TooFew);
             error.kind = self.kind.unwrap_or(error.kind);
             error.detail = self.detail.to_owned();
-            match (self.shows, value_is_other) {
-                (Shows::Nothing, _) => error.value = None,
-                (Shows::Text(text), _) => error.value = Some(text.into()),
-                (Shows::Value, true) => error.value = Some(shown()),
-                (Shows::Value, false) => _ = error.value.get_or_insert_with(&shown),
+            match (self.value, shows_count) {
+                (ShownValue::Omitted, _) => error.value = None,
+                (ShownValue::Text(text), _) => error.value = Some(text.into()),
+                (ShownValue::Own, true) => error.value = Some(shown()),
+                (ShownValue::Own, false) => _ = error.value.get_or_insert_with(&shown),
             }
         }
         let mut fields = HashSet::new();

@@ -10,7 +10,7 @@ use crate::item_order;
 use crate::location::Location;
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
-use crate::relation::{Condition, Owner, Sibling, Together, Words};
+use crate::relation::{Condition, Message, Owner, Sibling, Together};
 use crate::request::ValidationContext;
 use crate::same::{Places, same};
 use pintle_schema::{Map, Str, Text, Type, Value};
@@ -220,8 +220,8 @@ impl Run<'_, '_, '_> {
         match check {
             Check::Fixed(detail, ty) => self.fixed(detail, ty, pointer, spot),
             Check::Together(together, fields, ty) => self.together(*together, fields, ty, pointer, spot),
-            Check::Worded(words, ty, inner) => {
-                return self.worded(words, ty, pointer, spot, |run| run.checks(inner, spot));
+            Check::Message(message, ty, inner) => {
+                return self.with_message(message, ty, pointer, spot, |run| run.checks(inner, spot));
             }
             Check::On(operation, inner) => return self.cx.request.operation == *operation && self.checks(inner, spot),
             Check::ErrorPath(way, inner) => {
@@ -310,8 +310,8 @@ impl Run<'_, '_, '_> {
                 Check::Bound(bound) if bound.field.changed(spot.owner) => {
                     check::leaf(check, checks.pointer, spot, &mut self.cx.errors)
                 }
-                Check::Worded(words, ty, inner) if inner.related => {
-                    self.worded(words, ty, checks.pointer, spot, |run| run.related(inner, spot))
+                Check::Message(message, ty, inner) if inner.related => {
+                    self.with_message(message, ty, checks.pointer, spot, |run| run.related(inner, spot))
                 }
                 Check::Several(inner) => spot.several && self.checks(inner, &Location { again: true, ..*spot }),
                 Check::On(operation, inner) if inner.related => {
@@ -353,10 +353,10 @@ impl Run<'_, '_, '_> {
         self.cx.errors.0.len() > from
     }
 
-    /// Runs rules whose errors are reworded. True if they end the validation of the value.
-    fn worded(
+    /// Runs rules whose errors have another message. True if they end the validation of the value.
+    fn with_message(
         &mut self,
-        words: &Words,
+        message: &Message,
         ty: &Type,
         pointer: bool,
         spot: &Location<'_>,
@@ -365,7 +365,7 @@ impl Run<'_, '_, '_> {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
         if self.cx.errors.0.len() > from {
-            words.tell(from, || (self.show)(ty, spot.value, pointer), &mut self.cx.errors);
+            message.apply(from, || (self.show)(ty, spot.value, pointer), &mut self.cx.errors);
         }
         stopped
     }

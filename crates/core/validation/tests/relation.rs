@@ -20,7 +20,7 @@ struct Port {
 /// A pair.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    worded(invalid = "one is needed")(at_least_one("left", "right", "third")),
+    message(invalid = "one is needed")(at_least_one("left", "right", "third")),
     not_together("flag", "third"),
     when(flag = "true")(subfield(left)(required = "with a flag"))
 )]
@@ -50,7 +50,7 @@ struct Thing {
         proto = 2,
         when(kind = "Near|Far")(required = "near or far"),
         unless(kind = "Near|Far")(forbidden),
-        worded(detail = "not a label")(format = "dns1123-label")
+        message(detail = "not a label")(format = "dns1123-label")
     )]
     address: Option<String>,
     /// Ports.
@@ -59,7 +59,7 @@ struct Thing {
         optional,
         list_type = atomic,
         distinct(name),
-        each_val(when_several(subfield(name)(worded(detail = "of several")(required)))),
+        each_val(when_several(subfield(name)(message(detail = "of several")(required)))),
         when(kind = "Near")(each_val(subfield(node)(forbidden = "never near")))
     )]
     ports: Vec<Port>,
@@ -67,7 +67,7 @@ struct Thing {
     #[k8s(proto = 4, optional, not_above(high = "higher than high"))]
     low: Option<i32>,
     /// High.
-    #[k8s(proto = 5, optional, when_unset(low)(worded(invalid = "alone")(forbidden)))]
+    #[k8s(proto = 5, optional, when_unset(low)(message(invalid = "alone")(forbidden)))]
     high: Option<i32>,
     /// Labels.
     #[k8s(proto = 6, optional, labels, each_entry_key(max_bytes = 2))]
@@ -79,7 +79,7 @@ struct Thing {
     #[k8s(proto = 9, monotonic)]
     count: Option<i32>,
     /// Owner.
-    #[k8s(proto = 10, worded(unshown = "nobody's")(forbidden))]
+    #[k8s(proto = 10, message(invalid = "nobody's", value = "")(forbidden))]
     owner: String,
     /// Judged in turn.
     #[k8s(proto = 12, optional, when_unset(low)(min_length = 3))]
@@ -104,7 +104,7 @@ struct Room {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     subfields("left", "right")(required = "both"),
-    when(left = "l")(error_path("../other")(worded(invalid = "not with l", shown = "it")(not_together("left", "right")))),
+    when(left = "l")(error_path("../other")(message(invalid = "not with l", value = "it")(not_together("left", "right")))),
     on_update(subfield(left)(neq = "old"))
 )]
 struct Place {

@@ -244,7 +244,7 @@ impl Plain {
                 Rule::First(_) | Rule::When(..) | Rule::Unless(..) | Rule::WhenSet(..) | Rule::WhenUnset(..) => {
                     return false;
                 }
-                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Worded(..) | Rule::ErrorPath(..) => return false,
+                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Message(..) | Rule::ErrorPath(..) => return false,
                 Rule::OnUpdate(_) => {
                     return false;
                 }

@@ -34,7 +34,7 @@ pub struct ServiceReference {
         proto = 3,
         optional,
         default = 443,
-        worded(invalid = "port is not valid: must be between 1 and 65535, inclusive")(format = "port")
+        message(invalid = "port is not valid: must be between 1 and 65535, inclusive")(format = "port")
     )]
     pub port: Option<i32>,
 }
@@ -68,17 +68,17 @@ pub struct APIServiceSpec {
     #[k8s(
         proto = 4,
         name = "insecureSkipTLSVerify",
-        when_unset(service)(worded(invalid = "local APIServices may not have insecureSkipTLSVerify")(forbidden))
+        when_unset(service)(message(invalid = "local APIServices may not have insecureSkipTLSVerify")(forbidden))
     )]
     pub insecure_skip_tls_verify: bool,
     /// PEM certificates trusted for the server; system roots when unset.
     #[k8s(proto = 5, optional)]
     pub ca_bundle: Bytes,
     /// Ordering of the group in discovery; bigger comes first.
-    #[k8s(proto = 7, always, worded(invalid = "must be positive and less than 20000")(minimum = 1, maximum = 20000))]
+    #[k8s(proto = 7, always, message(invalid = "must be positive and less than 20000")(minimum = 1, maximum = 20000))]
     pub group_priority_minimum: i32,
     /// Ordering of the version within its group; bigger comes first.
-    #[k8s(proto = 8, always, worded(invalid = "must be positive and less than 1000")(minimum = 1, maximum = 1000))]
+    #[k8s(proto = 8, always, message(invalid = "must be positive and less than 1000")(minimum = 1, maximum = 1000))]
     pub version_priority: i32,
 }
 

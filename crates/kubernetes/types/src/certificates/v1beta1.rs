@@ -254,7 +254,7 @@ pub struct PodCertificateRequestSpec {
         name = "podUID",
         published = required,
         always,
-        worded(invalid = "must not be empty")(min_length = 1),
+        message(invalid = "must not be empty")(min_length = 1),
         max_bytes = 128
     )]
     pub pod_uid: String,
@@ -267,7 +267,7 @@ pub struct PodCertificateRequestSpec {
         name = "serviceAccountUID",
         published = required,
         always,
-        worded(invalid = "must not be empty")(min_length = 1),
+        message(invalid = "must not be empty")(min_length = 1),
         max_bytes = 128
     )]
     pub service_account_uid: String,
@@ -280,7 +280,7 @@ pub struct PodCertificateRequestSpec {
         name = "nodeUID",
         published = required,
         always,
-        worded(invalid = "must not be empty")(min_length = 1),
+        message(invalid = "must not be empty")(min_length = 1),
         max_bytes = 128
     )]
     pub node_uid: String,

@@ -28,7 +28,7 @@ pub struct LeaseSpec {
     #[k8s(proto = 1, optional)]
     pub holder_identity: Option<String>,
     /// How long others wait after the last renewal before taking over.
-    #[k8s(proto = 2, optional, worded(invalid = "must be greater than 0")(minimum = 1))]
+    #[k8s(proto = 2, optional, message(invalid = "must be greater than 0")(minimum = 1))]
     pub lease_duration_seconds: Option<i32>,
     /// When the current holder took the lease.
     #[k8s(proto = 3, optional)]

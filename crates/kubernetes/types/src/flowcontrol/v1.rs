@@ -50,8 +50,8 @@ pub struct FlowSchemaSpec {
         optional,
         always,
         default = 1000,
-        worded(invalid = "must be a positive value")(minimum = 1),
-        worded(invalid = "must not be greater than 10000")(maximum = 10000)
+        message(invalid = "must be a positive value")(minimum = 1),
+        message(invalid = "must not be greater than 10000")(maximum = 10000)
     )]
     pub matching_precedence: i32,
     /// How matched requests are split into flows; a single flow when unset.
@@ -310,7 +310,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LimitedPriorityLevelConfiguration {
     /// Weight for dividing server concurrency among levels; 30 when unset.
-    #[k8s(proto = 1, optional, always, default = 30, worded(invalid = "must be a non-negative integer")(minimum = 0))]
+    #[k8s(proto = 1, optional, always, default = 30, message(invalid = "must be a non-negative integer")(minimum = 0))]
     pub nominal_concurrency_shares: Option<i32>,
     /// What becomes of requests that cannot run at once.
     #[k8s(proto = 2)]
@@ -320,11 +320,11 @@ pub struct LimitedPriorityLevelConfiguration {
         proto = 3,
         optional,
         default = 0,
-        worded(invalid = "must be between 0 and 100, inclusive")(minimum = 0, maximum = 100)
+        message(invalid = "must be between 0 and 100, inclusive")(minimum = 0, maximum = 100)
     )]
     pub lendable_percent: Option<i32>,
     /// Most it may take from others, in percent of its own; unlimited when unset.
-    #[k8s(proto = 4, optional, worded(invalid = "if specified, must be a non-negative integer")(minimum = 0))]
+    #[k8s(proto = 4, optional, message(invalid = "if specified, must be a non-negative integer")(minimum = 0))]
     pub borrowing_limit_percent: Option<i32>,
 }
 
@@ -332,14 +332,14 @@ pub struct LimitedPriorityLevelConfiguration {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ExemptPriorityLevelConfiguration {
     /// Weight counted for this level when dividing concurrency; 0 when unset.
-    #[k8s(proto = 1, optional, default = 0, worded(invalid = "must be a non-negative integer")(minimum = 0))]
+    #[k8s(proto = 1, optional, default = 0, message(invalid = "must be a non-negative integer")(minimum = 0))]
     pub nominal_concurrency_shares: Option<i32>,
     /// Part of the level's capacity other levels may use, in percent.
     #[k8s(
         proto = 2,
         optional,
         default = 0,
-        worded(invalid = "must be between 0 and 100, inclusive")(minimum = 0, maximum = 100)
+        message(invalid = "must be between 0 and 100, inclusive")(minimum = 0, maximum = 100)
     )]
     pub lendable_percent: Option<i32>,
 }
@@ -380,15 +380,15 @@ pub struct QueuingConfiguration {
         optional,
         always,
         default = 64,
-        worded(invalid = "must be positive")(minimum = 1),
-        worded(invalid = "must not be greater than 10000000")(maximum = 10000000)
+        message(invalid = "must be positive")(minimum = 1),
+        message(invalid = "must not be greater than 10000000")(maximum = 10000000)
     )]
     pub queues: i32,
     /// Queues considered for each flow before the shortest is taken; 8 when unset.
-    #[k8s(proto = 2, optional, always, default = 8, worded(invalid = "must be positive")(minimum = 1))]
+    #[k8s(proto = 2, optional, always, default = 8, message(invalid = "must be positive")(minimum = 1))]
     pub hand_size: i32,
     /// Requests one queue may hold before new ones are rejected; 50 when unset.
-    #[k8s(proto = 3, optional, always, default = 50, worded(invalid = "must be positive")(minimum = 1))]
+    #[k8s(proto = 3, optional, always, default = 50, message(invalid = "must be positive")(minimum = 1))]
     pub queue_length_limit: i32,
 }
 

@@ -50,7 +50,7 @@ pub struct NetworkPolicySpec {
         proto = 4,
         optional,
         list_type = atomic,
-        worded(invalid = "may not specify more than two policyTypes")(max_items = 2),
+        message(invalid = "may not specify more than two policyTypes")(max_items = 2),
         each_val(enum("Ingress", "Egress"))
     )]
     pub policy_types: Vec<PolicyType>,
@@ -91,7 +91,7 @@ pub struct NetworkPolicyPort {
     #[k8s(
         proto = 3,
         optional,
-        when_unset(port)(worded(invalid = "may not be specified when `port` is not specified")(forbidden))
+        when_unset(port)(message(invalid = "may not be specified when `port` is not specified")(forbidden))
     )]
     pub end_port: Option<i32>,
 }
@@ -111,8 +111,8 @@ pub struct IPBlock {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     last(
-        worded(detail = "must specify a peer")(at_least_one("podSelector", "namespaceSelector", "ipBlock")),
-        worded(forbidden = "may not specify both ipBlock and another peer")(
+        message(detail = "must specify a peer")(at_least_one("podSelector", "namespaceSelector", "ipBlock")),
+        message(forbidden = "may not specify both ipBlock and another peer")(
             not_together("podSelector", "ipBlock"),
             not_together("namespaceSelector", "ipBlock")
         )
@@ -313,8 +313,8 @@ pub struct HTTPIngressPath {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     first(
-        worded(unshown = "resource or service backend is required")(at_least_one("resource", "service")),
-        worded(unshown = "cannot set both resource and service backends")(not_together("resource", "service"))
+        message(invalid = "resource or service backend is required", value = "")(at_least_one("resource", "service")),
+        message(invalid = "cannot set both resource and service backends", value = "")(not_together("resource", "service"))
     )
 )]
 pub struct IngressBackend {

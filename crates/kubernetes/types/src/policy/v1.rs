@@ -84,7 +84,7 @@ pub struct PodDisruptionBudget {
     #[k8s(
         proto = 2,
         optional,
-        worded(invalid = "minAvailable and maxUnavailable cannot be both set")(
+        message(invalid = "minAvailable and maxUnavailable cannot be both set")(
             not_together("minAvailable", "maxUnavailable")
         )
     )]

@@ -126,7 +126,7 @@ pub struct VolumeAttachmentSource {
         last(
             subfield(storage_class_name)(forbidden = "may not be specified in the context of inline volumes"),
             subfield(volume_mode)(
-                worded(forbidden = "may not specify volumeMode other than Filesystem in the context of inline volumes")(
+                message(forbidden = "may not specify volumeMode other than Filesystem in the context of inline volumes")(
                     enum("Filesystem")
                 )
             )

@@ -28,7 +28,7 @@ pub struct LabelSelector {
             forbidden = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         )
     ),
-    subfield(operator)(worded(invalid = "not a valid selector operator")(enum))
+    subfield(operator)(message(invalid = "not a valid selector operator")(enum))
 )]
 pub struct LabelSelectorRequirement {
     /// Label key the condition looks at.

@@ -138,7 +138,7 @@ pub struct ValidatingWebhook {
         proto = 7,
         optional,
         default = 10,
-        worded(invalid = "the timeout value must be between 1 and 30 seconds")(minimum = 1, maximum = 30)
+        message(invalid = "the timeout value must be between 1 and 30 seconds")(minimum = 1, maximum = 30)
     )]
     pub timeout_seconds: Option<i32>,
     /// AdmissionReview versions the webhook understands, most wanted first.
@@ -202,7 +202,7 @@ pub struct MutatingWebhook {
         proto = 7,
         optional,
         default = 10,
-        worded(invalid = "the timeout value must be between 1 and 30 seconds")(minimum = 1, maximum = 30)
+        message(invalid = "the timeout value must be between 1 and 30 seconds")(minimum = 1, maximum = 30)
     )]
     pub timeout_seconds: Option<i32>,
     /// AdmissionReview versions the webhook understands, most wanted first.

@@ -53,7 +53,7 @@ pub struct DaemonSetSpec {
         proto = 1,
         always,
         last(
-            worded(invalid = "empty selector is invalid for daemonset")(at_least_one("matchLabels", "matchExpressions"))
+            message(invalid = "empty selector is invalid for daemonset")(at_least_one("matchLabels", "matchExpressions"))
         )
     )]
     pub selector: Option<LabelSelector>,

@@ -38,7 +38,7 @@ pub struct DeploymentSpec {
         always,
         required,
         last(
-            worded(invalid = "empty selector is invalid for deployment")(
+            message(invalid = "empty selector is invalid for deployment")(
                 at_least_one("matchLabels", "matchExpressions")
             )
         )

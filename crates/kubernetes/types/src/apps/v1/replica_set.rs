@@ -56,7 +56,7 @@ pub struct ReplicaSetSpec {
         always,
         required,
         last(
-            worded(invalid = "empty selector is invalid for deployment")(
+            message(invalid = "empty selector is invalid for deployment")(
                 at_least_one("matchLabels", "matchExpressions")
             )
         )

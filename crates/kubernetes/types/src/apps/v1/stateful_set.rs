@@ -45,7 +45,7 @@ pub struct StatefulSetUpdateStrategy {
     #[k8s(
         proto = 2,
         optional,
-        when(type = "OnDelete")(worded(invalid = "only allowed for updateStrategy 'RollingUpdate'")(forbidden))
+        when(type = "OnDelete")(message(invalid = "only allowed for updateStrategy 'RollingUpdate'")(forbidden))
     )]
     pub rolling_update: Option<RollingUpdateStatefulSetStrategy>,
 }
@@ -132,7 +132,7 @@ pub struct StatefulSetSpec {
         always,
         required,
         last(
-            worded(invalid = "empty selector is invalid for statefulset")(
+            message(invalid = "empty selector is invalid for statefulset")(
                 at_least_one("matchLabels", "matchExpressions")
             )
         )
@@ -164,7 +164,7 @@ pub struct StatefulSetSpec {
         published = optional,
         default = "OrderedReady",
         required,
-        worded(invalid = "must be 'OrderedReady' or 'Parallel'")(enum)
+        message(invalid = "must be 'OrderedReady' or 'Parallel'")(enum)
     )]
     pub pod_management_policy: PodManagementPolicyType,
     /// How pods are replaced after a change to the template.

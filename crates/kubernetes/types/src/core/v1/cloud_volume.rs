@@ -102,7 +102,7 @@ pub struct AzureFilePersistentVolumeSource {
     #[k8s(proto = 3, optional)]
     pub read_only: bool,
     /// Namespace of the Secret; absent means the namespace of the bound claim.
-    #[k8s(proto = 4, optional, always, first(worded(required = "")(neq = "")))]
+    #[k8s(proto = 4, optional, always, first(message(required = "")(neq = "")))]
     pub secret_namespace: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub struct ContainerPort {
     last(
         error_path("..")(subfield(sub_path)(format = "relative-path")),
         subfield(sub_path_expr)(
-            when_set(sub_path)(worded(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
+            when_set(sub_path)(message(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
         ),
         error_path("..")(subfield(sub_path_expr)(format = "relative-path"), subfield(mount_propagation)(enum))
     )
@@ -100,7 +100,7 @@ pub struct VolumeDevice {
     #[k8s(
         proto = 2,
         always,
-        worded(invalid = "can not contain backsteps ('..')")(format = "path-no-backsteps")
+        message(invalid = "can not contain backsteps ('..')")(format = "path-no-backsteps")
     )]
     pub device_path: String,
 }
@@ -285,12 +285,12 @@ pub struct Container {
         list_map_keys("devicePath"),
         patch_strategy = "merge",
         patch_merge_key = "devicePath",
-        last(worded(invalid = "must be unique")(distinct(name)))
+        last(message(invalid = "must be unique")(distinct(name)))
     )]
     pub volume_devices: Vec<VolumeDevice>,
     /// Check that decides whether the container is still working; failing it restarts the
     /// container. Absent counts as success.
-    #[k8s(proto = 10, optional, last(subfield(success_threshold)(worded(invalid = "must be 1")(minimum = 1, maximum = 1))))]
+    #[k8s(proto = 10, optional, last(subfield(success_threshold)(message(invalid = "must be 1")(minimum = 1, maximum = 1))))]
     pub liveness_probe: Option<Probe>,
     /// Check that decides whether the container may get traffic; while it fails, the pod leaves its
     /// service endpoints. Absent counts as success.
@@ -299,14 +299,14 @@ pub struct Container {
         optional,
         last(
             subfield(termination_grace_period_seconds)(
-                worded(invalid = "must not be set for readinessProbes")(forbidden)
+                message(invalid = "must not be set for readinessProbes")(forbidden)
             )
         )
     )]
     pub readiness_probe: Option<Probe>,
     /// Check for completed start-up; the other probes wait until it succeeds, and failing it
     /// restarts the container.
-    #[k8s(proto = 22, optional, last(subfield(success_threshold)(worded(invalid = "must be 1")(minimum = 1, maximum = 1))))]
+    #[k8s(proto = 22, optional, last(subfield(success_threshold)(message(invalid = "must be 1")(minimum = 1, maximum = 1))))]
     pub startup_probe: Option<Probe>,
     /// Hooks run right after the container starts and just before it is stopped.
     #[k8s(proto = 12, optional)]
@@ -512,7 +512,7 @@ pub struct EphemeralContainerCommon {
         list_map_keys("devicePath"),
         patch_strategy = "merge",
         patch_merge_key = "devicePath",
-        last(worded(invalid = "must be unique")(distinct(name)))
+        last(message(invalid = "must be unique")(distinct(name)))
     )]
     pub volume_devices: Vec<VolumeDevice>,
     /// Not allowed for ephemeral containers.

@@ -29,18 +29,18 @@ pub struct EnvVar {
         last(
             first(
                 if_enabled(EnvFiles)(
-                    worded(unshown = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")(
+                    message(invalid = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`", value = "")(
                         at_least_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
                     )
                 ),
                 if_disabled(EnvFiles)(
-                    worded(unshown = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")(
+                    message(invalid = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`", value = "")(
                         at_least_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
                     )
                 )
             ),
-            unless(value = "")(worded(unshown = "may not be specified when `value` is not empty")(forbidden)),
-            worded(unshown = "may not have more than one field specified at a time")(
+            unless(value = "")(message(invalid = "may not be specified when `value` is not empty", value = "")(forbidden)),
+            message(invalid = "may not have more than one field specified at a time", value = "")(
                 not_together("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
             )
         )
@@ -154,10 +154,10 @@ pub struct SecretKeySelector {
 #[k8s(
     last(
         error_path("..")(
-            worded(unshown = "must specify one of: `configMapRef` or `secretRef`")(
+            message(invalid = "must specify one of: `configMapRef` or `secretRef`", value = "")(
                 at_least_one("configMapRef", "secretRef")
             ),
-            worded(unshown = "may not have more than one field specified at a time")(
+            message(invalid = "may not have more than one field specified at a time", value = "")(
                 not_together("configMapRef", "secretRef")
             )
         )

@@ -38,7 +38,7 @@ pub struct GlusterfsPersistentVolumeSource {
     #[k8s(
         proto = 4,
         optional,
-        first(worded(invalid = "if the endpointnamespace is set, it must be a valid namespace name")(neq = "")),
+        first(message(invalid = "if the endpointnamespace is set, it must be a valid namespace name")(neq = "")),
         format = "dns1123-label"
     )]
     pub endpoints_namespace: Option<String>,
@@ -165,14 +165,14 @@ pub struct CephFSPersistentVolumeSource {
 /// A Flocker dataset mounted by the Flocker agent; exactly one of name and UUID is given.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    worded(detail = "one of datasetName and datasetUUID is required")(at_least_one("datasetName", "datasetUUID")),
-    worded(invalid = "datasetName and datasetUUID can not be specified simultaneously", shown = "resource")(
+    message(detail = "one of datasetName and datasetUUID is required")(at_least_one("datasetName", "datasetUUID")),
+    message(invalid = "datasetName and datasetUUID can not be specified simultaneously", value = "resource")(
         not_together("datasetName", "datasetUUID")
     )
 )]
 pub struct FlockerVolumeSource {
     /// Name of the dataset, as stored in its metadata; deprecated in favour of datasetUUID.
-    #[k8s(proto = 1, optional, worded(invalid = "must not contain '/'")(pattern = "[^/]*"))]
+    #[k8s(proto = 1, optional, message(invalid = "must not contain '/'")(pattern = "[^/]*"))]
     pub dataset_name: String,
     /// Unique identifier of the dataset.
     #[k8s(proto = 2, name = "datasetUUID", optional)]
@@ -202,7 +202,7 @@ pub struct QuobyteVolumeSource {
         proto = 6,
         optional,
         when_set(registry)(
-            worded(required = "must be a UUID and may not exceed a length of 64 characters")(max_bytes = 64)
+            message(required = "must be a UUID and may not exceed a length of 64 characters")(max_bytes = 64)
         )
     )]
     pub tenant: String,
@@ -350,7 +350,7 @@ pub struct FCVolumeSource {
         published = optional,
         list_type = atomic,
         when_unset(wwids)(required = "must specify either targetWWNs or wwids, but not both"),
-        when_set(wwids)(worded(invalid = "targetWWNs and wwids can not be specified simultaneously")(forbidden))
+        when_set(wwids)(message(invalid = "targetWWNs and wwids can not be specified simultaneously")(forbidden))
     )]
     pub target_wwns: Vec<String>,
     /// Number of the logical unit at the targets.

@@ -43,7 +43,7 @@ pub struct NodeSpec {
         proto = 6,
         optional,
         on_update(
-            worded(invalid = "exactly one reference subfield must be non-nil")(at_least_one("configMap")),
+            message(invalid = "exactly one reference subfield must be non-nil")(at_least_one("configMap")),
             subfield(config_map)(
                 subfield(uid)(forbidden = "uid must not be set in spec"),
                 subfield(resource_version)(forbidden = "resourceVersion must not be set in spec")
@@ -184,7 +184,7 @@ pub struct NodeSwapStatus {
 #[k8s(
     on_update(
         subfields("assigned", "active", "lastKnownGood")(
-            worded(invalid = "exactly one reference subfield must be non-nil")(at_least_one("configMap")),
+            message(invalid = "exactly one reference subfield must be non-nil")(at_least_one("configMap")),
             subfield(config_map)(subfields("uid", "resourceVersion")(required))
         )
     )
@@ -406,7 +406,7 @@ pub struct NodeAddress {
 
 /// A machine that runs pods.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(last(subfield(spec)(subfield(externalID)(worded(forbidden = "may not be updated")(fixed)))))]
+#[k8s(last(subfield(spec)(subfield(externalID)(message(forbidden = "may not be updated")(fixed)))))]
 pub struct Node {
     /// The kind and API version of the object.
     #[k8s(inline)]

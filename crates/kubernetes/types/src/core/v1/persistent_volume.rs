@@ -27,7 +27,7 @@ pub struct PersistentVolume {
         last(
             if_enabled(VolumeAttributesClass)(
                 subfield(volume_attributes_class_name)(
-                    first(worded(required = "an empty string is disallowed")(neq = "")),
+                    first(message(required = "an empty string is disallowed")(neq = "")),
                     format = "dns1123-subdomain"
                 ),
                 subfield(csi)(
@@ -231,7 +231,7 @@ pub struct PersistentVolumeClaimSpec {
         subfield(kind)(
             when(api_group = "")(
                 error_path("..")(
-                    worded(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
+                    message(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
                         enum("PersistentVolumeClaim")
                     )
                 )
@@ -250,7 +250,7 @@ pub struct PersistentVolumeClaimSpec {
         subfield(kind)(
             when(api_group = "")(
                 error_path("..")(
-                    worded(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
+                    message(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
                         enum("PersistentVolumeClaim")
                     )
                 )

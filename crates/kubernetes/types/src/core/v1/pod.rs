@@ -66,7 +66,7 @@ pub struct PodSchedulingGroup {
         proto = 1,
         published = optional,
         if_enabled(GenericWorkload)(
-            worded(invalid = "must specify one of: `podGroupName`")(required),
+            message(invalid = "must specify one of: `podGroupName`")(required),
             format = "dns1123-subdomain"
         )
     )]
@@ -103,7 +103,7 @@ pub struct PodDNSConfig {
             if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
             if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
         ),
-        last(worded(invalid = "must not have more than 3 nameservers")(max_items = 3))
+        last(message(invalid = "must not have more than 3 nameservers")(max_items = 3))
     )]
     pub nameservers: Vec<String>,
     /// Search domains, appended to the ones from the policy without repeats.
@@ -111,7 +111,7 @@ pub struct PodDNSConfig {
         proto = 2,
         optional,
         list_type = atomic,
-        last(worded(invalid = "must not have more than 32 search paths")(max_items = 32))
+        last(message(invalid = "must not have more than 32 search paths")(max_items = 32))
     )]
     pub searches: Vec<String>,
     /// Resolver options, merged with the ones from the policy; an entry here replaces an option of
@@ -120,7 +120,7 @@ pub struct PodDNSConfig {
         proto = 3,
         optional,
         list_type = atomic,
-        last(each_val(worded(required = "must not be empty")(at_least_one("name"))))
+        last(each_val(message(required = "must not be empty")(at_least_one("name"))))
     )]
     pub options: Vec<PodDNSConfigOption>,
 }

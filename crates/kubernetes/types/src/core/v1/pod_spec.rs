@@ -243,7 +243,7 @@ pub struct PodSpec {
     pub enable_service_links: Option<bool>,
     /// Whether this pod may push out less important ones: "PreemptLowerPriority" (the default) or
     /// "Never".
-    #[k8s(proto = 31, optional, first(worded(required = "")(neq = "")), enum("PreemptLowerPriority", "Never"))]
+    #[k8s(proto = 31, optional, first(message(required = "")(neq = "")), enum("PreemptLowerPriority", "Never"))]
     pub preemption_policy: Option<PreemptionPolicy>,
     /// Resources the pod takes in addition to its containers, filled in by the server from the
     /// RuntimeClass.
@@ -296,10 +296,10 @@ pub struct PodSpec {
         distinct(name),
         last(
             each_val(
-                worded(invalid = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")(
+                message(invalid = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")(
                     at_least_one("resourceClaimName", "resourceClaimTemplateName")
                 ),
-                worded(invalid = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")(
+                message(invalid = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")(
                     not_together("resourceClaimName", "resourceClaimTemplateName")
                 )
             )

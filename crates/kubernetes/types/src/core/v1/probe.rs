@@ -113,7 +113,7 @@ pub struct Probe {
     pub failure_threshold: i32,
     /// Seconds a container may take to stop after this probe failed, at least 1; absent means the
     /// pod's value. Not for readiness probes.
-    #[k8s(proto = 7, optional, worded(invalid = "must be greater than 0")(minimum = 1))]
+    #[k8s(proto = 7, optional, message(invalid = "must be greater than 0")(minimum = 1))]
     pub termination_grace_period_seconds: Option<i64>,
 }
 

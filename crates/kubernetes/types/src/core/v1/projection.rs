@@ -98,8 +98,8 @@ pub struct ServiceAccountTokenProjection {
         proto = 2,
         optional,
         default = 3600,
-        worded(invalid = "may not specify a duration less than 10 minutes")(minimum = 600),
-        worded(invalid = "may not specify a duration larger than 2^32 seconds")(maximum = 4_294_967_296)
+        message(invalid = "may not specify a duration less than 10 minutes")(minimum = 600),
+        message(invalid = "may not specify a duration larger than 2^32 seconds")(maximum = 4_294_967_296)
     )]
     pub expiration_seconds: Option<i64>,
     /// File to write the token to, relative to the root of the volume.
@@ -111,15 +111,15 @@ pub struct ServiceAccountTokenProjection {
 /// a PEM file.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    worded(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")),
-    worded(valueless = "only one of name and signerName may be used")(not_together("name", "signerName"))
+    message(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")),
+    message(omit_value = "only one of name and signerName may be used")(not_together("name", "signerName"))
 )]
 pub struct ClusterTrustBundleProjection {
     /// Selects a single bundle by its name; excludes signerName and labelSelector.
-    #[k8s(proto = 1, optional, when_unset(signer_name)(worded(required = "must be a valid object name")(neq = "")))]
+    #[k8s(proto = 1, optional, when_unset(signer_name)(message(required = "must be a valid object name")(neq = "")))]
     pub name: Option<String>,
     /// Selects all bundles of this signer, further narrowed by labelSelector; excludes name.
-    #[k8s(proto = 2, optional, when_unset(name)(worded(required = "must be a valid signer name")(neq = "")))]
+    #[k8s(proto = 2, optional, when_unset(name)(message(required = "must be a valid signer name")(neq = "")))]
     pub signer_name: Option<String>,
     /// Label query over the signer's bundles. Absent matches no bundle, an empty selector matches
     /// all of them.
@@ -128,7 +128,7 @@ pub struct ClusterTrustBundleProjection {
         optional,
         opaque_type,
         when_set(name)(
-            when_unset(signer_name)(worded(invalid = "labelSelector must be unset if name is specified")(forbidden))
+            when_unset(signer_name)(message(invalid = "labelSelector must be unset if name is specified")(forbidden))
         )
     )]
     pub label_selector: Option<LabelSelector>,
@@ -144,7 +144,7 @@ pub struct ClusterTrustBundleProjection {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     last(
-        worded(detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")(
+        message(detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")(
             at_least_one("credentialBundlePath", "keyPath", "certificateChainPath")
         )
     )
@@ -163,7 +163,7 @@ pub struct PodCertificateProjection {
     pub key_type: String,
     /// Longest certificate lifetime accepted, in seconds, from 3600 (one hour) to 7862400 (91
     /// days); absent means 86400. Signers may issue shorter ones.
-    #[k8s(proto = 3, optional, worded(invalid = "if provided, maxExpirationSeconds must be >= 3600")(minimum = 3600))]
+    #[k8s(proto = 3, optional, message(invalid = "if provided, maxExpirationSeconds must be >= 3600")(minimum = 3600))]
     pub max_expiration_seconds: Option<i32>,
     /// File, relative to the volume root, that gets key and certificate chain together as PEM, so
     /// that both change in one step.
@@ -200,7 +200,7 @@ pub struct ProjectedVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     last(
-        worded(forbidden = "may not specify more than 1 volume type per source")(
+        message(forbidden = "may not specify more than 1 volume type per source")(
             not_together(
                 "secret",
                 "configMap",
@@ -266,11 +266,11 @@ pub struct DownwardAPIVolumeSource {
 #[k8s(
     error_path("../..")(
         subfield(path)(required, format = "unreserved-path"),
-        worded(invalid = "fieldRef and resourceFieldRef can not be specified simultaneously", shown = "resource")(
+        message(invalid = "fieldRef and resourceFieldRef can not be specified simultaneously", value = "resource")(
             not_together("fieldRef", "resourceFieldRef")
         ),
         subfield(resource_field_ref)(when_unset(field_ref)(subfield(container_name)(required))),
-        worded(detail = "one of fieldRef and resourceFieldRef is required")(
+        message(detail = "one of fieldRef and resourceFieldRef is required")(
             at_least_one("fieldRef", "resourceFieldRef")
         ),
         subfield(mode)(format = "file-mode")

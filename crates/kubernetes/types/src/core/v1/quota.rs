@@ -78,7 +78,7 @@ pub struct LimitRangeItem {
         proto = 1,
         always,
         first(format = "k8s-label-key"),
-        worded(invalid = "must be a standard limit type or fully qualified")(
+        message(invalid = "must be a standard limit type or fully qualified")(
             pattern = "Pod|Container|PersistentVolumeClaim|.*/.*"
         )
     )]
@@ -185,10 +185,10 @@ pub struct ScopeSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     error_path("..")(
-        subfield(scope_name)(worded(invalid = "unsupported scope")(enum)),
+        subfield(scope_name)(message(invalid = "unsupported scope")(enum)),
         subfield(operator)(
             when(scope_name = "BestEffort|NotBestEffort|Terminating|NotTerminating|CrossNamespacePodAffinity")(
-                worded(
+                message(
                     invalid = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
                 )(enum("Exists"))
             )
@@ -198,12 +198,12 @@ pub struct ScopeSelector {
                 required = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
             ),
             when(operator = "Exists|DoesNotExist")(
-                worded(
+                message(
                     invalid = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
                 )(forbidden)
             )
         ),
-        subfield(operator)(worded(invalid = "not a valid selector operator")(enum))
+        subfield(operator)(message(invalid = "not a valid selector operator")(enum))
     )
 )]
 pub struct ScopedResourceSelectorRequirement {

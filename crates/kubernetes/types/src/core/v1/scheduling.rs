@@ -37,13 +37,13 @@ pub struct NodeSelectorTerm {
                     forbidden = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
                 ),
                 when(operator = "Gt|Lt")(
-                    worded(required = "must be specified single value when `operator` is 'Lt' or 'Gt'")(
+                    message(required = "must be specified single value when `operator` is 'Lt' or 'Gt'")(
                         min_items = 1,
                         max_items = 1
                     )
                 )
             ),
-            subfield(operator)(worded(invalid = "not a valid selector operator")(enum)),
+            subfield(operator)(message(invalid = "not a valid selector operator")(enum)),
             subfield(key)(format = "k8s-label-key")
         )
     )]
@@ -56,14 +56,14 @@ pub struct NodeSelectorTerm {
         each_val(
             subfield(values)(
                 when(operator = "In|NotIn")(
-                    worded(required = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")(
+                    message(required = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")(
                         min_items = 1,
                         max_items = 1
                     )
                 )
             ),
-            subfield(operator)(worded(invalid = "not a valid selector operator")(enum("In", "NotIn"))),
-            subfield(key)(worded(invalid = "not a valid field selector key")(enum("metadata.name"))),
+            subfield(operator)(message(invalid = "not a valid selector operator")(enum("In", "NotIn"))),
+            subfield(key)(message(invalid = "not a valid field selector key")(enum("metadata.name"))),
             subfield(values)(when(key = "metadata.name")(each_val(format = "dns1123-subdomain")))
         )
     )]
@@ -278,20 +278,20 @@ string_type! {
     subfield(key)(unless(key = "")(format = "k8s-label-key")),
     subfield(operator)(
         when(key = "")(
-            worded(invalid = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"")(
+            message(invalid = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"")(
                 enum("Exists")
             )
         )
     ),
     subfield(effect)(
         when_set(toleration_seconds)(
-            worded(invalid = "effect must be 'NoExecute' when `tolerationSeconds` is set")(enum("NoExecute"))
+            message(invalid = "effect must be 'NoExecute' when `tolerationSeconds` is set")(enum("NoExecute"))
         )
     ),
     subfield(value)(
         when(operator = "Equal|")(error_path("../operator")(format = "k8s-label-value-at-once")),
         when(operator = "Exists")(
-            error_path("../operator")(worded(invalid = "value must be empty when `operator` is 'Exists'")(forbidden))
+            error_path("../operator")(message(invalid = "value must be empty when `operator` is 'Exists'")(forbidden))
         ),
         if_enabled(TaintTolerationComparisonOperators)(when(operator = "Lt|Gt")(format = "decimal-integer"))
     ),
@@ -299,7 +299,7 @@ string_type! {
         unless(operator = "Equal|Exists|Lt|Gt|")(enum("Equal", "Exists")),
         if_disabled(TaintTolerationComparisonOperators)(
             when(operator = "Lt|Gt")(
-                worded(detail = "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"")(enum("Equal", "Exists"))
+                message(detail = "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"")(enum("Equal", "Exists"))
             )
         )
     ),

@@ -158,12 +158,12 @@ pub struct AppArmorProfile {
         published = optional,
         when(type = "Localhost")(
             required = "must be set when AppArmor type is Localhost",
-            first(worded(required = "must be set when AppArmor type is Localhost")(neq = "")),
-            worded(invalid = "must not be padded with whitespace")(format = "trimmed"),
+            first(message(required = "must be set when AppArmor type is Localhost")(neq = "")),
+            message(invalid = "must not be padded with whitespace")(format = "trimmed"),
             max_bytes = 4095
         ),
         when(type = "RuntimeDefault|Unconfined")(
-            worded(invalid = "can only be set when AppArmor type is Localhost")(forbidden)
+            message(invalid = "can only be set when AppArmor type is Localhost")(forbidden)
         )
     )]
     pub localhost_profile: Option<String>,
@@ -269,8 +269,8 @@ pub struct WindowsSecurityContextOptions {
     #[k8s(
         proto = 2,
         optional,
-        first(worded(unshown = "gmsaCredentialSpec cannot be an empty string")(neq = "")),
-        worded(invalid = "gmsaCredentialSpec size must be under 64 KiB")(max_bytes = 65_536)
+        first(message(invalid = "gmsaCredentialSpec cannot be an empty string", value = "")(neq = "")),
+        message(invalid = "gmsaCredentialSpec size must be under 64 KiB")(max_bytes = 65_536)
     )]
     pub gmsa_credential_spec: Option<String>,
     /// Windows user the process starts as, optionally as "DOMAIN\\user"; absent uses the image's.

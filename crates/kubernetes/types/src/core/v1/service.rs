@@ -177,10 +177,10 @@ string_type! {
     subfield(ports)(unless(type = "ExternalName")(unless(clusterIPs = "None")(required))),
     subfield(clusterIPs)(
         when(type = "LoadBalancer", clusterIPs = "None")(
-            each_val(worded(invalid = "may not be set to 'None' for LoadBalancer services")(neq = "None"))
+            each_val(message(invalid = "may not be set to 'None' for LoadBalancer services")(neq = "None"))
         ),
         when(type = "NodePort", clusterIPs = "None")(
-            each_val(worded(invalid = "may not be set to 'None' for NodePort services")(neq = "None"))
+            each_val(message(invalid = "may not be set to 'None' for NodePort services")(neq = "None"))
         ),
         when(type = "ExternalName")(forbidden = "may not be set for ExternalName services")
     )
@@ -216,9 +216,9 @@ pub struct ServiceSpec {
         list_type = atomic,
         unless(type = "ExternalName")(
             when_set(clusterIP)(required),
-            when_unset(clusterIP)(worded(invalid = "must be empty when `clusterIP` is not specified")(max_items = 0))
+            when_unset(clusterIP)(message(invalid = "must be empty when `clusterIP` is not specified")(max_items = 0))
         ),
-        last(worded(invalid = "may only hold up to 2 values")(max_items = 2))
+        last(message(invalid = "may only hold up to 2 values")(max_items = 2))
     )]
     pub cluster_ips: Vec<String>,
     /// How the service can be reached: "ClusterIP" (the default), "NodePort", "LoadBalancer" or
@@ -243,7 +243,7 @@ pub struct ServiceSpec {
     #[k8s(
         proto = 10,
         published = optional,
-        when(type = "ExternalName")(required, worded(required = "")(neq = "."), format = "rooted-dns1123-subdomain")
+        when(type = "ExternalName")(required, message(required = "")(neq = "."), format = "rooted-dns1123-subdomain")
     )]
     pub external_name: String,
     /// Where outside traffic may go: "Cluster" (the default) or "Local". Applies to node ports,
@@ -254,10 +254,10 @@ pub struct ServiceSpec {
         when(type = "LoadBalancer|NodePort")(required, enum),
         when(type = "ClusterIP")(
             when_set(externalIPs)(required, enum),
-            when_unset(externalIPs)(worded(invalid = "may only be set for externally-accessible services")(forbidden))
+            when_unset(externalIPs)(message(invalid = "may only be set for externally-accessible services")(forbidden))
         ),
         unless(type = "LoadBalancer|NodePort|ClusterIP")(
-            worded(invalid = "may only be set for externally-accessible services")(forbidden)
+            message(invalid = "may only be set for externally-accessible services")(forbidden)
         )
     )]
     pub external_traffic_policy: ServiceExternalTrafficPolicy,
@@ -268,7 +268,7 @@ pub struct ServiceSpec {
         published = optional,
         when(type = "LoadBalancer", external_traffic_policy = "Local")(required, format = "port"),
         unless(type = "LoadBalancer", external_traffic_policy = "Local")(
-            worded(invalid = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")(
+            message(invalid = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")(
                 forbidden
             )
         )
@@ -289,7 +289,7 @@ pub struct ServiceSpec {
                 required = "when session affinity type is ClientIP",
                 subfield(timeout_seconds)(
                     required = "when session affinity type is ClientIP",
-                    worded(invalid = "must be greater than 0 and less than 86400")(minimum = 1, maximum = 86400)
+                    message(invalid = "must be greater than 0 and less than 86400")(minimum = 1, maximum = 86400)
                 )
             )
         )
@@ -417,7 +417,7 @@ pub struct Endpoints {
 /// Addresses that all offer the same ports.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    worded(detail = "must specify `addresses` or `notReadyAddresses`")(at_least_one("addresses", "notReadyAddresses"))
+    message(detail = "must specify `addresses` or `notReadyAddresses`")(at_least_one("addresses", "notReadyAddresses"))
 )]
 pub struct EndpointSubset {
     /// Addresses that are ready for traffic.

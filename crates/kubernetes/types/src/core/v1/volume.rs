@@ -320,7 +320,7 @@ pub struct NFSVolumeSource {
     #[k8s(proto = 1, always, required)]
     pub server: String,
     /// Absolute path of the exported directory on the server.
-    #[k8s(proto = 2, always, published = required, worded(required = "")(neq = ""), format = "absolute-path")]
+    #[k8s(proto = 2, always, published = required, message(required = "")(neq = ""), format = "absolute-path")]
     pub path: String,
     /// When true, the export is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]

@@ -76,11 +76,11 @@ pub struct ResourcePool {
         proto = 2,
         published = required,
         always,
-        worded(invalid = "must be greater than or equal to zero")(minimum = 0)
+        message(invalid = "must be greater than or equal to zero")(minimum = 0)
     )]
     pub generation: i64,
     /// How many slices make the pool complete in this generation.
-    #[k8s(proto = 3, published = required, always, worded(invalid = "must be greater than zero")(minimum = 1))]
+    #[k8s(proto = 3, published = required, always, message(invalid = "must be greater than zero")(minimum = 1))]
     pub resource_slice_count: i64,
 }
 
