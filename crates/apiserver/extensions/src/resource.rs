@@ -189,7 +189,7 @@ fn decoded(kind: &str, description: &str) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        judged_first: &[],
+        validation_order: &[],
         preserve_unknown: true,
         compiled: Default::default(),
     }

@@ -58,7 +58,7 @@ fn of_fields(fields: Vec<Field>, preserve_unknown: bool) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        judged_first: &[],
+        validation_order: &[],
         preserve_unknown,
         compiled: Default::default(),
     }

@@ -121,7 +121,7 @@ fn object(name: &str, fields: Vec<Field>) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        judged_first: &[],
+        validation_order: &[],
         preserve_unknown: false,
         compiled: Default::default(),
     }

@@ -85,12 +85,12 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
     sorted.sort_unstable();
     let by_name = sorted.iter().map(|(_, at)| at);
     let atomic = tags.atomic;
-    for name in &tags.judged_first {
+    for name in &tags.validation_order {
         if !fields.iter().any(|field| field.json == name.value()) {
             return Err(syn::Error::new(name.span(), "no field has this name in JSON"));
         }
     }
-    let (rules, judged_first) = (rules::emit(&tags.rules), &tags.judged_first);
+    let (rules, validation_order) = (rules::emit(&tags.rules), &tags.validation_order);
     let fields = fields.iter().map(field_schema);
     Ok(quote! {
         impl ::pintle_schema::ApiType for #name {
@@ -106,7 +106,7 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
                     form: Form::#form,
                     preserve_unknown: false,
                     rules: #rules,
-                    judged_first: &[#(#judged_first),*],
+                    validation_order: &[#(#validation_order),*],
                     compiled: Compiled::new(),
                 };
                 &SCHEMA

@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
 
 /// The tags of a struct other than validation, for messages.
-const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "judged_first"];
+const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "validation_order"];
 
 /// The tags of a field other than validation, for messages.
 const FIELD_TAGS: &[&str] = &[
@@ -36,7 +36,7 @@ pub struct StructTags {
     pub atomic: bool,
     pub wrapper: bool,
     pub json_union: Option<LitStr>,
-    pub judged_first: Vec<LitStr>,
+    pub validation_order: Vec<LitStr>,
     pub rules: Vec<RuleTag>,
 }
 
@@ -77,7 +77,7 @@ pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
             "struct_type" => tags.atomic = one_of(&meta, &["atomic", "granular"])? == "atomic",
             "wrapper" => tags.wrapper = true,
             "json_union" => tags.json_union = Some(meta.value()?.parse()?),
-            "judged_first" => tags.judged_first = strings(&meta)?,
+            "validation_order" => tags.validation_order = strings(&meta)?,
             other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
                 let known = nearest(other, STRUCT_TAGS.iter().copied().chain(validation_tags()));
                 Err(meta.error(format!("unknown tag `{other}` on a struct; {known}")))

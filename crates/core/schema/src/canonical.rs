@@ -398,7 +398,7 @@ mod tests {
             atomic: false,
             form: Form::Plain,
             rules: Slice::Static(&[]),
-            judged_first: &[],
+            validation_order: &[],
             preserve_unknown,
             compiled: Default::default(),
         }

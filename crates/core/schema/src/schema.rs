@@ -211,8 +211,8 @@ pub struct Struct {
     pub form: Form,
     /// Validation rules of the whole struct.
     pub rules: Slice<Rule>,
-    /// JSON names of the fields that are validated first, if the order of errors is not that of declaration.
-    pub judged_first: &'static [&'static str],
+    /// JSON names of the fields that are validated first, in this order, if the order of errors is not that of declaration.
+    pub validation_order: &'static [&'static str],
     /// Unknown fields are kept instead of reported (custom resources only).
     pub preserve_unknown: bool,
     /// Its ID, and data that was compiled from it.

@@ -388,7 +388,8 @@ fn own_fields(schema: &Struct) -> Vec<(Text, usize)> {
 
 /// The fields in validation order.
 fn in_order(schema: &Struct) -> Vec<&Field> {
-    let first = schema.judged_first.iter().filter_map(|name| schema.fields.iter().find(|field| &*field.name == *name));
-    let rest = schema.fields.iter().filter(|field| !schema.judged_first.contains(&&*field.name));
+    let first =
+        schema.validation_order.iter().filter_map(|name| schema.fields.iter().find(|field| &*field.name == *name));
+    let rest = schema.fields.iter().filter(|field| !schema.validation_order.contains(&&*field.name));
     first.chain(rest).collect()
 }

@@ -64,7 +64,7 @@ struct Rule {
 
 /// The whole.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("color"))]
+#[k8s(validation_order("color"))]
 struct Whole {
     /// Parts.
     #[k8s(proto = 1, optional, list_type = map, list_map_keys("name"), unique, max_items = 3)]

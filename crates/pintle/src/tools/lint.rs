@@ -104,8 +104,8 @@ fn shown(rules: &[Rule]) -> String {
 
 /// The rules of a struct as a whole, in order.
 fn of_struct(schema: &Struct) -> String {
-    let first = schema.judged_first.join(", ");
-    let order = if first.is_empty() { String::new() } else { format!("judged_first({first})") };
+    let first = schema.validation_order.join(", ");
+    let order = if first.is_empty() { String::new() } else { format!("validation_order({first})") };
     [shown(&schema.rules), order].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
@@ -161,7 +161,7 @@ mod tests {
 
     /// The whole as it was.
     #[derive(ApiType, Clone, Default, PartialEq)]
-    #[k8s(judged_first("number"))]
+    #[k8s(validation_order("number"))]
     struct Older {
         /// A number.
         #[k8s(proto = 3, maximum = 4)]
@@ -179,7 +179,7 @@ mod tests {
             "Whole.part: subfield(size)(minimum = 3) says less than the type itself says",
             "Whole.parts: a list whose items are told apart has no list_type",
             "Older.number: rules differ from the storage version's: [maximum = 4] and [maximum = 3]",
-            "Older: rules differ from the storage version's: [judged_first(number)] and []",
+            "Older: rules differ from the storage version's: [validation_order(number)] and []",
         ];
         assert!(
             problems.len() == told.len() && told.iter().all(|told| problems.iter().any(|line| line.ends_with(told))),

@@ -218,7 +218,7 @@ fn run_time_schema() -> Struct {
         preserve_unknown: false,
         compiled: Default::default(),
         rules: Slice::Static(&[]),
-        judged_first: &[],
+        validation_order: &[],
     };
     let spec = object(vec![field("image", Type::String)]);
     let meta = Ref::Static(pintle_meta::meta::v1::ObjectMeta::schema);

@@ -108,7 +108,7 @@ pub fn structure(fields: Vec<Field>) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        judged_first: &[],
+        validation_order: &[],
         preserve_unknown: false,
         compiled: Default::default(),
     }

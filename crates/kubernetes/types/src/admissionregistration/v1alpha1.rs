@@ -275,7 +275,7 @@ pub struct ParamRef {
 /// Requests picked by resource, namespace labels and object labels.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
-#[k8s(judged_first("matchPolicy"))]
+#[k8s(validation_order("matchPolicy"))]
 pub struct MatchResources {
     /// Only namespaces with matching labels; every namespace when unset.
     #[k8s(proto = 1, optional, default = {})]
@@ -349,7 +349,7 @@ pub struct MutatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are changed.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
+#[k8s(validation_order("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
 pub struct MutatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]

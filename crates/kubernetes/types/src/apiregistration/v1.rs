@@ -42,7 +42,7 @@ pub struct ServiceReference {
 /// API group version and the server responsible for it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 6, name = "priority"))]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "group",
     "version",
     "groupPriorityMinimum",

@@ -26,7 +26,7 @@ pub struct HorizontalPodAutoscaler {
 
 /// What to scale, between which limits and by which metrics.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("minReplicas", "maxReplicas"))]
+#[k8s(validation_order("minReplicas", "maxReplicas"))]
 pub struct HorizontalPodAutoscalerSpec {
     /// Workload whose scale subresource is adjusted.
     #[k8s(proto = 1, always)]
@@ -67,7 +67,7 @@ pub struct CrossVersionObjectReference {
 
 /// One signal for scaling; the field matching its type is filled.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("type", "object", "external", "pods"))]
+#[k8s(validation_order("type", "object", "external", "pods"))]
 pub struct MetricSpec {
     /// Where the signal comes from.
     #[k8s(proto = 1, always)]
@@ -171,7 +171,7 @@ string_type! {
 
 /// Metric of a single object together with the level aimed for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("describedObject", "metric"))]
+#[k8s(validation_order("describedObject", "metric"))]
 pub struct ObjectMetricSource {
     /// Object that the metric describes.
     #[k8s(proto = 1, always)]
@@ -208,7 +208,7 @@ pub struct ResourceMetricSource {
 
 /// Container resource usage together with the level aimed for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("name", "container"))]
+#[k8s(validation_order("name", "container"))]
 pub struct ContainerResourceMetricSource {
     /// Resource to watch, such as cpu or memory.
     #[k8s(proto = 1, always, required = "must specify a resource name")]

@@ -89,7 +89,7 @@ string_type! {
 /// Matches failed pods by the exit codes of their containers; containers that exited with 0 are
 /// left out.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("operator", "containerName", "values"))]
+#[k8s(validation_order("operator", "containerName", "values"))]
 pub struct PodFailurePolicyOnExitCodesRequirement {
     /// Restricts the check to the container or init container of this name; absent checks all of
     /// them.
@@ -200,7 +200,7 @@ pub struct SuccessPolicyRule {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     reserved(name = "failedPodsLimit"),
-    judged_first(
+    validation_order(
         "parallelism",
         "completions",
         "activeDeadlineSeconds",
@@ -349,7 +349,7 @@ pub struct JobSpec {
 
 /// Observed state of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("active", "succeeded", "failed", "ready", "terminating"))]
+#[k8s(validation_order("active", "succeeded", "failed", "ready", "terminating"))]
 pub struct JobStatus {
     /// Latest observed conditions; a Job is finished once "Complete" or "Failed" is True.
     #[k8s(proto = 1, optional, list_type = atomic, patch_strategy = "merge", patch_merge_key = "type")]
@@ -486,7 +486,7 @@ pub struct CronJobList {
 
 /// Desired state of a CronJob.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("schedule", "startingDeadlineSeconds", "timeZone"))]
+#[k8s(validation_order("schedule", "startingDeadlineSeconds", "timeZone"))]
 pub struct CronJobSpec {
     /// When to run, in the five-field cron format, such as "*/15 `*` `*` `*` *", or a macro like
     /// "@hourly".

@@ -24,7 +24,7 @@ pub struct LeaseCandidate {
 
 /// Which lease a candidate wants and how it qualifies.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("leaseName", "emulationVersion", "binaryVersion", "strategy"))]
+#[k8s(validation_order("leaseName", "emulationVersion", "binaryVersion", "strategy"))]
 pub struct LeaseCandidateSpec {
     /// Lease the candidate competes for; cannot change later.
     #[k8s(proto = 1, always, required)]

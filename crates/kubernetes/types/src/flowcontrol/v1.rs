@@ -39,7 +39,7 @@ pub struct FlowSchemaList {
 
 /// Which requests belong here and how they are treated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("matchingPrecedence", "distinguisherMethod"))]
+#[k8s(validation_order("matchingPrecedence", "distinguisherMethod"))]
 pub struct FlowSchemaSpec {
     /// Priority level that handles the matched requests.
     #[k8s(proto = 1, always)]
@@ -278,7 +278,7 @@ pub struct PriorityLevelConfigurationList {
 
 /// Whether and how a level limits its requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("type", "exempt"))]
+#[k8s(validation_order("type", "exempt"))]
 pub struct PriorityLevelConfigurationSpec {
     /// Limited for levels with restrictions, Exempt for levels without.
     #[k8s(proto = 1, always, enum)]
@@ -372,7 +372,7 @@ string_type! {
 
 /// Queues of a level.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("queueLengthLimit"))]
+#[k8s(validation_order("queueLengthLimit"))]
 pub struct QueuingConfiguration {
     /// Number of queues; more of them separate flows better. 64 when unset.
     #[k8s(

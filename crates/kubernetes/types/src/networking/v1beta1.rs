@@ -261,7 +261,7 @@ pub struct IPAddressSpec {
 
 /// Points at the object an address belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("group", "resource", "name", "namespace"))]
+#[k8s(validation_order("group", "resource", "name", "namespace"))]
 pub struct ParentReference {
     /// API group of the owning object.
     #[k8s(proto = 1, optional, format = "dns1123-subdomain")]

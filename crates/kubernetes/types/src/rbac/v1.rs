@@ -38,7 +38,7 @@ pub struct PolicyRule {
 
 /// User, group or service account that receives the permissions of a role.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(struct_type = atomic, judged_first("name", "apiGroup", "namespace", "kind"))]
+#[k8s(struct_type = atomic, validation_order("name", "apiGroup", "namespace", "kind"))]
 pub struct Subject {
     /// Type of subject: User, Group or ServiceAccount.
     #[k8s(proto = 1, published = required, always, enum("ServiceAccount", "User", "Group"))]

@@ -60,7 +60,7 @@ pub struct ValidatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are validated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions", "variables"))]
+#[k8s(validation_order("failurePolicy", "paramKind", "matchConstraints", "matchConditions", "variables"))]
 pub struct ValidatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]
@@ -186,7 +186,7 @@ pub struct MutatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are changed.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
+#[k8s(validation_order("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
 pub struct MutatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]

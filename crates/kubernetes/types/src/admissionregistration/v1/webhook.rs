@@ -96,7 +96,7 @@ pub struct MutatingWebhookConfigurationList {
 
 /// One checking webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "name",
     "rules",
     "failurePolicy",
@@ -159,7 +159,7 @@ pub struct ValidatingWebhook {
 
 /// One changing webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "name",
     "rules",
     "failurePolicy",

@@ -111,7 +111,7 @@ pub struct StatefulSetOrdinals {
 
 /// Desired state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "podManagementPolicy",
     "updateStrategy",
     "persistentVolumeClaimRetentionPolicy",
@@ -187,7 +187,7 @@ pub struct StatefulSetSpec {
 
 /// Observed state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"))]
+#[k8s(validation_order("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"))]
 #[k8s(
     last(
         subfield(ready_replicas)(not_above(replicas = "cannot be greater than status.replicas")),

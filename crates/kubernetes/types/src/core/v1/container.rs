@@ -8,7 +8,7 @@ use super::{EnvFromSource, EnvVar, Lifecycle, Probe, Protocol, ResourceList, Res
 
 /// A network port on which a container listens.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("name", "containerPort", "hostPort"))]
+#[k8s(validation_order("name", "containerPort", "hostPort"))]
 pub struct ContainerPort {
     /// Name by which services can refer to the port, at most 15 characters; unique within the pod.
     #[k8s(proto = 1, optional, format = "port-name")]
@@ -182,7 +182,7 @@ pub struct ResourceClaim {
 
 /// One application container of a pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "name",
     "image",
     "terminationMessagePolicy",
@@ -400,7 +400,7 @@ string_type! {
 /// The settings an ephemeral container shares with a regular one; some are present only to be
 /// refused.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "name",
     "image",
     "terminationMessagePolicy",

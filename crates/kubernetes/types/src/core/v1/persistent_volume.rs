@@ -46,7 +46,7 @@ pub struct PersistentVolume {
 
 /// Properties of a persistent volume: its backend, size, access rules and the claim it belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity"))]
+#[k8s(validation_order("accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity"))]
 pub struct PersistentVolumeSpec {
     /// Amount of storage the volume offers, given under the resource name `storage`.
     #[k8s(proto = 1, optional)]
@@ -190,7 +190,7 @@ pub struct PersistentVolumeClaimList {
 
 /// What a claim asks of the storage it is to be bound to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("accessModes", "selector", "resources", "storageClassName", "volumeMode"))]
+#[k8s(validation_order("accessModes", "selector", "resources", "storageClassName", "volumeMode"))]
 pub struct PersistentVolumeClaimSpec {
     /// Ways in which the volume has to be mountable; at least one is needed.
     #[k8s(

@@ -55,7 +55,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     reserved(proto = 42, name = "workloadRef"),
-    judged_first(
+    validation_order(
         "volumes",
         "resourceClaims",
         "containers",

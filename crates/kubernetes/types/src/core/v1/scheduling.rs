@@ -115,7 +115,7 @@ pub struct TopologySelectorTerm {
 
 /// Requires a topology label to have one of several values.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("values"))]
+#[k8s(validation_order("values"))]
 pub struct TopologySelectorLabelRequirement {
     /// Topology label key, for example topology.kubernetes.io/zone.
     #[k8s(proto = 1, always, format = "k8s-label-key")]
@@ -179,7 +179,7 @@ pub struct WeightedPodAffinityTerm {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     subfield(topology_key)(required = "can not be empty"),
-    judged_first("labelSelector", "namespaceSelector", "namespaces", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")
+    validation_order("labelSelector", "namespaceSelector", "namespaces", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")
 )]
 pub struct PodAffinityTerm {
     /// Label query over the pods meant; absent selects no pods.

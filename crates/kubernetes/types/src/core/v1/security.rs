@@ -52,7 +52,7 @@ string_type! {
 
 /// Security settings for all containers of a pod; most can be overridden per container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "fsGroup",
     "runAsUser",
     "runAsGroup",
@@ -184,7 +184,7 @@ string_type! {
 
 /// Security settings of one container; where also set for the pod, these take precedence.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("runAsUser", "runAsGroup", "procMount", "seccompProfile", "windowsOptions", "appArmorProfile"))]
+#[k8s(validation_order("runAsUser", "runAsGroup", "procMount", "seccompProfile", "windowsOptions", "appArmorProfile"))]
 pub struct SecurityContext {
     /// Linux capabilities to add or drop; absent uses the runtime's default set. Not for Windows.
     #[k8s(proto = 1, optional)]

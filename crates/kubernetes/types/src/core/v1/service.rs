@@ -102,7 +102,7 @@ pub struct LoadBalancerStatus {
 
 /// One address of a load balancer.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("ip", "ipMode"))]
+#[k8s(validation_order("ip", "ipMode"))]
 pub struct LoadBalancerIngress {
     /// IP address, for load balancers reached by address.
     #[k8s(proto = 1, optional)]
@@ -154,7 +154,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 16, name = "topologyKeys"))]
 #[k8s(reserved(proto = 15, name = "ipFamily"))]
-#[k8s(judged_first(
+#[k8s(validation_order(
     "ports",
     "selector",
     "sessionAffinity",
@@ -343,7 +343,7 @@ pub struct ServiceSpec {
 
 /// One port a service offers.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("name", "port", "protocol", "targetPort", "appProtocol"))]
+#[k8s(validation_order("name", "port", "protocol", "targetPort", "appProtocol"))]
 pub struct ServicePort {
     /// Name of the port, unique within the service; may be left out only if it is the sole port.
     #[k8s(proto = 1, optional, format = "dns1123-label")]

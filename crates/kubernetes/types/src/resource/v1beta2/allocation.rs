@@ -170,7 +170,7 @@ pub struct AllocatedDeviceStatus {
 
 /// Network details of a device.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("interfaceName", "hardwareAddress"))]
+#[k8s(validation_order("interfaceName", "hardwareAddress"))]
 pub struct NetworkDeviceData {
     /// Name of the interface as seen inside the pod.
     #[k8s(proto = 1, optional, max_bytes = 256)]
