@@ -99,7 +99,8 @@ fn set_params(frobber: &mut Value, params: &[String]) {
 /// What tags cannot say.
 static RULES: Rules = Rules {
     kinds: &[],
-    hand: &[at_type!(FrobberSpec, agreeing), at_field!(FrobberSpec::RESTART_POLICY, on_tuesday)] as &[CustomRule],
+    custom_rules: &[at_type!(FrobberSpec, agreeing), at_field!(FrobberSpec::RESTART_POLICY, on_tuesday)]
+        as &[CustomRule],
 };
 
 /// The singular is the first of the plural. Only an update may leave a frobber without any.

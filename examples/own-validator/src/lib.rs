@@ -3,7 +3,7 @@
 //! `rule(path, payload)` applies it to a field. It is compiled, ratcheted, documented and published like built-in validators. If it does
 //! not apply to the field's type, the plan of the kind reports it (`Validator::plan(..).problems`).
 
-use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, RuleFunction};
+use pintle_schema::rules::{ErrorKind, Fault, Payload, RuleFunction, RuleInput};
 use pintle_schema::{ApiType, Type, Value};
 
 /// A number must be a multiple of the payload.
@@ -15,7 +15,7 @@ pub static MULTIPLE_OF: RuleFunction = RuleFunction {
         (Type::Int32 | Type::Int64, _) => Err("write `rule(MULTIPLE_OF, 5)` with a positive number".to_owned()),
         _ => Err("for an integer".to_owned()),
     },
-    validate: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
+    validate: |RuleInput { value, payload, .. }| match (value.as_i64(), payload) {
         (Some(number), Payload::Int(of)) if number % of != 0 => {
             vec![Fault { kind: ErrorKind::Invalid, detail: format!("must be a multiple of {of}") }]
         }
@@ -43,7 +43,7 @@ mod tests {
 
     static GROUP: Group = Group {
         kinds: &[KindRules { of: Eggs::schema, create: &[Step::Rules], update: &[Step::Rules], parts: &[] }],
-        hand: &[],
+        custom_rules: &[],
     };
 
     #[test]

@@ -154,7 +154,7 @@ impl Status {
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &ErrorList) -> Self {
         let subject = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let message = format!("{subject} {} is invalid: {}", quoted(name), errors.summary());
-        let causes = errors.told().map(|error| Cause {
+        let causes = errors.reported().map(|error| Cause {
             reason: error.kind.reason().into(),
             message: error.body(),
             field: error.field.clone(),

@@ -1,13 +1,13 @@
-//! `Rule`: what a tag says of the values that a field may have, as data: static for built-in types, shared for schemas
-//! that are made at run time.
+//! `Rule`: a validation rule of a field or a struct, as data: static for built-in types, shared for schemas that are
+//! created at run time.
 //!
-//! The derive writes these beside the fields; the validation engine compiles and runs them, the publishers show them.
-//! Rules are data: a thousand types with rules must cost no code.
+//! The derive emits rules with the fields; the validation engine compiles and runs them, and OpenAPI publishes them.
+//! Rules are data: a thousand types with rules must add no code.
 
 use crate::schema::{Literal, Slice, Text, Type};
 use crate::value::Value;
 
-/// What kind of wrong a field is.
+/// The type of a field error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     Required,
@@ -24,23 +24,23 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// One rule, as one tag states it. Rules of a field hold in the order in which they are written. What a schema of run time
-/// needs (bounds, patterns, and rules for items, keys and values) may be owned; the rest is known when the program is compiled.
+/// The rule of one tag. The rules of a field run in the order in which they are written. Schemas that are created at run
+/// time use bounds, patterns, and rules of items, keys and values, so their data may be owned; the rest is static.
 #[derive(Clone)]
 pub enum Rule {
-    /// Absent or zero is fine, and ends the judging of the field.
+    /// The value may be absent or zero; the other rules are then skipped.
     Optional,
-    /// Absent or zero is an error with this detail.
+    /// An absent or zero value is an error with this detail.
     Required(&'static str),
-    /// Anything but absent or zero is an error with this detail.
+    /// A value that is not absent or zero is an error with this detail.
     Forbidden(&'static str),
     /// Updates must not change the value.
     Immutable,
-    /// Updates must not change the value, which is judged further all the same; with what is told otherwise.
+    /// Updates must not change the value, with the detail of the error; its other rules run all the same.
     Fixed(&'static str),
-    /// Updates must not make the number less; with what is told otherwise.
+    /// Updates must not decrease the number; with the detail of the error.
     Monotonic(&'static str),
-    /// What updates must not do.
+    /// Changes that updates must not make.
     Update(&'static [Change]),
     Minimum(i64),
     Maximum(i64),
@@ -59,71 +59,71 @@ pub enum Rule {
     NotEqual(Literal),
     /// Items of a list are distinct in these keys, or as a whole when none is named.
     Unique(&'static [&'static str]),
-    /// Items of a list differ in this field, where they have it.
+    /// Items of a list differ in this field, where they have it; the error is at the field.
     Distinct(&'static str),
-    /// Items of a list differ in this field, and the item is told.
+    /// Items of a list differ in this field; the error is at the item.
     DistinctItems(&'static str),
-    /// Keys and values of a map are those of labels.
+    /// Keys and values of a map are valid label keys and values.
     Labels,
-    /// Not more than another field beside this one; with what is told otherwise.
+    /// The number is not greater than other fields of the struct; with the details of the errors.
     NotAbove(&'static [(&'static str, &'static str)]),
-    /// Of these fields of the struct one is set.
+    /// At least one of these fields of the struct is set.
     AtLeastOne(&'static [&'static str]),
-    /// Of these fields of the struct one may be set; the struct is invalid with more.
-    NotTogether(&'static [&'static str]),
-    /// Of the members of a union exactly one is set.
+    /// At most one of these fields of the struct is set.
+    AtMostOne(&'static [&'static str]),
+    /// Exactly one member of the union is set.
     UnionMember(Member),
     /// The field names the member of the union that is set.
     UnionDiscriminator(&'static str),
-    /// Of the members at most one is set.
+    /// At most one member of the union is set.
     ZeroOrOneOf(Member),
-    /// The field chooses, by its value, what holds for fields tagged with `member`.
+    /// The field's value selects the rules of fields tagged `member`.
     Discriminator(&'static str),
-    /// Holds while the discriminator has the value; with another value the field is forbidden unless it has rules of its own for that.
+    /// Applies while the discriminator has the value. With a value that no rule of the field names, the field is forbidden.
     Member(Member, Slice<Rule>),
     /// The item of an associative list with these keys.
     Item(&'static [(&'static str, &'static str)], Slice<Rule>),
     EachKey(Slice<Rule>),
-    /// The keys of a map, told of their entries.
+    /// The keys of a map; errors are at the entries.
     EachEntryKey(Slice<Rule>),
     EachVal(Slice<Rule>),
     Subfield(&'static str, Slice<Rule>),
     Subfields(&'static [&'static str], Slice<Rule>),
     IfEnabled(&'static str, Slice<Rule>),
     IfDisabled(&'static str, Slice<Rule>),
-    /// Holds while fields beside this one have these values, `|` between those that will do.
+    /// Applies while other fields of the struct have these values; `|` separates alternatives.
     When(&'static [(&'static str, &'static str)], Slice<Rule>),
-    /// Holds unless fields beside this one have these values.
+    /// Applies unless other fields of the struct have these values.
     Unless(&'static [(&'static str, &'static str)], Slice<Rule>),
-    /// Holds while a field beside this one is set.
+    /// Applies while another field of the struct is set.
     WhenSet(&'static str, Slice<Rule>),
-    /// Holds while a field beside this one is not set.
+    /// Applies while another field of the struct is not set.
     WhenUnset(&'static str, Slice<Rule>),
-    /// Holds for the items of a list that has more than one.
+    /// Applies to the items of a list that has more than one.
     WhenSeveral(Slice<Rule>),
     OnUpdate(Slice<Rule>),
-    /// Judged before all else; when it fails, nothing else is.
+    /// Runs first; if it fails, no other rule runs.
     First(Slice<Rule>),
-    /// Judged after what is inside the value.
+    /// Runs after the rules of the fields or items of the value.
     Last(Slice<Rule>),
     /// Errors of the rules within have this detail, and this kind or value if one is given.
     Message(&'static [(&'static str, &'static str)], Slice<Rule>),
-    /// Told of another place: so many steps up, and down by names.
+    /// Errors are at another path: so many steps up, and down by names.
     ErrorPath(&'static str, Slice<Rule>),
-    /// In the shadow since this version: run and compared, never answered.
+    /// Since this version, run and compared with handwritten rules, not enforced.
     Alpha(&'static str, Slice<Rule>),
-    /// Answered since this version, unless switched off.
+    /// Since this version, enforced unless the gate is off.
     Beta(&'static str, Slice<Rule>),
-    /// The rules of the field's own type do not hold here.
+    /// The rules of the field's type do not apply here.
     Opaque,
     /// A function beside the type.
-    Custom(Judge),
-    /// A validator from outside, with its payload.
+    Custom(ValidateFn),
+    /// A validator of another crate, with its payload.
     External(&'static RuleFunction, Payload),
 }
 
 impl Rule {
-    /// The rules that a tag chains to itself; `None` for one that stands alone.
+    /// The rules in the brackets of the tag; `None` for a tag without brackets.
     pub fn chained(&self) -> Option<&[Rule]> {
         match self {
             Rule::Member(_, inner)
@@ -152,7 +152,7 @@ impl Rule {
     }
 }
 
-/// A change of a value that an update may be forbidden to make.
+/// A change that an update must not make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     NoSet,
@@ -160,16 +160,16 @@ pub enum Change {
     NoModify,
 }
 
-/// A member of a union, or of a set of fields of which one is chosen.
+/// A member of a union, or a field that a discriminator selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Which union of the struct; "" for the only one.
+    /// The union of the struct; "" for the only one.
     pub union: &'static str,
-    /// The discriminator's value for it; "" for the field's name with a capital.
+    /// The discriminator's value for it; "" for the capitalized field name.
     pub value: &'static str,
 }
 
-/// What a validator from outside is given besides the value.
+/// The arguments of a validator of another crate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Payload {
     None,
@@ -178,39 +178,39 @@ pub enum Payload {
     Texts(&'static [&'static str]),
 }
 
-/// A value being judged, and on update the one it replaces. An unchanged value is never judged.
+/// The value to validate, and on update the one that it replaces. An unchanged value is not validated.
 #[derive(Clone, Copy)]
-pub struct Judged<'a> {
+pub struct RuleInput<'a> {
     pub value: &'a Value,
     pub old: Option<&'a Value>,
     pub payload: Payload,
 }
 
-/// What a function found wrong with a value.
+/// An error that a function found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub kind: ErrorKind,
     pub detail: String,
 }
 
-/// Judges a value; an empty list (which allocates nothing) says that it is right.
-pub type Judge = fn(Judged<'_>) -> Vec<Fault>;
+/// Validates a value, and returns the errors. An empty list allocates nothing.
+pub type ValidateFn = fn(RuleInput<'_>) -> Vec<Fault>;
 
-/// A validator that is not built in: one static of this type is all that it takes.
+/// A validator of another crate, which is one static of this type.
 pub struct RuleFunction {
-    /// The origin that its errors name.
+    /// The origin of its errors.
     pub name: &'static str,
     pub doc: &'static str,
-    /// Whether it can judge values of a type, told when rules are compiled; the text says what would be right.
+    /// Whether it applies to values of a type. Called when rules are compiled; the error says which types are right.
     pub accepts: fn(&Type, &Payload) -> Result<(), String>,
-    pub validate: Judge,
-    /// What OpenAPI shows of it: a key and a value.
+    pub validate: ValidateFn,
+    /// Its form in OpenAPI: a key and a value.
     pub published: fn(&Payload) -> Option<(&'static str, Value)>,
 }
 
-/// Whether a tag of these places may stand on values of a type: the derive's way to ask of types that have a name of their own.
+/// Whether a tag of these places applies to values of a type. The derive calls it for types that it knows by name only.
 ///
-/// The places are the bits of `Place` in the catalogue of tags. A struct may be a list or map in a message of its own.
+/// The places are the bits of `Place` in the catalogue of tags. A struct may be a wrapper of a list or map.
 #[doc(hidden)]
 pub const fn may_stand(ty: &Type, places: u8) -> bool {
     const INT: u8 = 1;

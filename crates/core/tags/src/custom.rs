@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "+k8s:customUnique",
     example: "custom = path::to::function",
-    doc: "A function that validates the value: `fn(Judged<'_>) -> Vec<Fault>`.",
+    doc: "A function that validates the value: `fn(RuleInput<'_>) -> Vec<Fault>`.",
 };

@@ -5,6 +5,7 @@
 
 mod alpha;
 mod at_least_one;
+mod at_most_one;
 mod beta;
 mod custom;
 mod discriminator;
@@ -38,7 +39,6 @@ mod minimum;
 mod monotonic;
 mod neq;
 mod not_above;
-mod not_together;
 mod on_update;
 mod opaque_type;
 mod optional;
@@ -79,7 +79,7 @@ pub struct Tag {
     pub doc: &'static str,
 }
 
-/// The types of values that a tag can judge; a set.
+/// The types of values that a tag applies to; a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(pub u8);
 
@@ -193,7 +193,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &labels::TAG,
     &not_above::TAG,
     &at_least_one::TAG,
-    &not_together::TAG,
+    &at_most_one::TAG,
     &union_member::TAG,
     &union_discriminator::TAG,
     &zero_or_one_of::TAG,

@@ -7,12 +7,12 @@ use crate::formats::Format;
 use crate::item_union::ItemUnion;
 use crate::location::Location;
 use crate::path::FieldPath;
-use crate::relation::{self, Bound, Condition, Message, Sibling, Together};
+use crate::relation::{self, Bound, Condition, FieldCount, Message, Sibling};
 use crate::request::Operation;
-use pintle_schema::rules::{Change, Judge, Judged, Payload};
+use pintle_schema::rules::{Change, Payload, RuleInput, ValidateFn};
 use pintle_schema::{Keys, List, ListKind, Literal, Map, Text, Type, Value, names};
 
-/// How the items of a list are told to be the same in the old list.
+/// How an item of a list is found in the old list.
 #[derive(Clone)]
 pub enum Correlation {
     None,
@@ -56,17 +56,17 @@ pub enum Check {
     Unique(Box<[Box<str>]>),
     Item(&'static [(&'static str, &'static str)], Checks, Correlation),
     EachKey(Checks),
-    /// The keys, told of their entries.
+    /// The keys; errors are at the entries.
     EachEntryKey(Checks),
     EachVal(Checks, Correlation),
     Subfield(&'static str, Checks),
     /// Distinct in a field.
     Distinct(Sibling),
-    /// Distinct in a field; the item is told.
+    /// Distinct in a field; the error is at the item.
     DistinctItems(Sibling),
     Labels,
     Bound(Bound),
-    Together(Together, Box<[Sibling]>, Type),
+    FieldCount(FieldCount, Box<[Sibling]>, Type),
     /// The value stays; its type, for how it is shown.
     Fixed(&'static str, Type),
     Monotonic(&'static str),
@@ -81,17 +81,17 @@ pub enum Check {
     Gate(&'static str, bool, Checks),
     Shadow(Stage, Checks),
     ItemUnion(ItemUnion),
-    Function(Judge, Payload, &'static str),
+    Function(ValidateFn, Payload, &'static str),
 }
 
 /// Rules of one value, and whether the value may be absent (a pointer).
 #[derive(Default)]
 pub struct Checks {
     pub pointer: bool,
-    /// Whether one of them looks at fields beside the value.
+    /// Whether one of them reads other fields of the struct.
     pub related: bool,
-    /// Whether none of them says anything of an absent value that replaces none.
-    pub quiet: bool,
+    /// Whether none of them fails for an absent value that replaces none.
+    pub ignores_absent: bool,
     pub list: Box<[Check]>,
 }
 
@@ -99,14 +99,14 @@ impl Checks {
     pub fn new(list: Vec<Check>, pointer: bool) -> Self {
         let related = list.iter().any(Check::is_related);
         let ends = list.first().is_some_and(|check| matches!(check, Check::Optional | Check::Forbidden(_)));
-        let quiet = ends || list.iter().all(|check| check.is_quiet(pointer));
-        Checks { pointer, related, quiet, list: list.into() }
+        let ignores_absent = ends || list.iter().all(|check| check.ignores_absent(pointer));
+        Checks { pointer, related, ignores_absent, list: list.into() }
     }
 }
 
 impl Check {
-    /// Whether the check says nothing of an absent value that replaces none.
-    fn is_quiet(&self, pointer: bool) -> bool {
+    /// Whether the check never fails for an absent value that replaces none.
+    fn ignores_absent(&self, pointer: bool) -> bool {
         match self {
             Check::Fixed(..) | Check::Item(..) | Check::EachKey(_) | Check::EachEntryKey(_) | Check::EachVal(..) => {
                 true
@@ -118,10 +118,10 @@ impl Check {
             | Check::Several(inner)
             | Check::Message(_, _, inner)
             | Check::Gate(_, _, inner)
-            | Check::Shadow(_, inner) => inner.quiet,
-            Check::Subfield(_, inner) => pointer || inner.quiet,
-            // What they say depends on more than the value.
-            Check::Together(..) | Check::Bound(_) | Check::Function(..) => pointer,
+            | Check::Shadow(_, inner) => inner.ignores_absent,
+            Check::Subfield(_, inner) => pointer || inner.ignores_absent,
+            // They read more than the value.
+            Check::FieldCount(..) | Check::Bound(_) | Check::Function(..) => pointer,
             leaf => {
                 let mut errors = ErrorList::default();
                 self::leaf(leaf, pointer, &Location::root(&NULL, None, false), &mut errors);
@@ -130,7 +130,7 @@ impl Check {
         }
     }
 
-    /// Whether more than the value itself is needed: there are rules inside, or a value is shown as its type is.
+    /// Whether the check has inner rules, or formats the value by its type.
     pub(crate) fn has_parts(&self) -> bool {
         matches!(
             self,
@@ -140,7 +140,7 @@ impl Check {
                 | Check::EachVal(..)
                 | Check::Subfield(..)
                 | Check::Fixed(..)
-                | Check::Together(..)
+                | Check::FieldCount(..)
                 | Check::If(..)
                 | Check::On(..)
                 | Check::ErrorPath(..)
@@ -152,7 +152,7 @@ impl Check {
         )
     }
 
-    /// Whether the check looks at fields beside its value.
+    /// Whether the check reads other fields of the struct.
     pub(crate) fn is_related(&self) -> bool {
         match self {
             Check::If(..) | Check::Bound(_) | Check::Several(_) => true,
@@ -167,7 +167,7 @@ impl Check {
     }
 }
 
-/// What keeps a rule from being answered.
+/// The stage of a rule that is not always enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Alpha,
@@ -187,8 +187,8 @@ pub fn is_set(value: &Value, pointer: bool) -> bool {
 }
 
 /// Judges a value that the check needs to look at alone. True ends the judging of the value.
-pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Location<'_>, errors: &mut ErrorList) -> bool {
-    let Location { value, old, owner, path, .. } = *spot;
+pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors: &mut ErrorList) -> bool {
+    let Location { value, old, owner, path, .. } = *location;
     let set = is_set(value, pointer);
     match check {
         Check::Optional => return !set,
@@ -206,7 +206,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Location<'_>, errors: &m
         }
         Check::Immutable => {
             if old.is_some_and(|old| !crate::same(value, old)) {
-                // The value is not told, whatever it is.
+                // The error shows no value.
                 errors.immutable(path, Value::Null);
                 errors.origin("immutable");
                 return true;
@@ -305,7 +305,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Location<'_>, errors: &m
         Check::Labels => labels(value, path, errors),
         Check::Bound(bound) => bound.validate(value, owner, path, errors),
         Check::Function(validate, payload, origin) => {
-            for fault in validate(Judged { value, old, payload: *payload }) {
+            for fault in validate(RuleInput { value, old, payload: *payload }) {
                 errors.push(fault.kind, path, Some(value.clone()), fault.detail);
                 errors.origin(origin);
             }

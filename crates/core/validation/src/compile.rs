@@ -5,14 +5,14 @@
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
 use crate::item_union::ItemUnion;
-use crate::relation::{Bound, Condition, Message, Sibling, Together};
+use crate::relation::{Bound, Condition, FieldCount, Message, Sibling};
 use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, RuleFunction};
 use pintle_schema::{ListKind, Struct, Text, Type};
 
 /// The value that rules apply to.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct Target<'a> {
     pub ty: &'a Type,
     /// The struct with this field; for rules of a struct, the struct itself.
     pub owner: Option<&'a Struct>,
@@ -22,18 +22,18 @@ pub struct Ground<'a> {
     schema: Option<&'a Struct>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Target<'a> {
     pub fn of(ty: &'a Type, owner: Option<&'a Struct>, pointer: bool) -> Self {
-        Ground { ty, owner, pointer, schema: ty.as_struct() }
+        Target { ty, owner, pointer, schema: ty.as_struct() }
     }
 
     /// The rules of a struct.
     pub fn of_struct(schema: &'a Struct) -> Self {
-        Ground { ty: &Type::Any, owner: Some(schema), pointer: false, schema: Some(schema) }
+        Target { ty: &Type::Any, owner: Some(schema), pointer: false, schema: Some(schema) }
     }
 
     pub fn item(self, ty: &'a Type) -> Self {
-        Ground::of(ty, self.owner, false)
+        Target::of(ty, self.owner, false)
     }
 }
 
@@ -42,14 +42,14 @@ impl<'a> Ground<'a> {
 pub struct Misplaced(pub String);
 
 /// Compiles the rules of a value. Rules of a struct as a whole are left to the plan.
-pub fn compile(rules: &[Rule], on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Checks {
+pub fn compile(rules: &[Rule], on: Target<'_>, problems: &mut Vec<Misplaced>) -> Checks {
     let mut list = Vec::with_capacity(rules.len());
     rules.iter().for_each(|rule| check(rule, on, problems, &mut list));
     list.extend(ItemUnion::all(rules).into_iter().map(Check::ItemUnion));
     Checks::new(list, on.pointer)
 }
 
-fn check(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>, list: &mut Vec<Check>) {
+fn check(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>, list: &mut Vec<Check>) {
     match related(rule, on, problems) {
         Ok(Some(checks)) => list.extend(checks),
         Ok(None) => list.extend(check_alone(rule, on, problems)),
@@ -58,7 +58,7 @@ fn check(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>, list: &mut 
 }
 
 /// The checks of a rule that refers to other fields; `None` if it does not.
-fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result<Option<Vec<Check>>, Misplaced> {
+fn related(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Result<Option<Vec<Check>>, Misplaced> {
     let field = |schema: Option<&Struct>, name: &'static str| {
         Sibling::of(schema, name).ok_or_else(|| Misplaced(format!("there is no field {name:?} that a rule here names")))
     };
@@ -74,9 +74,9 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
             |(name, detail): &(&'static str, &'static str)| Ok(Check::Bound(Bound { field: sibling(name)?, detail }));
         pairs.iter().map(bound).collect::<Result<Vec<_>, Misplaced>>()
     };
-    let together = |kind: Together, names: &[&'static str]| {
+    let field_count = |kind: FieldCount, names: &[&'static str]| {
         let fields = names.iter().map(|name| field(on.schema, name)).collect::<Result<Box<[_]>, Misplaced>>()?;
-        Ok(vec![Check::Together(kind, fields, on.ty.clone())])
+        Ok(vec![Check::FieldCount(kind, fields, on.ty.clone())])
     };
     Ok(Some(match rule {
         Rule::When(pairs, inner) => {
@@ -101,8 +101,8 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
         Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
         Rule::NotAbove(pairs) => bounds(pairs)?,
-        Rule::AtLeastOne(names) => together(Together::AtLeastOne, names)?,
-        Rule::NotTogether(names) => together(Together::Not, names)?,
+        Rule::AtLeastOne(names) => field_count(FieldCount::AtLeastOne, names)?,
+        Rule::AtMostOne(names) => field_count(FieldCount::AtMostOne, names)?,
         Rule::Distinct(name) | Rule::DistinctItems(name) => {
             let Type::List(list) = on.ty else {
                 return Err(Misplaced("`distinct` and `distinct_items` are for a list of structs".to_owned()));
@@ -122,7 +122,7 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
     }))
 }
 
-fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Option<Check> {
+fn check_alone(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Option<Check> {
     let ty = on.ty;
     let mut wrong = |tag: &str, right: &str| {
         problems.push(Misplaced(format!("`{tag}` is for {right}")));
@@ -202,7 +202,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         },
         Rule::Subfield(name, inner) => match on.schema.and_then(|schema| schema.field(name)) {
             Some(field) => {
-                Check::Subfield(name, compile(inner, Ground::of(&field.ty, on.schema, is_pointer(field)), problems))
+                Check::Subfield(name, compile(inner, Target::of(&field.ty, on.schema, is_pointer(field)), problems))
             }
             None => return wrong("subfield", &format!("a struct with a field {name:?}")),
         },
@@ -239,7 +239,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::Last(_)
         | Rule::NotAbove(_)
         | Rule::AtLeastOne(_)
-        | Rule::NotTogether(_)
+        | Rule::AtMostOne(_)
         | Rule::Distinct(_)
         | Rule::DistinctItems(_)
         | Rule::Subfields(..)

@@ -56,15 +56,15 @@ pub fn reference() -> String {
 const DEPTH: usize = 12;
 
 /// The rules of a kind as a tree: a line for each field with rules, handwritten rules by name.
-pub fn tree(schema: &Struct, hand: &HashMap<usize, Vec<&'static CustomRule>>) -> String {
-    let mut tree = Tree { hand, out: String::new(), above: Vec::new() };
+pub fn tree(schema: &Struct, custom_rules: &HashMap<usize, Vec<&'static CustomRule>>) -> String {
+    let mut tree = Tree { custom_rules, out: String::new(), above: Vec::new() };
     tree.line(0, &schema.name, &tree.of_struct(schema));
     tree.fields(schema, 1);
     tree.out
 }
 
 struct Tree<'a> {
-    hand: &'a HashMap<usize, Vec<&'static CustomRule>>,
+    custom_rules: &'a HashMap<usize, Vec<&'static CustomRule>>,
     out: String,
     above: Vec<usize>,
 }
@@ -81,13 +81,13 @@ impl Tree<'_> {
         );
     }
 
-    fn hands(&self, schema: &Struct, field: &str) -> impl Iterator<Item = String> {
-        let all = self.hand.get(&crate::plan::key(schema)).into_iter().flatten();
-        all.filter(move |hand| hand.field == field).map(|hand| format!("<{}>", hand.name))
+    fn custom_rules(&self, schema: &Struct, field: &str) -> impl Iterator<Item = String> {
+        let all = self.custom_rules.get(&crate::plan::key(schema)).into_iter().flatten();
+        all.filter(move |rule| rule.field == field).map(|rule| format!("<{}>", rule.name))
     }
 
     fn of_struct(&self, schema: &Struct) -> Vec<String> {
-        schema.rules.iter().map(show).chain(self.hands(schema, "")).collect()
+        schema.rules.iter().map(show).chain(self.custom_rules(schema, "")).collect()
     }
 
     /// Writes the fields that have rules, or contain something with rules.
@@ -105,7 +105,7 @@ impl Tree<'_> {
                 continue;
             }
             let mut rules: Vec<String> = field.rules.iter().map(show).collect();
-            rules.extend(self.hands(schema, &field.name));
+            rules.extend(self.custom_rules(schema, &field.name));
             if let Some(inside) = inside {
                 rules.extend(self.of_struct(inside));
             }
@@ -174,7 +174,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::Labels => "labels".to_owned(),
         Rule::NotAbove(bounds) => format!("not_above({})", pairs(bounds)),
         Rule::AtLeastOne(names) => texts("at_least_one", names),
-        Rule::NotTogether(names) => texts("not_together", names),
+        Rule::AtMostOne(names) => texts("at_most_one", names),
         Rule::UnionMember(member) => of_member("union_member", member),
         Rule::UnionDiscriminator(union) => detail("union_discriminator", union),
         Rule::ZeroOrOneOf(member) => of_member("zero_or_one_of", member),

@@ -277,7 +277,7 @@ impl ErrorList {
     }
 
     /// The reported errors, which are the first ones.
-    pub fn told(&self) -> impl Iterator<Item = &FieldError> {
+    pub fn reported(&self) -> impl Iterator<Item = &FieldError> {
         let mut room = ErrorBudget::default();
         self.0.iter().take_while(move |error| {
             let has_room = room.has_room();
@@ -289,7 +289,7 @@ impl ErrorList {
     /// All lines as one message: a single line as it is, several in brackets, without duplicates.
     pub fn summary(&self) -> String {
         let mut known = HashSet::new();
-        let mut lines: Vec<String> = self.told().map(FieldError::line).collect();
+        let mut lines: Vec<String> = self.reported().map(FieldError::line).collect();
         lines.retain(|line| known.insert(line.clone()));
         if lines.len() == 1 { lines.swap_remove(0) } else { format!("[{}]", lines.join(", ")) }
     }
@@ -332,16 +332,16 @@ mod tests {
         for at in 0..3 * MAX_REPORTED {
             errors.invalid(format!("spec.list[{at}]"), "x", "is wrong");
         }
-        assert_eq!((errors.0.len(), errors.told().count()), (3 * MAX_REPORTED, MAX_REPORTED));
+        assert_eq!((errors.0.len(), errors.reported().count()), (3 * MAX_REPORTED, MAX_REPORTED));
         let last = format!("spec.list[{}]: Invalid value: \"x\": is wrong]", MAX_REPORTED - 1);
         assert!(errors.summary().ends_with(&last));
         let mut long = ErrorList::default();
         (0..10).for_each(|_| long.invalid("spec", "x".repeat(MAX_REPORTED_BYTES / 2), "is wrong"));
-        assert_eq!(long.told().count(), 2);
+        assert_eq!(long.reported().count(), 2);
         // Removed errors free their part of the limits.
         long.0.truncate(1);
         (0..10).for_each(|_| long.invalid("spec", "x", "is wrong"));
-        assert_eq!((long.told().count(), long.0.iter().all(|error| !error.detail.is_empty())), (11, true));
+        assert_eq!((long.reported().count(), long.0.iter().all(|error| !error.detail.is_empty())), (11, true));
         let untold = errors.0.last().expect("errors");
         assert_eq!((untold.detail.len(), &untold.value), (0, &None));
     }

@@ -45,7 +45,7 @@ impl KindRules {
 /// The rules of an API group: a table of kinds and a table of handwritten rules.
 pub struct Group {
     pub kinds: &'static [KindRules],
-    pub hand: &'static [CustomRule],
+    pub custom_rules: &'static [CustomRule],
 }
 
 /// A typed rule as a step: `step!(ConfigMap, immutable)`.

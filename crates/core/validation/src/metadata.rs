@@ -5,7 +5,7 @@
 use crate::check::at;
 use crate::comparison::Comparison;
 use crate::error::{ErrorKind, ErrorList};
-use crate::same::{Places, each_difference, same};
+use crate::same::{KeyIndex, each_difference, same};
 use pintle_schema::{Map, Value, names};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -260,7 +260,7 @@ pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorLi
 
 /// Labels that are new or have a new value.
 fn validate_changed_labels(labels: Option<&Value>, old: &Value, field: &str, errors: &mut ErrorList) {
-    let mut old = Places::of_value(Some(old));
+    let mut old = KeyIndex::of_value(Some(old));
     for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
         if old.get(key).is_some_and(|old| same(old, value)) {
             continue;

@@ -3,7 +3,7 @@
 //! out, so that the walk visits only parts with rules.
 
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer};
-use crate::compile::{Ground, Misplaced, compile};
+use crate::compile::{Misplaced, Target, compile};
 use crate::custom_rule::{CustomRule, When};
 use pintle_schema::rules::{Member, Rule};
 use pintle_schema::{Field, Struct, Text, Type};
@@ -36,7 +36,7 @@ pub struct StructPlan {
     /// rules.
     pub order: Vec<(Text, usize)>,
     /// A bit for each of the first fields whose absence can be an error.
-    pub loud: u64,
+    pub checks_absent: u64,
     pub unions: Vec<Union>,
     /// Rules that run after the fields.
     pub last: Checks,
@@ -53,7 +53,7 @@ pub struct FieldPlan {
     pub node: Node,
     pub choice: Option<Choice>,
     /// Whether the field's absence can never be an error.
-    pub quiet: bool,
+    pub ignores_absent: bool,
 }
 
 /// The rules of a value in its place.
@@ -100,8 +100,8 @@ pub struct Choice {
 
 impl Plan {
     /// Compiles the rules of a kind.
-    pub fn new(schema: &Struct, hand: &CustomRules) -> Self {
-        let mut compiler = Compiler { hand, structs: Vec::new(), places: HashMap::new(), problems: Vec::new() };
+    pub fn new(schema: &Struct, custom_rules: &CustomRules) -> Self {
+        let mut compiler = Compiler { custom_rules, structs: Vec::new(), places: HashMap::new(), problems: Vec::new() };
         let root = compiler.of(schema);
         let mut plan = Plan { structs: compiler.structs, root, problems: compiler.problems };
         plan.prune();
@@ -114,10 +114,10 @@ impl Plan {
         loop {
             let marks: Vec<(bool, bool)> = self.structs.iter().map(|plan| (plan.active, plan.always)).collect();
             for plan in &mut self.structs {
-                let hands = || plan.before.iter().chain(&plan.after);
+                let custom = || plan.before.iter().chain(&plan.after);
                 let tagged = !plan.checks.list.is_empty() || !plan.last.list.is_empty() || !plan.unions.is_empty();
-                let own = tagged || hands().next().is_some();
-                let always = hands().any(|hand| hand.when.has(When::ALWAYS));
+                let own = tagged || custom().next().is_some();
+                let always = custom().any(|rule| rule.when.has(When::ALWAYS));
                 for field in &mut plan.fields {
                     field.node.mark(&marks);
                 }
@@ -145,11 +145,11 @@ impl StructPlan {
     /// Precomputes what the walk would otherwise find out for every object.
     fn settle(&mut self) {
         for field in &mut self.fields {
-            field.quiet = field.choice.is_none() && field.node.is_quiet();
+            field.ignores_absent = field.choice.is_none() && field.node.ignores_absent();
         }
-        let loud = |field: &FieldPlan| !field.quiet || matches!(field.node.inner, Inner::Inlined(_));
+        let checks_absent = |field: &FieldPlan| !field.ignores_absent || matches!(field.node.inner, Inner::Inlined(_));
         let bits = self.fields.iter().take(64).enumerate();
-        self.loud = bits.filter(|(_, field)| loud(field)).fold(0, |bits, (at, _)| bits | 1 << at);
+        self.checks_absent = bits.filter(|(_, field)| checks_absent(field)).fold(0, |bits, (at, _)| bits | 1 << at);
         for (name, place) in &mut self.order {
             *place = self.fields.iter().position(|field| field.name == *name).unwrap_or(usize::MAX);
         }
@@ -158,12 +158,12 @@ impl StructPlan {
 
 impl Node {
     /// Whether absence can never be an error.
-    fn is_quiet(&self) -> bool {
+    fn ignores_absent(&self) -> bool {
         let passed_over = self.checks.pointer
             || matches!(self.checks.list.first(), Some(Check::Optional))
             || matches!(self.inner, Inner::Nothing | Inner::List(..) | Inner::Map(..));
         let unruled = self.before.is_empty() && self.after.is_empty() && self.last.list.is_empty();
-        self.checks.quiet && passed_over && unruled
+        self.checks.ignores_absent && passed_over && unruled
     }
 
     fn is_active(&self, marks: &[(bool, bool)]) -> bool {
@@ -188,7 +188,7 @@ impl Node {
     }
 
     fn is_always(&self, marks: &[(bool, bool)]) -> bool {
-        self.before.iter().chain(&self.after).any(|hand| hand.when.has(When::ALWAYS))
+        self.before.iter().chain(&self.after).any(|rule| rule.when.has(When::ALWAYS))
             || match &self.inner {
                 Inner::Nothing => false,
                 Inner::Struct(at) | Inner::Inlined(at) => marks[*at].1,
@@ -198,7 +198,7 @@ impl Node {
 }
 
 struct Compiler<'a> {
-    hand: &'a CustomRules,
+    custom_rules: &'a CustomRules,
     structs: Vec<StructPlan>,
     places: HashMap<usize, usize>,
     problems: Vec<(String, Misplaced)>,
@@ -212,14 +212,14 @@ impl Compiler<'_> {
         let at = self.structs.len();
         self.places.insert(key(schema), at);
         self.structs.push(StructPlan::default());
-        let (before, after) = self.hands(schema, "");
+        let (before, after) = self.custom_rules(schema, "");
         let ordered = in_order(schema);
         let fields = ordered.iter().map(|field| self.field(schema, field)).collect();
         let mut problems = Vec::new();
-        let on = Ground::of_struct(schema);
+        let on = Target::of_struct(schema);
         let (rules, last) = in_time(&schema.rules);
         let (checks, last) = (compile(&rules, on, &mut problems), compile(&last, on, &mut problems));
-        self.told(&schema.name, problems);
+        self.report(&schema.name, problems);
         let unions = self.unions(schema);
         self.structs[at] = StructPlan {
             name: schema.name.to_string(),
@@ -227,7 +227,7 @@ impl Compiler<'_> {
             checks,
             fields,
             order: own_fields(schema),
-            loud: 0,
+            checks_absent: 0,
             unions,
             last,
             after,
@@ -237,30 +237,30 @@ impl Compiler<'_> {
         at
     }
 
-    fn told(&mut self, place: &str, problems: Vec<Misplaced>) {
+    fn report(&mut self, place: &str, problems: Vec<Misplaced>) {
         self.problems.extend(problems.into_iter().map(|problem| (place.to_owned(), problem)));
     }
 
-    fn hands(&self, schema: &Struct, field: &str) -> (Vec<&'static CustomRule>, Vec<&'static CustomRule>) {
-        let all = self.hand.get(&key(schema)).into_iter().flatten();
-        all.filter(|hand| hand.field == field).partition(|hand| !hand.when.has(When::AFTER))
+    fn custom_rules(&self, schema: &Struct, field: &str) -> (Vec<&'static CustomRule>, Vec<&'static CustomRule>) {
+        let all = self.custom_rules.get(&key(schema)).into_iter().flatten();
+        all.filter(|rule| rule.field == field).partition(|rule| !rule.when.has(When::AFTER))
     }
 
     fn field(&mut self, owner: &Struct, field: &Field) -> FieldPlan {
         let place = format!("{}.{}", owner.name.as_str(), field.name.as_str());
-        let mut node = self.node(&place, Ground::of(&field.ty, Some(owner), is_pointer(field)), &field.rules);
+        let mut node = self.node(&place, Target::of(&field.ty, Some(owner), is_pointer(field)), &field.rules);
         if field.inline {
             if let Inner::Struct(at) = node.inner {
                 node.inner = Inner::Inlined(at);
             }
         } else {
-            (node.before, node.after) = self.hands(owner, &field.name);
+            (node.before, node.after) = self.custom_rules(owner, &field.name);
         }
-        FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place), quiet: false }
+        FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place), ignores_absent: false }
     }
 
     /// The rules of a value: those for its items are added to the items' own.
-    fn node(&mut self, place: &str, on: Ground<'_>, rules: &[Rule]) -> Node {
+    fn node(&mut self, place: &str, on: Target<'_>, rules: &[Rule]) -> Node {
         let ty = on.ty;
         let opaque = rules.iter().any(|rule| matches!(rule, Rule::Opaque));
         let (mut own, mut values, mut keys): (Vec<Rule>, Vec<Rule>, Vec<Rule>) = Default::default();
@@ -278,7 +278,7 @@ impl Compiler<'_> {
         let mut problems = Vec::new();
         let (checks, last) = (compile(&own, on, &mut problems), compile(&last, on, &mut problems));
         let keys = compile(&keys, on.item(&Type::String), &mut problems);
-        self.told(place, problems);
+        self.report(place, problems);
         let inner = match ty {
             Type::Struct(schema) if !opaque => Inner::Struct(self.of(schema)),
             Type::List(list) => {
@@ -302,14 +302,14 @@ impl Compiler<'_> {
                 problems.push(Misplaced("`member` needs a field tagged `discriminator` beside it".to_owned()));
                 continue;
             };
-            let checks = compile(inner, Ground::of(&field.ty, Some(owner), is_pointer(field)), &mut problems);
+            let checks = compile(inner, Target::of(&field.ty, Some(owner), is_pointer(field)), &mut problems);
             let case = (member_value(member, field), checks);
             match &mut choice {
                 Some(choice) => choice.cases.push(case),
                 None => choice = Some(Choice { discriminator: discriminator.name.clone(), cases: vec![case] }),
             }
         }
-        self.told(place, problems);
+        self.report(place, problems);
         choice
     }
 
@@ -345,7 +345,7 @@ impl Compiler<'_> {
         for (_, union) in &unions {
             if union.members.is_empty() {
                 let text = "`union_discriminator` needs fields tagged `union_member` beside it".to_owned();
-                self.told(&schema.name, vec![Misplaced(text)]);
+                self.report(&schema.name, vec![Misplaced(text)]);
             }
         }
         unions.into_iter().map(|(_, union)| union).collect()

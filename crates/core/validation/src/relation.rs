@@ -67,13 +67,13 @@ impl Sibling {
     }
 }
 
-/// A field, and the values that satisfy the condition.
-pub type Wanted = (Sibling, Box<[&'static str]>);
+/// A field, and those of its values that satisfy the condition.
+pub type FieldValues = (Sibling, Box<[&'static str]>);
 
 /// The condition of a rule.
 pub enum Condition {
     /// Whether all fields have one of the values (`true`) or not all have (`false`).
-    Values(Box<[Wanted]>, bool),
+    Values(Box<[FieldValues]>, bool),
     /// Whether the field is set (`true`) or not (`false`).
     Set(Sibling, bool),
 }
@@ -116,12 +116,12 @@ impl Bound {
 
 /// How many of some fields may be set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Together {
+pub enum FieldCount {
     AtLeastOne,
-    Not,
+    AtMostOne,
 }
 
-impl Together {
+impl FieldCount {
     /// `shown` is the value in messages.
     pub fn validate(
         self,
@@ -134,14 +134,14 @@ impl Together {
         let mut set = fields.iter().filter(|field| field.is_set(value));
         let names = || fields.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
         match (self, set.next(), set.next()) {
-            (Together::AtLeastOne, None, _) => {
+            (FieldCount::AtLeastOne, None, _) => {
                 let detail = format!("must specify one of: {}", names());
                 errors.push(ErrorKind::Required, path, Some(shown()), detail);
                 errors.origin("atLeastOne");
             }
-            (Together::Not, _, Some(_)) => {
+            (FieldCount::AtMostOne, _, Some(_)) => {
                 errors.invalid(path, shown(), format!("must specify at most one of: {}", names()));
-                errors.origin("notTogether");
+                errors.origin("atMostOne");
             }
             _ => {}
         }

@@ -272,12 +272,12 @@ impl<'a> ValidationContext<'a> {
     }
 
     /// Marks the errors from an index on as those of a handwritten rule that tags also express.
-    pub(crate) fn cover(&mut self, from: usize) {
+    pub(crate) fn mark_covered(&mut self, from: usize) {
         self.errors.0[from..].iter_mut().for_each(|error| error.twin = Twin::Handwritten);
     }
 
     /// Marks the errors from an index on as those of a stage.
-    pub(crate) fn shade(&mut self, from: usize, stage: Stage) {
+    pub(crate) fn mark_staged(&mut self, from: usize, stage: Stage) {
         self.errors.0[from..].iter_mut().for_each(|error| error.twin = Twin::Staged(stage));
     }
 

@@ -10,9 +10,9 @@ use crate::item_order;
 use crate::location::Location;
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
-use crate::relation::{Condition, Message, Owner, Sibling, Together};
+use crate::relation::{Condition, FieldCount, Message, Owner, Sibling};
 use crate::request::ValidationContext;
-use crate::same::{Places, same};
+use crate::same::{KeyIndex, same};
 use pintle_schema::{Map, Str, Text, Type, Value};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,70 +43,70 @@ impl Run<'_, '_, '_> {
         let Some(Inner::Struct(inside)) = self.plan.field(name).map(|field| &field.node.inner) else { return };
         let Some(plan) = self.plan.structs.get(*inside) else { return };
         let path = FieldPath::ROOT.child(name);
-        let spot = Location { path: &path, ..Location::root(at(value, name), old.map(|old| at(old, name)), false) };
+        let location = Location { path: &path, ..Location::root(at(value, name), old.map(|old| at(old, name)), false) };
         let named = |name: &&str| plan.fields.iter().find(|field| field.name.is(name));
-        fields.iter().filter_map(named).for_each(|field| self.field(field, spot.value, &spot));
+        fields.iter().filter_map(named).for_each(|field| self.field(field, location.value, &location));
     }
 
-    fn of(&mut self, index: usize, spot: &Location<'_>) {
+    fn of(&mut self, index: usize, location: &Location<'_>) {
         let Some(plan) = self.plan.structs.get(index) else { return };
-        if !plan.active || spot.unchanged && !plan.always {
+        if !plan.active || location.unchanged && !plan.always {
             return;
         }
-        self.hands(&plan.before, spot);
-        if spot.unchanged || !self.own_checks(&plan.checks, spot) {
-            self.fields(plan, spot);
+        self.custom_rules(&plan.before, location);
+        if location.unchanged || !self.own_checks(&plan.checks, location) {
+            self.fields(plan, location);
         }
-        if !spot.unchanged {
-            plan.unions.iter().for_each(|union| self.union(union, spot));
-            self.own_checks(&plan.last, spot);
+        if !location.unchanged {
+            plan.unions.iter().for_each(|union| self.union(union, location));
+            self.own_checks(&plan.last, location);
         }
-        self.hands(&plan.after, spot);
+        self.custom_rules(&plan.after, location);
     }
 
     /// Runs the rules of a struct, which refer to its own fields.
     #[inline]
-    fn own_checks(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
-        !checks.list.is_empty() && self.each_check(checks, &Location { owner: spot.as_owner(), ..*spot })
+    fn own_checks(&mut self, checks: &Checks, location: &Location<'_>) -> bool {
+        !checks.list.is_empty() && self.each_check(checks, &Location { owner: location.as_owner(), ..*location })
     }
 
-    fn fields(&mut self, plan: &StructPlan, spot: &Location<'_>) {
+    fn fields(&mut self, plan: &StructPlan, location: &Location<'_>) {
         let fields = plan.fields.len();
         if fields <= FEW_FIELDS {
-            self.placed_fields::<FEW_FIELDS>(plan, spot);
+            self.placed_fields::<FEW_FIELDS>(plan, location);
         } else if fields <= FIELDS {
-            self.placed_fields::<FIELDS>(plan, spot);
+            self.placed_fields::<FIELDS>(plan, location);
         } else {
-            plan.fields.iter().for_each(|field| self.field(field, spot.value, spot));
+            plan.fields.iter().for_each(|field| self.field(field, location.value, location));
         }
     }
 
-    fn placed_fields<const N: usize>(&mut self, plan: &StructPlan, spot: &Location<'_>) {
-        let entries = spot.value.as_map().map_or(&[][..], Map::entries);
+    fn placed_fields<const N: usize>(&mut self, plan: &StructPlan, location: &Location<'_>) {
+        let entries = location.value.as_map().map_or(&[][..], Map::entries);
         let mut values = [&NULL; N];
         let set = place(plan, entries, &mut values);
         // If a struct is absent and there is no old one, only some of its fields can have errors.
-        let mut left = if spot.old.is_some() { u64::MAX } else { set | plan.loud };
+        let mut left = if location.old.is_some() { u64::MAX } else { set | plan.checks_absent };
         while let Some((field, value)) = next(&mut left, plan, &values) {
             if matches!(field.node.inner, Inner::Inlined(_)) {
-                self.field(field, spot.value, spot);
-            } else if !(field.quiet && value.is_null() && spot.old.is_none()) {
-                self.field_value(field, value, spot);
+                self.field(field, location.value, location);
+            } else if !(field.ignores_absent && value.is_null() && location.old.is_none()) {
+                self.field_value(field, value, location);
             }
         }
     }
 
-    fn field(&mut self, field: &FieldPlan, owner: &Value, spot: &Location<'_>) {
+    fn field(&mut self, field: &FieldPlan, owner: &Value, location: &Location<'_>) {
         match field.node.inner {
-            Inner::Inlined(inlined) => self.of(inlined, spot),
-            _ => self.field_value(field, at(owner, &field.name), spot),
+            Inner::Inlined(inlined) => self.of(inlined, location),
+            _ => self.field_value(field, at(owner, &field.name), location),
         }
     }
 
     fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: &Location<'_>) {
         let old = owner.old.map(|old| at(old, &field.name));
         let path = owner.path.child(&field.name);
-        let spot = Location {
+        let location = Location {
             value,
             old,
             path: &path,
@@ -116,9 +116,9 @@ impl Run<'_, '_, '_> {
             several: false,
         };
         if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
-            self.choice(choice, field.node.checks.pointer, owner, &spot);
+            self.choice(choice, field.node.checks.pointer, owner, &location);
         }
-        self.node(&field.node, owner.unchanged, &spot);
+        self.node(&field.node, owner.unchanged, &location);
     }
 
     /// Whether an update did not change a value.
@@ -128,49 +128,49 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(always)]
-    fn node(&mut self, node: &Node, owner_unchanged: bool, spot: &Location<'_>) {
+    fn node(&mut self, node: &Node, owner_unchanged: bool, location: &Location<'_>) {
         let found_before = self.cx.errors.0.len();
-        let stopped = match spot.unchanged {
-            false => self.checks(&node.checks, spot),
-            true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
+        let stopped = match location.unchanged {
+            false => self.checks(&node.checks, location),
+            true => node.checks.related && !owner_unchanged && self.related(&node.checks, location),
         };
         let found_here = self.cx.errors.0.len();
-        if spot.unchanged && !node.always && (owner_unchanged || !node.last.related) {
+        if location.unchanged && !node.always && (owner_unchanged || !node.last.related) {
             return;
         }
-        self.hands(&node.before, spot);
+        self.custom_rules(&node.before, location);
         let pointer = node.checks.pointer;
-        let absent = pointer && spot.value.is_null();
+        let absent = pointer && location.value.is_null();
         if !stopped && !absent {
-            match spot.old {
+            match location.old {
                 // If the old pointer is null, there is nothing to compare with.
-                Some(Value::Null) if pointer => self.inner(&node.inner, &Location { old: None, ..*spot }),
-                _ => self.inner(&node.inner, spot),
+                Some(Value::Null) if pointer => self.inner(&node.inner, &Location { old: None, ..*location }),
+                _ => self.inner(&node.inner, location),
             }
             if found_here > found_before && matches!(node.inner, Inner::List(..)) {
-                item_order::sort_by_item(&mut self.cx.errors.0, found_before..found_here, spot.path);
+                item_order::sort_by_item(&mut self.cx.errors.0, found_before..found_here, location.path);
             }
         }
-        match spot.unchanged {
-            false => _ = self.checks(&node.last, spot),
-            true if node.last.related && !owner_unchanged => _ = self.related(&node.last, spot),
+        match location.unchanged {
+            false => _ = self.checks(&node.last, location),
+            true if node.last.related && !owner_unchanged => _ = self.related(&node.last, location),
             true => {}
         }
-        self.hands(&node.after, spot);
+        self.custom_rules(&node.after, location);
     }
 
-    fn inner(&mut self, inner: &Inner, spot: &Location<'_>) {
+    fn inner(&mut self, inner: &Inner, location: &Location<'_>) {
         match inner {
             Inner::Nothing => {}
-            Inner::Struct(index) | Inner::Inlined(index) => self.of(*index, spot),
+            Inner::Struct(index) | Inner::Inlined(index) => self.of(*index, location),
             Inner::List(node, correlation) => {
-                self.items(correlation, spot, |run, item| run.item(node, spot.unchanged, item));
+                self.items(correlation, location, |run, item| run.item(node, location.unchanged, item));
             }
             Inner::Map(keys, node) => {
-                if !spot.unchanged {
-                    self.keys(keys, spot);
+                if !location.unchanged {
+                    self.keys(keys, location);
                 }
-                self.values(spot, |run, item| run.item(node, spot.unchanged, item));
+                self.values(location, |run, item| run.item(node, location.unchanged, item));
             }
         }
     }
@@ -183,19 +183,21 @@ impl Run<'_, '_, '_> {
 
     /// Runs rules on a value; true if one of them ended its validation.
     #[inline(always)]
-    fn checks(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
-        !checks.list.is_empty() && self.each_check(checks, spot)
+    fn checks(&mut self, checks: &Checks, location: &Location<'_>) -> bool {
+        !checks.list.is_empty() && self.each_check(checks, location)
     }
 
-    fn each_check(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
+    fn each_check(&mut self, checks: &Checks, location: &Location<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
-                Check::Optional => !is_set(spot.value, checks.pointer),
-                Check::Required(_) if is_set(spot.value, checks.pointer) => false,
-                Check::If(condition, inner) => condition.holds(spot.owner.value) && self.under(condition, inner, spot),
-                check if check.has_parts() => self.parts(check, checks.pointer, spot),
-                leaf => check::leaf(leaf, checks.pointer, spot, &mut self.cx.errors),
+                Check::Optional => !is_set(location.value, checks.pointer),
+                Check::Required(_) if is_set(location.value, checks.pointer) => false,
+                Check::If(condition, inner) => {
+                    condition.holds(location.owner.value) && self.under(condition, inner, location)
+                }
+                check if check.has_parts() => self.parts(check, checks.pointer, location),
+                leaf => check::leaf(leaf, checks.pointer, location, &mut self.cx.errors),
             };
             if stop {
                 return true;
@@ -206,41 +208,47 @@ impl Run<'_, '_, '_> {
 
     /// Runs rules whose condition holds; if it may not have held before, on unchanged values too.
     #[inline(never)]
-    fn under(&mut self, condition: &Condition, checks: &Checks, spot: &Location<'_>) -> bool {
-        match !spot.again && condition.changed(spot.owner) {
-            true => self.checks(checks, &Location { again: true, ..*spot }),
-            false => self.checks(checks, spot),
+    fn under(&mut self, condition: &Condition, checks: &Checks, location: &Location<'_>) -> bool {
+        match !location.again && condition.changed(location.owner) {
+            true => self.checks(checks, &Location { again: true, ..*location }),
+            false => self.checks(checks, location),
         }
     }
 
     /// Runs a rule that contains rules, or that formats the value in its own way. True if it ended the validation of
     /// the value.
-    fn parts(&mut self, check: &Check, pointer: bool, spot: &Location<'_>) -> bool {
+    fn parts(&mut self, check: &Check, pointer: bool, location: &Location<'_>) -> bool {
         // Each of them is a function of its own, so that unused ones cost nothing.
         match check {
-            Check::Fixed(detail, ty) => self.fixed(detail, ty, pointer, spot),
-            Check::Together(together, fields, ty) => self.together(*together, fields, ty, pointer, spot),
+            Check::Fixed(detail, ty) => self.fixed(detail, ty, pointer, location),
+            Check::FieldCount(count, fields, ty) => self.field_count(*count, fields, ty, pointer, location),
             Check::Message(message, ty, inner) => {
-                return self.with_message(message, ty, pointer, spot, |run| run.checks(inner, spot));
+                return self.with_message(message, ty, pointer, location, |run| run.checks(inner, location));
             }
-            Check::On(operation, inner) => return self.cx.request.operation == *operation && self.checks(inner, spot),
+            Check::On(operation, inner) => {
+                return self.cx.request.operation == *operation && self.checks(inner, location);
+            }
             Check::ErrorPath(way, inner) => {
-                return spot.path.visit(way, |path| self.checks(inner, &Location { path, ..*spot }));
+                return location.path.visit(way, |path| self.checks(inner, &Location { path, ..*location }));
             }
-            Check::Several(inner) => return spot.several && self.checks(inner, &Location { again: true, ..*spot }),
-            Check::First(inner) => return self.first(|run| run.checks(inner, spot)),
+            Check::Several(inner) => {
+                return location.several && self.checks(inner, &Location { again: true, ..*location });
+            }
+            Check::First(inner) => return self.first(|run| run.checks(inner, location)),
             Check::Gate(gate, on, inner) => {
-                return self.cx.enabled(gate) == *on && self.gated(*on, spot, |run| run.checks(inner, spot));
+                return self.cx.enabled(gate) == *on && self.gated(*on, location, |run| run.checks(inner, location));
             }
-            Check::Shadow(stage, inner) => return self.shadow(*stage, |run| run.checks(inner, spot)),
-            Check::Subfield(name, inner) => self.subfield(name, inner, pointer, spot),
-            Check::EachVal(inner, _) if matches!(spot.value, Value::Map(_)) => {
-                self.values(spot, |run, item| run.changed(inner, item));
+            Check::Shadow(stage, inner) => return self.shadow(*stage, |run| run.checks(inner, location)),
+            Check::Subfield(name, inner) => self.subfield(name, inner, pointer, location),
+            Check::EachVal(inner, _) if matches!(location.value, Value::Map(_)) => {
+                self.values(location, |run, item| run.changed(inner, item));
             }
-            Check::EachVal(inner, correlation) => self.items(correlation, spot, |run, item| run.changed(inner, item)),
-            Check::EachKey(inner) => self.keys(inner, spot),
-            Check::EachEntryKey(inner) => self.entry_keys(inner, spot),
-            Check::Item(keys, inner, correlation) => self.items(correlation, spot, |run, item| {
+            Check::EachVal(inner, correlation) => {
+                self.items(correlation, location, |run, item| run.changed(inner, item))
+            }
+            Check::EachKey(inner) => self.keys(inner, location),
+            Check::EachEntryKey(inner) => self.entry_keys(inner, location),
+            Check::Item(keys, inner, correlation) => self.items(correlation, location, |run, item| {
                 if keys.iter().all(|(key, value)| item.value.str_at(&[key]) == *value) {
                     run.changed(inner, item);
                 }
@@ -251,80 +259,87 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(never)]
-    fn fixed(&mut self, detail: &str, ty: &Type, pointer: bool, spot: &Location<'_>) {
-        if spot.old.is_some_and(|old| !same(spot.value, old)) {
+    fn fixed(&mut self, detail: &str, ty: &Type, pointer: bool, location: &Location<'_>) {
+        if location.old.is_some_and(|old| !same(location.value, old)) {
             let detail = if detail.is_empty() { "field is immutable" } else { detail };
-            self.cx.errors.invalid(spot.path, (self.show)(ty, spot.value, pointer), detail);
+            self.cx.errors.invalid(location.path, (self.show)(ty, location.value, pointer), detail);
             self.cx.errors.origin("immutable");
         }
     }
 
     #[inline(never)]
-    fn together(&mut self, together: Together, fields: &[Sibling], ty: &Type, pointer: bool, spot: &Location<'_>) {
-        if !(pointer && spot.value.is_null()) {
-            let shown = || (self.show)(ty, spot.value, pointer);
-            together.validate(fields, spot.value, shown, spot.path, &mut self.cx.errors);
+    fn field_count(
+        &mut self,
+        count: FieldCount,
+        fields: &[Sibling],
+        ty: &Type,
+        pointer: bool,
+        location: &Location<'_>,
+    ) {
+        if !(pointer && location.value.is_null()) {
+            let shown = || (self.show)(ty, location.value, pointer);
+            count.validate(fields, location.value, shown, location.path, &mut self.cx.errors);
         }
     }
 
     #[inline(never)]
-    fn subfield(&mut self, name: &str, checks: &Checks, pointer: bool, spot: &Location<'_>) {
+    fn subfield(&mut self, name: &str, checks: &Checks, pointer: bool, location: &Location<'_>) {
         // An absent struct has no fields.
-        if pointer && spot.value.is_null() {
+        if pointer && location.value.is_null() {
             return;
         }
-        let value = at(spot.value, name);
-        let old = spot.old.filter(|old| !(pointer && old.is_null()));
-        if checks.quiet && value.is_null() && old.is_none() {
+        let value = at(location.value, name);
+        let old = location.old.filter(|old| !(pointer && old.is_null()));
+        if checks.ignores_absent && value.is_null() && old.is_none() {
             return;
         }
-        let path = spot.path.child(name);
-        let owner = Owner { value: spot.value, old };
+        let path = location.path.child(name);
+        let owner = Owner { value: location.value, old };
         let old = old.map(|old| at(old, name));
-        self.changed(checks, &Location { value, old, path: &path, owner, ..*spot });
+        self.changed(checks, &Location { value, old, path: &path, owner, ..*location });
     }
 
     /// Runs rules on a part of a value, if that part or a value that they depend on changed.
-    fn changed(&mut self, checks: &Checks, spot: &Location<'_>) {
-        if spot.again || !spot.old.is_some_and(|old| same(spot.value, old)) {
-            self.checks(checks, spot);
+    fn changed(&mut self, checks: &Checks, location: &Location<'_>) {
+        if location.again || !location.old.is_some_and(|old| same(location.value, old)) {
+            self.checks(checks, location);
         } else if checks.related {
-            self.related(checks, spot);
+            self.related(checks, location);
         }
     }
 
     /// Runs, on an unchanged value, the rules that depend on changed fields; true if one of them ended its
     /// validation.
-    fn related(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
+    fn related(&mut self, checks: &Checks, location: &Location<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
                 // An absent value is not validated further.
-                Check::Optional | Check::Required(_) => !is_set(spot.value, checks.pointer),
-                Check::If(condition, inner) if condition.changed(spot.owner) => {
-                    condition.holds(spot.owner.value) && self.checks(inner, &Location { again: true, ..*spot })
+                Check::Optional | Check::Required(_) => !is_set(location.value, checks.pointer),
+                Check::If(condition, inner) if condition.changed(location.owner) => {
+                    condition.holds(location.owner.value) && self.checks(inner, &Location { again: true, ..*location })
                 }
-                Check::If(condition, inner) if inner.related && condition.holds(spot.owner.value) => {
-                    self.related(inner, spot)
+                Check::If(condition, inner) if inner.related && condition.holds(location.owner.value) => {
+                    self.related(inner, location)
                 }
-                Check::Bound(bound) if bound.field.changed(spot.owner) => {
-                    check::leaf(check, checks.pointer, spot, &mut self.cx.errors)
+                Check::Bound(bound) if bound.field.changed(location.owner) => {
+                    check::leaf(check, checks.pointer, location, &mut self.cx.errors)
                 }
                 Check::Message(message, ty, inner) if inner.related => {
-                    self.with_message(message, ty, checks.pointer, spot, |run| run.related(inner, spot))
+                    self.with_message(message, ty, checks.pointer, location, |run| run.related(inner, location))
                 }
-                Check::Several(inner) => spot.several && self.checks(inner, &Location { again: true, ..*spot }),
+                Check::Several(inner) => location.several && self.checks(inner, &Location { again: true, ..*location }),
                 Check::On(operation, inner) if inner.related => {
-                    self.cx.request.operation == *operation && self.related(inner, spot)
+                    self.cx.request.operation == *operation && self.related(inner, location)
                 }
                 Check::ErrorPath(way, inner) if inner.related => {
-                    spot.path.visit(way, |path| self.related(inner, &Location { path, ..*spot }))
+                    location.path.visit(way, |path| self.related(inner, &Location { path, ..*location }))
                 }
-                Check::First(inner) if inner.related => self.first(|run| run.related(inner, spot)),
+                Check::First(inner) if inner.related => self.first(|run| run.related(inner, location)),
                 Check::Gate(gate, on, inner) if inner.related => {
-                    self.cx.enabled(gate) == *on && self.gated(*on, spot, |run| run.related(inner, spot))
+                    self.cx.enabled(gate) == *on && self.gated(*on, location, |run| run.related(inner, location))
                 }
-                Check::Shadow(stage, inner) if inner.related => self.shadow(*stage, |run| run.related(inner, spot)),
+                Check::Shadow(stage, inner) if inner.related => self.shadow(*stage, |run| run.related(inner, location)),
                 _ => false,
             };
             if stop {
@@ -336,10 +351,10 @@ impl Run<'_, '_, '_> {
 
     /// Runs rules of a gate. A value that became invalid by disabling it may stay if the stored object has it at the
     /// same path. True if they end the validation of the value.
-    fn gated(&mut self, on: bool, spot: &Location<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
+    fn gated(&mut self, on: bool, location: &Location<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
-        if on || self.cx.errors.0.len() == from || !self.cx.was_used(spot.value, spot.path) {
+        if on || self.cx.errors.0.len() == from || !self.cx.was_used(location.value, location.path) {
             return stopped;
         }
         self.cx.errors.0.truncate(from);
@@ -359,83 +374,83 @@ impl Run<'_, '_, '_> {
         message: &Message,
         ty: &Type,
         pointer: bool,
-        spot: &Location<'_>,
+        location: &Location<'_>,
         run: impl FnOnce(&mut Self) -> bool,
     ) -> bool {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
         if self.cx.errors.0.len() > from {
-            message.apply(from, || (self.show)(ty, spot.value, pointer), &mut self.cx.errors);
+            message.apply(from, || (self.show)(ty, location.value, pointer), &mut self.cx.errors);
         }
         stopped
     }
 
-    fn keys(&mut self, checks: &Checks, spot: &Location<'_>) {
+    fn keys(&mut self, checks: &Checks, location: &Location<'_>) {
         if checks.list.is_empty() {
             return;
         }
-        let mut old = Places::of_value(spot.old);
-        for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
+        let mut old = KeyIndex::of_value(location.old);
+        for (key, _) in location.value.as_map().into_iter().flat_map(Map::iter) {
             if old.get(key).is_some() {
                 continue;
             }
             // A static or short key is copied without allocating.
             let value = Value::String(key.clone());
-            self.checks(checks, &Location { value: &value, old: None, unchanged: false, ..*spot });
+            self.checks(checks, &Location { value: &value, old: None, unchanged: false, ..*location });
         }
     }
 
-    fn entry_keys(&mut self, checks: &Checks, spot: &Location<'_>) {
-        let mut old = Places::of_value(spot.old);
-        for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
+    fn entry_keys(&mut self, checks: &Checks, location: &Location<'_>) {
+        let mut old = KeyIndex::of_value(location.old);
+        for (key, _) in location.value.as_map().into_iter().flat_map(Map::iter) {
             if old.get(key).is_none() {
-                let (value, path) = (Value::String(key.clone()), spot.path.key(key));
-                self.checks(checks, &Location { value: &value, old: None, path: &path, unchanged: false, ..*spot });
+                let (value, path) = (Value::String(key.clone()), location.path.key(key));
+                self.checks(checks, &Location { value: &value, old: None, path: &path, unchanged: false, ..*location });
             }
         }
     }
 
-    fn values(&mut self, spot: &Location<'_>, mut visit: impl FnMut(&mut Self, &mut Location<'_>)) {
-        let mut old = Places::of_value(spot.old);
-        for (key, value) in spot.value.as_map().into_iter().flat_map(Map::iter) {
-            let path = spot.path.key(key);
+    fn values(&mut self, location: &Location<'_>, mut visit: impl FnMut(&mut Self, &mut Location<'_>)) {
+        let mut old = KeyIndex::of_value(location.old);
+        for (key, value) in location.value.as_map().into_iter().flat_map(Map::iter) {
+            let path = location.path.key(key);
             let old = old.get(key);
-            visit(self, &mut Location { value, old, path: &path, ..*spot });
+            visit(self, &mut Location { value, old, path: &path, ..*location });
         }
     }
 
     fn items(
         &mut self,
         correlation: &Correlation,
-        spot: &Location<'_>,
+        location: &Location<'_>,
         mut visit: impl FnMut(&mut Self, &mut Location<'_>),
     ) {
-        let items = spot.value.as_list().unwrap_or(&[]);
-        let mut finder = Finder::new(correlation, spot.old.and_then(Value::as_list).unwrap_or(&[]));
+        let items = location.value.as_list().unwrap_or(&[]);
+        let mut finder = Finder::new(correlation, location.old.and_then(Value::as_list).unwrap_or(&[]));
         for (index, value) in items.iter().enumerate() {
-            let path = spot.path.index(index);
-            let old = if spot.unchanged { Some(value) } else { finder.find(index, value) };
-            visit(self, &mut Location { value, old, path: &path, several: items.len() > 1, ..*spot });
+            let path = location.path.index(index);
+            let old = if location.unchanged { Some(value) } else { finder.find(index, value) };
+            visit(self, &mut Location { value, old, path: &path, several: items.len() > 1, ..*location });
         }
     }
 
     #[inline(always)]
-    fn hands(&mut self, hands: &[&'static CustomRule], spot: &Location<'_>) {
-        if !hands.is_empty() {
-            self.each_hand(hands, spot);
+    fn custom_rules(&mut self, rules: &[&'static CustomRule], location: &Location<'_>) {
+        if !rules.is_empty() {
+            self.each_custom_rule(rules, location);
         }
     }
 
-    fn each_hand(&mut self, hands: &[&'static CustomRule], spot: &Location<'_>) {
-        for hand in hands {
-            if spot.unchanged && !hand.when.has(When::ALWAYS) || !hand.when.runs_on(self.cx.request) {
+    fn each_custom_rule(&mut self, rules: &[&'static CustomRule], location: &Location<'_>) {
+        for rule in rules {
+            if location.unchanged && !rule.when.has(When::ALWAYS) || !rule.when.runs_on(self.cx.request) {
                 continue;
             }
             self.cx.steps += 1;
             let from = self.cx.errors.0.len();
-            (hand.run)(&spot.untyped(), self.cx);
-            if hand.when.has(When::COVERED) {
-                self.cx.cover(from);
+            (rule.run)(&location.untyped(), self.cx);
+            if rule.when.has(When::COVERED) {
+                self.cx.mark_covered(from);
             }
         }
     }
@@ -452,63 +467,63 @@ impl Run<'_, '_, '_> {
             self.cx.errors.0.truncate(from);
             return false;
         };
-        self.cx.shade(from, stage);
+        self.cx.mark_staged(from, stage);
         stopped && stage == Stage::Beta && self.cx.beta()
     }
 
-    fn choice(&mut self, choice: &Choice, pointer: bool, owner: &Location<'_>, spot: &Location<'_>) {
+    fn choice(&mut self, choice: &Choice, pointer: bool, owner: &Location<'_>, location: &Location<'_>) {
         let chosen = at(owner.value, &choice.discriminator);
         let chosen = chosen.as_str().map(str::to_owned).or_else(|| chosen.as_i64().map(|n| n.to_string()));
         let chosen = chosen.unwrap_or_default();
         match choice.cases.iter().find(|(value, _)| *value == chosen) {
-            Some((_, checks)) => self.changed(checks, spot),
-            None if is_set(spot.value, pointer) => self.cx.errors.forbidden(spot.path, ""),
+            Some((_, checks)) => self.changed(checks, location),
+            None if is_set(location.value, pointer) => self.cx.errors.forbidden(location.path, ""),
             None => {}
         }
     }
 
-    fn union(&mut self, union: &Union, spot: &Location<'_>) {
+    fn union(&mut self, union: &Union, location: &Location<'_>) {
         match union.stage {
             Some(stage) => {
                 _ = self.shadow(stage, |run| {
-                    run.judge_union(union, spot);
+                    run.judge_union(union, location);
                     false
                 })
             }
-            None => self.judge_union(union, spot),
+            None => self.judge_union(union, location),
         }
     }
 
-    fn judge_union(&mut self, union: &Union, spot: &Location<'_>) {
+    fn judge_union(&mut self, union: &Union, location: &Location<'_>) {
         let set = |value: &Value, at: usize| {
             union.members.get(at).is_some_and(|member| is_set(value.get(&member.name).unwrap_or(&NULL), member.pointer))
         };
-        let chosen = union.discriminator.as_ref().map(|name| spot.value.str_at(&[name]));
-        if let Some(old) = spot.old {
-            let as_before = (0..union.members.len()).all(|member| set(spot.value, member) == set(old, member));
+        let chosen = union.discriminator.as_ref().map(|name| location.value.str_at(&[name]));
+        if let Some(old) = location.old {
+            let as_before = (0..union.members.len()).all(|member| set(location.value, member) == set(old, member));
             if as_before && union.discriminator.as_ref().is_none_or(|name| chosen == Some(old.str_at(&[name]))) {
                 return;
             }
         }
         if let (Some(discriminator), Some(chosen)) = (&union.discriminator, chosen) {
             for (index, member) in union.members.iter().enumerate() {
-                let detail = match (set(spot.value, index), member.value == chosen) {
+                let detail = match (set(location.value, index), member.value == chosen) {
                     (true, false) => "may only be specified when",
                     (false, true) => "must be specified when",
                     _ => continue,
                 };
                 let detail = format!("{detail} `{}` is {:?}", discriminator.as_str(), member.value);
-                self.cx.errors.invalid(spot.path.child(&member.name), "", detail);
+                self.cx.errors.invalid(location.path.child(&member.name), "", detail);
                 self.cx.errors.origin("union");
             }
             return;
         }
         let names = |all: bool, quote: &str| {
-            let members = union.members.iter().enumerate().filter(|(index, _)| all || set(spot.value, *index));
+            let members = union.members.iter().enumerate().filter(|(index, _)| all || set(location.value, *index));
             members.map(|(_, member)| format!("{quote}{}{quote}", member.name.as_str())).collect::<Vec<_>>().join(", ")
         };
         let (value, demand) =
-            match ((0..union.members.len()).filter(|at| set(spot.value, *at)).count(), union.exactly_one) {
+            match ((0..union.members.len()).filter(|at| set(location.value, *at)).count(), union.exactly_one) {
                 (0, true) => (String::new(), "must specify one of"),
                 (0 | 1, _) => return,
                 (_, true) => (format!("{{{}}}", names(false, "")), "must specify exactly one of"),
@@ -516,7 +531,7 @@ impl Run<'_, '_, '_> {
             };
         self.cx.errors.push(
             ErrorKind::Invalid,
-            spot.path,
+            location.path,
             Some(value.into()),
             format!("{demand}: {}", names(true, "`")),
         );

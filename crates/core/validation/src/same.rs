@@ -63,7 +63,7 @@ pub fn same_at(a: &Value, b: &Value, field: &str) -> bool {
 pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str)) {
     let [a, b] = [a, b].map(|map| map.as_map().map_or(&[][..], Map::entries));
     let (mut next, mut common) = (0, 0);
-    let mut places = Places::of(b);
+    let mut places = KeyIndex::of(b);
     for (key, value) in a {
         // Both usually have the same keys in the same order.
         let place = match b.get(next) {
@@ -80,7 +80,7 @@ pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str))
         }
     }
     if common < b.len() {
-        let mut places = Places::of(a);
+        let mut places = KeyIndex::of(a);
         let gone = |entry: &&Entry| places.find(&entry.0).is_none() && !same(&entry.1, &Value::Null);
         b.iter().filter(gone).for_each(|(key, _)| visit(key));
     }
@@ -89,7 +89,7 @@ pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str))
 type Entry = (Str, Value);
 
 fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
-    let (mut in_a, mut in_b) = (Places::of(a), Places::of(b));
+    let (mut in_a, mut in_b) = (KeyIndex::of(a), KeyIndex::of(b));
     a.iter().all(|(key, value)| match in_b.find(key).and_then(|at| b.get(at)) {
         Some((_, other)) => same(value, other),
         None => same(value, &Value::Null),
@@ -101,19 +101,19 @@ const FEW: usize = 24;
 
 /// The positions of the keys of a map. The index of a large one is built on first use: two maps of a hundred thousand
 /// keys may have none in common.
-pub(crate) struct Places<'a> {
+pub(crate) struct KeyIndex<'a> {
     entries: &'a [Entry],
     index: Option<HashMap<&'a str, usize>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> KeyIndex<'a> {
     fn of(entries: &'a [Entry]) -> Self {
-        Places { entries, index: None }
+        KeyIndex { entries, index: None }
     }
 
     /// Those of a value; values other than maps have no keys.
     pub(crate) fn of_value(value: Option<&'a Value>) -> Self {
-        Places::of(value.and_then(Value::as_map).map_or(&[][..], Map::entries))
+        KeyIndex::of(value.and_then(Value::as_map).map_or(&[][..], Map::entries))
     }
 
     pub(crate) fn get(&mut self, key: &str) -> Option<&'a Value> {

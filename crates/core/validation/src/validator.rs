@@ -53,7 +53,7 @@ pub trait ObjectRule: Send + Sync {
 
 /// The rules of all groups.
 pub struct Validator {
-    hand: CustomRules,
+    custom_rules: CustomRules,
     object: Option<Arc<dyn ObjectRule>>,
     kinds: ByPlace<&'static KindRules>,
     /// The owner of the plans that are stored with schemas.
@@ -77,15 +77,15 @@ pub struct ValidationResult {
 
 impl Validator {
     pub fn new(groups: &[&'static Group]) -> Self {
-        let mut hand = CustomRules::new();
+        let mut custom_rules = CustomRules::new();
         let mut kinds = ByPlace::default();
         for group in groups {
-            for rule in group.hand {
-                hand.entry(key((rule.of)())).or_default().push(rule);
+            for rule in group.custom_rules {
+                custom_rules.entry(key((rule.of)())).or_default().push(rule);
             }
             kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
         }
-        Validator { hand, object: None, kinds, id: unique_id(), show: |_, value, _| value.clone() }
+        Validator { custom_rules, object: None, kinds, id: unique_id(), show: |_, value, _| value.clone() }
     }
 
     /// The rules of a kind that is only known at run time.
@@ -100,17 +100,17 @@ impl Validator {
 
     /// The compiled rules of a kind.
     pub fn plan(&self, schema: &Struct) -> Arc<Plan> {
-        schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, &self.hand))
+        schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, &self.custom_rules))
     }
 
     /// A kind's effective rules as a tree of text.
     pub fn tree(&self, schema: &Struct) -> String {
-        crate::docs::tree(schema, &self.hand)
+        crate::docs::tree(schema, &self.custom_rules)
     }
 
     /// How many handwritten rules are registered at a type and its fields.
     pub fn handwritten(&self, schema: &Struct) -> usize {
-        self.hand.get(&key(schema)).map_or(0, Vec::len)
+        self.custom_rules.get(&key(schema)).map_or(0, Vec::len)
     }
 
     /// Validates a canonical object of a kind, in its storage version.

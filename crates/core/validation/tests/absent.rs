@@ -47,7 +47,7 @@ struct Whole {
 
 static GROUP: Group = Group {
     kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
-    hand: &[],
+    custom_rules: &[],
 };
 
 fn validate(new: Value, old: Option<Value>) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, RuleFunction};
+use pintle_schema::rules::{ErrorKind, Fault, Payload, RuleFunction, RuleInput};
 use pintle_schema::{ApiType, Type, Value, string_type, value};
 use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type};
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ static MULTIPLE: RuleFunction = RuleFunction {
     name: "multiple",
     doc: "A multiple of the payload.",
     accepts: |ty, _| if matches!(ty, Type::Int32) { Ok(()) } else { Err("for an integer".to_owned()) },
-    validate: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
+    validate: |RuleInput { value, payload, .. }| match (value.as_i64(), payload) {
         (Some(number), Payload::Int(of)) if number % of != 0 => {
             vec![Fault { kind: ErrorKind::Invalid, detail: format!("must be a multiple of {of}") }]
         }
@@ -136,11 +136,11 @@ static MULTIPLE: RuleFunction = RuleFunction {
     },
 };
 
-fn explode(_: Judged<'_>) -> Vec<Fault> {
+fn explode(_: RuleInput<'_>) -> Vec<Fault> {
     panic!("a staged rule of the test's own")
 }
 
-fn few(judged: Judged<'_>) -> Vec<Fault> {
+fn few(judged: RuleInput<'_>) -> Vec<Fault> {
     match judged.value.as_list().map_or(0, <[Value]>::len) {
         0..=2 => Vec::new(),
         many => vec![Fault { kind: ErrorKind::Forbidden, detail: format!("{many} are too many") }],
@@ -170,7 +170,7 @@ fn last(at: At<'_, Whole>, cx: &mut ValidationContext<'_>) {
 
 static GROUP: Group = Group {
     kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
-    hand: HAND,
+    custom_rules: HAND,
 };
 static HAND: &[CustomRule] =
     &[at_field!(Whole::ALPHA, alpha, COVERED), at_field!(Rule::VERB, verb, ALWAYS), at_type!(Whole, last, AFTER)];

@@ -21,7 +21,7 @@ struct Port {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     message(invalid = "one is needed")(at_least_one("left", "right", "third")),
-    not_together("flag", "third"),
+    at_most_one("flag", "third"),
     when(flag = "true")(subfield(left)(required = "with a flag"))
 )]
 struct Pair {
@@ -104,7 +104,7 @@ struct Room {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     subfields("left", "right")(required = "both"),
-    when(left = "l")(error_path("../other")(message(invalid = "not with l", value = "it")(not_together("left", "right")))),
+    when(left = "l")(error_path("../other")(message(invalid = "not with l", value = "it")(at_most_one("left", "right")))),
     on_update(subfield(left)(neq = "old"))
 )]
 struct Place {
@@ -132,7 +132,7 @@ static GROUP: Group = Group {
         KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Thing::schema },
         KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Holder::schema },
     ],
-    hand: &[],
+    custom_rules: &[],
 };
 
 fn validate(new: &Value, old: Option<&Value>) -> Vec<String> {

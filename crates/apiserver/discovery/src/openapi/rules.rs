@@ -119,7 +119,7 @@ impl InForce<'_> {
         for rule in self.of(&schema.rules) {
             said.extend(match rule {
                 Rule::AtLeastOne(fields) => Some(validation(&format!("{} >= 1", set(fields)), "")),
-                Rule::NotTogether(fields) => Some(validation(&format!("{} <= 1", set(fields)), "")),
+                Rule::AtMostOne(fields) => Some(validation(&format!("{} <= 1", set(fields)), "")),
                 Rule::Subfield(name, inner) => schema
                     .field(name)
                     .and_then(|field| self.of_field("self", name, inner, &field.ty))

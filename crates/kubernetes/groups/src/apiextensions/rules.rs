@@ -7,7 +7,7 @@ use pintle_types::apiextensions::v1beta1::CustomResourceDefinition;
 use pintle_validation::{Group, KindRules, Step, Untyped, ValidationContext, metadata};
 
 /// The group's kind, in the version that it is stored in.
-pub static GROUP: Group = Group { kinds: KINDS, hand: &[] };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: &[] };
 
 static KINDS: &[KindRules] = &[KindRules {
     create: &[Step::Rule(metadata_of_new), Step::Rule(whole)],

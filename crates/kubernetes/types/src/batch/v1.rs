@@ -138,7 +138,7 @@ pub struct PodFailurePolicyOnPodConditionsPattern {
             at_least_one("onExitCodes", "onPodConditions")
         ),
         message(omit_value = "specifying both OnExitCodes and OnPodConditions is not supported")(
-            not_together("onExitCodes", "onPodConditions")
+            at_most_one("onExitCodes", "onPodConditions")
         )
     )
 )]

@@ -113,8 +113,8 @@ pub struct IPBlock {
     last(
         message(detail = "must specify a peer")(at_least_one("podSelector", "namespaceSelector", "ipBlock")),
         message(forbidden = "may not specify both ipBlock and another peer")(
-            not_together("podSelector", "ipBlock"),
-            not_together("namespaceSelector", "ipBlock")
+            at_most_one("podSelector", "ipBlock"),
+            at_most_one("namespaceSelector", "ipBlock")
         )
     )
 )]
@@ -314,7 +314,7 @@ pub struct HTTPIngressPath {
 #[k8s(
     first(
         message(invalid = "resource or service backend is required", value = "")(at_least_one("resource", "service")),
-        message(invalid = "cannot set both resource and service backends", value = "")(not_together("resource", "service"))
+        message(invalid = "cannot set both resource and service backends", value = "")(at_most_one("resource", "service"))
     )
 )]
 pub struct IngressBackend {

@@ -85,7 +85,7 @@ pub struct PodDisruptionBudget {
         proto = 2,
         optional,
         message(invalid = "minAvailable and maxUnavailable cannot be both set")(
-            not_together("minAvailable", "maxUnavailable")
+            at_most_one("minAvailable", "maxUnavailable")
         )
     )]
     pub spec: PodDisruptionBudgetSpec,

@@ -16,10 +16,10 @@ use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{CustomRule, Group, KindRules, Step, When};
 
 /// The group's kinds whose steps are not the usual ones, and its rules for the first version.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES_OF_V1 };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES_OF_V1 };
 
 /// The same rules for the version that some kinds are stored in.
-pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, hand: RULES_OF_V1BETA1 };
+pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, custom_rules: RULES_OF_V1BETA1 };
 
 /// Names of what is read from files alone.
 const STATIC: &str = ".static.k8s.io";

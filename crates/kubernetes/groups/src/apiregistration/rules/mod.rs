@@ -7,7 +7,7 @@ use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type, step};
 
 /// The group's kind and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     create: &[step!(APIService, name), Step::PlainMetadata, Step::Rules],

@@ -11,7 +11,7 @@ use pintle_validation::{
 };
 
 /// The group's kind and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     create: &[step!(StorageVersion, name), Step::Metadata, Step::Rules],

@@ -13,7 +13,7 @@ use pintle_types::authorization::v1::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds, none of which has the usual steps, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {

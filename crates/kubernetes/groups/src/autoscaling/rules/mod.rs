@@ -12,7 +12,7 @@ use pintle_types::autoscaling::v2::{
 use pintle_validation::{CustomRule, Group, at_field, at_type};
 
 /// The group's rules; its kinds have the usual steps.
-pub static GROUP: Group = Group { kinds: &[], hand: RULES };
+pub static GROUP: Group = Group { kinds: &[], custom_rules: RULES };
 
 static RULES: &[CustomRule] = &[
     at_field!(

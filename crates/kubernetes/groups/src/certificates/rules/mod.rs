@@ -19,7 +19,7 @@ use pintle_types::certificates::v1beta1::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 const UPDATE: &[Step] = &[
     Step::Metadata,

@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The kinds whose steps are not the usual ones, and the rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {

@@ -31,7 +31,7 @@ use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, s
 pub static ALL: &[&Group] = &[&GROUP, &pod::GROUP, &cluster::GROUP, &quota::GROUP, &secret::GROUP, &volume::GROUP];
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     update: &[Step::MetadataUpdate, step!(ConfigMap, config_map::keeps_immutable), Step::Metadata, Step::Rules],

@@ -10,7 +10,7 @@ use pintle_validation::{
 use std::collections::BTreeMap;
 
 /// The rules of secrets and of the accounts that have them.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {

@@ -14,7 +14,7 @@ use pintle_types::flowcontrol::v1::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {

@@ -7,7 +7,7 @@ use pintle_types::node::v1::{RuntimeClass, Scheduling};
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     create: &[Step::PlainMetadata, Step::Rules],

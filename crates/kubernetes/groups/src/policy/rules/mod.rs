@@ -6,7 +6,7 @@ use pintle_types::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 /// kube-apiserver validates budgets without their metadata.
 static KINDS: &[KindRules] = &[KindRules {

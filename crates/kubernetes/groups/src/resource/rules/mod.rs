@@ -26,7 +26,7 @@ use pintle_types::resource::v1alpha3::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules { update: &[Step::Metadata, Step::MetadataUpdate, Step::Rules], ..KindRules::of(DeviceClass::schema) },

@@ -6,7 +6,7 @@ use pintle_types::scheduling::v1::PriorityClass;
 use pintle_validation::{CustomRule, Group, at_type};
 
 /// The group's rules; its kinds have the usual steps.
-pub static GROUP: Group = Group { kinds: &[], hand: RULES };
+pub static GROUP: Group = Group { kinds: &[], custom_rules: RULES };
 
 static RULES: &[CustomRule] = &[
     at_type!(PriorityClass, priority_class::create, ON_CREATE),

@@ -8,7 +8,7 @@ use pintle_types::storagemigration::v1beta1::{
 use pintle_validation::{At, CustomRule, ErrorKind, Group, KindRules, Step, ValidationContext, at_field, step};
 
 /// The group's kind and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     update: &[Step::Metadata, Step::Rules, Step::MetadataUpdate, step!(StorageVersionMigration, keeps_spec)],

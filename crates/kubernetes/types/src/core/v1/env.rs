@@ -41,7 +41,7 @@ pub struct EnvVar {
             ),
             unless(value = "")(message(invalid = "may not be specified when `value` is not empty", value = "")(forbidden)),
             message(invalid = "may not have more than one field specified at a time", value = "")(
-                not_together("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+                at_most_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
             )
         )
     )]
@@ -158,7 +158,7 @@ pub struct SecretKeySelector {
                 at_least_one("configMapRef", "secretRef")
             ),
             message(invalid = "may not have more than one field specified at a time", value = "")(
-                not_together("configMapRef", "secretRef")
+                at_most_one("configMapRef", "secretRef")
             )
         )
     )

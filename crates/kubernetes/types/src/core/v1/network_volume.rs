@@ -167,7 +167,7 @@ pub struct CephFSPersistentVolumeSource {
 #[k8s(
     message(detail = "one of datasetName and datasetUUID is required")(at_least_one("datasetName", "datasetUUID")),
     message(invalid = "datasetName and datasetUUID can not be specified simultaneously", value = "resource")(
-        not_together("datasetName", "datasetUUID")
+        at_most_one("datasetName", "datasetUUID")
     )
 )]
 pub struct FlockerVolumeSource {

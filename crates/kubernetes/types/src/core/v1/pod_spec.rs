@@ -300,7 +300,7 @@ pub struct PodSpec {
                     at_least_one("resourceClaimName", "resourceClaimTemplateName")
                 ),
                 message(invalid = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")(
-                    not_together("resourceClaimName", "resourceClaimTemplateName")
+                    at_most_one("resourceClaimName", "resourceClaimTemplateName")
                 )
             )
         )

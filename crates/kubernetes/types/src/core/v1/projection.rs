@@ -112,7 +112,7 @@ pub struct ServiceAccountTokenProjection {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     message(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")),
-    message(omit_value = "only one of name and signerName may be used")(not_together("name", "signerName"))
+    message(omit_value = "only one of name and signerName may be used")(at_most_one("name", "signerName"))
 )]
 pub struct ClusterTrustBundleProjection {
     /// Selects a single bundle by its name; excludes signerName and labelSelector.
@@ -201,7 +201,7 @@ pub struct ProjectedVolumeSource {
 #[k8s(
     last(
         message(forbidden = "may not specify more than 1 volume type per source")(
-            not_together(
+            at_most_one(
                 "secret",
                 "configMap",
                 "downwardAPI",
@@ -267,7 +267,7 @@ pub struct DownwardAPIVolumeSource {
     error_path("../..")(
         subfield(path)(required, format = "unreserved-path"),
         message(invalid = "fieldRef and resourceFieldRef can not be specified simultaneously", value = "resource")(
-            not_together("fieldRef", "resourceFieldRef")
+            at_most_one("fieldRef", "resourceFieldRef")
         ),
         subfield(resource_field_ref)(when_unset(field_ref)(subfield(container_name)(required))),
         message(detail = "one of fieldRef and resourceFieldRef is required")(

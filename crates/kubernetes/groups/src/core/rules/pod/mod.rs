@@ -29,7 +29,7 @@ use pintle_types::core::v1::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The steps of Pod, and the rules of a pod's parts.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     create: &[Step::Metadata, step!(Pod, annotations::of_pod), Step::Rules, step!(Pod, annotations::fit_fields)],

@@ -12,7 +12,7 @@ use pintle_types::core::v1::{
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
 /// The rules of limits and quotas.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] =
     &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(LimitRange::schema) }];

@@ -22,7 +22,7 @@ use pintle_validation::{
 };
 
 /// The rules of volumes.
-pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {

@@ -1,17 +1,17 @@
-//! The tag `not_together`.
+//! The tag `at_most_one`.
 
 use crate::{Payload, Place, Tag};
 
 pub static TAG: Tag = Tag {
-    name: "not_together",
-    variant: "NotTogether",
+    name: "at_most_one",
+    variant: "AtMostOne",
     places: Place::STRUCT_OR_TYPE,
     payload: Payload::Texts,
     chained: false,
     excludes: &[],
-    origin: "notTogether",
+    origin: "atMostOne",
     published: "",
     upstream: "",
-    example: "not_together(\"a\", \"b\")",
+    example: "at_most_one(\"a\", \"b\")",
     doc: "Of these fields of the struct one may be set: the struct is invalid with more.",
 };
