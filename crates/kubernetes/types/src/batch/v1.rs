@@ -89,7 +89,7 @@ string_type! {
 /// Matches failed pods by the exit codes of their containers; containers that exited with 0 are
 /// left out.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("operator", "containerName", "values"))]
+#[k8s(validation_order("operator"))]
 pub struct PodFailurePolicyOnExitCodesRequirement {
     /// Restricts the check to the container or init container of this name; absent checks all of
     /// them.

@@ -290,7 +290,7 @@ string_type! {
 
 /// A path and the backend that serves matching requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("pathType", "path", "backend"))]
+#[k8s(validation_order("pathType"))]
 #[k8s(first(subfield(path_type)(required = "pathType must be specified")))]
 pub struct HTTPIngressPath {
     /// Request path to match; has to begin with a slash for most path types.

@@ -190,7 +190,6 @@ pub struct PersistentVolumeClaimList {
 
 /// What a claim asks of the storage it is to be bound to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("accessModes", "selector", "resources", "storageClassName", "volumeMode"))]
 pub struct PersistentVolumeClaimSpec {
     /// Ways in which the volume has to be mountable; at least one is needed.
     #[k8s(

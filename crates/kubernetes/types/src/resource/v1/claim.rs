@@ -186,7 +186,6 @@ pub struct OpaqueDeviceConfiguration {
 
 /// Lets a request use devices in spite of a taint.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("key", "value"))]
 pub struct DeviceToleration {
     /// Taint key tolerated; empty with Exists means all keys.
     #[k8s(proto = 1, optional, format = "k8s-label-key")]
