@@ -1,6 +1,6 @@
-//! What the modules of the groups make their `Group`s with, and look-ups in the resources of all groups.
+//! Helpers with which the modules define their `Group`s, and lookups in the resources of all groups.
 //!
-//! Nothing here says anything about a kind.
+//! Must not know a kind.
 
 use crate::defaulting::{DatedRule, Rule};
 use crate::rules::internal_form;

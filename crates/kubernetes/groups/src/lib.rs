@@ -1,6 +1,6 @@
 //! The built-in API groups: resources, strategies, defaults, columns, conversions and rules; one folder for each group.
 //!
-//! What a schema cannot say about a kind stands here and nowhere else. No I/O, and no knowledge of requests.
+//! What a schema cannot express about a kind is here and nowhere else. No I/O, and no knowledge of requests.
 
 pub mod defaulting;
 mod group;

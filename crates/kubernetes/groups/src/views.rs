@@ -1,6 +1,6 @@
-//! Small helpers over typed views that several kinds share.
+//! Small helpers for typed views that several kinds share.
 //!
-//! They read and write one field at a time and must not know any kind.
+//! They read or write one field. None knows a kind.
 
 use pintle_schema::{ApiValue, FieldName, Map, Str, Value, View, ViewMut};
 use pintle_types::meta::v1::ObjectMeta;

@@ -1,4 +1,4 @@
-//! Kinds of the group `admissionregistration.k8s.io`.
+//! Columns of the group `admissionregistration.k8s.io`.
 //!
 //! The versions of a kind are alike in all that is shown, so that one type reads all of them.
 

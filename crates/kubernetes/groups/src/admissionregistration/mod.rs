@@ -1,6 +1,6 @@
 //! The `admissionregistration.k8s.io` group: webhooks and policies of admission.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;

@@ -1,6 +1,6 @@
-//! Defaults of custom resource definitions: names made of the kind, conversion, the versions stored.
+//! Defaults of custom resource definitions: names, conversion, stored versions.
 //!
-//! Defaults that a definition gives its own objects are not these.
+//! Defaults for custom resources, which a definition contains, are not applied here.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{get_mut, is_zero, put, set_if_null, set_if_zero, text};

@@ -1,6 +1,6 @@
 //! The `apiextensions.k8s.io` group: custom resource definitions.
 //!
-//! Definitions are stored in their first version, as they always were; what the strategy sees is that form.
+//! Definitions are stored as v1beta1, as in kube-apiserver; the strategy gets them in that form.
 
 pub(crate) mod defaults;
 pub(crate) mod rules;
@@ -71,7 +71,7 @@ static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
 /// Who deletes the objects of a definition holds it until they are gone.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// What the first delete says in a definition.
+/// The message of the condition that the first delete sets.
 fn begin_deletion(object: &mut Value) {
     let metadata = object.map_entry("metadata").make_map();
     // The objects end, not the definition: there is no period that it is given.

@@ -1,4 +1,4 @@
-//! Rules of the group `apiextensions.k8s.io`. They are the engine's of custom resources; here they are put into the steps of the kind.
+//! Validation steps of the `apiextensions.k8s.io` group. The rules are in `pintle-extensions`.
 
 use pintle_extensions::definition;
 use pintle_resource::Written;

@@ -1,6 +1,6 @@
-//! Kinds of the group `apiregistration.k8s.io`.
+//! Columns of the group `apiregistration.k8s.io`.
 //!
-//! Whether a service answers is what its condition says.
+//! Availability is that of the object's condition.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

@@ -1,6 +1,6 @@
-//! The `apiregistration.k8s.io` group: the registration of API groups.
+//! The `apiregistration.k8s.io` group: API services.
 //!
-//! A group that this server serves itself is available from the start.
+//! An API service without a service reference, which this server serves itself, is available from the start.
 
 pub(crate) mod columns;
 mod old_versions;

@@ -1,6 +1,6 @@
 //! The `internal.apiserver.k8s.io` group: storage versions.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod rules;

@@ -1,6 +1,6 @@
-//! Kinds of the group `apps`.
+//! Columns of the group `apps`.
 //!
-//! Numbers of pods, and what their template says.
+//! Numbers of pods, and the containers and images of their template.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer, printers, string};
@@ -26,7 +26,7 @@ printers! {
         AGE => age(deployment, now),
         CONTAINERS => containers(deployment.to(Deployment::SPEC).to(DeploymentSpec::TEMPLATE)),
         IMAGES => images(deployment.to(Deployment::SPEC).to(DeploymentSpec::TEMPLATE)),
-        // Alone among the workloads, it shows an empty selector as such.
+        // Unlike other workloads, it shows an empty selector.
         SELECTOR => selector_text(deployment.to(Deployment::SPEC).to(DeploymentSpec::SELECTOR))
             .map_or("<invalid>".into(), Value::from),
     }

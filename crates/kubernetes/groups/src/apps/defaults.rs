@@ -1,6 +1,6 @@
-//! Defaults of the apps group: what depends on a strategy's type.
+//! Defaults of the apps group that depend on the type of a strategy.
 //!
-//! Constants are tags of the types. A strategy's type is set here too, because what follows depends on it.
+//! Constant defaults are tags of the types. The type of a strategy is set here, because other defaults depend on it.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{get_mut, put, set, set_if_null, set_if_zero, text};

@@ -1,6 +1,6 @@
-//! The `apps` group: workloads that keep sets of pods.
+//! The `apps` group: workloads that manage pods.
 //!
-//! Some of what was once in fields of these kinds lives on in annotations, which are kept in step here.
+//! Fields of removed versions are annotations now. Here they are kept consistent with the spec.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
@@ -200,7 +200,8 @@ fn set_template_generation(object: ViewMut<'_, DaemonSet>, generation: i64) {
     set_annotation(object.field(DaemonSet::METADATA), TEMPLATE_GENERATION, generation.to_string());
 }
 
-/// Writes the generation as a number, as kube-apiserver's conversion does before it looks who owns what: who leaves it out
+/// Writes the generation as a number, as kube-apiserver's conversion does before it looks who owns what: who leaves it
+/// out
 /// sets it to 0.
 fn normalize_daemon_set(object: &mut Value) {
     pod_spec::normalize_template(daemon_set_spec(object).field(DaemonSetSpec::TEMPLATE));
@@ -240,7 +241,7 @@ fn not_a_number<'a>(metadata: View<'a, ObjectMeta>, key: &str) -> Option<(&'a st
     Some((text, format!("strconv.ParseInt: parsing {text:?}: {why}")))
 }
 
-/// Says of the claims' templates what they are, whatever the request said.
+/// Sets the kind and API version of claim templates.
 fn normalize_stateful_set(object: &mut Value) {
     let mut spec = ViewMut::<StatefulSet>::new(object).field(StatefulSet::SPEC);
     pod_spec::normalize_template(spec.by_ref().field(StatefulSetSpec::TEMPLATE));

@@ -1,6 +1,6 @@
-//! Warnings of the kinds that keep sets of pods: of the template, and of what such a kind adds.
+//! Warnings of workloads: those of the pod template, and those of the kind.
 //!
-//! Warnings never refuse; texts are kube-apiserver's.
+//! Warnings never reject a request. Texts are kube-apiserver's.
 
 use crate::core::rules::template_warnings::{has_new_spec, name_for_pods, template_in};
 use crate::core::rules::volume::warnings::of_claim_spec;

@@ -1,6 +1,6 @@
 //! The `authentication.k8s.io` group: reviews of who a user is.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 use crate::group::{TypeFunctions, version};
 use pintle_resource::{Group, Resource, Verbs};

@@ -1,6 +1,6 @@
 //! The `authorization.k8s.io` group: reviews of what a user may do.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod rules;
 

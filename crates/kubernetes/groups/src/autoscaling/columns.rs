@@ -1,6 +1,6 @@
-//! Kinds of the group `autoscaling`: autoscalers as `v2` has them.
+//! Columns of the group `autoscaling`, from autoscalers in `v2`.
 //!
-//! A target is shown beside the current metric at the same place of its list.
+//! A target is shown with the current metric at the same index.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

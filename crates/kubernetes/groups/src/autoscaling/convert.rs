@@ -1,8 +1,7 @@
 //! Conversion between `autoscaling/v1` and the storage version.
 //!
-//! v1 knows one metric, the cpu's utilization. The others, the behavior, the current metrics and the conditions are JSON
-//! in annotations: written for every reader of v1, read from every writer of v1, never left in v2. What cannot be
-//! parsed is ignored.
+//! v1 has one metric: CPU utilization. Other metrics, the behavior, the current metrics and the conditions are JSON in
+//! annotations of v1 objects, and never in v2 objects. Annotations that cannot be parsed are ignored.
 
 use super::metrics;
 use crate::views::{annotation, clear, remove_annotation, set_annotation};

@@ -1,6 +1,6 @@
 //! Defaults of the autoscaling group: the metric and the scaling rules of a v2 autoscaler.
 //!
-//! What a scaling rule gives itself wins, its policies as a whole.
+//! Fields that a scaling rule sets are kept; its policies are kept or defaulted as a whole.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{get_mut, is_null, is_zero, set, set_if_null};

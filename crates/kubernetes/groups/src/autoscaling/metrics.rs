@@ -1,6 +1,6 @@
 //! Metrics of autoscalers, in the flat form of v1 and in the form of v2.
 //!
-//! v1 has a field for each way to aim at a value; v2 one target that says which way it is.
+//! v1 has one field for each type of target; v2 has one target with a type.
 
 use pintle_schema::Quantity;
 use pintle_types::autoscaling::{v1, v2};

@@ -1,6 +1,6 @@
 //! The `autoscaling` group: horizontal pod autoscalers.
 //!
-//! Stored in v2; what v1 cannot say travels in annotations, see `convert`.
+//! They are stored as `v2`. Fields that `v1` lacks are annotations there; see `convert`.
 
 pub(crate) mod columns;
 mod convert;

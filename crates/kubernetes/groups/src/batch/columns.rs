@@ -1,6 +1,6 @@
-//! Kinds of the group `batch`.
+//! Columns of the group `batch`.
 //!
-//! A job's status is the first of its true conditions in a fixed order of rank.
+//! The status of a job is the first of its true conditions, in a fixed order.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, boolean, integer, printers, string};

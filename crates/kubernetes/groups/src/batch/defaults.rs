@@ -1,6 +1,6 @@
-//! Defaults of the batch group: what of a job depends on what else it says.
+//! Defaults of the batch group that depend on other fields of a job.
 //!
-//! They belong to `Job`, not to its spec: a cron job's template is left as it is until a job is made of it.
+//! They are defaults of `Job`, not of its spec: the template of a cron job is defaulted when a job is created from it.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{is_null, put, set_if_null};

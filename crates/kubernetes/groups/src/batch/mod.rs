@@ -1,6 +1,6 @@
 //! The `batch` group: jobs and their schedules.
 //!
-//! A job that does not choose its pods itself is given labels and a selector of its own when it is created.
+//! A job without `manualSelector` gets generated labels and a generated selector when it is created.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
@@ -93,7 +93,8 @@ fn normalize_cron_job(object: &mut Value) {
     pod_spec::normalize_template(job.field(JobSpec::TEMPLATE));
 }
 
-/// Labels the template and selects by the job's uid. What the client set stays: validation speaks of conflicts.
+/// Labels the template with the job's uid, and selects by it. Labels of the client are kept: validation reports
+/// conflicts.
 fn choose_pods(object: &mut Value, context: &mut Context) {
     let mut job = ViewMut::<Job>::new(object);
     let metadata = job.view().field(Job::METADATA);

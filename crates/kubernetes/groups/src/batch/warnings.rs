@@ -1,6 +1,6 @@
-//! Warnings of jobs: of the template of their pods, and of what jobs add.
+//! Warnings of jobs: those of the pod template, and those of the job.
 //!
-//! Warnings never refuse; texts are kube-apiserver's.
+//! Warnings never reject a request. Texts are kube-apiserver's.
 
 use crate::core::rules::template_warnings::{has_new_spec, name_for_pods, template_in};
 use crate::rules::warnings::Written;

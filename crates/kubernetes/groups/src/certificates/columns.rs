@@ -1,6 +1,6 @@
-//! Kinds of the group `certificates.k8s.io`.
+//! Columns of the group `certificates.k8s.io`.
 //!
-//! Conditions of these kinds count as soon as they are there, whatever their status says.
+//! A condition of these kinds counts if it exists, whatever its status is.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

@@ -1,6 +1,6 @@
 //! Defaults of the certificates group: the usages of a v1beta1 signing request.
 //!
-//! That version's signer name, which depends on the request's content, is not filled in here.
+//! The default signer name of that version, which depends on the request's content, is not set.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{is_null, set};

@@ -1,6 +1,6 @@
 //! The `certificates.k8s.io` group: signing requests and trust bundles.
 //!
-//! Who asks for a certificate is what the server knows of the request, never what the request says.
+//! The requester's identity is that of the request's user, never that of the body.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;

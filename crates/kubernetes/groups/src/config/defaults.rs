@@ -1,6 +1,6 @@
-//! Defaults of configuration files that are no constants: the cache size of a v1 key management plugin.
+//! Defaults of configuration files that are not constants: the cache size of a v1 KMS plugin.
 //!
-//! A v2 plugin has no cache to size.
+//! A v2 plugin has no cache.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{set_if_null, text};

@@ -1,6 +1,6 @@
-//! What the kinds of configuration files have besides their types.
+//! Defaults of the kinds of configuration files.
 //!
-//! The server reads these files when it starts; no path serves them.
+//! The server reads these files when it starts. No path serves these kinds.
 
 pub(crate) mod defaults;
 

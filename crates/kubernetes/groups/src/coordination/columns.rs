@@ -1,6 +1,6 @@
-//! Kinds of the group `coordination.k8s.io`.
+//! Columns of the group `coordination.k8s.io`.
 //!
-//! Whether a lease has run out is not validated here.
+//! Whether a lease has expired is not shown.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

@@ -1,6 +1,6 @@
 //! The `coordination.k8s.io` group: leases.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 mod old_versions;

@@ -1,6 +1,6 @@
-//! AppArmor profiles in annotations, from before there was a field for them.
+//! AppArmor profiles in annotations, which precede the field.
 //!
-//! The annotation of a container that has no profile of its own is copied to the field, and its use is warned of.
+//! The annotation of a container without a profile is copied to the field, with a warning.
 
 use crate::views::annotation;
 use pintle_resource::Context;

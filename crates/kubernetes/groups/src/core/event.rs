@@ -1,6 +1,6 @@
-//! Events in their first form, which is the stored one.
+//! Events in the core version, in which they are stored.
 //!
-//! They expire, and nothing depends on them; the newer form is converted in `events`.
+//! Events expire. The newer version is converted in `events`.
 
 use crate::printing::printer;
 use pintle_resource::{

@@ -1,6 +1,7 @@
 //! Namespaces.
 //!
-//! Their second list of finalizers, in the spec, is written through `finalize` alone, and holds a deleted namespace.
+//! The finalizers in their spec are written through the subresource `finalize` only. A deleted namespace exists until
+//! they are removed.
 
 use crate::core::defaults::namespace_label;
 use crate::printing::printer;

@@ -1,6 +1,6 @@
-//! Nodes, and the statuses of the control plane's components.
+//! Nodes and component statuses.
 //!
-//! Component statuses are probed when asked for and never stored.
+//! Component statuses are probed on request and never stored.
 
 use crate::printing::printer;
 use crate::views::clear;
@@ -49,7 +49,7 @@ static NODE: Strategy = Strategy {
 
 static NODE_STATUS: Part = Part { prepare: Some(drop_config), ..STATUS };
 
-/// What nodes no longer heed stays only where it was.
+/// Fields that kubelets no longer use are kept only if the stored node has them.
 fn drop_config(node: &mut Value, old: &Value, _: &mut Context) {
     for path in [["status", "config"], ["spec", "configSource"]] {
         if old.at(&path).is_none_or(Value::is_null) {

@@ -1,6 +1,6 @@
 //! Pods and their bindings.
 //!
-//! What a pod is on create and update; the subresources that write parts of it stand in `pod_parts`.
+//! Create and update of pods; `pod_parts` has the subresources that write parts of them.
 
 use super::{app_armor, match_label_keys, pod_parts, pod_spec, qos};
 use crate::printing::printer;
@@ -64,14 +64,14 @@ static POD: Strategy = Strategy {
     grace_period: Some(grace_period),
     delete_answers_object: true,
     generation: Some(SPEC_PATHS),
-    // What is left of the status is for `prepare_create` to say.
+    // `prepare_create` decides about the rest of the status.
     create_clears: &[],
     prepare_create: Some(prepare_create),
     normalize: Some(normalize),
     ..WITH_STATUS
 };
 
-/// Only a pod that runs somewhere is given time: as much as is asked for, else as its spec says.
+/// Only a pod on a node has a grace period: the requested one, or that of its spec.
 fn grace_period(object: &Value, asked: Option<i64>) -> i64 {
     let pod = View::<Pod>::new(object);
     let phase = pod.field(Pod::STATUS).field(PodStatus::PHASE).get();
@@ -108,7 +108,7 @@ fn mirror_pod_ip(mut status: ViewMut<'_, PodStatus>) {
     }
 }
 
-/// A new pod's status is the server's, but for a class that its author says it has.
+/// A new pod's status is set by the server, except for a QoS class in the request.
 fn prepare_create(object: &mut Value, context: &mut Context) {
     let told = View::<Pod>::new(object).field(Pod::STATUS).field(PodStatus::QOS_CLASS).get();
     let class = if told.as_str().is_empty() { qos::class(View::new(object)) } else { told };
@@ -122,7 +122,7 @@ fn prepare_create(object: &mut Value, context: &mut Context) {
     app_armor::sync(pod, context);
 }
 
-/// Says of a pod with scheduling gates that it is held.
+/// Sets the condition of a pod with scheduling gates.
 fn hold_gated(mut pod: ViewMut<'_, Pod>, context: &Context) {
     if pod.view().field(Pod::SPEC).field(PodSpec::SCHEDULING_GATES).iter().len() == 0 {
         return;

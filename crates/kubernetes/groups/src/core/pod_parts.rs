@@ -1,6 +1,6 @@
 //! The subresources that write a part of a pod: `status`, `ephemeralcontainers` and `resize`.
 //!
-//! Each takes its own fields from the request and all else from the stored pod.
+//! Each takes its fields from the request, and all others from the stored pod.
 
 use crate::views::{next_generation, take_old};
 use pintle_resource::{Context, Part, same};
@@ -31,7 +31,7 @@ pub(super) static RESIZE: Part = Part {
     judged: true,
 };
 
-/// Keeps what writers of an older make leave out: the class, and which generation was observed.
+/// Keeps the QoS class and the observed generation, which older kubelets omit.
 fn prepare_status(new: &mut Value, old: &Value, _: &mut Context) {
     let old = View::<Pod>::new(old).field(Pod::STATUS);
     let mut new = ViewMut::<Pod>::new(new).field(Pod::STATUS);
@@ -68,7 +68,7 @@ fn prepare_resize(new: &mut Value, old: &Value, _: &mut Context) {
     let asked = View::<PodSpec>::new(&asked);
     let before = old.field(Pod::SPEC);
     let lists = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS];
-    // Where containers come and go nothing is dropped: validation says what may not change.
+    // If containers are added or removed, nothing is dropped: validation reports the change.
     if lists.iter().all(|list| names(asked.field(*list)) == names(before.field(*list))) {
         take_old(&mut new, old, Pod::SPEC);
         let mut spec = new.by_ref().field(Pod::SPEC);

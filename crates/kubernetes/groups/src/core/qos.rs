@@ -1,6 +1,6 @@
 //! The quality of service class of a pod, from its requests and limits.
 //!
-//! Only cpu and memory count. A quantity that cannot be read counts as absent: validation speaks of it.
+//! Only cpu and memory count. Invalid quantities count as absent here; validation reports them.
 
 use pintle_schema::{Quantity, View};
 use pintle_types::core::v1::{Container, Pod, PodQOSClass, PodSpec, ResourceList, ResourceRequirements};
@@ -11,7 +11,7 @@ const COUNTED: [&str; 2] = ["cpu", "memory"];
 
 type Sums = BTreeMap<&'static str, Quantity>;
 
-/// The class of a pod; what the pod asks for as a whole stands before what its containers ask for.
+/// The class of a pod. Pod-level resources take precedence over those of containers.
 pub fn class(pod: View<'_, Pod>) -> PodQOSClass {
     let spec = pod.field(Pod::SPEC);
     let (mut requests, mut limits) = (Sums::new(), Sums::new());

@@ -1,6 +1,6 @@
 //! LimitRanges and ResourceQuotas.
 //!
-//! Only what is stored; admission applies them.
+//! Admission plugins apply them.
 
 use crate::printing::printer;
 use pintle_resource::{Context, GENERAL, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};

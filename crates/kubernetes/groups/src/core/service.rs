@@ -57,7 +57,8 @@ static SERVICE: Strategy = Strategy {
     ..WITH_STATUS
 };
 
-/// A cluster IP alone is also the first of the cluster IPs. Not the reverse: who writes the list must write both.
+/// `clusterIP` without `clusterIPs` sets the first item of the list. The reverse does not hold: a request with the list
+/// must have both.
 fn prepare_create(object: &mut Value, _: &mut Context) {
     let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
     first_of_cluster_ips(spec.by_ref());
@@ -71,7 +72,7 @@ fn first_of_cluster_ips(mut spec: ViewMut<'_, ServiceSpec>) {
     }
 }
 
-/// Shows what services stored before these fields existed lack.
+/// Sets fields that services lack which were stored before these fields existed.
 fn decorate(object: &mut Value) {
     let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
     if !service_update::needs_cluster_ip(spec.view()) {

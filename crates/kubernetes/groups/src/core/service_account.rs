@@ -1,6 +1,6 @@
 //! ServiceAccounts.
 //!
-//! The secrets they list are names alone; tokens are made by the registry.
+//! Their secrets are references. The registry issues tokens.
 
 use crate::printing::printer;
 use pintle_resource::{Action, Context, GENERAL, Resource, Storage, Strategy, Subresource, texts};

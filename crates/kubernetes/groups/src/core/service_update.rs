@@ -1,7 +1,7 @@
-//! What an update of a service takes over from the stored one, and what it lets go.
+//! Fields of the stored service that an update keeps or releases.
 //!
-//! Clients that read, change one field and write back must not lose what was allocated, whatever fields they know.
-//! Nothing is allocated or released here.
+//! Clients that read a service, change one field and write it back must not lose what was allocated, whatever fields
+//! they know. Nothing is allocated or released here.
 
 use crate::views::{clear, take_old};
 use pintle_resource::{Context, same};
@@ -28,7 +28,7 @@ pub(super) fn prepare(new: &mut Value, old: &Value, _: &mut Context) {
     }
 }
 
-/// Fills in what was allocated and the request left out.
+/// Keeps allocated values that the request omits.
 fn keep_allocated(new: &mut New<'_>, old: Old<'_>) {
     if needs_cluster_ip(old) && needs_cluster_ip(new.view()) {
         if new.view().field(ServiceSpec::CLUSTER_IP).as_str().is_empty() {

@@ -1,7 +1,8 @@
-//! PersistentVolumes and their claims.
+//! PersistentVolumes and PersistentVolumeClaims.
 //!
-//! A claim names what it is filled from in two fields, one from before references could cross namespaces; here they
-//! are kept alike.
+//! A claim has two fields for its data source: the older one cannot refer to other namespaces. Here one is copied to
+//! the
+//! other.
 
 use crate::printing::printer;
 use crate::views::{clear, take_old};
@@ -130,7 +131,7 @@ fn create_volume(object: &mut Value, context: &mut Context) {
     status.field(PersistentVolumeStatus::LAST_PHASE_TRANSITION_TIME).set(Time::from_seconds(context.now_unix));
 }
 
-/// Notes when the phase changed, unless the writer says so.
+/// Sets the time of a phase transition, unless the request has it.
 fn prepare_volume_status(new: &mut Value, old: &Value, context: &mut Context) {
     let old = View::<PersistentVolume>::new(old).field(PersistentVolume::STATUS);
     let mut new = ViewMut::<PersistentVolume>::new(new).field(PersistentVolume::STATUS);

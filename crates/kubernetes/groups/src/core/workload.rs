@@ -1,6 +1,6 @@
 //! PodTemplates and ReplicationControllers.
 //!
-//! Newer workloads stand in `apps`.
+//! Newer workloads are in `apps`.
 
 use crate::core::pod_spec;
 use crate::printing::printer;

@@ -1,6 +1,6 @@
-//! Short forms of what defaulting functions do most: reading a field as text or number, setting it when it is absent.
+//! Helpers for defaulting functions: reading a field as text or number, setting an absent field.
 //!
-//! Reading never changes the object; only `set_*` writes, and then exactly one field.
+//! Reading never changes the object. Each `set_*` writes one field.
 
 use pintle_schema::{ApiValue, FieldName, Str, Value, View, ViewMut};
 
@@ -9,12 +9,12 @@ pub fn text<S, F>(object: &Value, field: FieldName<S, F>) -> &str {
     View::<S>::new(object).field(field).value().as_str().unwrap_or("")
 }
 
-/// Whether a field is null, zero or empty, which Go does not tell apart where it holds no pointer.
+/// Whether a field is null, zero or empty, which Go does not distinguish without a pointer.
 pub fn is_zero<S, F>(object: &Value, field: FieldName<S, F>) -> bool {
     View::<S>::new(object).field(field).value().is_zero()
 }
 
-/// Whether a pointer field, list or map is not there at all.
+/// Whether a pointer field, list or map is absent.
 pub fn is_null<S, F>(object: &Value, field: FieldName<S, F>) -> bool {
     View::<S>::new(object).field(field).value().is_null()
 }

@@ -1,7 +1,6 @@
-//! What defaulting fills into objects of the built-in kinds beyond the constants of their `default` tags: functions, a file
-//! for each group.
+//! Defaults of built-in kinds that are not constants in `default` tags: functions, one file for each group.
 //!
-//! Applying twice changes nothing more. Nothing here may refuse an object: what has the wrong shape is left as it is.
+//! Defaulting is idempotent. It must never reject an object: values of the wrong shape are left unchanged.
 
 pub(crate) mod fields;
 #[cfg(test)]

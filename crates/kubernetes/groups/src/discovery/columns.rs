@@ -1,6 +1,6 @@
-//! Kinds of the group `discovery.k8s.io`.
+//! Columns of the group `discovery.k8s.io`.
 //!
-//! Long lists are cut short and the rest is counted.
+//! Long lists are truncated, with the number of the other items.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

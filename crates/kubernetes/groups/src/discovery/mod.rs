@@ -1,6 +1,6 @@
 //! The `discovery.k8s.io` group: endpoint slices.
 //!
-//! The topology of endpoints is from before v1 and no longer written.
+//! The field `deprecatedTopology`, which precedes v1, is dropped on create and update.
 
 pub(crate) mod columns;
 mod old_versions;
@@ -69,7 +69,7 @@ fn update(new: &mut Value, old: &Value, _: &mut Context) {
     if same(View::<EndpointSlice>::new(new).field(EndpointSlice::ENDPOINTS).value(), old.value()) {
         return;
     }
-    // A change counts although it is of what is then dropped.
+    // A change of a field that is then dropped increases the generation too.
     let metadata = ViewMut::<EndpointSlice>::new(new).field(EndpointSlice::METADATA);
     next_generation(metadata, slice.field(EndpointSlice::METADATA));
     let known = old.iter().filter_map(|endpoint| endpoint.field(Endpoint::DEPRECATED_TOPOLOGY).get().remove(HOSTNAME));

@@ -1,6 +1,6 @@
-//! The `events.k8s.io` group: events in their newer form.
+//! The `events.k8s.io` group: events in their newer version.
 //!
-//! They are stored in the first form, under other names of fields; nothing is lost either way.
+//! Events are stored in the core version, in which fields have other names. Conversion loses nothing.
 
 pub(crate) mod old_versions;
 

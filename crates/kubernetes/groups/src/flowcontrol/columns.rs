@@ -1,6 +1,6 @@
-//! Kinds of the group `flowcontrol.apiserver.k8s.io`.
+//! Columns of the group `flowcontrol.apiserver.k8s.io`.
 //!
-//! Numbers stay numbers although their columns are said to be text.
+//! Numbers are numbers although the type of their columns is text.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

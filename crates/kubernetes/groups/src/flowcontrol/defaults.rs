@@ -1,6 +1,6 @@
-//! Defaults of the flowcontrol group that are no constants: the shares of a v1beta3 priority level.
+//! Defaults of the flowcontrol group that are not constants: the shares of a v1beta3 priority level.
 //!
-//! v1beta3 cannot tell no shares from none given but by an annotation.
+//! In v1beta3 an annotation distinguishes zero shares from absent ones.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{get_mut, set_if_zero};

@@ -1,6 +1,6 @@
 //! The `flowcontrol.apiserver.k8s.io` group: flow schemas and priority levels.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
@@ -78,7 +78,7 @@ fn priority_level_configurations() -> Resource {
     }
 }
 
-/// Says that v1beta3's shares of 0 are meant, which is otherwise the same as saying none.
+/// The annotation for v1beta3 shares that are 0 and not absent.
 const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 /// From versions that call a level's shares by another name.

@@ -1,6 +1,4 @@
-//! Kinds of the group `networking.k8s.io`.
-//!
-//! Only what the objects say: whether an address answers is not known here.
+//! Columns of the group `networking.k8s.io`.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, Column, NAME, Table, printers, string};

@@ -1,6 +1,6 @@
-//! Defaults of the networking group that are no constants: the directions a network policy is about.
+//! Defaults of the networking group that are not constants: the policy types of a network policy.
 //!
-//! Every policy is about ingress unless it says otherwise, and about egress when it has rules for it.
+//! A policy applies to ingress by default, and to egress if it has egress rules.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{is_zero, set};

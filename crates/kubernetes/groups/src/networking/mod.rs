@@ -1,6 +1,6 @@
 //! The `networking.k8s.io` group: ingresses, network policies and service addresses.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;

@@ -1,5 +1,5 @@
-//! Versions of this group that are registered and not served: objects may have been stored in them by an older
-//! kube-apiserver. Each leads to the storage version, fields that nothing reads any more excepted.
+//! Versions of this group that are registered but not served: an older kube-apiserver may have stored objects in them.
+//! Each is converted to the storage version, without fields that are no longer used.
 
 use pintle_resource::Unserved;
 use pintle_types as types;

@@ -1,6 +1,4 @@
 //! Columns of runtime classes.
-//!
-//! Only what the objects say: which nodes have the runtime is not known here.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string};

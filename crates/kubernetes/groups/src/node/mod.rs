@@ -1,6 +1,6 @@
 //! The `node.k8s.io` group: runtime classes.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 mod old_versions;
@@ -44,7 +44,7 @@ fn runtime_classes() -> Resource {
     }
 }
 
-/// v1alpha1 has a spec around what its class is; the handler has another name there.
+/// v1alpha1 has the fields of a class in a spec, and the handler under another name.
 pub(crate) fn runtime_class_from_v1alpha1(object: &mut Value) {
     unwrap_into(object, v1alpha1::RuntimeClass::SPEC.name());
     rename(object, &[(v1alpha1::RuntimeClassSpec::RUNTIME_HANDLER.name(), v1::RuntimeClass::HANDLER.name())]);

@@ -1,6 +1,6 @@
-//! Kinds of the group `policy`.
+//! Columns of the group `policy`.
 //!
-//! Limits are numbers or percentages and print as text.
+//! Limits, which are numbers or percentages, are printed as text.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, integer, printers, string};

@@ -1,6 +1,6 @@
 //! The `policy` group: disruption budgets.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 mod old_versions;

@@ -1,6 +1,6 @@
-//! What the cells of many kinds have in common: texts with a stand-in, numbers, ages, labels, lists.
+//! Helpers for the cells of many kinds: text with a placeholder, numbers, ages, labels, lists.
 //!
-//! Each function reads through a typed view and makes a cell, or text for one; none knows a kind or can fail.
+//! Each function reads a typed view and returns a cell, or text for one. None knows a kind or can fail.
 
 use super::Now;
 use pintle_schema::label_selector::{self, Expression};

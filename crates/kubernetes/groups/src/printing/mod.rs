@@ -1,7 +1,7 @@
-//! Tables: the columns and cells that the server prints for every built-in kind, as kube-apiserver prints them.
+//! Tables: the columns and cells of the built-in kinds, as kube-apiserver prints them.
 //!
-//! Cells read an object in its storage version: only HorizontalPodAutoscaler and Event look different in another
-//! version, so only their objects have to be converted first. Printing never fails; what is absent prints as such.
+//! Cells are read from an object in its storage version. HorizontalPodAutoscaler and Event have other shapes in other
+//! versions, so their objects are converted first. Printing never fails; absent values print as absent.
 
 pub(crate) mod cells;
 #[cfg(test)]

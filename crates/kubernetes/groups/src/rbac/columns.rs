@@ -1,6 +1,6 @@
-//! Kinds of the group `rbac.authorization.k8s.io`; roles have no columns of their own.
+//! Columns of the group `rbac.authorization.k8s.io`; roles have no columns of their own.
 //!
-//! Both kinds of binding print alike.
+//! Both kinds of binding have the same columns.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, printers, string, wide};

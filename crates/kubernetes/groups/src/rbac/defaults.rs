@@ -1,6 +1,6 @@
 //! Defaults of the rbac group: the API group of a binding's subjects, which depends on their kind.
 //!
-//! Kinds that are unknown get none; validation refuses them.
+//! Subjects of an unknown kind get none; validation rejects them.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{set_if_zero, text};

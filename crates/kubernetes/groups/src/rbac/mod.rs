@@ -1,6 +1,6 @@
 //! The `rbac.authorization.k8s.io` group: roles and their bindings.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
@@ -113,7 +113,8 @@ fn roles() -> Resource {
     }
 }
 
-/// From v1alpha1, whose subjects name a version where later ones name a group, and where the user `*` is everybody that is known.
+/// From v1alpha1, whose subjects name a version where later ones name a group, and where the user `*` is everybody that
+/// is known.
 pub(crate) fn binding_from_v1alpha1(object: &mut Value) {
     for subject in ViewMut::<v1::RoleBinding>::new(object).field(v1::RoleBinding::SUBJECTS).iter_mut() {
         let raw = subject.raw();

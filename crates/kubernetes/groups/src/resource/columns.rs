@@ -1,6 +1,6 @@
-//! Kinds of the group `resource.k8s.io`.
+//! Columns of the group `resource.k8s.io`.
 //!
-//! Older versions differ only in what is not shown, so that one type reads all of them.
+//! The versions differ only in fields that are not shown, so one type reads all of them.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, integer, printers, string};

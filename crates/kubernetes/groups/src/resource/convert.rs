@@ -1,6 +1,7 @@
-//! Conversion between `resource.k8s.io/v1beta1` and the storage version, where claims and slices have other shapes.
+//! Conversion between `resource.k8s.io/v1beta1` and the storage version, in which claims and slices have other shapes.
 //!
-//! What v1beta1 writes on a request stands under `exactly`, and a device has no `basic`; nothing is lost either way.
+//! The fields of a v1beta1 request are under `exactly`, and those of a device are not under `basic`. Guarantees that
+//! nothing is lost in either direction.
 
 use crate::views::{clear, take_entries, unwrap_into};
 use pintle_schema::{Value, ViewMut};
@@ -10,7 +11,7 @@ use v1beta1::{
     ResourceClaimTemplateSpec, ResourceSlice, ResourceSliceSpec,
 };
 
-/// What stands on a request here and under `exactly` there.
+/// The fields of a v1beta1 request that are under `exactly` in the storage version.
 const EXACTLY: [&str; 7] = [
     DeviceRequest::DEVICE_CLASS_NAME.name(),
     DeviceRequest::SELECTORS.name(),
@@ -21,7 +22,7 @@ const EXACTLY: [&str; 7] = [
     DeviceRequest::CAPACITY.name(),
 ];
 
-/// What stands under `basic` here and on the device there.
+/// The fields of a v1beta1 device that are under `basic` and on the device in the storage version.
 const BASIC: [&str; 12] = [
     BasicDevice::ATTRIBUTES.name(),
     BasicDevice::CAPACITY.name(),
@@ -100,7 +101,7 @@ fn nest_exactly(request: &mut Value) {
         _ => true,
     };
     if exactly.as_map().is_some_and(|fields| fields.values().any(is_set)) {
-        // Of tolerations, other than of selectors, no list is what an empty one is.
+        // For tolerations, unlike selectors, an absent list equals an empty one.
         let tolerations = DeviceRequest::TOLERATIONS.name();
         if exactly.get(tolerations).is_some_and(Value::is_zero) {
             exactly.remove_at(&[tolerations]);

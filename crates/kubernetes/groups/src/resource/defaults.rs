@@ -1,6 +1,6 @@
-//! Defaults of the resource group: how many devices a request is for, and when a taint was added.
+//! Defaults of the resource group: the number of devices of a request, and the time at which a taint was added.
 //!
-//! The time of a taint is the only default that depends on when it is filled in.
+//! The time of a taint is the only default that depends on the clock.
 
 use crate::defaulting::fields::{is_zero, set_if_null, set_if_zero, text};
 use crate::defaulting::{DatedRule, Rule};

@@ -1,6 +1,6 @@
 //! The `resource.k8s.io` group: device classes, claims and slices.
 //!
-//! Four versions of one API: tables here, what they do in `prepare`, and where they differ in `convert`.
+//! The API has four versions. `prepare` has their common behaviour, `convert` the differences.
 
 pub(crate) mod columns;
 mod convert;

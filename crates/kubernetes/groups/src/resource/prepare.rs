@@ -1,6 +1,6 @@
-//! What updates of taint rules and of claims' statuses do besides the general rules.
+//! Preparation of updates of device taint rules and of the status of claims, beside the general strategy.
 //!
-//! Both see objects in their storage version.
+//! Both get objects in the storage version.
 
 use pintle_resource::Context;
 use pintle_schema::{Time, Value, View, ViewMut};
@@ -24,7 +24,7 @@ pub(super) fn update_taint_rule(new: &mut Value, old: &Value, context: &mut Cont
 /// Driver, pool, device, and share of it.
 type DeviceId = (String, String, String, Option<String>);
 
-/// Drops what is said of devices that this update gives back.
+/// Removes the status of devices that this update deallocates.
 pub(super) fn update_claim_status(new: &mut Value, old: &Value, _: &mut Context) {
     let old = View::<ResourceClaim>::new(old).field(ResourceClaim::STATUS);
     let new = ViewMut::<ResourceClaim>::new(new).field(ResourceClaim::STATUS);

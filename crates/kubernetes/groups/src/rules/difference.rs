@@ -1,12 +1,12 @@
-//! What differs between two values, line by line, as kube-apiserver adds it to messages about what must not change.
+//! The line-by-line difference of two values in messages about fields that must not change.
 //!
-//! The lines that stay are found as its library finds them: the longest run first, then what is before and after it.
+//! Common lines are found as kube-apiserver's diff library does: the longest run first, then those before and after it.
 
 use pintle_schema::Value;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Lines of what stays that are shown around what does not.
+/// Common lines that are shown around different ones.
 const CONTEXT: usize = 3;
 
 /// From this many lines on, those that are frequent begin no run.

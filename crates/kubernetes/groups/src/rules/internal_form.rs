@@ -1,6 +1,6 @@
-//! Objects as kube-apiserver shows them in messages: all fields, under the names that its programs use inside.
+//! The internal form of objects in kube-apiserver's messages: all fields, with the names of Go's internal types.
 //!
-//! For messages alone; nothing that is stored or served has this form.
+//! Used in messages only: objects are never stored or served in it.
 
 mod pod;
 
@@ -8,7 +8,7 @@ use pintle_schema::Presence::{Pointer, PointerAlways};
 use pintle_schema::{ApiValue, Map, Str, Struct, Type, Value, View};
 use pintle_types::core::v1::{PodSecurityContext, PodSpec};
 
-/// The value with all its fields. What is behind a pointer may be absent.
+/// The value with all its fields. Pointers may be null.
 pub fn in_full<T: ApiValue>(view: View<'_, T>) -> Value {
     full(&T::TYPE, view.value(), T::POINTER)
 }
@@ -17,7 +17,7 @@ pub fn in_full<T: ApiValue>(view: View<'_, T>) -> Value {
 pub fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     match (ty, value) {
         (_, Value::Null) if pointer => Value::Null,
-        // Types that all groups share have the same names inside.
+        // Types that all groups share have the same internal names.
         (Type::Struct(schema), value) if is_shared(schema) => Value::Map(served(value).collect()),
         (Type::Struct(schema), value) => {
             let mut entries = Vec::with_capacity(schema.fields.len());
@@ -46,7 +46,7 @@ pub fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     }
 }
 
-/// The fields of a struct as it is served: what is empty is left out.
+/// The fields of a struct as it is served, without empty ones.
 fn served(value: &Value) -> impl Iterator<Item = (Str, Value)> {
     let is_empty = |value: &Value| match value {
         Value::List(items) => items.is_empty(),
@@ -66,7 +66,7 @@ fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
     for field in schema.fields.iter() {
         let own = value.get(&field.name).unwrap_or(&Value::Null);
         match &field.ty {
-            // Inside, an object's type is known without being named, and its metadata stands beside its other fields.
+            // Internal objects have no type metadata, and their metadata is beside their other fields.
             Type::Struct(shared) if field.inline && is_shared(shared) => {}
             Type::Struct(shared) if &*field.name == METADATA && is_shared(shared) => {
                 entries.extend(served(own));
@@ -91,7 +91,7 @@ fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
 /// The field that objects and templates of objects have their metadata in.
 const METADATA: &str = "metadata";
 
-/// Fields that stand elsewhere inside: the struct, the field, and the one it comes after.
+/// Fields with another internal position: the struct, the field, and the field before it.
 const MOVED: &[(&str, &str, &str)] = &[
     ("PodSecurityContext", "FSGroupChangePolicy", "FSGroup"),
     ("VolumeSource", "Quobyte", "RBD"),

@@ -1,12 +1,12 @@
-//! Whether label selectors can be used, and what they select.
+//! Label selectors: whether they are valid, and what they select.
 //!
-//! Nothing is allocated for a selector that is right.
+//! A valid selector allocates nothing.
 
 use pintle_schema::{Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::HashMap;
 
-/// Whether a selector can be used at all.
+/// Whether a selector is valid.
 pub fn is_valid(selector: View<'_, LabelSelector>) -> bool {
     let label = |(key, value): (&str, &Value)| {
         names::label_key(key).is_empty() && names::label_value(value.as_str().unwrap_or_default()).is_empty()
@@ -25,7 +25,7 @@ pub fn is_valid(selector: View<'_, LabelSelector>) -> bool {
     labels(selector).all(label) && expressions(selector).iter().all(expression)
 }
 
-/// Whether a selector that is valid selects what has these labels.
+/// Whether a valid selector matches these labels.
 pub fn selects(selector: View<'_, LabelSelector>, has: &Value) -> bool {
     // A look-up passes over all labels, so that many are found by an index.
     const FEW: usize = 24;

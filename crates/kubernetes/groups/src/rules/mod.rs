@@ -1,6 +1,6 @@
-//! What rules of several kinds have in common: selectors, numbers, names.
+//! Functions that the rules of several kinds share: selectors, numbers, names.
 //!
-//! Each function validates one value at one path; none knows the kind it is used for.
+//! Each validates one value at one path. None knows a kind.
 
 pub(crate) mod condition;
 pub(crate) mod difference;
@@ -64,19 +64,19 @@ pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut ValidationContext<'_>) 
 /// The gate of addresses and blocks that must be written in one way only.
 pub const STRICT_ADDRESSES: &str = "StrictIPCIDRValidation";
 
-/// An address in an old field. Says whether it is one.
+/// Validates an address in an old field; returns whether it is valid.
 pub fn legacy_ip(address: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let messages = names::ip::ip_legacy(address, cx.enabled(STRICT_ADDRESSES));
     invalid_each(address, messages, path, cx)
 }
 
-/// A block of addresses in an old field. Says whether it is one.
+/// Validates a CIDR in an old field; returns whether it is valid.
 pub fn legacy_cidr(block: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let messages = names::ip::cidr_legacy(block, cx.enabled(STRICT_ADDRESSES));
     invalid_each(block, messages, path, cx)
 }
 
-/// One error for each message of a check of a text. Says whether there was none.
+/// Reports one error for each message about a text; returns whether there was none.
 pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let is_right = messages.is_empty();
     for message in messages {
@@ -85,7 +85,7 @@ pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx:
     is_right
 }
 
-/// Reports what is wrong with a text that should have one of the formats that tags name.
+/// Validates a value by a format of the tag `format`.
 pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let messages = formats::find(format).map(|format| (format.validate)(value)).unwrap_or_default();
     cx.errors.invalid_each(path, value, messages);
@@ -111,7 +111,7 @@ pub fn item_at<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
 /// Beyond this many items, remembering is cheaper than comparing each with each.
 const FEW: usize = 16;
 
-/// Says of the items of a list whether an earlier one has the same key; for few items it remembers nothing.
+/// Finds items of a list with the key of an earlier one. Short lists are compared without an index.
 pub struct Repeats<K, F> {
     key: F,
     seen: Option<HashSet<K>>,

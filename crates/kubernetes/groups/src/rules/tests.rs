@@ -1,4 +1,4 @@
-//! Rules in their place: what the tables and tags make of objects.
+//! Tests of tags and handwritten rules together, on whole objects.
 
 use crate::tests::resource_for;
 use pintle_schema::{ApiType, Struct, Value, canonicalize, value};

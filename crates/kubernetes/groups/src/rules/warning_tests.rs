@@ -1,4 +1,4 @@
-//! What each kind is warned of, and when.
+//! Tests of the warnings of each kind.
 
 use crate::rules::warnings::{MOST, Written};
 use crate::tests::resource_for;

@@ -1,6 +1,6 @@
-//! Warnings: what is let through, but should be written another way.
+//! Warnings: valid values that should be written in another way.
 //!
-//! They are reported only of objects that the rules found right, and change nothing.
+//! They are computed only for valid objects. They change nothing.
 
 pub use pintle_resource::Written;
 use pintle_schema::View;

@@ -1,6 +1,6 @@
-//! Kinds of the group `scheduling.k8s.io`.
+//! Columns of the group `scheduling.k8s.io`.
 //!
-//! A pod group's status is shown by two of its conditions alone.
+//! The status of a pod group is that of two of its conditions.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, NAME, boolean, integer, printers, string};

@@ -1,6 +1,6 @@
 //! The `scheduling.k8s.io` group: priority classes, workloads and pod groups.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 mod old_versions;

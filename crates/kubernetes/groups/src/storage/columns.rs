@@ -1,6 +1,6 @@
-//! Kinds of the group `storage.k8s.io`; capacities have no columns of their own.
+//! Columns of the group `storage.k8s.io`; capacities have no columns of their own.
 //!
-//! What defaulting fills in is filled in here, too: old objects may lack it.
+//! Defaults are applied here too: objects of old servers may lack them.
 
 use crate::printing::cells::*;
 use crate::printing::{AGE, Column, NAME, boolean, integer, printers, string};

@@ -1,6 +1,6 @@
-//! Defaults of the storage group that are no constants of fields' own: what a CSI driver's spec gets.
+//! Defaults of the storage group that are not constants: the spec of a CSI driver.
 //!
-//! Constants that a tag can say stand in the types.
+//! Constant defaults are tags of the types.
 
 use crate::defaulting::Rule;
 use crate::defaulting::fields::{set_if_null, set_if_zero};

@@ -1,6 +1,6 @@
 //! The `storage.k8s.io` group: storage classes, drivers and attachments.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod defaults;

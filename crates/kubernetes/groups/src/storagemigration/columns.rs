@@ -1,6 +1,6 @@
-//! Kinds of the group `storagemigration.k8s.io`.
+//! Columns of the group `storagemigration.k8s.io`.
 //!
-//! The newest true condition, which stands last, is the status.
+//! The status is the type of the last condition that is true.
 
 use crate::printing::cells::*;
 use crate::printing::{Column, NAME, printers, string};

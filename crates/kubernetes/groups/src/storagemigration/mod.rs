@@ -1,6 +1,6 @@
 //! The `storagemigration.k8s.io` group: storage version migrations.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
 pub(crate) mod rules;

@@ -1,6 +1,6 @@
 //! Invariants of all resources, and helpers for the tests of single kinds.
 //!
-//! Nothing here knows a kind's rules.
+//! Must not know the rules of a kind.
 
 use crate::{all, find, groups};
 use pintle_resource::{Action, Context, FieldValue, Path, Resource, Strategy, StrategyEnvironment, Verbs, convert_now};

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// What is compiled once for an object.
+/// Compiled once for an object.
 struct Scope {
     policy: Policy,
     /// The variables of a policy, each with its fault.
@@ -20,7 +20,7 @@ struct Scope {
     has_variables: bool,
     /// How many variables were looked at.
     looked_at: usize,
-    /// What was stored already.
+    /// Expressions of the stored object.
     known: HashSet<String>,
     /// The environments of expressions that see the variables, for new and for stored ones.
     environments: [[Option<Rc<Environment>>; 3]; 2],

@@ -14,7 +14,7 @@ fn texts<T>(list: View<'_, Vec<T>>) -> impl Iterator<Item = &str> + Clone {
     items(list).iter().map(|item| item.as_str().unwrap_or_default())
 }
 
-/// What stands for all stands alone.
+/// A wildcard is the only item.
 fn alone<T>(list: At<'_, Vec<T>>, of: &str, cx: &mut ValidationContext<'_>) {
     let mut all = texts(list.new);
     if items(list.new).len() > 1 && all.any(|text| text == ANY) {
@@ -33,7 +33,7 @@ pub fn operations(operations: At<'_, Vec<OperationType>>, cx: &mut ValidationCon
     }
 }
 
-/// What mutates cannot mutate what is deleted.
+/// Mutating webhooks and policies cannot match deletes.
 pub fn mutable_operations(matching: At<'_, Option<MatchResources>>, cx: &mut ValidationContext<'_>) {
     const OPERATIONS: &[&str] = &[ANY, "CONNECT", "CREATE", "UPDATE"];
     let path = matching.path.to(MatchResources::RESOURCE_RULES);

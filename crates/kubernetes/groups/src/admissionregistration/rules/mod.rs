@@ -1,4 +1,4 @@
-//! Rules of the group `admissionregistration.k8s.io` that tags cannot say.
+//! Handwritten rules of the group `admissionregistration.k8s.io`.
 //!
 //! Policies that mutate are stored in another version than those that validate; the types that both have are validated
 //! alike. Expressions are validated together with what they may use.
@@ -21,12 +21,12 @@ pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES_OF_V1 };
 /// The same rules for the version that some kinds are stored in.
 pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, custom_rules: RULES_OF_V1BETA1 };
 
-/// Names of what is read from files alone.
+/// The suffix of names of objects that are read from files.
 const STATIC: &str = ".static.k8s.io";
 
 /// Warns of a name that is reserved for configurations in files.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
-    // Metadata stands at the same place in every object.
+    // Metadata has the same path in every object.
     let metadata = written.view::<v1::ValidatingAdmissionPolicy>().field(v1::ValidatingAdmissionPolicy::METADATA);
     if written.subresource.is_empty() && metadata.field(ObjectMeta::NAME).as_str().ends_with(STATIC) {
         warnings.push(format!(

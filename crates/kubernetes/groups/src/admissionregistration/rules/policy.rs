@@ -60,7 +60,7 @@ pub fn param_kind(kind: At<'_, ParamKind>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Parameters are named or selected, and it is said what happens if there are none.
+/// Parameters are referred to by name or by selector, and `parameterNotFoundAction` is set.
 pub fn param_ref(param: At<'_, ParamRef>, cx: &mut ValidationContext<'_>) {
     const EXCLUSIVE: &str = "name and selector are mutually exclusive";
     let name = param.new.field(ParamRef::NAME).as_str();
@@ -211,7 +211,7 @@ pub fn audit_annotation(annotation: At<'_, AuditAnnotation>, cx: &mut Validation
     }
 }
 
-/// What is done when a policy is not kept to: each once, and not one thing in two ways.
+/// Validation actions are distinct, and `Deny` and `Warn` exclude each other.
 pub fn actions(actions: At<'_, Vec<ValidationAction>>, cx: &mut ValidationContext<'_>) {
     const ACTIONS: &[&str] = &["Audit", "Deny", "Warn"];
     let mut seen = HashSet::new();
@@ -234,7 +234,7 @@ pub fn actions(actions: At<'_, Vec<ValidationAction>>, cx: &mut ValidationContex
     }
 }
 
-/// What was found wrong, and where.
+/// An error and its path.
 pub fn expression_warning(warning: At<'_, ExpressionWarning>, cx: &mut ValidationContext<'_>) {
     if warning.new.field(ExpressionWarning::WARNING).as_str().is_empty() {
         cx.errors.required(warning.path.to(ExpressionWarning::WARNING), "");

@@ -23,7 +23,7 @@ pub fn name(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Versions, each once, and one of them is known. What was stored without a known one stays.
+/// Versions are distinct, and one of them is known. Stored lists without a known version stay valid.
 pub fn review_versions(versions: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let known = REVIEW_VERSIONS.join(", ");
     if versions.new.iter().len() == 0 {

@@ -1,4 +1,4 @@
-//! Rules of the group `apiregistration.k8s.io` that tags cannot say.
+//! Handwritten rules of the group `apiregistration.k8s.io`.
 
 use crate::rules::{invalid_each, items};
 use pintle_schema::{ApiType, View, base64, names};

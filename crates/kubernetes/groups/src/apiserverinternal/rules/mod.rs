@@ -1,4 +1,4 @@
-//! Rules of the group `internal.apiserver.k8s.io` that tags cannot say.
+//! Handwritten rules of the group `internal.apiserver.k8s.io`.
 
 use crate::rules::{invalid_each, items};
 use pintle_schema::{ApiType, Value, View, names};
@@ -47,7 +47,7 @@ fn name(version: At<'_, StorageVersion>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What keeps a text from being a version, with a group or without.
+/// Why a text is not a version with an optional group.
 fn version_faults(text: &str) -> Vec<String> {
     let prefixed =
         |part: &str, faults: Vec<String>| faults.into_iter().map(|fault| format!("{part} part: {fault}")).collect();
@@ -78,7 +78,7 @@ fn validate_version(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext
     }
 }
 
-/// A server can read what it writes, and what it serves.
+/// A server can decode the version that it encodes, and those that it serves.
 fn versions(server: At<'_, ServerStorageVersion>, cx: &mut ValidationContext<'_>) {
     type Server = ServerStorageVersion;
     let encoding = server.new.field(Server::ENCODING_VERSION).as_str();

@@ -1,6 +1,6 @@
-//! Rules of the apps group that tags cannot say.
+//! Handwritten rules of the apps group.
 //!
-//! One file for each kind, and one for what the kinds that run pods have in common; this one is the table.
+//! One file for each kind, and one for the rules that they share; this one is the table.
 
 pub mod controller_revision;
 pub mod daemon_set;

@@ -22,7 +22,7 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
     workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
 }
 
-/// What its pods are labeled with is validated once more, with the template's own path.
+/// The labels of its pods are validated again, at the path of the template.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
@@ -93,7 +93,7 @@ pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut
     }
 }
 
-/// What may not change once a set is made.
+/// The fields that an update must not change.
 const FIXED: [&str; 4] = [
     StatefulSetSpec::SELECTOR.name(),
     StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(),

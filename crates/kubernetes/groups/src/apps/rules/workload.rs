@@ -1,4 +1,4 @@
-//! What the rules of all kinds that run pods from a template have in common.
+//! Rules that all kinds with a pod template share.
 
 use crate::rules::internal_form::in_full;
 use crate::rules::label_selector;
@@ -8,7 +8,7 @@ use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::formats::percentage;
 use pintle_validation::{At, ValidationContext};
 
-/// A selector can be used; `detail` is what is said of one that cannot.
+/// A selector is valid; `detail` is the error's detail if it is not.
 pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut ValidationContext<'_>) {
     if let Some(selector) = selector.some().filter(|selector| !label_selector::is_valid(selector.new)) {
         cx.errors.invalid(selector.path, selector.new.value().clone(), detail);
@@ -41,7 +41,7 @@ pub fn labels_match(
     });
 }
 
-/// Whether a number or percentage comes to nothing; a text that is neither does.
+/// Whether a number or percentage is zero; other text counts as zero.
 pub fn is_none(share: View<'_, Option<IntOrString>>) -> bool {
     match share.value() {
         Value::String(text) => percentage(text).or_else(|| text.parse().ok()).unwrap_or_default() == 0,

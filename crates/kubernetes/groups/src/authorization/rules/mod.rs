@@ -1,6 +1,6 @@
 //! Rules of access reviews.
 //!
-//! Reviews are answered and never stored: what they ask is validated, and that they carry no metadata.
+//! Reviews are answered and never stored: their spec is validated, and their metadata must be empty.
 
 pub mod review;
 

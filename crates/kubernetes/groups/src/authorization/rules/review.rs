@@ -1,4 +1,4 @@
-//! Rules of what access reviews ask.
+//! Rules of the spec of access reviews.
 
 use crate::rules::internal_form::in_full;
 use crate::rules::{invalid_each, items};
@@ -132,7 +132,7 @@ pub fn no_metadata<T>(review: At<'_, T>, metadata: FieldName<T, ObjectMeta>, cx:
     }
 }
 
-/// A review in a namespace asks of that namespace alone.
+/// A local review is for its own namespace.
 pub fn within_namespace(review: At<'_, LocalSubjectAccessReview>, cx: &mut ValidationContext<'_>) {
     type Spec = SubjectAccessReviewSpec;
     let namespace = review.new.field(LocalSubjectAccessReview::METADATA).field(ObjectMeta::NAMESPACE).as_str();

@@ -38,7 +38,7 @@ pub fn api_version(version: At<'_, String>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What is scaled has a group, but for the one kind of the core group that can be.
+/// The scale target has an API group, except for the one scalable kind of the core group.
 pub fn target_has_group(target: At<'_, CrossVersionObjectReference>, cx: &mut ValidationContext<'_>) {
     type Reference = CrossVersionObjectReference;
     let text = |field| target.new.field(field).as_str();

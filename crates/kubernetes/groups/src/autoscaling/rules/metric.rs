@@ -1,4 +1,4 @@
-//! Rules of the metrics that autoscalers follow.
+//! Rules of the metrics of autoscalers.
 
 use super::horizontal_pod_autoscaler::sign;
 use crate::core::rules::resource_names::STANDARD;
@@ -51,7 +51,7 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut ValidationContext<'_>) {
         let detail = "must populate information for the given metric source";
         cx.errors.required(metric.path.child(expected), detail);
     }
-    // Of several sources the first alone is validated.
+    // Of several sources only the first is validated.
     for later in JUDGED.into_iter().filter(|field| is_set(field)).skip(1) {
         let within = format!("{}.", metric.path.child(later));
         cx.errors.0.retain(|error| !error.field.starts_with(&within));
@@ -63,7 +63,7 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A target says what it means and is a number to be reached.
+/// A target has a type and a value of that type.
 pub fn target(target: At<'_, MetricTarget>, cx: &mut ValidationContext<'_>) {
     let kind = target.new.field(MetricTarget::TYPE).value().as_str().unwrap_or_default();
     let path = target.path.to(MetricTarget::TYPE);

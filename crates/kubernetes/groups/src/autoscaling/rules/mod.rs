@@ -1,6 +1,6 @@
-//! Rules of the autoscaling group that tags cannot say.
+//! Handwritten rules of the autoscaling group.
 //!
-//! One file for the autoscaler, one for the metrics it follows; this one is the table. Objects are validated as version 2.
+//! One file for the autoscaler, one for its metrics; this one is the table. Objects are validated as `v2`.
 
 pub mod horizontal_pod_autoscaler;
 pub mod metric;

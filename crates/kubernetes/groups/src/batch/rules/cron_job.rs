@@ -3,7 +3,7 @@
 use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use pintle_validation::{At, ValidationContext};
 
-/// The time zone has a field of its own; schedules that named one before may still.
+/// A schedule has no time zone, which has its own field, unless the stored schedule has one.
 pub fn one_time_zone(text: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let value = text.new.as_str();
     if !value.contains("TZ") {
@@ -19,7 +19,7 @@ pub fn one_time_zone(text: At<'_, String>, cx: &mut ValidationContext<'_>) {
     cx.errors.invalid(text.path, value, detail);
 }
 
-/// Jobs that are made select their own pods.
+/// Jobs of a template have generated selectors.
 pub fn selects_automatically(template: At<'_, JobTemplateSpec>, cx: &mut ValidationContext<'_>) {
     template.field(JobTemplateSpec::SPEC, |spec| {
         if spec.new.field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {

@@ -1,4 +1,4 @@
-//! Sets of indexes as text: numbers and ranges in rising order, such as `1,3-5`.
+//! Sets of indexes as text: numbers and ranges in ascending order, such as `1,3-5`.
 
 use pintle_schema::names::quoted;
 

@@ -15,7 +15,8 @@ const LEGACY_NAME: &str = "job-name";
 const UID: &str = "batch.kubernetes.io/controller-uid";
 const NAME: &str = "batch.kubernetes.io/job-name";
 
-/// A job without labels gets those of its template when it is read again: what is wrong with generated ones is reported for
+/// A job without labels gets those of its template when it is read again: what is wrong with generated ones is reported
+/// for
 /// the template alone.
 pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let labels = labels_of(job.new);
@@ -27,7 +28,7 @@ pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Unless the client says otherwise, a job's pods carry its identity, and it selects by that.
+/// Without `manualSelector`, the pods of a job have the labels of the job, and its selector matches them.
 pub fn generated_selector(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let spec = job.new.field(Job::SPEC);
     if spec.field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
@@ -92,7 +93,7 @@ pub fn names_of_pods(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a job does is settled when it is made, but for what its numbering and its suspension leave open.
+/// The spec of a job is immutable, except for what elastic indexed jobs and suspended jobs may change.
 pub fn what_is_fixed(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let Some(old) = job.old else { return };
     job.field(Job::SPEC, |spec| {
@@ -145,7 +146,7 @@ fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut ValidationContex
     });
 }
 
-/// Whether what decides where pods run, and whether what they use, may change still.
+/// Whether the scheduling directives of pods, and whether their resources, may change.
 fn what_is_open(old: View<'_, Job>, cx: &ValidationContext<'_>) -> (bool, bool) {
     let suspended = old.field(Job::SPEC).field(JobSpec::SUSPEND).get() == Some(true);
     let status = old.field(Job::STATUS);

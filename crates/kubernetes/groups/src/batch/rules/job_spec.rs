@@ -1,4 +1,4 @@
-//! Rules of the spec of jobs, their own and those that cron jobs make.
+//! Rules of the spec of jobs and of the job templates of cron jobs.
 
 use super::indexes;
 use crate::rules::domain_prefixed_path;

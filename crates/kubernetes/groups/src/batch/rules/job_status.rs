@@ -1,6 +1,6 @@
-//! Rules of the status of jobs: what it may say at all, and how it may change.
+//! Rules of the status of jobs: consistent values, and valid changes.
 //!
-//! Most of them hold only for what a write changes, so that a status that was wrong before can still be written.
+//! Most rules apply only to fields that a write changes, so that an invalid stored status can still be updated.
 
 use super::indexes;
 use super::job_spec::{invalid_without_value, is_indexed, number};
@@ -45,7 +45,7 @@ pub fn counted_once(status: At<'_, JobStatus>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a job's state is, as far as its conditions say.
+/// The state of a job by its conditions.
 #[derive(Clone, Copy, PartialEq)]
 struct State {
     complete: bool,

@@ -1,6 +1,6 @@
-//! Rules of the batch group that tags cannot say.
+//! Handwritten rules of the batch group.
 //!
-//! Files for jobs, for what jobs and templates of jobs have in common, and for cron jobs; this one is the table.
+//! Files for jobs, for the spec that jobs and job templates share, and for cron jobs; this one is the table.
 
 pub mod cron_job;
 pub mod indexes;

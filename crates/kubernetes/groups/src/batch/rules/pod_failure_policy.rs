@@ -1,4 +1,4 @@
-//! Rules of the policies that say what failures of a job's pods mean.
+//! Rules of the policies for failed pods of a job.
 
 use crate::rules::items;
 use pintle_schema::View;

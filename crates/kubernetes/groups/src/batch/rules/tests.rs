@@ -1,4 +1,4 @@
-//! Rules of the group in their place.
+//! Tests of the rules of jobs and cron jobs.
 
 use crate::rules::tests::validate;
 use pintle_schema::{ApiType, Value, value};

@@ -1,6 +1,6 @@
-//! Rules of the certificates group that tags cannot say.
+//! Handwritten rules of the certificates group.
 //!
-//! Files for requests, for the names of signers and for PEM; this one is the table.
+//! Files for requests, for names of signers and for PEM; this one is the table.
 
 pub mod pem;
 mod pod_request;

@@ -1,18 +1,18 @@
-//! Blocks of PEM: a type, headers and data.
+//! PEM blocks: a type, headers and data.
 //!
-//! Only the frame is read and whether the data is one DER sequence; what is in it is the signer's matter.
+//! Only the frame is parsed, and whether the data is one DER sequence. The content is not validated.
 
 use pintle_schema::base64;
 
 /// One block.
 pub struct Block<'a> {
-    /// What stands behind `BEGIN`.
+    /// The type after `BEGIN`.
     pub kind: &'a str,
     pub has_headers: bool,
     pub data: Vec<u8>,
 }
 
-/// The blocks of a text; what stands between them, and what has no right frame, is passed over.
+/// The blocks of a text. Text between them, and blocks without a valid frame, are skipped.
 pub fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! Rules of PodCertificateRequest: who asks for how long, and by which of two proofs. The proofs themselves are not
-//! verified here.
+//! Rules of PodCertificateRequest: the requester, the duration, and one of two proofs of possession. The proofs
+//! themselves are not verified here.
 
 use super::signer_name;
 use crate::rules::{immutable, invalid_each};
@@ -55,7 +55,7 @@ pub fn one_proof(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A request is answered once: issued, denied or failed. What a certificate says is not validated here.
+/// A request is issued, denied or failed once. The content of a certificate is not validated here.
 pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut ValidationContext<'_>) {
     const ANSWERS: &[&str] = &["Issued", "Denied", "Failed"];
     let Some(old) = request.old.map(|old| old.field(PodCertificateRequest::STATUS)) else { return };
@@ -78,7 +78,7 @@ pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut Validat
     }
 }
 
-/// What was asked for stays.
+/// The spec is immutable.
 pub fn keeps_spec(request: At<'_, PodCertificateRequest>, cx: &mut ValidationContext<'_>) {
     request.field(PodCertificateRequest::SPEC, |spec| immutable(spec, cx));
 }

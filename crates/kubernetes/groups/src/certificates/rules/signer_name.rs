@@ -1,4 +1,4 @@
-//! The names of signers: a domain, a slash and a path.
+//! Names of signers: a domain, a slash and a path.
 
 use pintle_schema::names::{self, quoted};
 use pintle_validation::{FieldPath, ValidationContext};

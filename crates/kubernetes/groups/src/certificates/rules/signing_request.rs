@@ -16,7 +16,7 @@ fn text_of(data: &Value) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What is to be signed is a request for a certificate.
+/// The request is a PEM block with a certificate request.
 pub fn request(request: At<'_, Bytes>, cx: &mut ValidationContext<'_>) {
     let text = text_of(request.new.value());
     let blocks = pem::blocks(&text);
@@ -82,7 +82,7 @@ pub fn conditions(conditions: At<'_, Vec<CertificateSigningRequestCondition>>, c
     }
 }
 
-/// What is issued are certificates.
+/// The status has PEM blocks with certificates.
 pub fn certificate(certificate: At<'_, Bytes>, cx: &mut ValidationContext<'_>) {
     let data = certificate.new.value();
     if data.is_zero() {

@@ -1,4 +1,4 @@
-//! Rules of ClusterTrustBundle: a name after the signer's, and certificates.
+//! Rules of ClusterTrustBundle: a name with the signer's name as its prefix, and certificates.
 
 use super::{pem, signer_name};
 use crate::rules::invalid_each;
@@ -8,7 +8,7 @@ use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, ValidationContext};
 use std::collections::HashMap;
 
-/// What all certificates together may come to, in bytes.
+/// The limit on the size of all certificates, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 fn signer<'a>(bundle: At<'a, ClusterTrustBundle>) -> &'a str {
@@ -60,7 +60,7 @@ pub fn keeps_signer(bundle: At<'_, ClusterTrustBundle>, cx: &mut ValidationConte
     });
 }
 
-/// Certificates, each once. Only their frame is looked at; what is in them is not reported.
+/// Distinct certificates. Only their frame is checked, and errors do not show their content.
 pub fn certificates(bundle: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = bundle.new.as_str();
     if text.len() > MAX_BYTES {

@@ -6,7 +6,7 @@ use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
 use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
 use pintle_validation::{At, ValidationContext};
 
-/// A program acts as one that is not newer. What is no version counts as the oldest.
+/// The emulation version is not newer than the binary version. An invalid version counts as the oldest.
 pub fn not_older(binary: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<LeaseCandidate>().field(LeaseCandidate::SPEC);
     let (text, emulated) = (binary.new.as_str(), spec.field(LeaseCandidateSpec::EMULATION_VERSION).as_str());
@@ -16,7 +16,7 @@ pub fn not_older(binary: At<'_, String>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a strategy needs to know is there.
+/// The fields that a strategy needs are set.
 pub fn strategy(spec: At<'_, LeaseCandidateSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = LeaseCandidateSpec;
     let strategy = spec.new.field(Spec::STRATEGY).value().as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Rules of the coordination group that tags cannot say.
+//! Handwritten rules of the coordination group.
 
 pub mod lease;
 pub mod lease_candidate;

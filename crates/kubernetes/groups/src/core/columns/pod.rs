@@ -107,7 +107,7 @@ impl Restarts {
     }
 }
 
-/// What is learnt from a pod's container statuses.
+/// The summary of a pod's container statuses.
 struct Walk {
     status: String,
     ready: usize,

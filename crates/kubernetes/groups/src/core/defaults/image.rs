@@ -2,7 +2,7 @@
 //!
 //! A name is valid exactly where the registries' own grammar has it so; an invalid one has no tag.
 
-/// Whether an image is named by the tag `latest`: said so, or neither tag nor digest given.
+/// Whether an image has the tag `latest`, or neither a tag nor a digest.
 pub fn is_latest(image: &str) -> bool {
     match parse(image) {
         Some(Name { tag: Some(tag), .. }) => tag == "latest",
@@ -11,7 +11,7 @@ pub fn is_latest(image: &str) -> bool {
     }
 }
 
-/// What follows an image's path.
+/// The tag and digest of an image.
 struct Name<'a> {
     tag: Option<&'a str>,
     digest: bool,

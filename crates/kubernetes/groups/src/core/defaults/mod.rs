@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
     (LimitRangeItem::schema, limit_range_item),
 ];
 
-/// Without a selector and labels of its own a replication controller has its template's labels for both.
+/// The default selector and labels of a replication controller are the labels of its template.
 fn replication_controller(controller: &mut Value) {
     let view = View::<ReplicationController>::new(controller);
     let template = view.field(ReplicationController::SPEC).field(ReplicationControllerSpec::TEMPLATE).or_zero();
@@ -46,7 +46,7 @@ fn replication_controller(controller: &mut Value) {
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// A namespace bears its name as a label, whatever label of that key it had.
+/// Sets the label with a namespace's name, and replaces another value of it.
 pub(crate) fn namespace_label(namespace: &mut Value) {
     let Some(metadata) = get_mut(namespace, Namespace::METADATA) else { return };
     let name = Str::new(text(metadata, ObjectMeta::NAME));

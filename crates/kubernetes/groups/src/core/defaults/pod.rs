@@ -69,7 +69,7 @@ fn spec_mut(pod: &mut Value) -> Option<&mut Value> {
 /// The lists of containers that take resources and ports.
 const CONTAINERS: [FieldName<PodSpec, Vec<Container>>; 2] = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS];
 
-/// Containers request what they are limited to.
+/// The default requests of containers are their limits.
 fn container_requests(pod: &mut Value) {
     let Some(spec) = spec_mut(pod) else { return };
     for containers in CONTAINERS {
@@ -132,7 +132,8 @@ fn pod_huge_page_limits(pod: &mut Value) {
     add_missing(spec, limits, together, &[limits, requests]);
 }
 
-/// A pod limited as a whole requests what its containers request together, and of other resources what it is limited to.
+/// A pod limited as a whole requests what its containers request together, and of other resources what it is limited
+/// to.
 fn pod_requests(pod: &mut Value) {
     let Some(spec) = spec_mut(pod) else { return };
     let Some(resources) = get_mut(spec, PodSpec::RESOURCES) else { return };

@@ -1,4 +1,4 @@
-//! The table of the core group's kinds that are about the cluster: services, endpoints, nodes, namespaces and events.
+//! The rules and validation steps of services, endpoints, nodes, namespaces and events.
 
 use super::{event, namespace, node, service};
 use pintle_schema::ApiType;

@@ -30,7 +30,7 @@ pub fn endpoints(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
 }
 
-/// What nodes no longer heed, and the blocks of their pods.
+/// Warnings of fields that kubelets no longer use, and of pod CIDRs.
 pub fn node(written: &Written<'_>, warnings: &mut Vec<String>) {
     if !written.subresource.is_empty() {
         return;

@@ -5,10 +5,10 @@ use pintle_types::core::v1::ConfigMap;
 use pintle_validation::{At, ErrorKind, ValidationContext, same_at};
 use std::collections::BTreeMap;
 
-/// What keys and values may come to, in bytes.
+/// The limit on the size of all keys and values, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What an update of a ConfigMap that is marked immutable may not change.
+/// The fields of an immutable ConfigMap that an update must not change.
 pub fn keeps_immutable(config: At<'_, ConfigMap>, cx: &mut ValidationContext<'_>) {
     stays(config, &[ConfigMap::DATA.name(), ConfigMap::BINARY_DATA.name()], cx);
 }
@@ -26,7 +26,7 @@ pub fn stays<T>(object: At<'_, T>, fields: &[&str], cx: &mut ValidationContext<'
     }
 }
 
-/// Keys stand in one of the two maps.
+/// A key is in one of the two maps only.
 pub fn data(data: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let others = cx.root::<ConfigMap>().field(ConfigMap::BINARY_DATA).value();
     for (key, _) in data.new.value().as_map().into_iter().flat_map(Map::iter) {
@@ -48,7 +48,7 @@ pub fn size(config: At<'_, ConfigMap>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// How many bytes a base64 text stands for.
+/// The number of bytes that a base64 text encodes.
 pub fn decoded_len(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }

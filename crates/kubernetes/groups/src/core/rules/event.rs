@@ -1,6 +1,6 @@
-//! Rules of events, which depend on the version that the client speaks.
+//! Rules of events, which depend on the version of the request.
 //!
-//! Who speaks the old versions is validated by the old rules alone, without metadata, and may change everything.
+//! In old versions metadata is not validated, and an update may change every field.
 
 use crate::rules::internal_form::in_full;
 use crate::rules::{immutable, invalid_each};
@@ -114,7 +114,7 @@ fn series(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     });
 }
 
-/// What holds for events of all versions: they are where their object is, and with a time they name the reporter.
+/// Rules of all versions: an event is in the namespace of its object, and with an event time it names the reporter.
 fn by_old_rules(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     let namespace = event.new.field(Event::METADATA).field(ObjectMeta::NAMESPACE).as_str();
     let object = event.new.field(Event::INVOLVED_OBJECT).field(ObjectReference::NAMESPACE).as_str();

@@ -1,7 +1,6 @@
-//! Warnings of a secret that should hold a certificate with its key, and does not.
+//! Warnings of TLS secrets without a certificate or a key.
 //!
-//! Only the frame is looked at: whether there is a certificate and a key, and not what they say. Nothing of a secret is
-//! ever reported.
+//! Only the PEM frame is checked, not the content. No content of a secret is ever reported.
 
 use crate::certificates::rules::pem::{self, Block};
 use crate::rules::warnings::Written;
@@ -28,7 +27,7 @@ fn is_key(block: &Block<'_>) -> bool {
     block.kind == "PRIVATE KEY" || block.kind.ends_with(" PRIVATE KEY")
 }
 
-/// What keeps a text from being a certificate, or the other from being its key.
+/// Why a text is not a certificate, or the other not its key.
 fn fault(certificate: &str, key: &str) -> Option<String> {
     let blocks = pem::blocks(certificate);
     if !blocks.iter().any(|block| block.kind == CERTIFICATE) {

@@ -1,4 +1,4 @@
-//! Rules of the core group that tags cannot say.
+//! Handwritten rules of the core group.
 //!
 //! One file for each kind or family of types; this one is the table.
 

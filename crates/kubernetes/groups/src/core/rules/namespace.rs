@@ -1,4 +1,4 @@
-//! Rules of Namespace and of its end.
+//! Rules of Namespace and of its finalization.
 
 use crate::rules::{invalid_each, items};
 use pintle_schema::names;
@@ -6,10 +6,10 @@ use pintle_types::core::v1::{FinalizerName, Namespace, NamespaceStatus};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, ValidationContext};
 
-/// Finalizers that may stand without a domain.
+/// Finalizers without a domain that are valid.
 const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// Who finalizes namespaces has a name with a domain. Only where finalizers alone are written is the index reported.
+/// Finalizers have names with a domain. Only the subresource `finalize` reports the index.
 pub fn finalizers(finalizers: At<'_, Vec<FinalizerName>>, cx: &mut ValidationContext<'_>) {
     let is_indexed = cx.request.subresource == "finalize";
     for (at, name) in items(finalizers.new).iter().enumerate() {

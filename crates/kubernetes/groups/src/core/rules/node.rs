@@ -1,4 +1,4 @@
-//! Rules of Node: taints, resources, addresses of pods, and what an update may change.
+//! Rules of Node: taints, resources, pod CIDRs, and fields that must not change.
 
 use super::resource_names;
 use crate::rules::internal_form::in_full;
@@ -11,7 +11,7 @@ use pintle_validation::{At, ErrorKind, ValidationContext};
 const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
 const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
 
-/// What holds for every node that is written as a whole.
+/// Rules of nodes that are created or updated, except through subresources.
 pub fn node(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     taints(node, cx);
     resources(node, cx);
@@ -28,7 +28,7 @@ pub fn node(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     node.field(Node::SPEC, |spec| pod_cidrs(spec, cx));
 }
 
-/// What an update, of the status too, may leave.
+/// Rules of updates of the node or its status.
 pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let Some(old) = node.old else { return };
     resources(node, cx);
@@ -132,7 +132,7 @@ fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut ValidationContext<'_>) {
         );
         cx.errors.push(ErrorKind::Internal, path, None, detail);
     }
-    // A mapped address counts as the IPv4 one that it stands for.
+    // An IPv4-mapped address counts as IPv4.
     let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(text_of(cidr)).map(|cidr| cidr.address.to_canonical().is_ipv4());
     let has = |v4| cidrs.iter().any(|cidr| is_v4(cidr) == Some(v4));
     if wrong.is_some() || cidrs.len() > 2 || !(has(true) && has(false)) {

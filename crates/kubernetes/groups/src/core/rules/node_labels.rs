@@ -1,6 +1,6 @@
-//! Labels of nodes that have other names by now, and where they are still asked for.
+//! Warnings of deprecated node labels in selectors.
 //!
-//! Nothing is refused for it; texts are kube-apiserver's.
+//! Warnings never reject a request. Texts are kube-apiserver's.
 
 use pintle_schema::{Map, View, names};
 use pintle_types::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
@@ -21,12 +21,12 @@ const OLD: &[(&str, &str)] = &[
     ("node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"),
 ];
 
-/// What to say of a label; nothing of those that are in use.
+/// The deprecation message of a label; `None` for labels in use.
 pub fn old_label(label: &str) -> Option<&'static str> {
     OLD.iter().find(|(old, _)| *old == label).map(|(_, text)| *text)
 }
 
-/// Warns of what a term asks of nodes; of a preference also where no label can have the value.
+/// Warns of a node selector term; for preferences also of values that no label can have.
 pub fn node_term(
     term: View<'_, NodeSelectorTerm>,
     is_preference: bool,
@@ -46,7 +46,7 @@ pub fn node_term(
     }
 }
 
-/// Warns of what a selector asks of nodes.
+/// Warns of a node selector.
 pub fn node_selector(selector: View<'_, LabelSelector>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     let list = path.to(LabelSelector::MATCH_EXPRESSIONS);
     for (index, expression) in selector.field(LabelSelector::MATCH_EXPRESSIONS).iter().enumerate() {

@@ -1,6 +1,6 @@
-//! The names of resources that need no domain, which of them are counted, and what holds for each name and amount.
+//! Names of resources without a domain: which exist, which are counted as integers, and the rules of names and amounts.
 //!
-//! One list for containers, nodes, quotas and autoscalers; each says by itself what it leaves out.
+//! Containers, nodes, quotas and autoscalers use one list; each excludes the names that it does not allow.
 
 use super::pod::resources::{is_extended, is_native};
 use super::volume::persistent::{is_whole, quantity};

@@ -22,7 +22,7 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[CustomRule] = &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
 
-/// What all values together may come to, in bytes.
+/// The limit on the size of all values, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The annotation of a token that names its account.
@@ -49,7 +49,7 @@ pub fn data(data: At<'_, BTreeMap<String, Bytes>>, cx: &mut ValidationContext<'_
     }
 }
 
-/// Each type has keys of its own.
+/// Each type has required keys.
 pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut ValidationContext<'_>) {
     let data = secret.new.field(Secret::DATA).value();
     let path = secret.path.to(Secret::DATA);
@@ -84,7 +84,7 @@ pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Credentials for registries are a JSON object. What is wrong is reported without the text itself.
+/// Credentials for registries are a JSON object. Errors do not show it.
 fn credentials(data: &Value, key: &str, data_path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = data_path.key(key);
     let Some(text) = data.get(key) else { return };

@@ -50,7 +50,7 @@ pub fn topology_mode(service: At<'_, Service>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A mapped address counts as the IPv4 one that it stands for.
+/// An IPv4-mapped address counts as IPv4.
 fn family_of(address: &str) -> Option<&'static str> {
     ip::parse_ip_sloppy(address).map(|address| if address.to_canonical().is_ipv4() { "IPv4" } else { "IPv6" })
 }
@@ -141,7 +141,7 @@ fn repeated_ports(ports: &[Value], cx: &mut ValidationContext<'_>) {
     let mut served = Repeats::new(ports.len(), |at| (protocol(at), number(at, ServicePort::PORT.name())));
     for at in 0..ports.len() {
         if served.is_repeated(at) {
-            // kube-apiserver shows of the port what must not repeat.
+            // kube-apiserver shows the fields of the port that must be unique.
             let key = value!({"protocol": (protocol(at)), "port": (number(at, ServicePort::PORT.name()))});
             cx.errors.duplicate(path.index(at), in_full(View::<ServicePort>::new(&key)));
         }
@@ -179,7 +179,7 @@ fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut Validatio
     }
 }
 
-/// What only load balancers have.
+/// Fields of load balancers only.
 fn only_for(balanced: bool, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if !balanced {
         cx.errors.forbidden(path, "may only be used when `type` is 'LoadBalancer'");
@@ -204,7 +204,7 @@ pub fn needs_health_check(spec: View<'_, ServiceSpec>) -> bool {
     is(spec, &ServiceType::LOAD_BALANCER) && policy == Some(ServiceExternalTrafficPolicy::LOCAL.as_str())
 }
 
-/// What an update may not do to addresses, families, the load balancer's class and the port of health checks.
+/// Updates of addresses, families, the load balancer class and the health check port.
 pub fn keeps(service: At<'_, Service>, cx: &mut ValidationContext<'_>) {
     service.field(Service::SPEC, |spec| {
         let Some(old) = spec.old else { return };
@@ -274,7 +274,7 @@ fn keeps_first(new: &[Value], old: &[Value], all: &Value, path: &FieldPath<'_>, 
     }
 }
 
-/// Who gives up the second of two says so.
+/// Removing the secondary address requires a single-stack policy.
 fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, cx: &mut ValidationContext<'_>) {
     if count == 1 && before > 1 && !is_single(spec.new) {
         let policy = spec.new.field(ServiceSpec::IP_FAMILY_POLICY).value().clone();
@@ -283,7 +283,7 @@ fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, 
     }
 }
 
-/// Only load balancers report where they are; what others report is not looked at.
+/// Only services of type LoadBalancer have a load balancer status; the status of others is not validated.
 pub fn only_balancers_report(status: At<'_, LoadBalancerStatus>, cx: &mut ValidationContext<'_>) {
     status.field(LoadBalancerStatus::INGRESS, |ingress| {
         if !is(spec_of(cx), &ServiceType::LOAD_BALANCER) && !items(ingress.new).is_empty() {
@@ -303,7 +303,7 @@ pub fn reported_ip(ip: At<'_, String>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What is ignored or outdated, and addresses that are written oddly.
+/// Warnings of ignored and deprecated fields, and of addresses in non-standard forms.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let service = written.view::<Service>();
     if written.subresource == "status" {

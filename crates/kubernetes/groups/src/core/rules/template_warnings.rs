@@ -1,6 +1,6 @@
-//! Warnings of the kinds that hold a template of pods, and helpers for those of other groups.
+//! Warnings of the kinds with a pod template, and helpers for other groups.
 //!
-//! Warnings never refuse; texts are kube-apiserver's.
+//! Warnings never reject a request. Texts are kube-apiserver's.
 
 use crate::core::rules::pod::warnings::{name_for_host, of_template};
 use crate::rules::warnings::Written;
@@ -23,7 +23,7 @@ pub fn replication_controller(written: &Written<'_>, warnings: &mut Vec<String>)
     }
 }
 
-/// Whether it is new, or changed in what its generation counts.
+/// Whether it is new, or its generation increased.
 pub(crate) fn has_new_spec(written: &Written<'_>) -> bool {
     written.subresource.is_empty() && written.has_new_generation()
 }
@@ -31,7 +31,7 @@ pub(crate) fn has_new_spec(written: &Written<'_>) -> bool {
 /// Warns of a name that is no host's name.
 pub(crate) fn name_for_pods(written: &Written<'_>, warnings: &mut Vec<String>) {
     if written.is_new() {
-        // Metadata stands at the same place in every object.
+        // Metadata has the same path in every object.
         let metadata = written.view::<Pod>().field(Pod::METADATA);
         name_for_host(metadata, "this is used in Pod names and hostnames", warnings);
     }

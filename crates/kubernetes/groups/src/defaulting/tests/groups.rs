@@ -1,6 +1,6 @@
-//! Defaults of the groups besides core, rule by rule.
+//! Tests of the defaults of the other groups.
 //!
-//! Rows give the input and only what is to be seen in the output.
+//! Rows have the input, and the fields of the output that matter.
 
 use super::{at, row};
 use pintle_schema::{Value, value as v};

@@ -1,6 +1,6 @@
-//! What must hold of defaulting for objects of every kind, and short forms for the rows of the modules below.
+//! Invariants of defaulting for objects of every kind, and helpers for the modules below.
 //!
-//! Objects are compared in the form of the wire, so that fields JSON always shows need not be written out.
+//! Objects are compared in their JSON form, so that fields that JSON always has need not be written out.
 
 mod groups;
 mod pods;

@@ -25,7 +25,7 @@ pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>)
 }
 
 fn of_family(address: &str, v4: bool, list: &FieldPath<'_>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    // A mapped address counts as the IPv4 one that it stands for.
+    // An IPv4-mapped address counts as IPv4.
     if ip::parse_ip_sloppy(address).is_some_and(|parsed| parsed.to_canonical().is_ipv4() != v4) {
         let detail = if v4 { "must be an IPv4 address" } else { "must be an IPv6 address" };
         cx.errors.invalid(list, address, detail);

@@ -1,4 +1,4 @@
-//! Rules of the discovery group that tags cannot say.
+//! Handwritten rules of the discovery group.
 
 pub mod endpoint_slice;
 

@@ -1,4 +1,5 @@
-//! The flow schemas and priority levels without which flow control does not work: their specs are what they are.
+//! The mandatory flow schemas and priority levels, without which flow control does not work: their specs must not
+//! change.
 
 use crate::rules::internal_form::in_full;
 use pintle_schema::{ApiType, Value, canonicalize, value};
@@ -20,7 +21,7 @@ pub fn flow_schema(spec: At<'_, FlowSchemaSpec>, cx: &mut ValidationContext<'_>)
     }
 }
 
-/// The specs of `exempt`, but for what it may lend, and of `catch-all` stay.
+/// The specs of `catch-all` and of `exempt`, except for its field `exempt`, must not change.
 pub fn priority_level(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = PriorityLevelConfigurationSpec;
     let root = cx.root::<PriorityLevelConfiguration>();

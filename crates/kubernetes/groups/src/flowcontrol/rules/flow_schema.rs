@@ -1,4 +1,4 @@
-//! Rules of FlowSchema: whom it is about, and which requests.
+//! Rules of FlowSchema: its subjects and the requests that it matches.
 
 use crate::rules::internal_form::in_full;
 use pintle_schema::{Value, View, names};
@@ -127,7 +127,7 @@ fn has_any(list: View<'_, Vec<String>>) -> bool {
     list.iter().any(|item| item.as_str() == ANY)
 }
 
-/// What stands for all stands alone.
+/// A wildcard is the only item.
 fn alone(list: At<'_, Vec<String>>, of: &str, cx: &mut ValidationContext<'_>) {
     if has_any(list.new) && list.new.iter().len() > 1 {
         let detail = format!("if '*' is present, must not specify other {of}");

@@ -1,6 +1,6 @@
-//! Rules of the group `flowcontrol.apiserver.k8s.io` that tags cannot say.
+//! Handwritten rules of the group `flowcontrol.apiserver.k8s.io`.
 //!
-//! One file for each kind, one for the two objects of each that must stay as they are; this one is the table.
+//! One file for each kind, and one for the mandatory objects of each; this one is the table.
 
 mod fixed;
 mod flow_schema;

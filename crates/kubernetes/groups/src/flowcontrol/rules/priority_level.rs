@@ -1,4 +1,4 @@
-//! Rules of PriorityLevelConfiguration: which level is exempt, and how requests are dealt to queues.
+//! Rules of PriorityLevelConfiguration: the exempt level, and how requests are assigned to queues.
 
 use pintle_types::flowcontrol::v1::{
     PriorityLevelConfiguration, PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration,
@@ -6,7 +6,7 @@ use pintle_types::flowcontrol::v1::{
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, FieldPath, ValidationContext};
 
-/// Was for older versions of the API alone.
+/// Used by older versions of the API only.
 const ANNOTATION: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 pub fn no_old_annotation(level: At<'_, PriorityLevelConfiguration>, cx: &mut ValidationContext<'_>) {
@@ -49,7 +49,7 @@ pub fn hand_size(queuing: At<'_, QueuingConfiguration>, cx: &mut ValidationConte
     }
 }
 
-/// What one hash of a flow gives.
+/// The bits of the hash of a flow.
 const MOST_BITS: u32 = 60;
 
 /// The bits that dealing a hand from a deck takes, estimated as if cards went back.

@@ -1,4 +1,4 @@
-//! Rules of flow control on single objects.
+//! Tests of the rules of flow control on single objects.
 
 use crate::rules::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};

@@ -35,7 +35,7 @@ pub fn has_backend(spec: At<'_, IngressSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A backend's port has a number or a name; what is wrong is reported for the backend.
+/// A backend's port has a number or a name. Errors are at the backend.
 pub fn backend_port(backend: At<'_, IngressBackend>, cx: &mut ValidationContext<'_>) {
     let Some(service) = backend.new.field(IngressBackend::SERVICE).some() else { return };
     if backend.new.field(IngressBackend::RESOURCE).is_set() {

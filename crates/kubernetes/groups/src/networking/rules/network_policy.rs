@@ -56,7 +56,7 @@ pub fn block(block: At<'_, IPBlock>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What the stored policy has already stays right.
+/// Values of the stored policy stay valid.
 fn legacy_block(cidr: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let messages = ip::cidr_legacy(cidr, cx.enabled(STRICT_ADDRESSES));
     let is_known = !messages.is_empty() && cx.old_root::<NetworkPolicy>().is_some_and(|old| has_block(old, cidr));

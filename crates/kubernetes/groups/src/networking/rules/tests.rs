@@ -1,4 +1,4 @@
-//! Policies, ingresses and ranges, as the tables validate them.
+//! Tests of the rules of policies, ingresses and service CIDRs.
 
 use crate::rules::tests::validate;
 use pintle_schema::{ApiType, Value, value};

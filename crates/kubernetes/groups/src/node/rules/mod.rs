@@ -1,4 +1,4 @@
-//! Rules of the node group that tags cannot say.
+//! Handwritten rules of the node group.
 
 pub mod runtime_class;
 

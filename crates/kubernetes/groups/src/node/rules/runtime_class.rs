@@ -19,7 +19,7 @@ pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut ValidationContext<'_>
     });
 }
 
-/// What pods take beyond their containers is given as limits of a container are.
+/// The overhead of pods is validated as the limits of a container.
 pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut ValidationContext<'_>) {
     if let Some(overhead) = overhead.some() {
         let fixed = At { new: overhead.new.field(Overhead::POD_FIXED), old: None, path: overhead.path };
@@ -27,7 +27,7 @@ pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut ValidationContext<'
     }
 }
 
-/// A toleration stands once.
+/// Tolerations are distinct.
 pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut ValidationContext<'_>) {
     let list = items(tolerations.new);
     let text = |at: usize, field: &str| list.get(at).map_or("", |toleration| toleration.str_at(&[field]));

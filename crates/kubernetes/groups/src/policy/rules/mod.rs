@@ -1,5 +1,4 @@
-//! Rules of the policy group that tags cannot say.
-//!
+//! Handwritten rules of the policy group.
 use crate::rules::condition;
 use pintle_schema::ApiType;
 use pintle_types::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};

@@ -1,6 +1,6 @@
-//! Rows of objects and the cells they print as, and the columns of all kinds against the recorded ones.
+//! Rows of objects and their cells, and the columns of all kinds, compared with recorded ones.
 //!
-//! The recorded columns lie beside the repository; where they do not, only the rows are tested.
+//! Without the recorded columns, which are not in the repository, only the rows are tested.
 
 mod network;
 mod others;

@@ -1,6 +1,6 @@
-//! What services, endpoints, ingresses and nodes print as.
+//! Tests of the cells of services, endpoints, ingresses and nodes.
 //!
-//! Rows of objects and cells; nothing depends on the time of the run.
+//! Rows of objects and cells. Nothing depends on the time of the run.
 
 use super::{HOUR_AGO, check, check_row, v};
 use pintle_schema::{Value, value};

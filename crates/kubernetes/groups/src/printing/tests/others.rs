@@ -1,6 +1,6 @@
-//! What events, certificates, selectors and the simpler kinds print as.
+//! Tests of the cells of events, certificates, selectors and other kinds.
 //!
-//! Rows of objects and cells; nothing depends on the time of the run.
+//! Rows of objects and cells. Nothing depends on the time of the run.
 
 use super::{HOUR_AGO, MINUTE_AGO, check, check_row, v};
 use pintle_schema::{Value, value};

@@ -1,6 +1,6 @@
-//! What pods print as: their status above all, in the states of their containers.
+//! Tests of the cells of pods, mostly of their status.
 //!
-//! Rows of statuses and cells; nothing depends on the time of the run.
+//! Rows of statuses and cells. Nothing depends on the time of the run.
 
 use super::printer;
 use super::{HOUR_AGO, MINUTE_AGO, check, check_row, v};

@@ -1,6 +1,6 @@
-//! What jobs, autoscalers, quotas and claims print as.
+//! Tests of the cells of jobs, autoscalers, quotas and claims.
 //!
-//! Rows of objects and cells; nothing depends on the time of the run.
+//! Rows of objects and cells. Nothing depends on the time of the run.
 
 use super::{HOUR_AGO, MINUTE_AGO, check, check_row, v};
 use pintle_schema::{Value, value};

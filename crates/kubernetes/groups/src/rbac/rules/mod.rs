@@ -1,4 +1,4 @@
-//! Rules of the RBAC group that tags cannot say.
+//! Handwritten rules of the RBAC group.
 //!
 //! One file for roles and one for bindings; this one is the table.
 

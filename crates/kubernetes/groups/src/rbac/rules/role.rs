@@ -6,7 +6,7 @@ use pintle_types::meta::v1::LabelSelector;
 use pintle_types::rbac::v1::PolicyRule;
 use pintle_validation::{At, ValidationContext};
 
-/// URLs outside the resources stand in rules of their own, and only in those of the cluster.
+/// Non-resource URLs are in rules without resources, and only in cluster roles.
 pub fn non_resource_urls(rule: At<'_, PolicyRule>, cx: &mut ValidationContext<'_>) {
     let urls = rule.new.field(PolicyRule::NON_RESOURCE_URLS).value();
     if urls.is_zero() {

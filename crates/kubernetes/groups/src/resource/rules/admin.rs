@@ -1,6 +1,6 @@
-//! Access to devices that others use: a namespace must allow it to those who ask for it, or are given it, in it.
+//! Admin access to devices: it must be enabled for the namespace, by a label, where it is requested or allocated.
 //!
-//! What was there before is not validated, and one place is reported, before all else that is wrong.
+//! Only new requests and results are validated. One error is reported, before all others.
 
 use pintle_schema::View;
 use pintle_types::resource::v1::{
@@ -10,7 +10,7 @@ use pintle_types::resource::v1::{
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
 
-/// The label of namespaces that allow it.
+/// The label of namespaces that allow admin access.
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 
 /// A new claim.
@@ -35,7 +35,7 @@ fn requests(spec: View<'_, ResourceClaimSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a claim is given.
+/// The allocation of a claim.
 pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     let given = |claim: View<'_, ResourceClaim>| {
         let allocation = claim.field(ResourceClaim::STATUS).field(ResourceClaimStatus::ALLOCATION).or_zero();

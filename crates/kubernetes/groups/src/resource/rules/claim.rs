@@ -1,4 +1,4 @@
-//! Rules of claims on devices and their templates, and of classes.
+//! Rules of ResourceClaim, ResourceClaimTemplate and DeviceClass.
 
 use super::names as own;
 use crate::rules::{Repeats, invalid_each, items, text_in};
@@ -11,23 +11,23 @@ use pintle_types::resource::v1::{
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
-/// What configures a device may be this long, in bytes.
+/// The limit on the size of a device configuration, in bytes.
 const MAX_PARAMETERS: usize = 10 * 1024;
 
 /// Of lists that are longer, nothing but that is reported.
 const MAX_REFERENCES: usize = 32;
 
-/// What a claim asks for stays.
+/// The spec of a claim is immutable.
 pub fn keeps_spec(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     claim.field(ResourceClaim::SPEC, |spec| crate::rules::immutable(spec, cx));
 }
 
-/// And so does what a template's claims ask for.
+/// The spec of a template is immutable.
 pub fn keeps_template(template: At<'_, ResourceClaimTemplate>, cx: &mut ValidationContext<'_>) {
     template.field(ResourceClaimTemplate::SPEC, |spec| crate::rules::immutable(spec, cx));
 }
 
-/// What a claim asks for, or the claims that a template makes.
+/// The spec of a claim or of a template's claims.
 fn asked<'a>(cx: &ValidationContext<'a>, path: &FieldPath<'_>) -> View<'a, DeviceClaim> {
     let spec: View<'a, ResourceClaimSpec> = match path.to_string().starts_with("spec.spec.") {
         true => {
@@ -38,7 +38,7 @@ fn asked<'a>(cx: &ValidationContext<'a>, path: &FieldPath<'_>) -> View<'a, Devic
     spec.field(ResourceClaimSpec::DEVICES)
 }
 
-/// Each request has a name of its own.
+/// Requests have distinct names.
 pub fn distinct_requests(requests: At<'_, Vec<DeviceRequest>>, cx: &mut ValidationContext<'_>) {
     distinct(requests, DeviceRequest::NAME, cx);
 }
@@ -58,7 +58,7 @@ pub fn distinct<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut Va
     }
 }
 
-/// A request says exactly what it wants, or gives a choice.
+/// A request has exactly one of `exactly` and `firstAvailable`.
 pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut ValidationContext<'_>) {
     const ONE: &str = "exactly one of `exactly` or `firstAvailable` is required";
     let choice = items(request.new.field(DeviceRequest::FIRST_AVAILABLE)).len();
@@ -113,7 +113,7 @@ pub fn request_references(references: At<'_, Vec<String>>, cx: &mut ValidationCo
     }
 }
 
-/// The name of a request of the claim, or of one and of what it would take as well.
+/// The name of a request of the claim, or of a request and one of its subrequests.
 pub fn request_reference(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let detail =
         "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
@@ -157,7 +157,7 @@ pub fn constraint(constraint: At<'_, DeviceConstraint>, cx: &mut ValidationConte
     }
 }
 
-/// A driver, and an object that it understands.
+/// The configuration of a driver: any object.
 pub fn opaque(config: At<'_, OpaqueDeviceConfiguration>, cx: &mut ValidationContext<'_>) {
     type Config = OpaqueDeviceConfiguration;
     own::driver(config.new.field(Config::DRIVER).as_str(), &config.path.to(Config::DRIVER), cx);
@@ -178,7 +178,7 @@ pub fn object(value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_
     }
 }
 
-/// A value stands where something is compared with it.
+/// The value of a toleration fits its operator.
 pub fn toleration(toleration: At<'_, DeviceToleration>, cx: &mut ValidationContext<'_>) {
     let value = toleration.new.field(DeviceToleration::VALUE).as_str();
     let path = toleration.path.to(DeviceToleration::VALUE);

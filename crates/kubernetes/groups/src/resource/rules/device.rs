@@ -1,4 +1,4 @@
-//! Rules of devices in slices: attributes, capacities, places, and what must hold before one is used.
+//! Rules of devices in slices: attributes, capacities, nodes, taints and binding conditions.
 
 use super::names as own;
 use super::slice::chosen;
@@ -74,7 +74,7 @@ pub fn distinct_consumptions(list: At<'_, Vec<DeviceCounterConsumption>>, cx: &m
     super::claim::distinct(list, DeviceCounterConsumption::COUNTER_SET, cx);
 }
 
-/// How much a device has, where it is, and what must hold of it.
+/// The capacity of a device, its nodes, and its binding conditions.
 pub fn place_and_binding(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     amounts(device, cx);
     place(device, cx);
@@ -137,14 +137,14 @@ fn amounts(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A device is in a place of its own if the slice says that each is.
+/// A device selects its nodes if the slice has `perDeviceNodeSelection`.
 fn place(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     const FIELDS: &[&str] = &[Device::NODE_NAME.name(), Device::NODE_SELECTOR.name(), Device::ALL_NODES.name()];
     let spec = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
     let is_set = |field: &&str| device.new.value().get(field).is_some_and(|value| !value.is_null());
     if spec.field(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION).get() != Some(true) {
         if FIELDS.iter().any(is_set) {
-            // Nor is validated what may not be there.
+            // Fields that must not be set are not validated.
             let inside = format!("{}.", device.path.to(Device::NODE_SELECTOR));
             cx.errors.0.retain(|error| !error.field.starts_with(&inside));
             let detail = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set \

@@ -1,4 +1,4 @@
-//! Rules of the group `resource.k8s.io` that tags cannot say. All versions are validated as the one they are stored in.
+//! Handwritten rules of the group `resource.k8s.io`. Objects of all versions are validated in the storage version.
 //!
 //! Files for claims, for the status of claims, for slices and for their devices; this one is the table.
 
@@ -112,7 +112,7 @@ static RULES: &[CustomRule] = &[
     at_type!(Device, device::place_and_binding, AFTER | ALWAYS),
 ];
 
-/// Reports what is found now before all that was found so far.
+/// Moves the errors that a rule adds before all earlier ones.
 fn first(cx: &mut ValidationContext<'_>, find: impl FnOnce(&mut ValidationContext<'_>)) {
     let before = cx.errors.0.len();
     find(cx);

@@ -1,4 +1,4 @@
-//! Names of drivers, pools, attributes and requests, each validated at one path.
+//! Names of drivers, pools, attributes and requests.
 
 use crate::rules::invalid_each;
 use pintle_schema::names;

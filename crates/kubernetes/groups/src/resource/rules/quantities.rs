@@ -1,4 +1,4 @@
-//! Rules of capacities that several claims share: what may be asked of them.
+//! Rules of capacities that several claims share: the policies for requests.
 
 use pintle_schema::{Quantity, View};
 use pintle_types::resource::v1::{CapacityRequestPolicy, CapacityRequestPolicyRange, Device, DeviceCapacity};
@@ -7,7 +7,7 @@ use pintle_validation::{At, FieldPath, ValidationContext};
 type Policy = CapacityRequestPolicy;
 type Range = CapacityRequestPolicyRange;
 
-/// Only a device that several claims may have has a policy for what they ask.
+/// Only devices that allow multiple allocations have request policies.
 pub fn capacity(capacity: At<'_, DeviceCapacity>, cx: &mut ValidationContext<'_>) {
     let Some(policy) = capacity.new.field(DeviceCapacity::REQUEST_POLICY).some() else { return };
     let path = capacity.path.to(DeviceCapacity::REQUEST_POLICY);
@@ -82,7 +82,7 @@ fn choices(
     }
 }
 
-/// The default is within the range, and the range within what there is; steps lead to its ends.
+/// The default is in the range, the range is within the capacity, and its limits are multiples of the step.
 fn within(
     default: &Quantity,
     most: &Quantity,

@@ -1,8 +1,8 @@
-//! What changing a claim's status takes besides the right to write it: who binds claims gives and reserves their devices,
-//! and drivers report their own.
+//! Permissions for changes of a claim's status, beside the permission to update it: schedulers allocate and reserve
+//! devices, and drivers report the status of theirs.
 //!
-//! Nothing is asked where nothing changes. What is missing stands before all else that is wrong but for access to devices
-//! that others use.
+//! Unchanged fields need no permission. A missing permission is reported before all other errors except those of admin
+//! access.
 
 use pintle_schema::View;
 use pintle_types::core::v1::NodeSelectorOperator;
@@ -86,7 +86,7 @@ fn told_of<'a>(new: View<'a, ResourceClaimStatus>, old: View<'a, ResourceClaimSt
     drivers
 }
 
-/// The one node that an allocation is for, if it says so by name.
+/// The node of an allocation, if the allocation selects one by name.
 fn node_of(allocation: View<'_, AllocationResult>) -> Option<String> {
     let selector = allocation.field(AllocationResult::NODE_SELECTOR).get()?;
     let [term] = &selector.node_selector_terms[..] else { return None };

@@ -1,4 +1,4 @@
-//! The rule of expressions that select devices: they compile, have a truth value and can be afforded for every device.
+//! The rule of device selectors: expressions compile, return a boolean, and are within the cost limit.
 
 use crate::rules::report_expression;
 use pintle_cel::environment::{CURRENT_MINOR, NEW_EXPRESSIONS_MINOR};
@@ -7,15 +7,15 @@ use pintle_expressions::{CompileFault, FaultKind};
 use pintle_validation::{At, ValidationContext};
 use std::sync::LazyLock;
 
-/// What an expression may be estimated to cost.
+/// The limit on the estimated cost of an expression.
 const MAX_COST: u64 = 1_000_000;
-/// Longer expressions are refused by their length alone.
+/// The limit on the length of an expression.
 const MAX_BYTES: usize = 10 * 1024;
 
 static NEW: LazyLock<Environment> = LazyLock::new(|| Environment::for_devices(NEW_EXPRESSIONS_MINOR));
 static STORED: LazyLock<Environment> = LazyLock::new(|| Environment::for_devices(CURRENT_MINOR));
 
-/// An expression over a device. What was stored may use what was allowed then.
+/// An expression over a device. Stored expressions may use everything that was allowed when they were stored.
 pub fn expression(expression: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = expression.new.as_str();
     if text.len() > MAX_BYTES {

@@ -1,4 +1,4 @@
-//! Rules of slices: whose devices they list, and where these are.
+//! Rules of resource slices: their driver, their pool and the nodes that can use them.
 
 use super::names as own;
 use crate::rules::internal_form::in_full;
@@ -37,7 +37,7 @@ pub fn pool_stays(pool: At<'_, ResourcePool>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Warns of a driver in capitals: what runs on nodes takes names of files from it.
+/// Warns of upper case in a driver name: components on nodes use it in file names.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let driver = written.view::<ResourceSlice>().field(ResourceSlice::SPEC).field(Spec::DRIVER).as_str();
     if driver.chars().any(char::is_uppercase) {
@@ -112,7 +112,7 @@ pub fn one_place(_: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// So many devices, each with a name of its own.
+/// A limited number of devices with distinct names.
 pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut ValidationContext<'_>) {
     const MOST: usize = 128;
     const MOST_INVOLVED: usize = 64;
@@ -127,7 +127,7 @@ pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut ValidationContext<'_>) {
     super::claim::distinct(devices, Device::NAME, cx);
 }
 
-/// Each set of counters has a name of its own.
+/// Sets of counters have distinct names.
 pub fn distinct_counters(sets: At<'_, Vec<CounterSet>>, cx: &mut ValidationContext<'_>) {
     super::claim::distinct(sets, CounterSet::NAME, cx);
 }
@@ -155,7 +155,7 @@ pub fn pool_in_segments(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What was answered once stays.
+/// The status is immutable once set.
 pub fn status_stays(request: At<'_, ResourcePoolStatusRequest>, cx: &mut ValidationContext<'_>) {
     let old = request.old.and_then(|old| old.field(ResourcePoolStatusRequest::STATUS).some());
     let new = request.new.field(ResourcePoolStatusRequest::STATUS);

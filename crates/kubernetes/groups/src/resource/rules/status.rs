@@ -1,4 +1,4 @@
-//! Rules of the status of a claim: the devices it was given, who uses them, and what drivers say of them.
+//! Rules of the status of a claim: allocated devices, reservations, and what drivers report.
 
 use super::claim::{object, request_reference};
 use super::names as own;
@@ -24,7 +24,7 @@ pub fn allocated(result: At<'_, DeviceRequestAllocationResult>, cx: &mut Validat
     }
 }
 
-/// What was given stays until it is given back. Nothing else is reported for it then.
+/// An allocation is immutable until it is removed. No other error is reported for a changed one.
 pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut ValidationContext<'_>) {
     if let (Some(new), Some(old)) = (allocation.new.some(), allocation.old.and_then(View::some))
         && !pintle_validation::same(new.value(), old.value())
@@ -33,7 +33,7 @@ pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut V
     }
 }
 
-/// What is found in an allocation that may not change at all is not reported.
+/// Errors in an allocation that must not change are not reported.
 fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     let path = status.path.to(ResourceClaimStatus::ALLOCATION).to_string();
     let had_one = status.old.is_some_and(|old| old.field(ResourceClaimStatus::ALLOCATION).is_set());
@@ -46,7 +46,7 @@ fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationConte
     }
 }
 
-/// Only what was given is reserved, each user stands once, and none comes while the claim goes.
+/// Only an allocated claim is reserved; consumers are distinct, and none is added while the claim is being deleted.
 pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     type Status = ResourceClaimStatus;
     let users = |status: View<'_, Status>| -> Vec<String> {
@@ -75,7 +75,7 @@ pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationCont
     only_what_stays(status, cx);
 }
 
-/// What names a device: its driver, pool, name and share. Both kinds of entries have it in the same fields.
+/// The identity of a device: driver, pool, name and share. Both types of entries have it in the same fields.
 type Identity<'a> = [&'a str; 4];
 
 fn identity(entry: &Value) -> Identity<'_> {
@@ -111,7 +111,7 @@ pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut ValidationContext<
     }
 }
 
-/// Each device stands once.
+/// Devices are distinct.
 pub fn distinct_devices(devices: At<'_, Vec<AllocatedDeviceStatus>>, cx: &mut ValidationContext<'_>) {
     let mut seen = HashSet::new();
     for (at, device) in devices.new.iter().enumerate() {

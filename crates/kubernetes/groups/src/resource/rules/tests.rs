@@ -1,4 +1,4 @@
-//! Rules of claims, their templates and slices in their place, and what they ask of a namespace.
+//! Tests of the rules of claims, claim templates and slices, with the labels of their namespaces.
 
 use crate::rules::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};

@@ -1,5 +1,5 @@
-//! What is special about pods as kube-apiserver shows them: inside, what a pod has of its host is part of its
-//! security context, and the fields of its spec stand in another order. For messages alone.
+//! The internal form of pods in kube-apiserver's messages: host namespaces are part of the security context, and the
+//! fields of the spec have another order. Used in messages only.
 
 use pintle_schema::{Map, Str, Value};
 
@@ -45,7 +45,7 @@ const POD: [&str; 36] = [
     "SchedulingGroup",
 ];
 
-/// What is part of the security context inside.
+/// Fields of the spec that are part of the internal security context.
 const HOST: [&str; 5] = ["HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace", "HostUsers"];
 
 /// The fields of a pod's spec, made of those that it is served with.

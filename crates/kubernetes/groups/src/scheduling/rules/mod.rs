@@ -1,4 +1,4 @@
-//! Rules of the scheduling group that tags cannot say.
+//! Handwritten rules of the scheduling group.
 
 pub mod priority_class;
 

@@ -8,7 +8,7 @@ use pintle_validation::{At, ValidationContext};
 /// The highest priority that is not the system's.
 const HIGHEST: i32 = 1_000_000_000;
 
-/// What begins with this is the system's.
+/// The prefix of the names of system classes.
 const SYSTEM: &str = "system-";
 
 /// The system's own classes and their values.

@@ -1,4 +1,4 @@
-//! Rules of VolumeAttachment: one volume, and what drivers report.
+//! Rules of VolumeAttachment: its source, and the errors that drivers report.
 
 use crate::rules::internal_form::in_full;
 use pintle_schema::{Map, View, names};
@@ -6,7 +6,7 @@ use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSource, Volume
 use pintle_validation::{At, ValidationContext, same};
 use std::collections::BTreeMap;
 
-/// What the metadata of an attachment may come to, in bytes.
+/// The limit on the size of an attachment's metadata, in bytes.
 const MAX_METADATA: usize = 256 << 10;
 const MAX_MESSAGE: usize = 1024;
 
@@ -44,7 +44,7 @@ pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationCont
     });
 }
 
-/// What the driver reports of the attached volume has a bound.
+/// The metadata and errors that a driver reports have a limited size.
 pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let entries = metadata.new.value().as_map().into_iter().flat_map(Map::iter);
     let total: usize = entries.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
@@ -64,7 +64,7 @@ pub fn failure(error: At<'_, VolumeError>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// An attachment stays what it is.
+/// The spec of an attachment is immutable.
 pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
         if spec.old.is_some_and(|old| !same(spec.new.value(), old.value())) {

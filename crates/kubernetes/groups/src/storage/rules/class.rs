@@ -1,5 +1,6 @@
-//! Rules of StorageClass and VolumeAttributesClass: parameters, topologies, what cannot change, and nodes' labels of old
-//! in topologies.
+//! Rules of StorageClass and VolumeAttributesClass: parameters, topologies, immutable fields, and warnings of
+//! deprecated
+//! node labels in topologies.
 
 use crate::core::rules::node_labels::{node_selector, old_label};
 use crate::rules::warnings::Written;
@@ -11,10 +12,10 @@ use std::collections::BTreeMap;
 
 const MAX_PARAMETERS: usize = 512;
 
-/// What all parameters may come to, in bytes.
+/// The limit on the size of all parameters, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
-/// What a driver is given.
+/// The parameters for a driver.
 pub fn parameters(parameters: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let entries = parameters.new.value().as_map();
     if entries.is_some_and(|entries| entries.len() > MAX_PARAMETERS) {
@@ -48,7 +49,8 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
     }
 }
 
-/// No topology stands there twice. kube-apiserver compares with places not filled yet as well, so an empty one is always
+/// No topology stands there twice. kube-apiserver compares with places not filled yet as well, so an empty one is
+/// always
 /// one too many.
 pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut ValidationContext<'_>) {
     let told: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
@@ -74,7 +76,7 @@ fn topology(term: View<'_, TopologySelectorTerm>) -> BTreeMap<&str, Vec<&str>> {
     told.collect()
 }
 
-/// A class of storage stays what it is.
+/// The fields of a storage class that must not change.
 pub fn keeps(class: At<'_, StorageClass>, cx: &mut ValidationContext<'_>) {
     let fields = [
         StorageClass::PARAMETERS.name(),
@@ -89,7 +91,7 @@ pub fn keeps(class: At<'_, StorageClass>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A class of attributes stays what it is.
+/// The fields of a volume attributes class that must not change.
 pub fn keeps_attributes(class: At<'_, VolumeAttributesClass>, cx: &mut ValidationContext<'_>) {
     for field in [VolumeAttributesClass::DRIVER_NAME.name(), VolumeAttributesClass::PARAMETERS.name()] {
         if class.old.is_some_and(|old| !same_at(class.new.value(), old.value(), field)) {

@@ -1,4 +1,4 @@
-//! Rules of CSIDriver, CSINode and CSIStorageCapacity: drivers, where they run, and the space they have.
+//! Rules of CSIDriver, CSINode and CSIStorageCapacity.
 
 use crate::rules::internal_form::in_full;
 use crate::rules::warnings::Written;
@@ -71,7 +71,7 @@ pub fn modes_and_tokens(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// How a driver's volumes come to be, and whether they are attached, stays.
+/// The volume lifecycle modes of a driver, and whether it attaches volumes, are immutable.
 pub fn keeps_modes(driver: At<'_, CSIDriver>, cx: &mut ValidationContext<'_>) {
     let Some(old) = driver.old.map(|old| old.field(CSIDriver::SPEC)) else { return };
     let new = driver.new.field(CSIDriver::SPEC);
@@ -84,7 +84,7 @@ pub fn keeps_modes(driver: At<'_, CSIDriver>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a driver calls a node is not too long.
+/// A driver's ID of a node has a limited length.
 pub fn node_id(id: At<'_, String>, cx: &mut ValidationContext<'_>) {
     const MAX: usize = 256;
     if id.new.as_str().len() > MAX {
@@ -122,7 +122,7 @@ pub fn distinct(drivers: At<'_, Vec<CSINodeDriver>>, cx: &mut ValidationContext<
     }
 }
 
-/// What a driver reported of itself stays, but for the number of volumes it takes.
+/// The entry of a driver is immutable, except for its number of allocatable volumes.
 pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut ValidationContext<'_>) {
     let Some(old) = node.old.map(|old| old.field(CSINode::SPEC).field(CSINodeSpec::DRIVERS)) else { return };
     let count_is_free = cx.enabled("MutableCSINodeAllocatableCount");
@@ -139,7 +139,7 @@ pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut ValidationContext<'_>) {
             if !kept(old) {
                 let mut shown = driver.value().clone();
                 if count_is_free {
-                    // What is free is not compared, and not shown.
+                    // Mutable fields are not compared, and not shown.
                     shown.remove_at(&[CSINodeDriver::ALLOCATABLE.name()]);
                 }
                 let shown = in_full(View::<CSINodeDriver>::new(&shown));

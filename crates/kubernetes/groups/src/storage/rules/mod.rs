@@ -1,4 +1,4 @@
-//! Rules of the group `storage.k8s.io` that tags cannot say.
+//! Handwritten rules of the group `storage.k8s.io`.
 
 mod attachment;
 pub mod class;

@@ -1,4 +1,4 @@
-//! Rules of the group `storagemigration.k8s.io` that tags cannot say.
+//! Handwritten rules of the group `storagemigration.k8s.io`.
 
 use pintle_schema::{ApiType, View, names};
 use pintle_types::meta::v1::{Condition, ConditionStatus, GroupResource};

@@ -1,4 +1,4 @@
-//! Rules of annotations that say something of a pod: profiles, mirroring, the cost of deletion.
+//! Rules of annotations with a meaning for pods: profiles, mirror pods, the pod deletion cost.
 
 use super::{containers, text};
 use crate::rules;
@@ -26,13 +26,13 @@ fn of(pod: View<'_, Pod>) -> &'_ Value {
     pod.field(Pod::METADATA).field(ObjectMeta::ANNOTATIONS).value()
 }
 
-/// What a pod's annotations say.
+/// Rules of the annotations of a pod.
 pub fn of_pod(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let path = pod.path.to(Pod::METADATA);
     meanings(of(pod.new), || pod.old.map(of), pod.new.field(Pod::SPEC), &path.to(ObjectMeta::ANNOTATIONS), cx);
 }
 
-/// What the annotations of a template's pods say. kube-apiserver's paths leave `metadata` out.
+/// Rules of the annotations of a template. kube-apiserver's paths leave `metadata` out.
 pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let path = template.path.to(ObjectMeta::ANNOTATIONS);
     let old = template.old.map(|old| old.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value());
@@ -95,7 +95,7 @@ fn seccomp_profile(profile: &str, path: &FieldPath<'_>, cx: &mut ValidationConte
     }
 }
 
-/// What annotations of a pod must not become on update.
+/// The annotations that an update must not add or change.
 pub fn keep(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old) = pod.old.map(of) else { return };
     let new = of(pod.new);

@@ -43,7 +43,7 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
     text(container.field(Container::RESTART_POLICY)) == "Always"
 }
 
-/// Hooks and probes say what to do, and host ports stand once.
+/// Hooks and probes have handlers, and host ports are distinct.
 pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
     for (index, container) in containers.new.iter().enumerate() {
         handlers::are_there(container, &containers.path.index(index), cx);
@@ -86,7 +86,7 @@ fn host_ports(
     }
 }
 
-/// What init containers may have depends on whether they are sidecars.
+/// Rules of init containers, which depend on whether they are sidecars.
 pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
@@ -132,7 +132,7 @@ pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
     policies.any(|policy| text(policy.field(ContainerResizePolicy::RESTART_POLICY)) == "RestartContainer")
 }
 
-/// What containers may have in this pod: names across lists, and hooks that sleep.
+/// Rules of containers that depend on the pod: distinct names across lists, and sleep hooks.
 pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let init = spec.new.field(PodSpec::INIT_CONTAINERS);
     let regular = spec.new.field(PodSpec::CONTAINERS);

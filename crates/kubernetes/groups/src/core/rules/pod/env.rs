@@ -1,4 +1,4 @@
-//! Rules of environment variables and of the places their values come from.
+//! Rules of environment variables and of their sources.
 
 use super::{containers, text};
 use pintle_schema::{Quantity, Value, View, names};
@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
 
-/// Fields of a pod that a variable can be taken from.
+/// Fields of a pod that a variable can refer to.
 const POD_FIELDS: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
@@ -50,7 +50,7 @@ const RESOURCES: &[&str] = &[
 
 const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// A source that names a field of the pod is right.
+/// Validates the sources that refer to fields and resources of the pod.
 pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut ValidationContext<'_>) {
     let Some(At { new: source, path, .. }) = source.some() else { return };
     if let Some(field) = source.field(EnvVarSource::FIELD_REF).some() {
@@ -119,7 +119,7 @@ fn is_huge_pages(resource: &str) -> bool {
     resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-")
 }
 
-/// Each resource is given in units of its own.
+/// The divisors of each resource.
 pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
     let divisor: Quantity = field.field(ResourceFieldSelector::DIVISOR).get();
@@ -142,7 +142,7 @@ pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx:
     }
 }
 
-/// Files with variables stand on empty volumes of the pod.
+/// Files with variables are on `emptyDir` volumes of the pod.
 pub fn file_key_volumes(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     containers::with_env(spec, cx);
 }

@@ -1,4 +1,4 @@
-//! Rules of what hooks do, where they depend on the pod.
+//! Rules of lifecycle hooks and probes.
 
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, Lifecycle, LifecycleHandler, ProbeHandler, SleepAction};
@@ -8,7 +8,7 @@ use pintle_validation::{FieldPath, ValidationContext};
 pub const PROBES: [&str; 3] =
     [Container::LIVENESS_PROBE.name(), Container::READINESS_PROBE.name(), Container::STARTUP_PROBE.name()];
 
-/// Every hook and probe of a container says what to do.
+/// Every hook and probe of a container has a handler.
 pub fn are_there(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let of_hook = [
         LifecycleHandler::EXEC.name(),
@@ -39,7 +39,7 @@ fn is_there(handler: Option<&Value>, fields: &[&str], path: &FieldPath<'_>, cx: 
     }
 }
 
-/// What a hook sleeps fits into the time that the pod has to end.
+/// The duration of a sleep hook is within the grace period of the pod.
 pub fn hook(
     hook: View<'_, LifecycleHandler>,
     grace: Option<i64>,

@@ -42,7 +42,7 @@ static KINDS: &[KindRules] = &[KindRules {
         step!(Pod, update::mutable_fields),
     ],
     parts: &[
-        // What is bound was validated when it was made, and a node's name is taken as it is given.
+        // The pod was validated when it was created, and the name of the node is not validated.
         ("binding", &[]),
         ("status", &[Step::MetadataUpdate, step!(Pod, annotations::keep), Step::Rules, step!(Pod, status::changes)]),
         (
@@ -103,12 +103,12 @@ static RULES: &[CustomRule] = &[
     at_type!(PodTemplateSpec, annotations::template_fits_fields, AFTER),
 ];
 
-/// A value's text, whatever its type is called; "" when there is none.
+/// The text of a value of any string type; "" if it has none.
 fn text<'a, T>(view: View<'a, T>) -> &'a str {
     view.value().as_str().unwrap_or_default()
 }
 
-/// A flag behind a pointer that is there and true.
+/// Whether a pointer to a flag is set and true.
 fn is_true(flag: View<'_, Option<bool>>) -> bool {
     flag.get() == Some(true)
 }

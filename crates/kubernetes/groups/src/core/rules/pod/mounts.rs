@@ -1,4 +1,4 @@
-//! Rules of volume mounts and devices: they name volumes of the pod, and each place once.
+//! Rules of volume mounts and devices: their volumes exist, and their paths are unique.
 
 use super::{is_true, text};
 use crate::rules::{Repeats, Texts, item_at, items, text_in};

@@ -1,4 +1,4 @@
-//! Rules of resizing a pod: amounts of cpu and memory, and nothing else.
+//! Rules of resizing a pod: only amounts of cpu and memory may change.
 
 use super::update::same_but;
 use super::{containers, spec, text};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const RESIZED: [&str; 2] = ["cpu", "memory"];
 const ONLY_RESIZED: &str = "only cpu and memory resources are mutable";
 
-/// What a resize may change.
+/// The fields that a resize may change.
 pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old_pod) = pod.old else { return };
     let (new, old) = (pod.new.field(Pod::SPEC), old_pod.field(Pod::SPEC));
@@ -110,7 +110,7 @@ fn was_removed(new: View<'_, ResourceList>, old: View<'_, ResourceList>) -> bool
     RESIZED.iter().any(|name| old.value().get(name).is_some() && new.value().get(name).is_none())
 }
 
-/// What is asked for may change, and not go. Messages begin with what the resources are.
+/// Requests and limits may change, but not be removed. Messages begin with the owner of the resources.
 fn nothing_removed(
     of: &str,
     new: View<'_, ResourceRequirements>,
@@ -175,7 +175,7 @@ fn same_containers(
     is_same
 }
 
-/// A node that can resize says what its running containers have.
+/// A node that supports resize reports the resources of running containers.
 fn node_supports(status: View<'_, PodStatus>) -> bool {
     let mut statuses = status.field(PodStatus::CONTAINER_STATUSES).iter();
     let running = statuses.find(|status| status.field(ContainerStatus::STATE).field(ContainerState::RUNNING).is_set());

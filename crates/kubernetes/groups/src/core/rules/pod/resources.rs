@@ -46,7 +46,7 @@ pub fn of_container(resources: At<'_, ResourceRequirements>, cx: &mut Validation
     requirements(Asker::Container, resources.new, resources.path, cx);
 }
 
-/// What the pod takes itself is given as limits are.
+/// The overhead of a pod is validated as limits.
 pub fn overhead(overhead: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     let path = overhead.path.to(ResourceRequirements::LIMITS);
     amounts(Asker::Container, overhead.new, &path, cx);
@@ -209,7 +209,7 @@ fn add<'a>(sum: &mut Amounts<'a>, list: View<'a, ResourceList>) {
     }
 }
 
-/// What all containers take together, at the time when it is most.
+/// The largest sum of the containers' resources at any time.
 pub fn aggregate<'a>(
     spec: View<'a, PodSpec>,
     of: impl Fn(View<'a, Container>) -> View<'a, ResourceList>,

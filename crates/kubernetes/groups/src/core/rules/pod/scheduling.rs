@@ -1,4 +1,4 @@
-//! Rules of where pods run: affinity and spreading.
+//! Rules of scheduling: affinity, tolerations and topology spread.
 
 use super::text;
 use crate::rules::item_at;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 
-/// Which pods are meant.
+/// Rules of the pods that an affinity term selects.
 pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut ValidationContext<'_>) {
     let keys = term.new.field(PodAffinityTerm::MATCH_LABEL_KEYS);
     let others = term.new.field(PodAffinityTerm::MISMATCH_LABEL_KEYS);

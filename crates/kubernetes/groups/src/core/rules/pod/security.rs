@@ -1,4 +1,4 @@
-//! Rules of security contexts: rights, profiles, kernel parameters, Windows users.
+//! Rules of security contexts: privileges, profiles, sysctls, Windows users.
 
 use super::{is_true, text};
 use crate::rules::internal_form::in_full;
@@ -28,7 +28,7 @@ pub fn privileges(context: At<'_, SecurityContext>, cx: &mut ValidationContext<'
     }
 }
 
-/// A profile's file is for profiles of the node alone.
+/// Only profiles of type `Localhost` have a file.
 pub fn seccomp(profile: At<'_, SeccompProfile>, cx: &mut ValidationContext<'_>) {
     let kind = text(profile.new.field(SeccompProfile::TYPE));
     let local = profile.new.field(SeccompProfile::LOCALHOST_PROFILE);
@@ -96,7 +96,7 @@ fn is_windows_domain(domain: &str) -> bool {
     })
 }
 
-/// What security contexts may ask for in this pod.
+/// Rules of security contexts that depend on the pod.
 pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let Some(context) = spec.new.field(PodSpec::SECURITY_CONTEXT).some() else { return };
     let path = spec.path.to(PodSpec::SECURITY_CONTEXT);

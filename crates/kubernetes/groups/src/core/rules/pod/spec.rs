@@ -1,4 +1,4 @@
-//! Rules of a pod as a whole: its spec's own fields, claims, names, DNS.
+//! Rules of a pod as a whole: fields of its spec, claims, names, DNS.
 
 use crate::rules::has_format;
 use pintle_schema::{Value, View, names};
@@ -9,7 +9,7 @@ use pintle_validation::{At, Operation, ValidationContext};
 
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
-/// What a pod's spec may not have, though a template's may.
+/// Fields that a template may have and a pod may not.
 pub fn of_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     for (field, list) in [
         (PodSpec::CONTAINERS.name(), spec.new.field(PodSpec::CONTAINERS)),

@@ -11,7 +11,7 @@ use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// What a report may say of this pod.
+/// Rules of the status of a pod.
 pub fn changes(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old_pod) = pod.old else { return };
     let spec = old_pod.field(Pod::SPEC);
@@ -174,7 +174,7 @@ fn extended_claim(
     }
 }
 
-/// Addresses of the pod and of its node: one of each family. What the stored pod has already stays right.
+/// Addresses of the pod and of its node: at most one of each family. Addresses of the stored pod stay valid.
 fn addresses<'a>(
     status: View<'a, PodStatus>,
     old: View<'a, PodStatus>,
@@ -204,7 +204,7 @@ fn families(texts: &[&str], old: &[&str], value: &Value, path: &FieldPath<'_>, c
     for (index, ip) in texts.iter().enumerate().filter(|(_, ip)| !old.contains(*ip)) {
         cx.errors.invalid_each(path.index(index), &Value::from(*ip), names::ip::ip_legacy(ip, strict));
     }
-    // A mapped address counts as the IPv4 one that it stands for.
+    // An IPv4-mapped address counts as IPv4.
     let parsed = texts.iter().filter_map(|ip| names::ip::parse_ip_sloppy(ip));
     let parsed: Vec<IpAddr> = parsed.map(|ip| ip.to_canonical()).collect();
     let of_both = parsed.iter().any(IpAddr::is_ipv4) && parsed.iter().any(IpAddr::is_ipv6);

@@ -28,7 +28,7 @@ pub fn dns_policy(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
 
 const MAX_HOST_NAME: usize = 64;
 
-/// A host name of its own excludes what gives the pod another.
+/// `hostnameOverride` excludes the other fields that set a host name.
 pub fn hostname_override(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let Some(name) = spec.new.field(PodSpec::HOSTNAME_OVERRIDE).some() else { return };
     let (name, path) = (name.as_str(), spec.path.to(PodSpec::HOSTNAME_OVERRIDE));
@@ -44,7 +44,7 @@ pub fn hostname_override(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) 
     cx.errors.invalid_each(path, &name.into(), names::dns1123_subdomain(name));
 }
 
-/// A user namespace of its own excludes the node's other namespaces, and unmasked paths need one.
+/// A user namespace excludes the node's other namespaces, and unmasked `/proc` needs one.
 pub fn user_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     if spec.new.field(PodSpec::HOST_USERS).get() != Some(false) {
         containers::each(spec, |container, path| {

@@ -1,4 +1,4 @@
-//! Rules of pods in their place: what makes a pod wrong, and what may change in one.
+//! Tests of the rules of pods, and of the fields that an update may change.
 
 use crate::rules::tests::validate_as;
 use crate::tests::resource_for;

@@ -88,7 +88,7 @@ fn images(
     true
 }
 
-/// A deadline comes nearer, never the other way; false when it is none at all.
+/// A deadline may be set or decreased. Returns false if it is invalid.
 fn deadline(
     new: View<'_, PodSpec>,
     old: View<'_, PodSpec>,
@@ -218,7 +218,7 @@ fn rest_as_it_was(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -
         free.push(vec![PodSpec::NODE_SELECTOR.name()]);
         let to_nodes = Affinity::NODE_AFFINITY.name();
         let is_of_nodes = same_but(new.field(PodSpec::AFFINITY).value(), &Value::Null, &[to_nodes]);
-        // One that speaks of nodes alone may come as a whole.
+        // An affinity with node affinity only may be added as a whole.
         match is_of_nodes && !old.field(PodSpec::AFFINITY).is_set() {
             true => free.push(vec![affinity]),
             false => free.push(vec![affinity, to_nodes]),

@@ -1,5 +1,5 @@
-//! What clients are warned of when they write pods, and templates of pods: fields that do nothing, or not what was
-//! meant. Warnings never refuse; texts are kube-apiserver's.
+//! Warnings of pods and pod templates: fields without an effect, or with an unexpected one. Warnings never reject a
+//! request.
 
 mod ports;
 pub mod volumes;
@@ -31,7 +31,7 @@ const SECCOMP_TEXT: &str = "non-functional in v1.27+; use the \"seccompProfile\"
 
 const APP_ARMOR_TEXT: &str = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
 
-/// What is counted in bytes.
+/// Resources that are counted in bytes.
 const BYTES: [&str; 2] = ["memory", "ephemeral-storage"];
 
 const OLD_ANNOTATIONS: &[(&str, &str)] = &[
@@ -63,7 +63,7 @@ pub fn pod(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
 }
 
-/// Warnings of a template of pods that stands at the end of some fields.
+/// Warnings of a pod template at a path.
 pub fn of_template(
     template: View<'_, PodTemplateSpec>,
     path: &FieldPath<'_>,

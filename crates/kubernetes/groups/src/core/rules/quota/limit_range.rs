@@ -1,4 +1,4 @@
-//! Rules of LimitRange: names of resources, and amounts that fit each other.
+//! Rules of LimitRange: names of resources, and consistent amounts.
 
 use super::entries;
 use crate::core::rules::pod::resources;
@@ -72,7 +72,7 @@ pub fn amounts(item: At<'_, Item>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What is said of one resource.
+/// The limits of one resource.
 struct Limits<'a> {
     name: &'a str,
     path: &'a FieldPath<'a>,

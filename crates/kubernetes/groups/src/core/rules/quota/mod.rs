@@ -1,4 +1,4 @@
-//! Rules of LimitRange and ResourceQuota, and of the names of resources that they limit.
+//! Rules of LimitRange and ResourceQuota, and of the names of the resources that they limit.
 
 mod limit_range;
 pub mod resource_quota;

@@ -1,4 +1,4 @@
-//! Rules of ResourceQuota: what can be limited, and the scopes that it can be limited in.
+//! Rules of ResourceQuota: the resources that can be limited, and the scopes of each.
 
 use super::{entries, is_of_quota};
 use crate::core::rules::resource_names;
@@ -12,7 +12,7 @@ use pintle_validation::{At, FieldPath, ValidationContext};
 
 type Spec = ResourceQuotaSpec;
 
-/// A quota limits what can be limited, to amounts that can be.
+/// A quota has known resources and valid amounts.
 pub fn amounts(list: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     for (name, amount) in entries(list.new.value()) {
         let path = list.path.key(name);
@@ -24,7 +24,7 @@ pub fn amounts(list: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// What a scope is about.
+/// Whether a scope is known.
 fn is_scope(scope: &str) -> bool {
     matches!(
         scope,
@@ -66,7 +66,7 @@ fn conflicts(scopes: &[&str]) -> usize {
     pairs.iter().filter(|pair| pair.iter().all(|scope| scopes.contains(scope))).count()
 }
 
-/// Scopes are known ones, fit what is limited, and do not exclude each other.
+/// Scopes are known, apply to the limited resources, and do not exclude each other.
 pub fn scopes(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let shown = spec.new.field(Spec::SCOPES).value();
     let scopes: Vec<&str> = shown.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
@@ -85,7 +85,7 @@ pub fn scopes(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A scope that is asked for with values has what is limited. kube-apiserver's path leaves the index
+/// The scope of a requirement applies to the limited resources. kube-apiserver's path leaves the index
 /// out.
 pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<ResourceQuota>().field(ResourceQuota::SPEC);
@@ -98,7 +98,7 @@ pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut
     }
 }
 
-/// Scopes that are asked for with values do not exclude each other.
+/// The scopes of requirements do not exclude each other.
 pub fn selector(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = spec.new.field(Spec::SCOPE_SELECTOR).some() else { return };
     let requirements = selector.field(ScopeSelector::MATCH_EXPRESSIONS).iter();
@@ -111,7 +111,7 @@ pub fn selector(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// The scopes of a quota stay.
+/// The scopes of a quota are immutable.
 pub fn keeps_scopes(quota: At<'_, ResourceQuota>, cx: &mut ValidationContext<'_>) {
     let Some(old) = quota.old else { return };
     let scopes = |quota: View<'_, ResourceQuota>| {

@@ -1,4 +1,4 @@
-//! Rules of claims to persistent volumes, and of the templates they are made from.
+//! Rules of claims to persistent volumes, and of their templates.
 
 use super::persistent::{class_may_change, keeps_mode, no_debt, positive, quantity};
 use crate::core::rules::pod::resources;
@@ -16,7 +16,7 @@ use pintle_validation::{At, FieldPath, ValidationContext, metadata, same, same_a
 
 type Spec = PersistentVolumeClaimSpec;
 
-/// Where the class of a claim stood before it had a field.
+/// The annotation of the storage class, which precedes the field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The mode for a single pod stands alone.
@@ -33,7 +33,7 @@ pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Val
     }
 }
 
-/// A claim asks for storage.
+/// A claim requests storage.
 pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut ValidationContext<'_>) {
     let path = resources.path.key("storage");
     let requests = resources.new.field(VolumeResourceRequirements::REQUESTS).value();
@@ -46,7 +46,7 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Validatio
     }
 }
 
-/// Both ways of naming what the volume is filled from say the same.
+/// `dataSource` and `dataSourceRef` are equal.
 pub fn sources_agree(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let source = spec.new.field(Spec::DATA_SOURCE);
     let wide = spec.new.field(Spec::DATA_SOURCE_REF);
@@ -72,7 +72,7 @@ pub fn sources_agree(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A template gives labels and annotations; all other metadata is the claim's own.
+/// A template has labels and annotations, and no other metadata.
 pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut ValidationContext<'_>) {
     let annotations = metadata.path.to(ObjectMeta::ANNOTATIONS).to_string();
     let own = metadata.new;
@@ -144,7 +144,7 @@ fn class_annotation_of(claim: View<'_, PersistentVolumeClaim>) -> Option<&str> {
     annotations.get(CLASS_ANNOTATION).and_then(Value::as_str)
 }
 
-/// The annotation of the class stays, unless its value moves into the field. Says whether the class may be set so.
+/// The annotation of the class is immutable, unless its value moves to the field. Returns whether the field may be set.
 fn class_annotation(
     new: View<'_, PersistentVolumeClaim>,
     old: View<'_, PersistentVolumeClaim>,
@@ -173,7 +173,7 @@ fn class_annotation(
     had.is_none() && wanted.is_some() && before.is_none_or(|before| wanted.as_deref() == Some(before))
 }
 
-/// What a claim asks for other than before, leaving out what may change.
+/// The difference of a claim's spec, without mutable fields.
 fn changed(
     spec: View<'_, Spec>,
     old: View<'_, Spec>,
@@ -262,7 +262,7 @@ fn entries(list: &Value) -> impl Iterator<Item = (&str, &Value)> {
     list.as_map().into_iter().flat_map(Map::iter).map(|(name, value)| (&**name, value))
 }
 
-/// Of the system's own resources, a claim has storage alone.
+/// Of the native resources, a claim may have storage only.
 fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
     if resources::is_native(name) && name != ResourceName::STORAGE.as_str() {

@@ -67,7 +67,7 @@ static RULES: &[CustomRule] = &[
     at_type!(PersistentVolumeClaimStatus, claim::status, ON_PART),
 ];
 
-/// The sources of a pod's volume in the order in which they are looked at: the first one counts.
+/// The sources of a pod's volume in kube-apiserver's order: the first one that is set counts.
 const ORDER: &[&str] = &[
     VolumeSource::EMPTY_DIR.name(),
     VolumeSource::HOST_PATH.name(),
@@ -108,7 +108,8 @@ fn one_source(source: At<'_, VolumeSource>, cx: &mut ValidationContext<'_>) {
 
 const ONE_TYPE: &str = "may not specify more than 1 volume type";
 
-/// Reports what is wrong with the number of sources, after what `inside` reports for the one that counts. What is inside
+/// Reports what is wrong with the number of sources, after what `inside` reports for the one that counts. What is
+/// inside
 /// the others is not reported; those that are `free` may stand beside another.
 pub fn first_source(
     source: &Value,
@@ -135,7 +136,7 @@ pub fn first_source(
     }
 }
 
-/// Reports the errors inside a place as those of another.
+/// Moves the errors below a path to another path.
 fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.errors.is_empty() {
         return;
@@ -161,9 +162,9 @@ pub fn take_back(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     });
 }
 
-/// What is named after a volume gets a name that it can have.
+/// Objects that are named after a volume get valid names.
 fn names_made_of_it(source: At<'_, VolumeSource>, cx: &mut ValidationContext<'_>) {
-    // The fields of the source stand among those of the volume.
+    // The source is inlined in the volume.
     let name = View::<Volume>::new(source.new.value()).field(Volume::NAME).as_str();
     let path = source.path.to(Volume::NAME);
     let source = source.new;

@@ -14,7 +14,7 @@ use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
 /// The gate of volume attributes classes.
 const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
 
-/// The sources of a persistent volume in the order in which they are looked at: the first one counts.
+/// The sources of a persistent volume in kube-apiserver's order: the first one that is set counts.
 const ORDER: &[&str] = &[
     PersistentVolumeSource::HOST_PATH.name(),
     PersistentVolumeSource::GCE_PERSISTENT_DISK.name(),
@@ -49,7 +49,7 @@ fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolume
     spec.field(PersistentVolumeSpec::PERSISTENT_VOLUME_SOURCE)
 }
 
-/// A volume has storage, and nothing else, of a size.
+/// The capacity of a volume has the resource `storage` only, with a positive amount.
 pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     if is_inline(cx) {
         return;
@@ -97,7 +97,7 @@ pub fn is_whole(amount: &Quantity) -> bool {
     units(amount, -3) % 1000 == 0
 }
 
-/// An amount that is more than nothing. Says whether it is.
+/// Validates that an amount is positive; returns whether it is.
 pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let is_positive = quantity(amount).signum() > 0;
     if !is_positive {
@@ -106,12 +106,12 @@ pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext
     is_positive
 }
 
-/// A quantity that stands in a list of resources.
+/// A quantity of a resource list.
 pub fn quantity(amount: &Value) -> Quantity {
     View::<Quantity>::new(amount).get()
 }
 
-/// What becomes of the storage.
+/// The reclaim policy.
 pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut ValidationContext<'_>) {
     const SUPPORTED: &[&str] = &["Delete", "Recycle", "Retain"];
     let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty()) else { return };
@@ -124,7 +124,7 @@ pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Va
     }
 }
 
-/// What is described in place is on its node already.
+/// An inline volume has no node affinity.
 pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut ValidationContext<'_>) {
     if affinity.new.is_set() && is_inline(cx) {
         take_back(affinity.path, cx);
@@ -135,7 +135,7 @@ pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut Vali
 /// A persistent volume has one source.
 pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut ValidationContext<'_>) {
     type Source = PersistentVolumeSource;
-    // The fields of the source stand among those of the volume.
+    // The source is inlined in the spec.
     let spec: View<'_, PersistentVolumeSpec> = View::new(source.new.value());
     let free = [Source::FLEX_VOLUME.name()];
     first_source(source.new.value(), ORDER, &free, source.path, cx, |first, cx| {
@@ -147,7 +147,7 @@ pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut ValidationCon
     });
 }
 
-/// What depends on the source.
+/// Rules that depend on the source.
 pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = PersistentVolumeSpec;
     let (new, path) = (spec.new, spec.path);
@@ -160,7 +160,7 @@ pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut ValidationContex
     }
 }
 
-/// Whether a path is the root, written in whatever way.
+/// Whether a path is the root, in any spelling.
 fn is_root(path: &str) -> bool {
     let mut depth = 0_usize;
     for part in path.split('/') {
@@ -173,7 +173,7 @@ fn is_root(path: &str) -> bool {
     path.starts_with('/') && depth == 0
 }
 
-/// The source of a volume stays, and so does what depends on it.
+/// The source of a volume is immutable, and so are the fields that depend on it.
 pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut ValidationContext<'_>) {
     type Spec = PersistentVolumeSpec;
     let Some(old) = volume.old.map(|old| old.field(PersistentVolume::SPEC)) else { return };
@@ -216,7 +216,7 @@ pub fn keeps_mode(new: &Value, old: &Value, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Whether the attributes of a volume may become others at all; reported where they may not.
+/// Returns whether the attributes class may change, and reports an error if not.
 pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let may = cx.enabled(ATTRIBUTES_CLASSES);
     if !may {
@@ -226,7 +226,7 @@ pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -
     may
 }
 
-/// The spec as it is validated: a secret for expanding may come to a CSI volume that had none.
+/// The spec as it is compared: a secret for expansion may be added to a CSI volume without one.
 fn without_new_secret(new: &Value, old: &Value) -> Value {
     let secret = [PersistentVolumeSource::CSI.name(), CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name()];
     let mut settled = new.clone();

@@ -12,7 +12,7 @@ use pintle_types::core::v1::{
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
-/// Fields of the pod that a file can show.
+/// Fields of the pod that a file can contain.
 const POD_FIELDS: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
@@ -26,7 +26,7 @@ pub fn pod_info_part(source: At<'_, DownwardAPIProjection>, cx: &mut ValidationC
     files(source.new.field(DownwardAPIProjection::ITEMS), source.path, cx);
 }
 
-/// What a file shows can be shown. kube-apiserver's paths leave the list out.
+/// The sources of files are valid. kube-apiserver's paths leave the list out.
 fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     type File = DownwardAPIVolumeFile;
     for file in files.iter() {
@@ -43,11 +43,11 @@ fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: 
     }
 }
 
-/// The paths of the files that were there before.
+/// The paths of earlier files.
 struct Paths<'a>(HashSet<&'a str>);
 
 impl<'a> Paths<'a> {
-    /// Notes a path; one that is there already is reported with the name of what brings it again.
+    /// Adds a path. A duplicate is reported with the name of its source.
     fn add(&mut self, file: &'a str, told: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
         if file.is_empty() {
             return;
@@ -68,7 +68,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// What the parts ask for is right, and no two files have one path.
+/// Validates certificates, and that no two files have the same path.
 pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut ValidationContext<'_>) {
     type Part = VolumeProjection;
     let mut paths = Paths(HashSet::new());

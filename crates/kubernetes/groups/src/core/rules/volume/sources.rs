@@ -1,4 +1,4 @@
-//! Rules of single volume sources: which fields need which others, and texts whose form no tag knows.
+//! Rules of single volume sources.
 
 use super::is_of_pod;
 use pintle_schema::Quantity;
@@ -20,7 +20,7 @@ pub fn size_limit(limit: At<'_, Option<Quantity>>, cx: &mut ValidationContext<'_
     }
 }
 
-/// What identifies a disk of Azure depends on its kind.
+/// The URI of an Azure disk depends on its kind.
 pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut ValidationContext<'_>) {
     const MANAGED: &str =
         "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
@@ -50,7 +50,7 @@ pub fn quobyte(volume: At<'_, QuobyteVolumeSource>, cx: &mut ValidationContext<'
     }
 }
 
-/// Whether a text is a host and a port, as far as colons and brackets tell.
+/// Whether a text is a host and a port. Only colons and brackets are checked.
 fn is_host_and_port(text: &str) -> bool {
     let host = match text.rsplit_once(':') {
         Some((host, _)) => host,
@@ -78,7 +78,7 @@ pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Validati
     }
 }
 
-/// A pod names the image; a template may leave it to what is made of it.
+/// A pod has an image reference; a template may omit it.
 pub fn image(reference: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if reference.new.as_str().is_empty() && is_of_pod(reference.path) {
         cx.errors.required(reference.path, "");

@@ -66,7 +66,7 @@ pub fn claim(written: &Written<'_>, warnings: &mut Vec<String>) {
     of_claim_spec(claim.field(PersistentVolumeClaim::SPEC), &FieldPath::new("spec"), warnings);
 }
 
-/// Warnings of what a claim asks for.
+/// Warnings of the requests of a claim.
 pub fn of_claim_spec(spec: View<'_, PersistentVolumeClaimSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     let resources = spec.field(PersistentVolumeClaimSpec::RESOURCES);
     let path = path.to(PersistentVolumeClaimSpec::RESOURCES);

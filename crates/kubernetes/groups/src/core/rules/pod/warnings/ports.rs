@@ -1,7 +1,6 @@
-//! What is odd about the ports of a pod's containers: addresses without a port, and ports and names that stand twice.
+//! Warnings of the ports of containers: host IPs without host ports, duplicate ports and names.
 //!
-//! Nothing is refused for it; each port is compared with those of its number and protocol alone. Texts are
-//! kube-apiserver's.
+//! A port is compared only with those of the same number and protocol. Texts are kube-apiserver's.
 
 use crate::rules::warnings::MOST;
 use pintle_schema::names::quoted;
@@ -58,7 +57,7 @@ pub fn warn(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<St
     warnings.append(&mut repeated_names);
 }
 
-/// What is wrong with two ports of one number and protocol.
+/// The conflict of two ports with the same number and protocol.
 fn clash(port: &ContainerPort, other: &ContainerPort) -> Option<&'static str> {
     if (port.host_port, &port.host_ip) == (other.host_port, &other.host_ip) {
         Some("duplicate")

@@ -1,7 +1,6 @@
-//! What is odd about the volumes of a pod: sources that are gone, and files of one volume that stand at one place.
+//! Warnings of volumes: removed sources, and files of one volume at the same path.
 //!
-//! Nothing is refused for it; files are found by their paths, not compared each with each. Texts are
-//! kube-apiserver's.
+//! Files are looked up by path, not compared pairwise. Texts are kube-apiserver's.
 
 use crate::core::rules::volume::warnings as volume;
 use crate::rules::warnings::MOST;
@@ -16,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound::{Included, Unbounded};
 
-/// The name of what a source refers to.
+/// The name of the object that a source refers to.
 const NAME: &str = LocalObjectReference::NAME.name();
 
 /// Sources of volumes that are gone: field, its name in texts, and since when.
@@ -66,7 +65,7 @@ fn listed<'a>(source: &'a Value, named: &str) -> Vec<File<'a>> {
     items.iter().map(|item| File { path: item.str_at(&[KeyToPath::PATH.name()]), source: named.to_owned() }).collect()
 }
 
-/// Warns of files of one volume that stand at one place, or below each other.
+/// Warns of files of one volume with the same path, or with a path below another.
 fn overlaps(volume: View<'_, Volume>, warnings: &mut Vec<String>) {
     let name = volume.field(Volume::NAME).as_str();
     let source = volume.value();
