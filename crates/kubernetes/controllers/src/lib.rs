@@ -7,6 +7,7 @@
 mod claimed_names;
 mod conditions;
 mod definitions;
+mod election;
 mod expiry;
 mod feed;
 mod garbage;
@@ -22,18 +23,23 @@ mod stats;
 mod tests;
 
 pub use conditions::api_services::ApiServiceCheck;
+pub use election::{GATE as ELECTION_GATE, Leadership};
 pub use names::{Controller, UnknownController};
+pub use reconcile::storage_versions::set_common_version;
 pub use stats::{Reading, Stats};
 
 use conditions::api_services::Available;
 use conditions::flow_schemas::Dangling;
 use conditions::{Rule, StatusController};
 use definitions::Definitions;
+use election::{Election, ServerLock};
 use expiry::Expiry;
 use feed::Observer;
 use garbage::GarbageCollector;
 use namespaces::NamespaceController;
 use pintle_registry::Registry;
+use pintle_registry::environment::new_uid;
+use reconcile::Reconciling;
 use resource_index::ResourceIndex;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,6 +74,10 @@ pub struct Settings {
     /// Calls conversion webhooks of definitions.
     pub webhooks: Arc<pintle_webhook::Clients>,
     pub api_services: Option<Arc<dyn ApiServiceCheck>>,
+    /// The times of the election among servers of the one that elects the leaders of components.
+    pub leadership: Leadership,
+    /// The host of the server, by which it is known among servers.
+    pub host: String,
 }
 
 impl Default for Settings {
@@ -81,6 +91,8 @@ impl Default for Settings {
             conditions: true,
             webhooks: Arc::default(),
             api_services: None,
+            leadership: Leadership::default(),
+            host: String::new(),
         }
     }
 }
@@ -141,6 +153,9 @@ impl Controllers {
                 tasks.spawn(restarted(async move || controller.work().await));
             }
         }
+        if settings.conditions && world.registry.environment.feature_enabled(election::GATE) {
+            elect(settings, &world, &mut observers, &mut tasks);
+        }
         if !observers.is_empty() {
             let (batch, shown) = (settings.settle_time / BATCHES_PER_SETTLE_TIME, observers.clone());
             tasks.spawn(restarted(async move || feed::run(world.clone(), shown.clone(), batch).await));
@@ -178,6 +193,7 @@ async fn restarted(run: impl AsyncFn()) {
 
 /// The reconciler of each controller.
 mod reconcilers {
+    use super::reconcile::Reconciler;
     use super::reconcile::aggregation::Aggregation;
     use super::reconcile::default_accounts::DefaultAccounts;
     use super::reconcile::finished_jobs::FinishedJobs;
@@ -186,8 +202,8 @@ mod reconcilers {
     use super::reconcile::policy_status::PolicyStatus;
     use super::reconcile::quotas::Quotas;
     use super::reconcile::root_certificates::RootCertificates;
+    use super::reconcile::storage_versions::StorageVersions;
     use super::reconcile::tokens::Tokens;
-    use super::reconcile::{Reconciler, Reconciling};
     use super::*;
 
     /// Starts a controller, if it is a reconciler and the kinds that it needs are stored.
@@ -214,6 +230,7 @@ mod reconcilers {
             Controller::LegacyServiceAccountTokenCleaner => starting.run(LegacyTokens::new(world)),
             Controller::StorageVersionMigrator => starting.run(Migrations::new(world)),
             Controller::ValidatingAdmissionPolicyStatus => starting.run(PolicyStatus::new(world)),
+            Controller::StorageVersionGarbageCollector => starting.run(StorageVersions::new(world)),
         }
     }
 
@@ -234,6 +251,22 @@ mod reconcilers {
             }
         }
     }
+}
+
+/// Starts the election of the leaders of components.
+fn elect(
+    settings: &Settings,
+    world: &Arc<ResourceIndex>,
+    observers: &mut Vec<Arc<dyn Observer>>,
+    tasks: &mut JoinSet<()>,
+) {
+    let identity = format!("{}_{}", settings.host, new_uid(&*world.registry.environment));
+    let lock = Arc::new(ServerLock::new(world.registry.clone(), settings.leadership, identity));
+    let Some(election) = Election::new(world.clone(), lock.clone()) else { return };
+    let controller = Arc::new(Reconciling::new(election, Duration::ZERO));
+    observers.push(controller.clone());
+    tasks.spawn(restarted(async move || controller.work().await));
+    tasks.spawn(restarted(async move || lock.keep().await));
 }
 
 fn keep<R: Rule>(rule: R, world: &Arc<ResourceIndex>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {

@@ -28,6 +28,8 @@ pub enum Controller {
     StorageVersionMigrator,
     /// Checks the expressions of validating admission policies against types.
     ValidatingAdmissionPolicyStatus,
+    /// Removes the storage versions that servers which are gone have reported.
+    StorageVersionGarbageCollector,
 }
 
 /// The name of no controller.
@@ -36,7 +38,7 @@ pub enum Controller {
 pub struct UnknownController(pub String);
 
 impl Controller {
-    pub const ALL: [Controller; 12] = [
+    pub const ALL: [Controller; 13] = [
         Controller::Namespace,
         Controller::GarbageCollector,
         Controller::EventTtl,
@@ -49,6 +51,7 @@ impl Controller {
         Controller::LegacyServiceAccountTokenCleaner,
         Controller::StorageVersionMigrator,
         Controller::ValidatingAdmissionPolicyStatus,
+        Controller::StorageVersionGarbageCollector,
     ];
 
     /// Whether it runs by default. Those that write to every namespace or to bootstrap objects do not, so that a new
@@ -89,6 +92,9 @@ impl Controller {
             // There is no short form.
             Controller::ValidatingAdmissionPolicyStatus => {
                 ("validatingadmissionpolicy-status-controller", "validatingadmissionpolicy-status-controller")
+            }
+            Controller::StorageVersionGarbageCollector => {
+                ("storageversion-garbage-collector-controller", "storage-version-gc")
             }
         }
     }

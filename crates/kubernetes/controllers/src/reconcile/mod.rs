@@ -9,6 +9,7 @@ pub mod migrations;
 pub mod policy_status;
 pub mod quotas;
 pub mod root_certificates;
+pub mod storage_versions;
 pub mod tokens;
 
 use crate::feed::{Listed, Observer};

@@ -1,0 +1,241 @@
+//! Coordinated leader election: one of the servers makes the best of the candidates for a lease its leader, or the one that
+//! the leader should yield to. Guarantees that only the server that holds the controller's own lease elects. Must never
+//! renew the lease of a component.
+
+mod candidates;
+mod lock;
+
+pub use lock::{Leadership, ServerLock};
+
+use crate::queue::Outcome;
+use crate::reconcile::{Reconciler, is_removal, read};
+use crate::requests::{Requests, Who, retry_on_failure};
+use crate::resource_index::{Kind, KindId, ObjectKey, ResourceIndex};
+use candidates::{ELECTION_SECONDS, LEASE_SECONDS, Step, VALID_SECONDS, has_passed, is_expired, next_step};
+use pintle_cache::{Event, Object, WatchFilter};
+use pintle_registry::options::Propagation;
+use pintle_registry::{DeleteOptions, Result, Status, Target};
+use pintle_schema::{ApiType, ApiValue, MicroTime, Value, View, ViewMut, canonicalize};
+use pintle_types::coordination::v1::{CoordinatedLeaseStrategy, Lease, LeaseSpec};
+use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
+use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tracing::debug;
+
+/// The name of the controller: of its own lease, and in annotations.
+pub const CONTROLLER: &str = "leader-election-controller";
+/// The annotation of leases that the controller has created.
+const ELECTED_BY: &str = "coordination.k8s.io/elected-by";
+/// The delay before a lease with candidates is processed again.
+const REQUEUE: Duration = Duration::from_secs(5);
+/// The feature gate.
+pub const GATE: &str = "CoordinatedLeaderElection";
+
+pub struct Election {
+    world: Arc<ResourceIndex>,
+    lock: Arc<ServerLock>,
+    leases: KindId,
+    candidates: KindId,
+}
+
+impl Election {
+    /// `None` if the kinds that it needs are not stored.
+    pub fn new(world: Arc<ResourceIndex>, lock: Arc<ServerLock>) -> Option<Self> {
+        let leases = world.stored("coordination.k8s.io", "leases")?;
+        let candidates = world.stored("coordination.k8s.io", "leasecandidates")?;
+        Some(Election { world, lock, leases, candidates })
+    }
+
+    fn requests(&self) -> Requests<'_> {
+        Requests { world: &self.world, who: Who::Server("kube-apiserver") }
+    }
+
+    /// The candidates for a lease that have not expired.
+    fn candidates(&self, namespace: &str, lease: &str) -> Vec<LeaseCandidate> {
+        let now = now();
+        let decoded = self.world.decoded_in(("coordination.k8s.io", "leasecandidates"), namespace, |_| true);
+        let candidates = decoded.iter().filter_map(|object| LeaseCandidate::from_value(object).ok());
+        candidates.filter(|it| it.spec.lease_name == lease && !is_candidate_expired(it, now)).collect()
+    }
+
+    /// Changes a candidate.
+    async fn tell(&self, namespace: &str, name: &str, ping: Option<MicroTime>) -> Result<()> {
+        let Some(kind) = self.world.kind(self.candidates) else { return Ok(()) };
+        let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
+        let change = |object: &mut Value| {
+            let spec = ViewMut::<LeaseCandidate>::new(object).field(LeaseCandidate::SPEC);
+            spec.field(LeaseCandidateSpec::PING_TIME).set(ping);
+        };
+        self.requests().change(&target, "", change).await
+    }
+
+    /// One step of the election for a lease.
+    async fn step(&self, kind: &Kind, place: &ObjectKey) -> Outcome {
+        let path = place.key.strip_prefix(kind.target.storage().prefix.as_str());
+        let Some((namespace, name)) = path.and_then(|path| path.split_once('/')) else { return Outcome::Done };
+        let candidates = self.candidates(namespace, name);
+        if candidates.is_empty() {
+            return Outcome::Done;
+        }
+        if !self.lock.leads() {
+            return Outcome::After(REQUEUE);
+        }
+        let lease = read(&self.world, place).map(|(_, lease)| View::<Lease>::new(&lease).field(Lease::SPEC).get());
+        match next_step(&candidates, lease.as_ref(), now()) {
+            Step::Keep => Outcome::After(REQUEUE),
+            Step::Wait => Outcome::After(Duration::from_secs(ELECTION_SECONDS.unsigned_abs())),
+            Step::Ping => {
+                for candidate in &candidates {
+                    if self.tell(namespace, &candidate.metadata.name, Some(now())).await.is_err() {
+                        return Outcome::Retry;
+                    }
+                }
+                Outcome::After(REQUEUE)
+            }
+            Step::Elect { leader, strategy, silent } => {
+                if let Some(silent) = silent
+                    && self.tell(namespace, &silent, None).await.is_err()
+                {
+                    return Outcome::Retry;
+                }
+                match self.elect(kind, namespace, name, &leader, &strategy).await {
+                    Ok(()) => Outcome::After(REQUEUE),
+                    Err(_) => Outcome::Retry,
+                }
+            }
+            Step::None(reason) => {
+                debug!(namespace, name, reason, "no leader is elected");
+                Outcome::After(REQUEUE)
+            }
+        }
+    }
+
+    /// Makes a candidate the holder of a lease that is free, or the preferred holder of one that is not.
+    async fn elect(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        name: &str,
+        leader: &str,
+        strategy: &CoordinatedLeaseStrategy,
+    ) -> Result<()> {
+        let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
+        let change = |object: &mut Value| {
+            let spec = View::<Lease>::new(object).field(Lease::SPEC).get();
+            let holder = spec.holder_identity.clone().unwrap_or_default();
+            let now = now();
+            let is_free = holder.is_empty() || (is_expired(&spec, now) && holder != leader);
+            let changed = match () {
+                () if is_free => LeaseSpec {
+                    strategy: Some(strategy.clone()),
+                    preferred_holder: None,
+                    holder_identity: Some(leader.to_owned()),
+                    renew_time: Some(now),
+                    lease_duration_seconds: Some(LEASE_SECONDS),
+                    acquire_time: None,
+                    ..spec
+                },
+                () if holder != leader => {
+                    LeaseSpec { preferred_holder: Some(leader.to_owned()), strategy: Some(strategy.clone()), ..spec }
+                }
+                () => return,
+            };
+            ViewMut::<Lease>::new(object).field(Lease::SPEC).set(changed);
+        };
+        let (lease, options) = (new_lease(namespace, name, leader, strategy), self.requests().write_options());
+        match self.world.registry.create(&target, lease, &options).await {
+            Err(Status { code: 409, .. }) => self.requests().change(&target, "", change).await,
+            outcome => outcome.map(drop),
+        }
+    }
+
+    /// Deletes a candidate that has shown no sign of life for long.
+    async fn collect(&self, kind: &Kind, place: &ObjectKey) -> Outcome {
+        let Some((stored, object)) = read(&self.world, place) else { return Outcome::Done };
+        let Ok(candidate) = LeaseCandidate::from_value(&object) else { return Outcome::Done };
+        let now = now();
+        if !is_candidate_expired(&candidate, now) {
+            let left = last_sign(&candidate).seconds.saturating_add(VALID_SECONDS + 1).saturating_sub(now.seconds);
+            return Outcome::After(Duration::from_secs(u64::try_from(left).unwrap_or(0).max(1)));
+        }
+        let requests = self.requests();
+        let options = DeleteOptions {
+            uid: Some(stored.encoded.uid().to_owned()),
+            ..requests.delete_options(Propagation::Background)
+        };
+        retry_on_failure(&requests.delete(&kind.at(&stored), &options).await)
+    }
+}
+
+impl Reconciler for Election {
+    const QUEUE: &'static str = "leader-election-controller";
+
+    fn new(_: Arc<ResourceIndex>) -> Option<Self> {
+        // It needs the lock of the server.
+        None
+    }
+
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        (kind == self.leases || kind == self.candidates).then_some(WatchFilter::Everything)
+    }
+
+    fn due(&self, kind: KindId, object: &Object, event: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration)) {
+        if kind == self.leases {
+            return due(ObjectKey { kind, key: object.key.clone() }, Duration::ZERO);
+        }
+        let Some(candidates) = self.world.kind(kind) else { return };
+        let Ok(candidate) = self.world.registry.decode(&candidates.target, object) else { return };
+        let spec = View::<LeaseCandidate>::new(&candidate).field(LeaseCandidate::SPEC);
+        let lease = spec.field(LeaseCandidateSpec::LEASE_NAME).get();
+        if let Some(place) = self.world.place(self.leases, object.namespace(), &lease) {
+            due(place, Duration::ZERO);
+        }
+        if !is_removal(event) {
+            due(ObjectKey { kind, key: object.key.clone() }, Duration::ZERO);
+        }
+    }
+
+    async fn sync(&self, place: &ObjectKey) -> Outcome {
+        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
+        if place.kind == self.candidates { self.collect(&kind, place).await } else { self.step(&kind, place).await }
+    }
+}
+
+/// The lease of an elected leader.
+fn new_lease(namespace: &str, name: &str, leader: &str, strategy: &CoordinatedLeaseStrategy) -> Value {
+    let mut lease = Lease {
+        type_meta: TypeMeta { kind: "Lease".to_owned(), api_version: "coordination.k8s.io/v1".to_owned() },
+        metadata: ObjectMeta {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            annotations: [(ELECTED_BY.to_owned(), CONTROLLER.to_owned())].into(),
+            ..ObjectMeta::default()
+        },
+        spec: LeaseSpec {
+            holder_identity: Some(leader.to_owned()),
+            strategy: Some(strategy.clone()),
+            lease_duration_seconds: Some(LEASE_SECONDS),
+            renew_time: Some(now()),
+            ..LeaseSpec::default()
+        },
+    }
+    .to_value();
+    canonicalize(Lease::schema(), &mut lease);
+    lease
+}
+
+/// When a candidate last showed that it lives.
+fn last_sign(candidate: &LeaseCandidate) -> MicroTime {
+    let created = candidate.metadata.creation_timestamp;
+    candidate.spec.renew_time.unwrap_or(MicroTime { seconds: created.seconds, nanos: 0 })
+}
+
+fn is_candidate_expired(candidate: &LeaseCandidate, now: MicroTime) -> bool {
+    has_passed(last_sign(candidate), VALID_SECONDS, now)
+}
+
+pub(crate) fn now() -> MicroTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
+}
