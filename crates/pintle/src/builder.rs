@@ -5,10 +5,10 @@
 //! objects.
 
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
-use crate::identity_lease::{EndpointReconciler, IdentityLease};
+use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
-use pintle_aggregation::{ApiServices, DiscoveryCheck};
+use pintle_aggregation::{ApiServices, DiscoveryCheck, PeerServers, PeerSettings};
 use pintle_auth::authorization::abac::Policies;
 use pintle_auth::{Authenticator, AuthorizerUnion};
 use pintle_bootstrap::ServiceRange;
@@ -17,6 +17,7 @@ use pintle_controllers::{Controller, Controllers};
 use pintle_endpoints::Api;
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::PublishedDocument;
+use pintle_endpoints::peers::Peers;
 use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_expressions::ConditionMetrics;
 use pintle_handlers::KubernetesKinds;
@@ -145,14 +146,20 @@ pub struct AdvertisedServer {
     pub address: Option<IpAddr>,
     /// How the addresses of servers are added to the endpoints of the `kubernetes` service.
     pub endpoint_reconciler: EndpointReconciler,
+    /// Where other servers reach this one, if not at the advertised address and the port of the first listener.
+    pub peer_address: (Option<IpAddr>, Option<u16>),
+    /// The host by whose name servers over the same store are told apart; that of this machine by default.
+    pub host: Option<String>,
     /// The certificate authorities of clients and of the front proxy; they may change while the server runs.
     pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
 }
 
-/// How the server reaches extension servers and the services of webhooks.
+/// How the server reaches extension servers, other servers over the same store, and the services of webhooks.
 pub struct AggregationOptions {
     /// Connections to extension servers; by default without a client certificate.
     pub servers: Arc<dyn ExtensionServers>,
+    /// Connections to other servers over the same store; without it no request is passed on to one.
+    pub peers: Option<PeerSettings>,
     /// How services of webhooks and of extension servers are reached.
     pub routing: Routing,
     /// Whether a redirect from an extension server is an error.
@@ -163,6 +170,7 @@ impl Default for AggregationOptions {
     fn default() -> Self {
         AggregationOptions {
             servers: Arc::new(ExtensionSockets::default()),
+            peers: None,
             routing: Routing::default(),
             reject_redirects: true,
         }
@@ -225,6 +233,13 @@ impl Builder {
         let servers = self.aggregation.servers.clone();
         let aggregated = ApiServices::new(servers, self.aggregation.routing, self.aggregation.reject_redirects);
         controllers.webhooks = self.webhooks.clients.clone();
+        let host = self.advertised.host.take().or_else(certs::host_name).unwrap_or_default();
+        self.advertised.host = Some(host.clone());
+        controllers.host.clone_from(&host);
+        let has_peers = PEER_GATES.iter().all(|gate| (self.generic.feature_gate)(gate));
+        let settings = self.aggregation.peers.take().filter(|_| has_peers);
+        let peers = settings.map(|settings| PeerServers::new(settings, identity_lease::identity(&host)));
+        self.generic.peers = peers.clone().map(|peers| Arc::new(peers) as Arc<dyn Peers>);
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
         let (opened, roles, identity_lease) = self.open(address).await?;
@@ -232,7 +247,14 @@ impl Builder {
             opened.spawn("the documents of extension servers", aggregated.clone().follow(opened.registry.clone()));
         let kept = identity_lease.clone();
         let keeping = opened.spawn("the renewal of the server's leases", async move { kept.keep().await });
+        let mut tasks = vec![documents];
+        if let Some(peers) = peers {
+            let counted = peers.clone();
+            opened.builder.metrics.add_source(move |out| counted.render(out));
+            tasks.push(opened.spawn("discovery of other servers", peers.follow(opened.registry.clone())));
+        }
         let roles = opened.spawn("the watch of roles and bindings", rbac::follow(opened.registry.clone(), roles));
+        tasks.push(roles);
         let (counted, of) = (aggregated, opened.registry.clone());
         opened.builder.metrics.add_source(move |out| counted.render(&of, out));
         let generic = opened.serve()?;
@@ -240,13 +262,7 @@ impl Builder {
         let controllers = Controllers::start(api.registry.clone(), &controllers);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        Ok(Server {
-            address,
-            generic,
-            tasks: [roles, documents],
-            controllers,
-            identity_lease: (identity_lease, keeping),
-        })
+        Ok(Server { address, generic, tasks, controllers, identity_lease: (identity_lease, keeping) })
     }
 
     /// Opens the generic server with the built-in parts, after writing the bootstrap objects and announcing this server
@@ -265,6 +281,9 @@ impl Builder {
         let registry = opened.registry.clone();
         self.webhooks.services.set(Arc::downgrade(&registry), self.aggregation.routing);
         let advertised = advertised::address(self.advertised.address, address.ip());
+        // Other servers may reach it where pods cannot.
+        let (peer_ip, peer_port) = self.advertised.peer_address;
+        let peer_address = (peer_ip.or(advertised), peer_port);
         // kube-apiserver has no endpoints in this case either.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
         let table = opened.builder.resources().snapshot();
@@ -290,10 +309,15 @@ impl Builder {
             first_objects,
             self.advertised.authorities,
             advertised,
-            certs::host_name().unwrap_or_default(),
+            self.advertised.host.unwrap_or_default(),
             self.advertised.endpoint_reconciler,
+            peer_address,
         ));
-        identity_lease.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
+        let announced = async {
+            identity_lease.announce().await?;
+            identity_lease.report_storage_versions().await
+        };
+        announced.await.map_err(|status| StartError::Bootstrap(status.message))?;
         let tokens = service_accounts::tokens(self.authentication.service_account_tokens, registry.clone());
         let tokens = Arc::new(tokens.map_err(io::Error::other)?);
         let builder = &mut opened.builder;
@@ -317,15 +341,27 @@ impl Builder {
     fn install(&mut self) -> Arc<Allocators> {
         let generic = &mut self.generic;
         let (gate, runtime_config) = (generic.feature_gate.clone(), std::mem::take(&mut self.runtime_config));
+        generic.settings.version = runtime_config.version;
         let served = generic.serves.clone();
-        generic.serves =
-            Arc::new(move |resource| runtime_config.serves(resource, &|name| gate(name)) && served(resource));
-        generic.groups.splice(0..0, pintle_groups::groups().iter().cloned());
+        generic.serves = Arc::new(move |resource| {
+            let group = pintle_groups::groups().iter().find(|group| group.name == resource.group);
+            runtime_config.serves(resource, group, &|name| gate(name)) && served(resource)
+        });
+        let compatibility_minor = generic.settings.version.compatibility_minor;
+        let groups = pintle_groups::groups().iter().map(|group| group.clone().kept_for(compatibility_minor));
+        generic.groups.splice(0..0, groups);
         generic.kinds = Box::new(KubernetesKinds);
         generic.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
         generic.settings.is_heartbeat = pintle_handlers::is_heartbeat;
         self.health.post_start_hooks.extend(self.authorization.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
-        let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
+        let gates: [(&str, &[&str]); 2] = [
+            (LEADER_ELECTION, &[pintle_controllers::ELECTION_GATE]),
+            (STORAGE_VERSIONS, &["StorageVersionAPI", "APIServerIdentity"]),
+        ];
+        let is_on = |gates: &[&str]| gates.iter().all(|name| (generic.feature_gate)(name));
+        self.health.post_start_hooks.extend(gates.iter().filter(|(_, gates)| is_on(gates)).map(|(hook, _)| *hook));
+        let optional =
+            [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES, LEADER_ELECTION, STORAGE_VERSIONS];
         let is_shown = |check: &&&str| !optional.contains(*check) || self.health.post_start_hooks.contains(*check);
         POST_START.iter().filter(is_shown).for_each(|check| generic.health.set(check, true));
         let certificate_ends = self.health.own_certificate_ends;
@@ -398,7 +434,7 @@ const WITHDRAWAL: Duration = Duration::from_secs(3);
 
 /// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts: its work
 /// was done before (all bootstrap objects are written, all stored objects are read), or this server has no such work.
-const POST_START: [&str; 32] = [
+const POST_START: [&str; 34] = [
     "poststarthook/start-apiserver-admission-initializer",
     ENCRYPTION_RELOAD,
     "poststarthook/generic-apiserver-start-informers",
@@ -414,6 +450,7 @@ const POST_START: [&str; 32] = [
     "poststarthook/start-kube-apiserver-identity-lease-controller",
     "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
     "poststarthook/storage-readiness",
+    LEADER_ELECTION,
     "poststarthook/start-legacy-token-tracking-controller",
     "poststarthook/start-service-ip-repair-controllers",
     BOOTSTRAP_ROLES,
@@ -429,6 +466,7 @@ const POST_START: [&str; 32] = [
     "poststarthook/apiservice-discovery-controller",
     "poststarthook/kube-apiserver-autoregistration",
     "autoregister-completion",
+    STORAGE_VERSIONS,
     "poststarthook/apiservice-openapi-controller",
     "poststarthook/apiservice-openapiv3-controller",
 ];
@@ -437,6 +475,12 @@ const POST_START: [&str; 32] = [
 pub const ENCRYPTION_RELOAD: &str = "poststarthook/start-encryption-provider-config-automatic-reload";
 /// Reported if a client certificate for extension servers is configured.
 pub const PROXY_CERTIFICATE_RELOAD: &str = "poststarthook/aggregator-reload-proxy-client-cert";
+/// The gates of requests that other servers over the same store answer.
+const PEER_GATES: [&str; 2] = ["UnknownVersionInteroperabilityProxy", "APIServerIdentity"];
+/// Reported if leaders of components are elected.
+const LEADER_ELECTION: &str = "poststarthook/start-kube-apiserver-coordinated-leader-election-controller";
+/// Reported if servers report the versions that they store.
+const STORAGE_VERSIONS: &str = "poststarthook/built-in-resources-storage-version-updater";
 /// Reported if the RBAC mode is enabled.
 const BOOTSTRAP_ROLES: &str = "poststarthook/rbac/bootstrap-roles";
 
@@ -447,8 +491,8 @@ const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
 pub struct Server {
     address: SocketAddr,
     generic: pintle_server::Server,
-    /// The tasks that follow roles and bindings, and the documents of extension servers.
-    tasks: [JoinHandle<()>; 2],
+    /// The tasks that follow roles and bindings, and the documents of extension servers and of other servers.
+    tasks: Vec<JoinHandle<()>>,
     controllers: Controllers,
     identity_lease: (Arc<IdentityLease>, JoinHandle<()>),
 }

@@ -12,11 +12,13 @@ mod front_proxy;
 pub mod gates;
 mod reference;
 mod runtime_config;
+mod servers;
 mod setting;
 mod storage;
 mod surface;
 mod table;
 mod values;
+mod version;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

@@ -6,6 +6,7 @@
 
 use crate::bootstrap;
 use crate::repair::Repairs;
+use crate::storage_versions;
 use crate::token_tracking::TokenTracking;
 use data_encoding::BASE32_NOPAD;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
@@ -44,7 +45,8 @@ const PEER_ADDRESS: &str = "kubernetes.io/peer-advertise-address";
 const IDENTITY_SECONDS: i32 = 3600;
 const NAMESPACE: &str = "kube-system";
 
-/// The number of renewals between two writes if no other server reads the lease: ten minutes.
+/// The number of renewals between two writes if no other server reads the lease, and between two reports of storage
+/// versions: ten minutes.
 const RENEWALS_BETWEEN_WRITES: u32 = 60;
 
 /// The number of renewals between two searches for expired leases: about an hour.
@@ -82,6 +84,8 @@ pub struct IdentityLease {
     holder: String,
     endpoints: EndpointReconciler,
     /// Failed repairs of node ports.
+    /// Where other servers reach this one.
+    peer_address: Option<SocketAddr>,
     repair_errors: Arc<Counter>,
 }
 
@@ -95,8 +99,10 @@ impl IdentityLease {
         address: Option<IpAddr>,
         host: String,
         endpoints: EndpointReconciler,
+        (peer_ip, peer_port): (Option<IpAddr>, Option<u16>),
     ) -> Self {
         let (name, port) = (identity(&host), first_objects.secure_port);
+        let peer_address = peer_ip.map(|ip| SocketAddr::new(ip, peer_port.unwrap_or(port)));
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
         let repair_errors = Arc::default();
         IdentityLease {
@@ -110,6 +116,7 @@ impl IdentityLease {
             name,
             holder,
             endpoints,
+            peer_address,
             repair_errors,
         }
     }
@@ -134,6 +141,18 @@ impl IdentityLease {
         // The host name may be an invalid label value, which must not stop the server.
         let _ = self.renew_identity().await;
         Ok(())
+    }
+
+    /// Tells other servers in which versions this one stores objects, if servers do so. The identity lease must exist: reports without one are
+    /// removed.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn report_storage_versions(&self) -> Result<()> {
+        match storage_versions::is_enabled(&self.registry) {
+            true => storage_versions::report(&self.registry, &self.name).await,
+            false => Ok(()),
+        }
     }
 
     /// Renews the leases and repairs objects until the future is dropped.
@@ -168,6 +187,10 @@ impl IdentityLease {
             repairs.addresses().await;
             if renewal % RENEWALS_BETWEEN_REPAIRS == 0 {
                 look_at_ports(&mut repairs).await;
+            }
+            if renewal % RENEWALS_BETWEEN_WRITES == 0 {
+                // They may have been changed or deleted.
+                let _ = self.report_storage_versions().await;
             }
             if renewal % RENEWALS_BETWEEN_SWEEPS == 1 {
                 self.sweep().await;
@@ -281,11 +304,8 @@ impl IdentityLease {
         let Some(target) = self.identity() else { return Ok(()) };
         let labels = [IDENTITY_LABEL, ("kubernetes.io/hostname", &self.host)];
         let labels = BTreeMap::from(labels.map(|(key, value)| (key.to_owned(), value.to_owned())));
-        let annotations: BTreeMap<String, String> = self
-            .address
-            .map(|address| (PEER_ADDRESS.to_owned(), SocketAddr::new(address, self.port).to_string()))
-            .into_iter()
-            .collect();
+        let address = self.peer_address.map(|address| (PEER_ADDRESS.to_owned(), address.to_string()));
+        let annotations: BTreeMap<String, String> = address.into_iter().collect();
         let lease = Lease {
             type_meta: TypeMeta { kind: "Lease".to_owned(), api_version: "coordination.k8s.io/v1".to_owned() },
             metadata: ObjectMeta {

@@ -19,6 +19,7 @@ mod rbac;
 mod repair;
 mod service_accounts;
 mod sources;
+mod storage_versions;
 mod test_server;
 mod token_tracking;
 pub mod webhooks;
@@ -31,6 +32,7 @@ pub use builder::{
     ENCRYPTION_RELOAD, HealthOptions, PROXY_CERTIFICATE_RELOAD, Server, ServiceNetwork, StartError,
 };
 pub use identity_lease::EndpointReconciler;
+pub use pintle_aggregation::PeerSettings;
 pub use pintle_kubernetes_auth::Mode;
 pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use pintle_server::sources::storage_size;

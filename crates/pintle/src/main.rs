@@ -15,8 +15,8 @@ use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
 use pintle::extension_servers::ExtensionSockets;
 use pintle::follow::{self, follow};
 use pintle::{
-    Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, SocketConnector, certs, encryption, kubeconfig,
-    private_files,
+    Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, PeerSettings, Server, SocketConnector, certs, encryption,
+    kubeconfig, private_files,
 };
 use pintle_auth::UserInfo;
 use pintle_bootstrap::ServiceRange;
@@ -211,6 +211,8 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     }
     builder.generic.connector = Some(Arc::new(connector));
     builder.aggregation.servers = extension_servers(config)?;
+    builder.aggregation.peers = peers(config)?;
+    builder.advertised.peer_address = (config.peers.advertise_ip, config.peers.advertise_port);
     if config.aggregator_routing {
         builder.aggregation.routing = Routing::Endpoints;
     }
@@ -219,6 +221,13 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         builder.kubelet_address_types.clone_from(&kubelet.address_types);
     }
     Ok((builder, certs))
+}
+
+/// How other servers over the same store are reached, if flags name their authorities.
+fn peers(config: &Config) -> Result<Option<PeerSettings>, Box<dyn Error>> {
+    let Some(file) = config.peers.ca_file.as_deref() else { return Ok(None) };
+    // Connections of their own: those to extension servers are closed with their API services.
+    Ok(Some(PeerSettings { servers: extension_servers(config)?, ca_pem: read(file)? }))
 }
 
 /// Connections to extension servers; new ones present the current certificate of the front proxy's files.

@@ -3,7 +3,9 @@
 //! Built-in and custom resources are alike in it, and what other servers serve has a place. It is a snapshot: a change of what is served makes a new one.
 
 use crate::openapi::names;
-use pintle_resource::{Action, CustomKind, GroupPriorities, Resource, ResourceTable, Subresource, VersionPriorities};
+use pintle_resource::{
+    Action, CustomKind, GroupPriorities, Resource, ResourceTable, Storage, Subresource, VersionPriorities,
+};
 use pintle_schema::{Ref, Str, Struct, Value};
 use ring::digest::{SHA256, digest};
 use std::cmp::{Ordering, Reverse};
@@ -253,6 +255,17 @@ pub fn storage_version_hash(group: &str, storage_version: &str, kind: &str) -> S
     pintle_schema::base64::encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
+/// The same of the version that objects are kept in.
+fn kept_version_hash(storage: &Storage) -> Str {
+    match &storage.kept_as {
+        None => storage.version_hash.clone(),
+        Some(kept) => {
+            let (group, version) = kept.rsplit_once('/').unwrap_or(("", kept));
+            storage_version_hash(group, version, &storage.kind).into()
+        }
+    }
+}
+
 impl From<&Resource> for DiscoveredResource {
     fn from(resource: &Resource) -> Self {
         DiscoveredResource {
@@ -266,11 +279,7 @@ impl From<&Resource> for DiscoveredResource {
             verbs: resource.verb_names(),
             short_names: resource.short_names.clone(),
             categories: resource.categories.clone(),
-            storage_version_hash: resource
-                .storage
-                .as_ref()
-                .map(|storage| storage.version_hash.clone())
-                .unwrap_or_default(),
+            storage_version_hash: resource.storage.as_ref().map(kept_version_hash).unwrap_or_default(),
             subresources: resource.subresources.iter().map(DiscoveredSubresource::from).collect(),
             schema: resource.schema.clone(),
             custom: resource.custom.clone(),

@@ -12,6 +12,7 @@ pub mod conversion;
 pub mod discovery;
 pub mod extension;
 pub mod openapi;
+pub mod peers;
 pub mod version;
 
 mod document;

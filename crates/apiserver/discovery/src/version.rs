@@ -10,11 +10,38 @@ use pintle_schema::value;
 /// The Kubernetes release that the server behaves as.
 pub const GIT_VERSION: &str = "v1.36.2";
 
-/// The parts of it that clients compare.
+/// The minor release of Kubernetes 1 that the program behaves as by default.
+pub const CURRENT_MINOR: u32 = 36;
+/// The oldest that it can emulate, and that it can be compatible with.
+pub const OLDEST_MINOR: u32 = 33;
+
+/// The parts of the release that clients compare.
 pub const MAJOR: &str = "1";
 pub const MINOR: &str = "36";
-/// The oldest release that it can serve beside.
-pub const MIN_COMPATIBILITY_MINOR: &str = "35";
+
+/// The minor release of Kubernetes 1 that a server behaves as, and the oldest that it shares a store with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveVersion {
+    /// Whose APIs and feature gates it has.
+    pub emulated_minor: u32,
+    /// That can read what it stores, and that compiles what new expressions use.
+    pub compatibility_minor: u32,
+}
+
+impl EffectiveVersion {
+    /// A release, compatible with the one before as far as that is supported.
+    pub const fn emulating(minor: u32) -> EffectiveVersion {
+        let before = minor.saturating_sub(1);
+        let compatibility_minor = if before < OLDEST_MINOR { OLDEST_MINOR } else { before };
+        EffectiveVersion { emulated_minor: minor, compatibility_minor }
+    }
+}
+
+impl Default for EffectiveVersion {
+    fn default() -> Self {
+        EffectiveVersion::emulating(CURRENT_MINOR)
+    }
+}
 
 /// What the program was built with.
 pub const COMPILER: &str = "rustc";
@@ -34,15 +61,15 @@ pub struct Build<'a> {
 }
 
 /// The build information.
-pub fn version(build: &Build<'_>) -> Document {
+pub fn version(build: &Build<'_>, effective: EffectiveVersion) -> Document {
     let date = if build.date.is_empty() { "1970-01-01T00:00:00Z" } else { build.date };
     let document = value!({
         "major": MAJOR,
         "minor": MINOR,
-        "emulationMajor": "1",
-        "emulationMinor": "36",
-        "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": MIN_COMPATIBILITY_MINOR,
+        "emulationMajor": MAJOR,
+        "emulationMinor": (effective.emulated_minor.to_string()),
+        "minCompatibilityMajor": MAJOR,
+        "minCompatibilityMinor": (effective.compatibility_minor.to_string()),
         "gitVersion": GIT_VERSION,
         "gitCommit": (build.commit),
         "gitTreeState": "",

@@ -190,9 +190,17 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
     let aggregated = matches!(segments[..], ["api"] | ["apis"])
         .then(|| negotiate_aggregated(accept, request.header(USER_AGENT), query))
         .flatten();
-    if let Some(wanted) = aggregated {
+    if let Some((wanted, is_local)) = aggregated {
         let is_core = segments == ["api"];
         let everywhere = api.documents.everywhere(api);
+        if let Some(peers) = api.peers.as_ref().filter(|_| !is_core) {
+            if is_local {
+                api.peer_discovery.local.increment();
+            } else if let Some((document, json, tag)) = api.peer_discovery.document(&everywhere, peers.groups()) {
+                let bytes = if wanted == MediaTypeOptions::JSON { json } else { encode(&document, wanted) };
+                return Ok(aggregated_answer(request, bytes, tag, wanted.format));
+            }
+        }
         let (all, kept) = if is_core { (catalog, &documents.documents) } else { everywhere.served() };
         let (bytes, tag) = kept.aggregated(is_core, all, wanted);
         return Ok(aggregated_answer(request, bytes, tag, wanted.format));
@@ -205,7 +213,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
         ["version"] => {
             only_get(request)?;
             negotiate(accept, request.header(USER_AGENT), query, AllowedMediaTypes::JsonDocuments, GENERAL)?;
-            let document = pintle_discovery::version::version(&api.documents.build);
+            let document = pintle_discovery::version::version(&api.documents.build, api.settings.version);
             let wanted = MediaTypeOptions { pretty: true, ..MediaTypeOptions::JSON };
             return Ok(ApiResponse::new(
                 200,

@@ -25,6 +25,7 @@ mod media_type;
 pub mod metrics;
 pub mod negotiation;
 pub mod patch;
+pub mod peers;
 pub mod query;
 pub mod read;
 mod redefined;
@@ -55,8 +56,10 @@ use handler::Handlers;
 use health::Health;
 use metrics::Metrics;
 use negotiation::Format;
+use peers::{PeerDiscovery, Peers};
 use pintle_audit::Auditor;
 use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator, UserInfo};
+use pintle_discovery::version::EffectiveVersion;
 use pintle_registry::Registry;
 use scheme::Scheme;
 use std::collections::BTreeMap;
@@ -84,6 +87,8 @@ pub struct Settings {
     pub flags: Option<BTreeMap<String, String>>,
     /// What labels of metrics may show.
     pub metric_labels: Arc<metrics::AllowedLabels>,
+    /// The release that the server behaves as.
+    pub version: EffectiveVersion,
     /// When the process began, in seconds since 1970.
     pub started_unix: i64,
     /// Subresources whose requests have no end of their own: limits of time and of requests in flight are not for them.
@@ -112,6 +117,7 @@ impl Default for Settings {
             server_address: "127.0.0.1:6443".into(),
             flags: None,
             metric_labels: Arc::default(),
+            version: EffectiveVersion::default(),
             started_unix: 0,
             long_running_subresources: &[],
             is_heartbeat: |_, _| false,
@@ -141,6 +147,9 @@ pub struct Api {
     pub auditor: Option<Arc<Auditor>>,
     /// What is served elsewhere.
     pub aggregated: Box<dyn AggregatedApis>,
+    /// Other servers over the same store that requests may be passed on to.
+    pub peers: Option<Arc<dyn Peers>>,
+    pub peer_discovery: Arc<PeerDiscovery>,
 }
 
 impl Api {

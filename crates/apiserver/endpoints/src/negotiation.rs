@@ -319,8 +319,8 @@ pub fn pretty(query: &Query, user_agent: &str) -> bool {
 }
 
 /// Chooses the form of discovery of everything at once; `None` where that is not asked for. It need not be what the client
-/// likes best.
-pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Option<MediaTypeOptions> {
+/// likes best. Also whether the document of this server alone is asked for.
+pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Option<(MediaTypeOptions, bool)> {
     let kind = [("as", "APIGroupDiscoveryList"), ("g", "apidiscovery.k8s.io"), ("v", "v2")];
     let asks = |clause: &Clause<'_>, format: &Format| {
         let streams = clause.parameter("stream").is_none_or(|stream| stream == "watch" && format.stream().is_some());
@@ -333,7 +333,8 @@ pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Op
     clauses.iter().find_map(|clause| {
         let format = GENERAL.iter().copied().find(|format| asks(clause, format))?;
         let pretty = pretty(query, user_agent) || clause.parameter("pretty") == Some("1");
-        Some(MediaTypeOptions { format, pretty, ..MediaTypeOptions::JSON })
+        let is_local = clause.parameter("profile") == Some("nopeer");
+        Some((MediaTypeOptions { format, pretty, ..MediaTypeOptions::JSON }, is_local))
     })
 }
 
@@ -538,7 +539,7 @@ mod tests {
         ];
         for (accept, expected) in rows {
             let found = negotiate_aggregated(accept, "", &Query::default());
-            assert_eq!(found.map(|wanted| wanted.format), expected, "{accept}");
+            assert_eq!(found.map(|(wanted, _)| wanted.format), expected, "{accept}");
         }
     }
 

@@ -1,32 +1,89 @@
-//! `RuntimeConfig`: which versions of resources `--runtime-config` turns on or off besides the defaults.
+//! `RuntimeConfig`: which versions of resources are served: the defaults of the emulated release, and what
+//! `--runtime-config` turns on or off besides.
 
-use pintle_resource::{Resource, Served};
+use pintle_discovery::version::EffectiveVersion;
+use pintle_resource::{Group, Resource, Served};
 
-/// Which versions `--runtime-config` turns on or off besides the defaults.
+/// Which versions `--runtime-config` turns on or off besides the defaults of a release.
 #[derive(Clone, Debug, Default)]
-pub struct RuntimeConfig(pub Vec<(String, bool)>);
+pub struct RuntimeConfig {
+    /// Group-versions, resources, or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
+    pub items: Vec<(String, bool)>,
+    /// The release whose APIs are served.
+    pub version: EffectiveVersion,
+    /// Whether later versions of a resource are served, too, if a version is that is not alpha.
+    pub forward_compatible: bool,
+    /// Whether items may turn on versions that are later than the release.
+    pub items_forward_compatible: bool,
+}
 
 impl RuntimeConfig {
-    /// Whether a resource is served under this configuration and these feature gates.
-    pub fn serves(&self, resource: &Resource, gate: &dyn Fn(&str) -> bool) -> bool {
+    /// Whether a resource is served under this configuration and these feature gates. The group has its other versions.
+    pub fn serves(&self, resource: &Resource, group: Option<&Group>, gate: &dyn Fn(&str) -> bool) -> bool {
+        if !self.enables(resource, gate) {
+            return false;
+        }
+        self.is_introduced(resource)
+            || (self.items_forward_compatible && self.is_named(resource))
+            || (self.forward_compatible && group.is_some_and(|group| self.serves_earlier(resource, group, gate)))
+    }
+
+    /// Whether the release has a version.
+    pub fn is_introduced(&self, resource: &Resource) -> bool {
+        resource.introduced <= self.version.emulated_minor
+    }
+
+    /// Whether an item names a resource.
+    pub fn names_resource(&self, resource: &Resource) -> bool {
+        self.last(&[&name(resource)]) == Some(true)
+    }
+
+    /// Whether an item names a version.
+    pub fn names_version(&self, api_version: &str) -> bool {
+        self.last(&[api_version]) == Some(true)
+    }
+
+    fn is_named(&self, resource: &Resource) -> bool {
+        self.names_resource(resource) || self.names_version(&resource.api_version())
+    }
+
+    /// Whether a version of the resource is served that comes after it in the group's order and is not alpha.
+    fn serves_earlier(&self, resource: &Resource, group: &Group, gate: &dyn Fn(&str) -> bool) -> bool {
+        let rank = |version: &str| group.versions.iter().position(|known| known.name == version);
+        let mut others = group.resources.iter().filter(|other| other.plural == resource.plural);
+        others.any(|other| {
+            let is_later_in_order = rank(&other.version) > rank(&resource.version);
+            is_later_in_order && !other.version.contains("alpha") && self.serves(other, Some(group), gate)
+        })
+    }
+
+    /// Whether a version is on: by an item, or by default.
+    pub fn enables(&self, resource: &Resource, gate: &dyn Fn(&str) -> bool) -> bool {
         let by_default = match resource.served {
             Served::ByDefault => true,
             Served::OnRequest => false,
             Served::Gated(name) if !gate(name) => return false,
             Served::Gated(_) => false,
         };
-        let version = resource.api_version();
-        let named = [version.clone(), format!("{version}/{}", resource.plural)];
         let stage = match () {
             () if resource.version.contains("alpha") => "api/alpha",
             () if resource.version.contains("beta") => "api/beta",
             () => "api/ga",
         };
-        let last = |keys: &[&str]| self.0.iter().rev().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, on)| *on);
-        last(&[&named[1]])
-            .or_else(|| last(&[&named[0]]))
-            .or_else(|| last(&[stage]))
-            .or_else(|| last(&["api/all"]))
+        self.last(&[&name(resource)])
+            .or_else(|| self.last(&[&resource.api_version()]))
+            .or_else(|| self.last(&[stage]))
+            .or_else(|| self.last(&["api/all"]))
             .unwrap_or(by_default)
     }
+
+    /// The value of the last item with one of these keys.
+    fn last(&self, keys: &[&str]) -> Option<bool> {
+        self.items.iter().rev().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, on)| *on)
+    }
+}
+
+/// The key of an item that names a resource.
+fn name(resource: &Resource) -> String {
+    format!("{}/{}", resource.api_version(), resource.plural)
 }

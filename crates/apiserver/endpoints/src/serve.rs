@@ -17,8 +17,8 @@ use crate::redefined::Repeatable;
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::response::{ApiResponse, ResponseOptions, accepts_gzip, error_response, respond};
 use crate::{
-    Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, read, remove, routes,
-    subresource, write,
+    Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, peers, read, remove,
+    routes, subresource, write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
@@ -232,7 +232,7 @@ async fn process(
     let table = api.registry.resources.snapshot();
     let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) if !path.malformed => resource,
-        missing => match (aggregated_discovery::find(&api, &path.group, &path.version), missing) {
+        missing => match (elsewhere(&api, &request, path), missing) {
             (Some(server), _) => {
                 let delegated = Delegated { api: api.clone(), request, query, context: request_context.clone() };
                 return delegate(server, delegated, &in_flight, accounting).await;
@@ -284,6 +284,12 @@ async fn process(
         None => {}
     }
     outcome
+}
+
+/// The server of a resource that is not served here: an extension server, or else another server over the same store.
+fn elsewhere(api: &Api, request: &Request, path: &ResourcePath) -> Option<Arc<dyn AggregatedApi>> {
+    let extension = aggregated_discovery::find(api, &path.group, &path.version);
+    extension.or_else(|| peers::find(api.peers.as_ref(), request, path))
 }
 
 /// Has another server answer a request. Its slot is given back before, as what that server takes is no work of this one, unless

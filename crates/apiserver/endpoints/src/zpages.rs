@@ -90,7 +90,7 @@ fn status(api: &Api) -> Statusz {
         start_time: Time::from_seconds(api.settings.started_unix),
         uptime_seconds: (now - api.settings.started_unix).max(0),
         binary_version: version::GIT_VERSION.trim_start_matches('v').to_owned(),
-        emulation_version: format!("{}.{}", version::MAJOR, version::MINOR),
+        emulation_version: format!("{}.{}", version::MAJOR, api.settings.version.emulated_minor),
         paths: folders.into_iter().collect(),
         ..Statusz::default()
     }

@@ -193,6 +193,8 @@ fn server() -> SharedApi {
         scheme: Scheme::new(resources, Box::new(())),
         auditor: None,
         aggregated: Box::new(()),
+        peers: None,
+        peer_discovery: Arc::default(),
     })
 }
 

@@ -16,6 +16,12 @@ pub trait Environment: Send + Sync + 'static {
     /// Whether a feature gate is on.
     fn feature_enabled(&self, gate: &str) -> bool;
 
+    /// The oldest minor release of Kubernetes 1 that may have to read what is written; `None` for the one before the
+    /// current.
+    fn compatibility_minor(&self) -> Option<u32> {
+        None
+    }
+
     /// Resolves after a time. An environment without timers resolves at once.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         let _ = duration;

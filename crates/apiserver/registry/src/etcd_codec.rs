@@ -8,7 +8,7 @@ use bytes::Bytes;
 use pintle_cache::encoded_object;
 use pintle_codec::{Strictness, json, protobuf};
 use pintle_resource::{Resources, Storage, StoredVersions, UNDATED, convert_now};
-use pintle_schema::{Value, canonicalize};
+use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::{Store, ValueCodec, ValueCodecError};
 use std::any::Any;
 use std::fmt::Display;
@@ -42,7 +42,24 @@ impl EtcdCodec {
 
     /// The stored form of a canonical object in the storage version that has no resourceVersion.
     pub(crate) fn encode(&self, storage: &Storage, object: &Value) -> Bytes {
-        encode(storage, object, self.json)
+        let older = storage.kept_as.as_ref().and_then(|version| self.encode_older(storage, version, object));
+        older.unwrap_or_else(|| encode(storage, object, self.json))
+    }
+
+    /// The same in an earlier version, which servers of earlier releases can read. `None` if the object has no such form: it
+    /// is then kept in the storage version.
+    fn encode_older(&self, storage: &Storage, version: &Str, object: &Value) -> Option<Bytes> {
+        let versions = self.resources.read().stored(&storage.prefix)?.clone();
+        let older = versions.versions.iter().find(|resource| resource.api_version() == version.as_str())?;
+        let own = older.storage.as_ref()?;
+        let mut object = object.clone();
+        if let Some(conversion) = own.conversion.as_deref() {
+            convert_now(conversion, &mut object, &storage.api_version, version).ok()?;
+        }
+        set_type(&mut object, version, &older.kind);
+        canonicalize(&older.schema, &mut object);
+        let kept = Storage { api_version: version.clone(), schema: older.schema.clone(), ..own.clone() };
+        Some(encode(&kept, &object, self.json))
     }
 }
 
@@ -118,7 +135,8 @@ impl ValueCodec for EtcdCodec {
         let fields = field_values(&versions.hub, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         // Another version is stale whatever its content.
-        let is_stale = !is_home || self.encode(home, &object) != *stored;
+        let is_kept = api_version == home.kept_as.as_ref().unwrap_or(&home.api_version).as_str();
+        let is_stale = !is_kept || self.encode(home, &object) != *stored;
         let encode = if is_stale { encoded_object::encode_stale } else { encoded_object::encode };
         Ok(encode(&object, &fields))
     }

@@ -93,6 +93,10 @@ impl ValidationEnvironment for WriteEnvironment<'_> {
         home.get().ok()?.encoded.label(key).map(str::to_owned)
     }
 
+    fn compatibility_minor(&self) -> Option<u32> {
+        self.registry.environment.compatibility_minor()
+    }
+
     fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
         let rights = self.registry.admission.rights.as_ref()?;
         let mut asked = self.rights.lock().unwrap_or_else(PoisonError::into_inner);

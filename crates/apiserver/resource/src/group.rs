@@ -2,8 +2,8 @@
 //!
 //! The built-in groups and those of others are installed by the same call. Nothing here knows a group by name.
 
-use crate::Resource;
 use crate::table::{GroupPriorities, ResourceTable, VersionPriorities};
+use crate::{Resource, Storage};
 use pintle_schema::Str;
 use std::sync::Arc;
 
@@ -47,6 +47,35 @@ impl Group {
         let priority = Some(VersionPriorities::CUSTOM.group.priority);
         let name = Str::new_static(name);
         Group { name, priority, built_in: false, versions, resources, internal: Vec::new() }
+    }
+}
+
+impl Group {
+    /// The same group for stores that are shared with servers of a minor release of Kubernetes 1: resources are kept in the
+    /// preferred version that the release knows. A resource that is stored in another than its preferred version is left as
+    /// it is, and so is one that the release does not know.
+    pub fn kept_for(mut self, minor: u32) -> Self {
+        let older: Vec<(Str, Str)> = self.resources.iter().filter_map(|it| self.kept_as(it, minor)).collect();
+        for resource in &mut self.resources {
+            let Some(storage) = &resource.storage else { continue };
+            let Some((_, version)) = older.iter().find(|(prefix, _)| *prefix == storage.prefix) else { continue };
+            let storage = Some(Storage { kept_as: Some(version.clone()), ..storage.clone() });
+            *resource = Arc::new(Resource { storage, ..Resource::clone(resource) });
+        }
+        self
+    }
+
+    /// Where a resource is stored, and the older version that is kept there, if it is the preferred version, which the release does
+    /// not know.
+    fn kept_as(&self, resource: &Resource, minor: u32) -> Option<(Str, Str)> {
+        let storage = resource.storage.as_ref()?;
+        if resource.introduced <= minor || resource.api_version() != storage.api_version {
+            return None;
+        }
+        let is_other = |other: &&Arc<Resource>| other.plural == resource.plural;
+        let first = self.resources.iter().find(is_other)?;
+        let older = self.resources.iter().filter(is_other).find(|other| other.introduced <= minor)?;
+        (first.version == resource.version).then(|| (storage.prefix.clone(), older.api_version().into()))
     }
 }
 

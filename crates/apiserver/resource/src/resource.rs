@@ -31,6 +31,8 @@ pub struct Resource {
     pub schema: Ref<Struct>,
     /// In which runtime configuration the version is served.
     pub served: Served,
+    /// The minor release of Kubernetes 1 that introduced it; 0 if no release that can be emulated is older.
+    pub introduced: u32,
     /// `None`: nothing is stored (reviews, bindings).
     pub storage: Option<Storage>,
     pub subresources: Vec<Subresource>,
@@ -122,6 +124,9 @@ pub struct Storage {
     pub conversion: Option<Arc<dyn Conversion>>,
     /// Whether the storage version's defaults hold for what is converted from this version, too.
     pub default_after_conversion: bool,
+    /// The version that is kept in stores which are shared with servers of earlier releases, as in `apiVersion`; `None` for
+    /// the storage version.
+    pub kept_as: Option<Str>,
 }
 
 /// A version that an older server stored objects in.
@@ -391,6 +396,7 @@ impl Storage {
             json: false,
             conversion: None,
             default_after_conversion: false,
+            kept_as: None,
         }
     }
 
@@ -441,6 +447,7 @@ impl Resource {
             categories: Vec::new(),
             schema: Ref::Static(T::schema),
             served: Served::ByDefault,
+            introduced: 0,
             storage: None,
             subresources: Vec::new(),
             selectable: Vec::new(),

@@ -18,7 +18,7 @@ use pintle_schema::Str;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use libraries::{CURRENT_MINOR, NEW_EXPRESSIONS_MINOR};
+pub use libraries::{CURRENT_MINOR, NEW_EXPRESSIONS_MINOR, OLDEST_MINOR};
 pub use presets::Policy;
 
 /// Why an expression is not a program.

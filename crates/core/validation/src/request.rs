@@ -62,6 +62,11 @@ pub trait ValidationEnvironment: Sync {
         None
     }
 
+    /// The minor release of Kubernetes 1 that new expressions are compiled for; `None` for the one before the current.
+    fn compatibility_minor(&self) -> Option<u32> {
+        None
+    }
+
     /// Why the writer lacks a permission besides the write itself; `None` if it is granted.
     fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
         let _ = right;

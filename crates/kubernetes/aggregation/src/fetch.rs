@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 use http::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
 use http::{Method, Request};
 use pintle_auth::{UserInfo, groups};
-use pintle_endpoints::backend::{ByteStream, ExtensionServer, Unreachable};
+use pintle_endpoints::backend::{ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_registry::Registry;
 use pintle_services::routing::RouteError;
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub enum FetchError {
     Unreachable(Unreachable),
     #[error("{0}")]
     Broken(#[from] std::io::Error),
+    #[error("the answer has status {0}, or is no document of discovery")]
+    Refused(u16),
     #[error("the document is larger than {0} bytes")]
     TooLarge(usize),
     #[error("no answer within {} seconds", .0.as_secs())]
@@ -56,6 +58,19 @@ fn user(name: &str) -> UserInfo {
 /// # Errors
 /// The path is invalid.
 pub fn request(path: &str, accept: &'static str, as_user: &str) -> Result<Request<ByteStream>, Unreachable> {
+    request_of(path, accept, &user(as_user), false)
+}
+
+/// The same in the name of any user.
+///
+/// # Errors
+/// The path is invalid.
+pub fn request_of(
+    path: &str,
+    accept: &'static str,
+    user: &UserInfo,
+    with_uid: bool,
+) -> Result<Request<ByteStream>, Unreachable> {
     let request = Request::builder().method(Method::GET).uri(path).body(stream::empty().boxed());
     let mut request = request.map_err(|error| Unreachable(error.to_string()))?;
     let headers = request.headers_mut();
@@ -63,7 +78,7 @@ pub fn request(path: &str, accept: &'static str, as_user: &str) -> Result<Reques
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
     }
     headers.insert(USER_AGENT, HeaderValue::from_static("kube-apiserver"));
-    identity::assert(headers, &user(as_user), false);
+    identity::assert(headers, user, with_uid);
     Ok(request)
 }
 
@@ -78,21 +93,33 @@ pub async fn fetch(
     wanted: &Wanted<'_>,
 ) -> Result<Fetched, FetchError> {
     let to = resolve::server(registry, shared.routing, api)?;
-    let fetching = fetch_from(shared, &to, wanted);
-    tokio::time::timeout(wanted.timeout, fetching).await.unwrap_or(Err(FetchError::TooSlow(wanted.timeout)))
+    let request = request(wanted.path, wanted.accept, wanted.user).map_err(FetchError::Unreachable)?;
+    fetch_from(&*shared.servers, &to, request, wanted.timeout, wanted.limit).await
 }
 
-async fn fetch_from(shared: &Shared, to: &ExtensionServer, wanted: &Wanted<'_>) -> Result<Fetched, FetchError> {
-    let request = request(wanted.path, wanted.accept, wanted.user).map_err(FetchError::Unreachable)?;
-    let mut exchange = shared.servers.send(to, request).await.map_err(FetchError::Unreachable)?;
-    let mut body = BytesMut::new();
-    while let Some(piece) = exchange.body.next().await {
-        let piece = piece?;
-        if body.len() + piece.len() > wanted.limit {
-            return Err(FetchError::TooLarge(wanted.limit));
+/// Sends a request and waits for the whole response.
+///
+/// # Errors
+/// There was no response, or it exceeded a limit.
+pub async fn fetch_from(
+    servers: &dyn ExtensionServers,
+    to: &ExtensionServer,
+    request: Request<ByteStream>,
+    timeout: Duration,
+    limit: usize,
+) -> Result<Fetched, FetchError> {
+    let fetching = async {
+        let mut exchange = servers.send(to, request).await.map_err(FetchError::Unreachable)?;
+        let mut body = BytesMut::new();
+        while let Some(piece) = exchange.body.next().await {
+            let piece = piece?;
+            if body.len() + piece.len() > limit {
+                return Err(FetchError::TooLarge(limit));
+            }
+            body.extend_from_slice(&piece);
         }
-        body.extend_from_slice(&piece);
-    }
-    let head = exchange.response;
-    Ok(Fetched { code: head.status.as_u16(), headers: head.headers, body: body.freeze() })
+        let head = exchange.response;
+        Ok(Fetched { code: head.status.as_u16(), headers: head.headers, body: body.freeze() })
+    };
+    tokio::time::timeout(timeout, fetching).await.unwrap_or(Err(FetchError::TooSlow(timeout)))
 }

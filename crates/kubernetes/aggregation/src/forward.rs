@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
 use pintle_endpoints::aggregated_discovery::Delegated;
-use pintle_endpoints::backend::{ByteStream, Exchange, ExtensionServer, Unreachable};
+use pintle_endpoints::backend::{ByteStream, Exchange, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
 use pintle_kubelet::forward;
@@ -39,27 +39,50 @@ pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: Delegated) -> 
             return unavailable();
         }
     };
+    let with_uid = registry.environment.feature_enabled(UID_GATE);
+    let way = Way {
+        servers: &*shared.servers,
+        to: &to,
+        reject_redirects: shared.reject_redirects,
+        failure: "error trying to reach service: ",
+    };
+    send(&way, delegated, with_uid, HeaderMap::new()).await
+}
+
+/// The server that a request goes to, and how.
+pub struct Way<'a> {
+    pub servers: &'a dyn ExtensionServers,
+    pub to: &'a ExtensionServer,
+    /// Whether a redirection is an error.
+    pub reject_redirects: bool,
+    /// What the client reads before the reason if the server cannot be reached.
+    pub failure: &'static str,
+}
+
+/// Sends a request in the name of its user, with further headers.
+pub async fn send(way: &Way<'_>, delegated: Delegated, with_uid: bool, further: HeaderMap) -> ApiResponse {
     let upgrades = is_upgrade(&delegated.request.headers);
     let mut headers = match upgrades {
         true => forward::upgrade_headers(&delegated.request),
         false => forward::outgoing_headers(&delegated.request),
     };
     headers.remove(header::HOST);
-    identity::assert(&mut headers, delegated.context.user(), registry.environment.feature_enabled(UID_GATE));
+    identity::assert(&mut headers, delegated.context.user(), with_uid);
     if let Ok(id) = HeaderValue::try_from(&delegated.context.id)
         && !id.is_empty()
     {
         headers.insert("audit-id", id);
     }
+    headers.extend(further);
     match upgrades {
-        true => upgrade(shared, &to, delegated, headers).await,
-        false => exchange(shared, &to, delegated, headers).await,
+        true => upgrade(way, delegated, headers).await,
+        false => exchange(way, delegated, headers).await,
     }
 }
 
-async fn upgrade(shared: &Shared, to: &ExtensionServer, delegated: Delegated, headers: HeaderMap) -> ApiResponse {
+async fn upgrade(way: &Way<'_>, delegated: Delegated, headers: HeaderMap) -> ApiResponse {
     let sent = match outgoing(delegated, headers) {
-        Ok((request, _)) => shared.servers.upgrade(to, request).await,
+        Ok((request, _)) => way.servers.upgrade(way.to, request).await,
         Err(error) => Err(error),
     };
     match sent {
@@ -74,9 +97,9 @@ async fn upgrade(shared: &Shared, to: &ExtensionServer, delegated: Delegated, he
     }
 }
 
-async fn exchange(shared: &Shared, to: &ExtensionServer, delegated: Delegated, mut headers: HeaderMap) -> ApiResponse {
+async fn exchange(way: &Way<'_>, delegated: Delegated, mut headers: HeaderMap) -> ApiResponse {
     let requested = delegated.request.header(header::HOST).to_owned();
-    let rewriter = Rewriter { prefix: String::new(), backend: to.authority(), requested };
+    let rewriter = Rewriter { prefix: String::new(), backend: way.to.authority(), requested };
     let uri = rewriter.forwarded(&forward::encode_path(&delegated.request.path));
     for (name, value) in [
         ("x-forwarded-uri", uri.as_str()),
@@ -89,22 +112,22 @@ async fn exchange(shared: &Shared, to: &ExtensionServer, delegated: Delegated, m
     }
     let (request, is_empty) = match outgoing(delegated, headers) {
         Ok(outgoing) => outgoing,
-        Err(error) => return failed(&error),
+        Err(error) => return failed(way, &error),
     };
     let request = if is_empty { without_body(request) } else { request };
-    match shared.servers.send(to, request).await {
-        Ok(exchange) => answered(shared, exchange, &rewriter).await,
-        Err(error) => failed(&error),
+    match way.servers.send(way.to, request).await {
+        Ok(exchange) => answered(way, exchange, &rewriter).await,
+        Err(error) => failed(way, &error),
     }
 }
 
-fn failed(error: &Unreachable) -> ApiResponse {
-    ApiResponse::text(503, format!("error trying to reach service: {error}\n"))
+fn failed(way: &Way<'_>, error: &Unreachable) -> ApiResponse {
+    ApiResponse::text(503, format!("{}{error}\n", way.failure))
 }
 
-async fn answered(shared: &Shared, exchange: Exchange, rewriter: &Rewriter) -> ApiResponse {
+async fn answered(way: &Way<'_>, exchange: Exchange, rewriter: &Rewriter) -> ApiResponse {
     let head = &exchange.response;
-    if shared.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
+    if way.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
         return ApiResponse::new(502, "text/plain; charset=utf-8", REDIRECTED);
     }
     let mut answer = forward::answer(exchange);

@@ -1,4 +1,5 @@
-//! API aggregation: group-versions that API services delegate to other servers.
+//! API aggregation: group-versions that API services delegate to other servers, and resources that only other servers over the
+//! same store have.
 //!
 //! Requests are forwarded with the headers of a front proxy; discovery and OpenAPI of these servers are fetched and
 //! cached; their availability is checked. Must never proxy a version that this server serves itself, nor let a slow or
@@ -10,8 +11,10 @@ mod fetch;
 mod forward;
 mod identity;
 mod metrics;
+mod peers;
 mod resolve;
 mod services;
 
 pub use availability::DiscoveryCheck;
+pub use peers::{PeerServers, PeerSettings};
 pub use services::ApiServices;

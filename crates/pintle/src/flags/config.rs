@@ -7,9 +7,11 @@ use super::authentication::AuthenticationFlags;
 use super::authorization::{AuthorizationFlags, AuthorizationMode};
 use super::etcd::Etcd;
 use super::front_proxy::FrontProxyFlags;
+use super::servers::{self, PeerFlags};
 use super::setting::{InputFile, NamedPair, Repeated};
 use super::table::{self, Flag};
 use super::values::ServiceRanges;
+use super::version::VersionFlags;
 use super::{FeatureGates, FlagError, runtime_config};
 use crate::logs::{LogFormat, ModuleVerbosity};
 use pintle::EndpointReconciler;
@@ -121,8 +123,11 @@ with_defaults! {
         pub feature_gates: FeatureGates,
         /// The items of all `--feature-gates` flags.
         pub(super) gate_items: Vec<String>,
+        /// The releases to emulate and to be compatible with.
+        pub(super) versions: VersionFlags,
         pub bootstrap_tokens: bool,
         pub front_proxy: FrontProxyFlags,
+        pub peers: PeerFlags,
         pub aggregator_routing: bool,
         pub aggregator_reject_redirects: bool = true,
         pub admission_plugins: Plugins,
@@ -233,7 +238,11 @@ impl Config {
         }
         self.admission_plugins.check()?;
         self.audit.check()?;
+        self.runtime_config.version = self.versions.effective()?;
+        self.feature_gates = self.gates()?;
+        self.versions.apply(&mut self.runtime_config, &mut self.warnings, &self.feature_gates)?;
         runtime_config::check(&self)?;
+        servers::check(&self)?;
         self.front_proxy.check(&mut self.warnings)?;
         let mut warn = |sentence: &str| self.warnings.push(sentence.to_owned());
         if self.advertise_address.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
@@ -245,6 +254,16 @@ impl Config {
             warn("--anonymous-auth is not allowed with the authorization mode AlwaysAllow and has been turned off");
         }
         Ok(self)
+    }
+
+    /// The values of feature gates in the emulated version.
+    fn gates(&self) -> Result<FeatureGates, FlagError> {
+        let items = self.gate_items.iter().map(String::as_str);
+        FeatureGates::from_settings(items, self.runtime_config.version).map_err(|reason| FlagError::Invalid {
+            flag: "feature-gates",
+            value: self.gate_items.join(","),
+            reason,
+        })
     }
 
     /// Where objects are stored: in etcd if flags name its servers.

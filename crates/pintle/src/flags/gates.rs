@@ -1,7 +1,8 @@
-//! The feature gates of Kubernetes 1.36 and the values that a command line gives them. Guarantees that only known gates
-//! are set, locked ones keep their value, and the gates that a gate requires are enabled with it. Must never implement
-//! a feature: the guarded code looks a gate up by name.
+//! The feature gates of Kubernetes 1.36, as each release that can be emulated has them, and the values that a command
+//! line gives them. Guarantees that only known gates are set, locked ones keep their value, and the gates that a gate
+//! requires are enabled with it. Must never implement a feature: the guarded code looks a gate up by name.
 
+use pintle_discovery::version::EffectiveVersion;
 use pintle_endpoints::metrics::{Exposition, Family};
 use std::fmt;
 
@@ -20,41 +21,64 @@ pub enum Stage {
     Deprecated,
 }
 
-/// A feature gate as this version knows it.
+/// What a gate is from a minor release of Kubernetes on, until the next of its specifications.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The release.
+    since: u32,
+    /// How mature the feature is.
+    stage: Stage,
+    /// Whether it is enabled by default.
+    default: bool,
+    /// Whether it can be set at all.
+    locked: bool,
+}
+
+/// A feature gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     /// Its name.
     pub name: &'static str,
-    /// How mature the feature is.
-    pub stage: Stage,
-    /// Whether it is enabled by default.
-    pub default: bool,
-    /// Whether it can be set at all.
-    pub locked: bool,
     /// The gates that must be enabled with it.
-    pub requires: &'static [&'static str],
+    requires: &'static [&'static str],
+    /// By release. Those that ended before the oldest release that can be emulated are left out.
+    specs: &'static [Spec],
 }
 
-const fn gate(
-    name: &'static str,
-    stage: Stage,
-    default: bool,
-    locked: bool,
-    requires: &'static [&'static str],
-) -> Gate {
-    Gate { name, stage, default, locked, requires }
+impl Gate {
+    /// What the gate is in a release; `None` if the release does not have the feature.
+    fn spec(&self, minor: u32) -> Option<&Spec> {
+        self.specs.iter().rev().find(|spec| spec.since <= minor)
+    }
+
+    fn default(&self, minor: u32) -> bool {
+        self.spec(minor).is_some_and(|spec| spec.default)
+    }
+}
+
+const fn gate(name: &'static str, requires: &'static [&'static str], specs: &'static [Spec]) -> Gate {
+    Gate { name, requires, specs }
+}
+
+const fn since(minor: u32, stage: Stage, default: bool) -> Spec {
+    Spec { since: minor, stage, default, locked: false }
+}
+
+const fn locked(minor: u32, stage: Stage, default: bool) -> Spec {
+    Spec { since: minor, stage, default, locked: true }
 }
 
 /// The values of all gates.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FeatureGates {
+    version: EffectiveVersion,
     /// In the order of `GATES`.
     enabled: Vec<bool>,
 }
 
 impl Default for FeatureGates {
     fn default() -> Self {
-        FeatureGates { enabled: GATES.iter().map(|gate| gate.default).collect() }
+        FeatureGates::of(EffectiveVersion::default())
     }
 }
 
@@ -65,8 +89,17 @@ impl fmt::Debug for FeatureGates {
 }
 
 impl FeatureGates {
+    /// The defaults of a version.
+    pub fn of(version: EffectiveVersion) -> FeatureGates {
+        let enabled = GATES.iter().map(|gate| gate.default(version.emulated_minor)).collect();
+        FeatureGates { version, enabled }
+    }
+
     /// Parses the items of `--feature-gates`: `Name=true` in any order; the last value for a name counts.
-    pub fn from_settings<'a>(settings: impl IntoIterator<Item = &'a str>) -> Result<FeatureGates, String> {
+    pub fn from_settings<'a>(
+        settings: impl IntoIterator<Item = &'a str>,
+        version: EffectiveVersion,
+    ) -> Result<FeatureGates, String> {
         let mut chosen: Vec<(usize, bool)> = Vec::new();
         for setting in settings {
             let (name, value) =
@@ -76,15 +109,23 @@ impl FeatureGates {
             // An item may name the component, of which this program has one.
             let name = name.strip_prefix("kube:").unwrap_or(name);
             let at = position(name).ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
-            let gate = GATES[at];
-            if gate.locked && gate.default != value {
-                let fixed = gate.default;
-                return Err(format!("cannot set feature gate {name} to {value}, feature is locked to {fixed}"));
+            match GATES[at].spec(version.emulated_minor) {
+                Some(Spec { locked: true, default, .. }) if *default != value => {
+                    return Err(format!("cannot set feature gate {name} to {value}, feature is locked to {default}"));
+                }
+                Some(_) => {}
+                None => {
+                    let EffectiveVersion { emulated_minor, compatibility_minor } = version;
+                    return Err(format!(
+                        "cannot set feature gate {name} to {value}, feature is PreAlpha at emulated version \
+                         1.{emulated_minor}, min compatibility version 1.{compatibility_minor}"
+                    ));
+                }
             }
             chosen.retain(|(other, _)| *other != at);
             chosen.push((at, value));
         }
-        let mut gates = FeatureGates::default();
+        let mut gates = FeatureGates::of(version);
         for (all, stage) in [("AllAlpha", Alpha), ("AllBeta", Beta)] {
             let value = chosen.iter().find(|(at, _)| GATES[*at].name == all);
             if let Some((_, value)) = value {
@@ -105,8 +146,16 @@ impl FeatureGates {
 
     /// The gates whose value differs from their default, with the value.
     pub fn changed(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        let changed = |gate: &Gate, value: bool| value != gate.default(self.version.emulated_minor);
         let values = GATES.iter().zip(&self.enabled);
-        values.filter_map(|(gate, value)| (*value != gate.default).then_some((gate.name, *value)))
+        values.filter_map(move |(gate, value)| changed(gate, *value).then_some((gate.name, *value)))
+    }
+
+    /// The gates of features that are alpha in the emulated version and enabled.
+    pub fn alpha(&self) -> impl Iterator<Item = &'static str> {
+        let is_alpha = |gate: &Gate| gate.spec(self.version.emulated_minor).is_some_and(|spec| spec.stage == Alpha);
+        let values = GATES.iter().zip(&self.enabled);
+        values.filter_map(move |(gate, value)| (*value && is_alpha(gate)).then_some(gate.name))
     }
 
     /// Writes the metric of enabled gates.
@@ -115,7 +164,8 @@ impl FeatureGates {
             Family::gauge("kubernetes_feature_enabled", "1 for each feature gate that is on.").beta();
         out.family(&ENABLED);
         for (gate, enabled) in GATES.iter().zip(&self.enabled) {
-            let stage = match gate.stage {
+            let Some(spec) = gate.spec(self.version.emulated_minor) else { continue };
+            let stage = match spec.stage {
                 Alpha => "ALPHA",
                 Beta => "BETA",
                 Ga => "",
@@ -127,7 +177,8 @@ impl FeatureGates {
 
     fn set_stage(&mut self, stage: Stage, value: bool) {
         for (gate, enabled) in GATES.iter().zip(&mut self.enabled) {
-            if gate.stage == stage && !gate.locked {
+            let spec = gate.spec(self.version.emulated_minor);
+            if spec.is_some_and(|spec| spec.stage == stage && !spec.locked) {
                 *enabled = value;
             }
         }
@@ -155,253 +206,254 @@ fn position(name: &str) -> Option<usize> {
 /// All gates, sorted by name.
 #[rustfmt::skip]
 pub static GATES: &[Gate] = &[
-    gate("APIResponseCompression", Beta, true, false, &[]),
-    gate("APIServerIdentity", Beta, true, false, &[]),
-    gate("APIServerTracing", Ga, true, true, &[]),
-    gate("APIServingWithRoutine", Alpha, false, false, &[]),
-    gate("AggregatedDiscoveryRemoveBetaType", Deprecated, true, true, &[]),
-    gate("AllAlpha", Alpha, false, false, &[]),
-    gate("AllBeta", Beta, false, false, &[]),
-    gate("AllowDNSOnlyNodeCSR", Deprecated, false, false, &[]),
-    gate("AllowInsecureKubeletCertificateSigningRequests", Deprecated, false, false, &[]),
-    gate("AllowOverwriteTerminationGracePeriodSeconds", Deprecated, false, true, &[]),
-    gate("AllowParsingUserUIDFromCertAuth", Beta, true, false, &[]),
-    gate("AllowServiceExternalIPs", Ga, true, false, &[]),
-    gate("AllowUnsafeMalformedObjectDeletion", Alpha, false, false, &[]),
-    gate("AnonymousAuthConfigurableEndpoints", Ga, true, true, &[]),
-    gate("AnyVolumeDataSource", Ga, true, true, &[]),
-    gate("AtomicFIFO", Beta, true, false, &[]),
-    gate("AuthorizeNodeWithSelectors", Ga, true, true, &["AuthorizeWithSelectors"]),
-    gate("AuthorizePodWebsocketUpgradeCreatePermission", Beta, true, false, &[]),
-    gate("AuthorizeWithSelectors", Ga, true, true, &[]),
-    gate("BtreeWatchCache", Ga, true, true, &[]),
-    gate("CBORServingAndStorage", Alpha, false, false, &[]),
-    gate("CPUManagerPolicyAlphaOptions", Alpha, false, false, &[]),
-    gate("CPUManagerPolicyBetaOptions", Beta, true, false, &[]),
-    gate("CPUManagerPolicyOptions", Ga, true, true, &[]),
-    gate("CRDObservedGenerationTracking", Beta, true, false, &[]),
-    gate("CRDValidationRatcheting", Ga, true, true, &[]),
-    gate("CRIListStreaming", Alpha, false, false, &[]),
-    gate("CSIServiceAccountTokenSecrets", Ga, true, true, &[]),
-    gate("CSIVolumeHealth", Alpha, false, false, &[]),
-    gate("ChangeContainerStatusOnKubeletRestart", Deprecated, false, false, &[]),
-    gate("ClearingNominatedNodeNameAfterBinding", Beta, true, false, &[]),
-    gate("ClientsAllowCARotation", Beta, true, false, &[]),
-    gate("ClientsAllowCBOR", Alpha, false, false, &[]),
-    gate("ClientsAllowTLSCacheGC", Beta, true, false, &[]),
-    gate("ClientsPreferCBOR", Alpha, false, false, &[]),
-    gate("CloudControllerManagerWatchBasedRoutesReconciliation", Alpha, false, false, &[]),
-    gate("CloudControllerManagerWebhook", Alpha, false, false, &[]),
-    gate("ClusterTrustBundle", Beta, false, false, &[]),
-    gate("ClusterTrustBundleProjection", Beta, false, false, &["ClusterTrustBundle"]),
-    gate("ComponentFlagz", Beta, true, false, &[]),
-    gate("ComponentStatusz", Beta, true, false, &[]),
-    gate("ConcurrentWatchObjectDecode", Beta, false, false, &[]),
-    gate("ConsistentListFromCache", Ga, true, true, &[]),
-    gate("ConstrainedImpersonation", Beta, true, false, &[]),
-    gate("ContainerCheckpoint", Beta, true, false, &[]),
-    gate("ContainerRestartRules", Beta, true, false, &[]),
-    gate("ContainerStopSignals", Alpha, false, false, &[]),
-    gate("ContextualLogging", Beta, true, false, &[]),
-    gate("ControllerManagerReleaseLeaderElectionLockOnExit", Alpha, false, false, &[]),
-    gate("CoordinatedLeaderElection", Beta, false, false, &[]),
-    gate("CrossNamespaceVolumeDataSource", Alpha, false, false, &[]),
-    gate("CustomCPUCFSQuotaPeriod", Ga, true, false, &[]),
-    gate("CustomResourceFieldSelectors", Ga, true, true, &[]),
-    gate("DRAAdminAccess", Ga, true, true, &["DynamicResourceAllocation"]),
-    gate("DRAConsumableCapacity", Beta, true, false, &["DynamicResourceAllocation"]),
-    gate("DRADeviceBindingConditions", Beta, true, false, &["DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"]),
-    gate("DRADeviceTaintRules", Beta, false, false, &["DRADeviceTaints"]),
-    gate("DRADeviceTaints", Beta, true, false, &["DynamicResourceAllocation"]),
-    gate("DRAExtendedResource", Beta, true, false, &["DynamicResourceAllocation"]),
-    gate("DRAListTypeAttributes", Alpha, false, false, &["DynamicResourceAllocation"]),
-    gate("DRANodeAllocatableResources", Alpha, false, false, &["DynamicResourceAllocation"]),
-    gate("DRAPartitionableDevices", Beta, true, false, &["DynamicResourceAllocation"]),
-    gate("DRAPrioritizedList", Ga, true, false, &["DynamicResourceAllocation"]),
-    gate("DRAResourceClaimDeviceStatus", Beta, true, false, &[]),
-    gate("DRAResourceClaimGranularStatusAuthorization", Beta, true, false, &["DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"]),
-    gate("DRAResourcePoolStatus", Alpha, false, false, &["DynamicResourceAllocation"]),
-    gate("DRASchedulerFilterTimeout", Beta, true, false, &["DynamicResourceAllocation"]),
-    gate("DRAWorkloadResourceClaims", Alpha, false, false, &["DynamicResourceAllocation", "GenericWorkload"]),
-    gate("DeclarativeValidation", Ga, true, true, &[]),
-    gate("DeclarativeValidationBeta", Beta, true, false, &["DeclarativeValidation"]),
-    gate("DeclarativeValidationTakeover", Deprecated, false, false, &["DeclarativeValidation"]),
-    gate("DeploymentReplicaSetTerminatingReplicas", Beta, true, false, &[]),
-    gate("DetectCacheInconsistency", Beta, true, false, &[]),
-    gate("DisableAllocatorDualWrite", Ga, true, true, &["MultiCIDRServiceAllocator"]),
-    gate("DisableCPUQuotaWithExclusiveCPUs", Deprecated, true, false, &[]),
-    gate("DisableNodeKubeProxyVersion", Deprecated, true, true, &[]),
-    gate("DynamicResourceAllocation", Ga, true, true, &[]),
-    gate("EnvFiles", Beta, true, false, &[]),
-    gate("EventedPLEG", Alpha, false, false, &[]),
-    gate("ExecProbeTimeout", Ga, true, true, &[]),
-    gate("ExtendWebSocketsToKubelet", Beta, true, false, &["NodeDeclaredFeatures"]),
-    gate("ExternalServiceAccountTokenSigner", Ga, true, true, &[]),
-    gate("GangScheduling", Alpha, false, false, &["GenericWorkload"]),
-    gate("GenericWorkload", Alpha, false, false, &[]),
-    gate("GitRepoVolumeDriver", Deprecated, false, true, &[]),
-    gate("GracefulNodeShutdown", Beta, true, false, &[]),
-    gate("GracefulNodeShutdownBasedOnPodPriority", Beta, true, false, &["GracefulNodeShutdown"]),
-    gate("HPAConfigurableTolerance", Beta, true, false, &[]),
-    gate("HPAScaleToZero", Alpha, false, false, &[]),
-    gate("HostnameOverride", Beta, true, false, &[]),
-    gate("ImageMaximumGCAge", Ga, true, true, &[]),
-    gate("ImageVolume", Ga, true, true, &[]),
-    gate("ImageVolumeWithDigest", Alpha, false, false, &["ImageVolume"]),
-    gate("InOrderInformers", Ga, true, true, &[]),
-    gate("InOrderInformersBatchProcess", Beta, true, false, &[]),
-    gate("InPlacePodLevelResourcesVerticalScaling", Beta, true, false, &["InPlacePodVerticalScaling", "NodeDeclaredFeatures", "PodLevelResources"]),
-    gate("InPlacePodVerticalScaling", Ga, true, true, &[]),
-    gate("InPlacePodVerticalScalingExclusiveCPUs", Alpha, false, false, &["InPlacePodVerticalScaling"]),
-    gate("InPlacePodVerticalScalingExclusiveMemory", Alpha, false, false, &["InPlacePodVerticalScaling"]),
-    gate("InPlacePodVerticalScalingInitContainers", Beta, true, false, &["InPlacePodVerticalScaling", "NodeDeclaredFeatures"]),
-    gate("InformerResourceVersion", Ga, true, false, &[]),
-    gate("JobBackoffLimitPerIndex", Ga, true, true, &[]),
-    gate("JobManagedBy", Ga, true, true, &[]),
-    gate("JobPodReplacementPolicy", Ga, true, true, &[]),
-    gate("JobSuccessPolicy", Ga, true, true, &[]),
-    gate("KMSv1", Deprecated, false, false, &[]),
-    gate("KubeletCgroupDriverFromCRI", Ga, true, true, &[]),
-    gate("KubeletCrashLoopBackOffMax", Beta, true, false, &[]),
-    gate("KubeletEnsureSecretPulledImages", Beta, true, false, &[]),
-    gate("KubeletFineGrainedAuthz", Ga, true, true, &[]),
-    gate("KubeletInUserNamespace", Alpha, false, false, &[]),
-    gate("KubeletPSI", Ga, true, true, &[]),
-    gate("KubeletPodResourcesDynamicResources", Ga, true, true, &[]),
-    gate("KubeletPodResourcesGet", Ga, true, true, &[]),
-    gate("KubeletPodResourcesListUseActivePods", Deprecated, true, false, &[]),
-    gate("KubeletRegistrationGetOnExistsOnly", Deprecated, false, false, &[]),
-    gate("KubeletSeparateDiskGC", Beta, true, false, &[]),
-    gate("KubeletServiceAccountTokenForCredentialProviders", Beta, true, false, &[]),
-    gate("KubeletTracing", Ga, true, true, &[]),
-    gate("ListFromCacheSnapshot", Beta, true, false, &[]),
-    gate("LocalStorageCapacityIsolationFSQuotaMonitoring", Beta, false, false, &[]),
-    gate("LogarithmicScaleDown", Ga, true, true, &[]),
-    gate("LoggingAlphaOptions", Alpha, false, false, &[]),
-    gate("LoggingBetaOptions", Beta, true, false, &[]),
-    gate("ManifestBasedAdmissionControlConfig", Alpha, false, false, &[]),
-    gate("MatchLabelKeysInPodAffinity", Ga, true, true, &[]),
-    gate("MatchLabelKeysInPodTopologySpread", Beta, true, false, &[]),
-    gate("MatchLabelKeysInPodTopologySpreadSelectorMerge", Beta, true, false, &["MatchLabelKeysInPodTopologySpread"]),
-    gate("MaxUnavailableStatefulSet", Beta, false, false, &[]),
-    gate("MemoryQoS", Alpha, false, false, &[]),
-    gate("MultiCIDRServiceAllocator", Ga, true, true, &[]),
-    gate("MutableCSINodeAllocatableCount", Ga, true, true, &[]),
-    gate("MutablePVNodeAffinity", Alpha, false, false, &[]),
-    gate("MutablePodResourcesForSuspendedJobs", Beta, true, false, &[]),
-    gate("MutableSchedulingDirectivesForSuspendedJobs", Beta, true, false, &[]),
-    gate("MutatingAdmissionPolicy", Ga, true, false, &[]),
-    gate("NFTablesProxyMode", Ga, true, true, &[]),
-    gate("NativeHistograms", Alpha, false, false, &[]),
-    gate("NodeDeclaredFeatures", Beta, true, false, &[]),
-    gate("NodeInclusionPolicyInPodTopologySpread", Ga, true, true, &[]),
-    gate("NodeLogQuery", Ga, true, true, &[]),
-    gate("NodeSwap", Ga, true, true, &[]),
-    gate("NominatedNodeNameForExpectation", Beta, true, false, &[]),
-    gate("OpenAPIEnums", Beta, true, false, &[]),
-    gate("OpportunisticBatching", Beta, true, false, &[]),
-    gate("OrderedNamespaceDeletion", Ga, true, true, &[]),
-    gate("PLEGOnDemandRelist", Beta, true, false, &[]),
-    gate("PersistentVolumeClaimUnusedSinceTime", Alpha, false, false, &[]),
-    gate("PodAndContainerStatsFromCRI", Alpha, false, false, &[]),
-    gate("PodCertificateRequest", Beta, false, false, &["AuthorizeNodeWithSelectors"]),
-    gate("PodDeletionCost", Beta, true, false, &[]),
-    gate("PodLevelResourceManagers", Alpha, false, false, &["PodLevelResources"]),
-    gate("PodLevelResources", Beta, true, false, &[]),
-    gate("PodLifecycleSleepAction", Ga, true, true, &[]),
-    gate("PodLifecycleSleepActionAllowZero", Ga, true, true, &["PodLifecycleSleepAction"]),
-    gate("PodLogsQuerySplitStreams", Alpha, false, false, &[]),
-    gate("PodObservedGenerationTracking", Ga, true, true, &[]),
-    gate("PodReadyToStartContainersCondition", Beta, true, false, &[]),
-    gate("PodSchedulingReadiness", Ga, true, true, &[]),
-    gate("PodTopologyLabelsAdmission", Beta, true, false, &[]),
-    gate("PodsAPI", Alpha, false, false, &[]),
-    gate("PortForwardWebsockets", Beta, true, false, &[]),
-    gate("PreferSameTrafficDistribution", Ga, true, true, &[]),
-    gate("PreventStaticPodAPIReferences", Beta, true, false, &[]),
-    gate("ProcMountType", Ga, true, true, &["UserNamespacesSupport"]),
-    gate("QOSReserved", Alpha, false, false, &[]),
-    gate("RecoverVolumeExpansionFailure", Ga, true, true, &[]),
-    gate("RecursiveReadOnlyMounts", Ga, true, true, &[]),
-    gate("ReduceDefaultCrashLoopBackOffDecay", Alpha, false, false, &[]),
-    gate("RelaxedDNSSearchValidation", Ga, true, true, &[]),
-    gate("RelaxedEnvironmentVariableValidation", Ga, true, true, &[]),
-    gate("RelaxedServiceNameValidation", Beta, true, false, &[]),
-    gate("ReloadKubeletClientCAFile", Beta, true, false, &[]),
-    gate("ReloadKubeletServerCertificateFile", Beta, true, false, &[]),
-    gate("RemoteRequestHeaderUID", Beta, true, false, &[]),
-    gate("ResilientWatchCacheInitialization", Ga, true, true, &[]),
-    gate("ResourceHealthStatus", Beta, true, false, &["DynamicResourceAllocation"]),
-    gate("ResourceHealthStatusMessage", Beta, true, false, &["ResourceHealthStatus"]),
-    gate("RestartAllContainersOnContainerExits", Beta, true, false, &["ContainerRestartRules", "NodeDeclaredFeatures"]),
-    gate("RetryGenerateName", Ga, true, true, &[]),
-    gate("RotateKubeletServerCertificate", Beta, true, false, &[]),
-    gate("RuntimeClassInImageCriApi", Alpha, false, false, &[]),
-    gate("SELinuxChangePolicy", Ga, true, true, &[]),
-    gate("SELinuxMount", Beta, false, false, &[]),
-    gate("SELinuxMountReadWriteOncePod", Ga, true, true, &[]),
-    gate("SchedulerAsyncAPICalls", Beta, false, false, &[]),
-    gate("SchedulerAsyncPreemption", Beta, true, false, &[]),
-    gate("SchedulerPopFromBackoffQ", Beta, true, false, &[]),
-    gate("SchedulerQueueingHints", Ga, true, true, &[]),
-    gate("SeparateCacheWatchRPC", Deprecated, false, true, &[]),
-    gate("SeparateTaintEvictionController", Ga, true, true, &[]),
-    gate("ServiceAccountNodeAudienceRestriction", Beta, true, false, &[]),
-    gate("ServiceAccountTokenJTI", Ga, true, true, &[]),
-    gate("ServiceAccountTokenNodeBinding", Ga, true, true, &["ServiceAccountTokenNodeBindingValidation"]),
-    gate("ServiceAccountTokenNodeBindingValidation", Ga, true, true, &[]),
-    gate("ServiceAccountTokenPodNodeInfo", Ga, true, true, &[]),
-    gate("ServiceCIDRStatusFieldWiping", Deprecated, true, false, &[]),
-    gate("ShardedListAndWatch", Alpha, false, false, &[]),
-    gate("SidecarContainers", Ga, true, true, &[]),
-    gate("SizeBasedListCostEstimate", Beta, true, false, &[]),
-    gate("StaleControllerConsistencyDaemonSet", Beta, true, false, &["AtomicFIFO"]),
-    gate("StaleControllerConsistencyJob", Beta, true, false, &["AtomicFIFO"]),
-    gate("StaleControllerConsistencyReplicaSet", Beta, true, false, &["AtomicFIFO"]),
-    gate("StaleControllerConsistencyStatefulSet", Beta, true, false, &["AtomicFIFO"]),
-    gate("StatefulSetSemanticRevisionComparison", Beta, true, false, &[]),
-    gate("StorageCapacityScoring", Alpha, false, false, &[]),
-    gate("StorageNamespaceIndex", Deprecated, true, false, &[]),
-    gate("StorageVersionAPI", Alpha, false, false, &["APIServerIdentity"]),
-    gate("StorageVersionHash", Beta, true, false, &[]),
-    gate("StorageVersionMigrator", Beta, false, false, &[]),
-    gate("StreamingCollectionEncodingToJSON", Ga, true, true, &[]),
-    gate("StreamingCollectionEncodingToProtobuf", Ga, true, true, &[]),
-    gate("StrictIPCIDRValidation", Beta, true, false, &[]),
-    gate("StructuredAuthenticationConfiguration", Ga, true, true, &[]),
-    gate("StructuredAuthenticationConfigurationEgressSelector", Beta, true, false, &["StructuredAuthenticationConfiguration"]),
-    gate("StructuredAuthenticationConfigurationJWKSMetrics", Beta, true, false, &["StructuredAuthenticationConfiguration"]),
-    gate("SupplementalGroupsPolicy", Ga, true, true, &[]),
-    gate("SystemdWatchdog", Ga, true, true, &[]),
-    gate("TaintTolerationComparisonOperators", Alpha, false, false, &[]),
-    gate("TokenRequestServiceAccountUIDValidation", Beta, true, false, &[]),
-    gate("TopologyAwareWorkloadScheduling", Alpha, false, false, &["GenericWorkload"]),
-    gate("TopologyManagerPolicyAlphaOptions", Alpha, false, false, &[]),
-    gate("TopologyManagerPolicyBetaOptions", Beta, true, false, &[]),
-    gate("TopologyManagerPolicyOptions", Ga, true, true, &[]),
-    gate("TranslateStreamCloseWebsocketRequests", Beta, true, false, &[]),
-    gate("UnauthenticatedHTTP2DOSMitigation", Beta, true, false, &[]),
-    gate("UnknownVersionInteroperabilityProxy", Beta, true, false, &["APIServerIdentity"]),
-    gate("UnlockWhileProcessingFIFO", Beta, true, false, &[]),
-    gate("UserNamespacesHostNetworkSupport", Alpha, false, false, &["NodeDeclaredFeatures", "UserNamespacesSupport"]),
-    gate("UserNamespacesSupport", Ga, true, true, &[]),
-    gate("VolumeAttributesClass", Ga, true, true, &[]),
-    gate("VolumeLimitScaling", Alpha, false, false, &[]),
-    gate("WatchCacheInitializationPostStartHook", Beta, true, false, &[]),
-    gate("WatchList", Beta, true, false, &[]),
-    gate("WatchListClient", Beta, true, false, &[]),
-    gate("WinDSR", Ga, true, true, &[]),
-    gate("WinOverlay", Ga, true, true, &[]),
-    gate("WindowsCPUAndMemoryAffinity", Alpha, false, false, &[]),
-    gate("WindowsGracefulNodeShutdown", Beta, true, false, &["GracefulNodeShutdown"]),
-    gate("WindowsHostNetwork", Deprecated, false, false, &[]),
-    gate("WorkloadAwarePreemption", Alpha, false, false, &["GangScheduling"]),
-    gate("WorkloadWithJob", Alpha, false, false, &["GenericWorkload"]),
+    gate("APIResponseCompression", &[], &[since(16, Beta, true)]),
+    gate("APIServerIdentity", &[], &[since(26, Beta, true)]),
+    gate("APIServerTracing", &[], &[since(27, Beta, true), locked(34, Ga, true)]),
+    gate("APIServingWithRoutine", &[], &[since(30, Alpha, false)]),
+    gate("AggregatedDiscoveryRemoveBetaType", &[], &[since(33, Deprecated, true), locked(35, Deprecated, true)]),
+    gate("AllAlpha", &[], &[since(0, Alpha, false)]),
+    gate("AllBeta", &[], &[since(0, Beta, false)]),
+    gate("AllowDNSOnlyNodeCSR", &[], &[since(31, Deprecated, false)]),
+    gate("AllowInsecureKubeletCertificateSigningRequests", &[], &[since(31, Deprecated, false)]),
+    gate("AllowOverwriteTerminationGracePeriodSeconds", &[], &[since(32, Deprecated, false), locked(35, Deprecated, false)]),
+    gate("AllowParsingUserUIDFromCertAuth", &[], &[since(33, Beta, true)]),
+    gate("AllowServiceExternalIPs", &[], &[since(0, Ga, true)]),
+    gate("AllowUnsafeMalformedObjectDeletion", &[], &[since(32, Alpha, false)]),
+    gate("AnonymousAuthConfigurableEndpoints", &[], &[since(32, Beta, true), locked(34, Ga, true)]),
+    gate("AnyVolumeDataSource", &[], &[locked(33, Ga, true)]),
+    gate("AtomicFIFO", &[], &[since(36, Beta, true)]),
+    gate("AuthorizeNodeWithSelectors", &["AuthorizeWithSelectors"], &[since(32, Beta, true), locked(34, Ga, true)]),
+    gate("AuthorizePodWebsocketUpgradeCreatePermission", &[], &[since(35, Beta, true)]),
+    gate("AuthorizeWithSelectors", &[], &[since(32, Beta, true), locked(34, Ga, true)]),
+    gate("BtreeWatchCache", &[], &[locked(33, Ga, true)]),
+    gate("CBORServingAndStorage", &[], &[since(32, Alpha, false)]),
+    gate("CPUManagerPolicyAlphaOptions", &[], &[since(23, Alpha, false)]),
+    gate("CPUManagerPolicyBetaOptions", &[], &[since(23, Beta, true)]),
+    gate("CPUManagerPolicyOptions", &[], &[locked(33, Ga, true)]),
+    gate("CRDObservedGenerationTracking", &[], &[since(35, Beta, false), since(36, Beta, true)]),
+    gate("CRDValidationRatcheting", &[], &[locked(33, Ga, true)]),
+    gate("CRIListStreaming", &[], &[since(36, Alpha, false)]),
+    gate("CSIServiceAccountTokenSecrets", &[], &[since(35, Beta, true), locked(36, Ga, true)]),
+    gate("CSIVolumeHealth", &[], &[since(21, Alpha, false)]),
+    gate("ChangeContainerStatusOnKubeletRestart", &[], &[since(0, Ga, true), since(35, Deprecated, false)]),
+    gate("ClearingNominatedNodeNameAfterBinding", &[], &[since(34, Alpha, false), since(35, Beta, true)]),
+    gate("ClientsAllowCARotation", &[], &[since(36, Beta, true)]),
+    gate("ClientsAllowCBOR", &[], &[since(32, Alpha, false)]),
+    gate("ClientsAllowTLSCacheGC", &[], &[since(36, Beta, true)]),
+    gate("ClientsPreferCBOR", &[], &[since(32, Alpha, false)]),
+    gate("CloudControllerManagerWatchBasedRoutesReconciliation", &[], &[since(35, Alpha, false)]),
+    gate("CloudControllerManagerWebhook", &[], &[since(27, Alpha, false)]),
+    gate("ClusterTrustBundle", &[], &[since(33, Beta, false)]),
+    gate("ClusterTrustBundleProjection", &["ClusterTrustBundle"], &[since(33, Beta, false)]),
+    gate("ComponentFlagz", &[], &[since(32, Alpha, false), since(36, Beta, true)]),
+    gate("ComponentStatusz", &[], &[since(32, Alpha, false), since(36, Beta, true)]),
+    gate("ConcurrentWatchObjectDecode", &[], &[since(31, Beta, false)]),
+    gate("ConsistentListFromCache", &[], &[since(31, Beta, true), locked(34, Ga, true)]),
+    gate("ConstrainedImpersonation", &[], &[since(35, Alpha, false), since(36, Beta, true)]),
+    gate("ContainerCheckpoint", &[], &[since(30, Beta, true)]),
+    gate("ContainerRestartRules", &[], &[since(34, Alpha, false), since(35, Beta, true)]),
+    gate("ContainerStopSignals", &[], &[since(33, Alpha, false)]),
+    gate("ContextualLogging", &[], &[since(30, Beta, true)]),
+    gate("ControllerManagerReleaseLeaderElectionLockOnExit", &[], &[since(36, Alpha, false)]),
+    gate("CoordinatedLeaderElection", &[], &[since(33, Beta, false)]),
+    gate("CrossNamespaceVolumeDataSource", &[], &[since(26, Alpha, false)]),
+    gate("CustomCPUCFSQuotaPeriod", &[], &[since(12, Alpha, false), since(36, Ga, true)]),
+    gate("CustomResourceFieldSelectors", &[], &[locked(32, Ga, true)]),
+    gate("DRAAdminAccess", &["DynamicResourceAllocation"], &[since(32, Alpha, false), since(34, Beta, true), locked(36, Ga, true)]),
+    gate("DRAConsumableCapacity", &["DynamicResourceAllocation"], &[since(34, Alpha, false), since(36, Beta, true)]),
+    gate("DRADeviceBindingConditions", &["DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"], &[since(34, Alpha, false), since(36, Beta, true)]),
+    gate("DRADeviceTaintRules", &["DRADeviceTaints"], &[since(35, Alpha, false), since(36, Beta, false)]),
+    gate("DRADeviceTaints", &["DynamicResourceAllocation"], &[since(33, Alpha, false), since(36, Beta, true)]),
+    gate("DRAExtendedResource", &["DynamicResourceAllocation"], &[since(34, Alpha, false), since(36, Beta, true)]),
+    gate("DRAListTypeAttributes", &["DynamicResourceAllocation"], &[since(36, Alpha, false)]),
+    gate("DRANodeAllocatableResources", &["DynamicResourceAllocation"], &[since(36, Alpha, false)]),
+    gate("DRAPartitionableDevices", &["DynamicResourceAllocation"], &[since(33, Alpha, false), since(36, Beta, true)]),
+    gate("DRAPrioritizedList", &["DynamicResourceAllocation"], &[since(33, Alpha, false), since(34, Beta, true), since(36, Ga, true)]),
+    gate("DRAResourceClaimDeviceStatus", &[], &[since(33, Beta, true)]),
+    gate("DRAResourceClaimGranularStatusAuthorization", &["DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"], &[since(36, Beta, true)]),
+    gate("DRAResourcePoolStatus", &["DynamicResourceAllocation"], &[since(36, Alpha, false)]),
+    gate("DRASchedulerFilterTimeout", &["DynamicResourceAllocation"], &[since(34, Beta, true)]),
+    gate("DRAWorkloadResourceClaims", &["DynamicResourceAllocation", "GenericWorkload"], &[since(36, Alpha, false)]),
+    gate("DeclarativeValidation", &[], &[since(33, Beta, true), locked(36, Ga, true)]),
+    gate("DeclarativeValidationBeta", &["DeclarativeValidation"], &[since(36, Beta, true)]),
+    gate("DeclarativeValidationTakeover", &["DeclarativeValidation"], &[since(33, Beta, false), since(36, Deprecated, false)]),
+    gate("DeploymentReplicaSetTerminatingReplicas", &[], &[since(33, Alpha, false), since(35, Beta, true)]),
+    gate("DetectCacheInconsistency", &[], &[since(34, Beta, true)]),
+    gate("DisableAllocatorDualWrite", &["MultiCIDRServiceAllocator"], &[since(33, Beta, false), since(34, Ga, true), locked(35, Ga, true)]),
+    gate("DisableCPUQuotaWithExclusiveCPUs", &[], &[since(33, Beta, true), since(36, Deprecated, true)]),
+    gate("DisableNodeKubeProxyVersion", &[], &[since(33, Deprecated, true), locked(36, Deprecated, true)]),
+    gate("DynamicResourceAllocation", &[], &[since(32, Beta, false), since(34, Ga, true), locked(35, Ga, true)]),
+    gate("EnvFiles", &[], &[since(34, Alpha, false), since(35, Beta, true)]),
+    gate("EventedPLEG", &[], &[since(26, Alpha, false)]),
+    gate("ExecProbeTimeout", &[], &[since(20, Ga, true), locked(35, Ga, true)]),
+    gate("ExtendWebSocketsToKubelet", &["NodeDeclaredFeatures"], &[since(36, Beta, true)]),
+    gate("ExternalServiceAccountTokenSigner", &[], &[since(32, Alpha, false), since(34, Beta, true), locked(36, Ga, true)]),
+    gate("GangScheduling", &["GenericWorkload"], &[since(35, Alpha, false)]),
+    gate("GenericWorkload", &[], &[since(35, Alpha, false)]),
+    gate("GitRepoVolumeDriver", &[], &[since(33, Deprecated, false), locked(36, Deprecated, false)]),
+    gate("GracefulNodeShutdown", &[], &[since(21, Beta, true)]),
+    gate("GracefulNodeShutdownBasedOnPodPriority", &["GracefulNodeShutdown"], &[since(24, Beta, true)]),
+    gate("HPAConfigurableTolerance", &[], &[since(33, Alpha, false), since(35, Beta, true)]),
+    gate("HPAScaleToZero", &[], &[since(16, Alpha, false)]),
+    gate("HostnameOverride", &[], &[since(34, Alpha, false), since(35, Beta, true)]),
+    gate("ImageMaximumGCAge", &[], &[since(30, Beta, true), locked(35, Ga, true)]),
+    gate("ImageVolume", &[], &[since(33, Beta, false), since(35, Beta, true), locked(36, Ga, true)]),
+    gate("ImageVolumeWithDigest", &["ImageVolume"], &[since(35, Alpha, false)]),
+    gate("InOrderInformers", &[], &[since(33, Beta, true), locked(36, Ga, true)]),
+    gate("InOrderInformersBatchProcess", &[], &[since(35, Beta, true)]),
+    gate("InPlacePodLevelResourcesVerticalScaling", &["InPlacePodVerticalScaling", "NodeDeclaredFeatures", "PodLevelResources"], &[since(35, Alpha, false), since(36, Beta, true)]),
+    gate("InPlacePodVerticalScaling", &[], &[since(33, Beta, true), locked(35, Ga, true)]),
+    gate("InPlacePodVerticalScalingExclusiveCPUs", &["InPlacePodVerticalScaling"], &[since(32, Alpha, false)]),
+    gate("InPlacePodVerticalScalingExclusiveMemory", &["InPlacePodVerticalScaling"], &[since(34, Alpha, false)]),
+    gate("InPlacePodVerticalScalingInitContainers", &["InPlacePodVerticalScaling", "NodeDeclaredFeatures"], &[since(36, Beta, true)]),
+    gate("InformerResourceVersion", &[], &[since(30, Alpha, false), since(35, Ga, true)]),
+    gate("JobBackoffLimitPerIndex", &[], &[locked(33, Ga, true)]),
+    gate("JobManagedBy", &[], &[since(32, Beta, true), locked(35, Ga, true)]),
+    gate("JobPodReplacementPolicy", &[], &[since(29, Beta, true), locked(34, Ga, true)]),
+    gate("JobSuccessPolicy", &[], &[locked(33, Ga, true)]),
+    gate("KMSv1", &[], &[since(29, Deprecated, false)]),
+    gate("KubeletCgroupDriverFromCRI", &[], &[since(31, Beta, true), locked(34, Ga, true)]),
+    gate("KubeletCrashLoopBackOffMax", &[], &[since(32, Alpha, false), since(35, Beta, true)]),
+    gate("KubeletEnsureSecretPulledImages", &[], &[since(33, Alpha, false), since(35, Beta, true)]),
+    gate("KubeletFineGrainedAuthz", &[], &[since(33, Beta, true), locked(36, Ga, true)]),
+    gate("KubeletInUserNamespace", &[], &[since(22, Alpha, false)]),
+    gate("KubeletPSI", &[], &[since(33, Alpha, false), since(34, Beta, true), locked(36, Ga, true)]),
+    gate("KubeletPodResourcesDynamicResources", &[], &[since(27, Alpha, false), since(34, Beta, true), locked(36, Ga, true)]),
+    gate("KubeletPodResourcesGet", &[], &[since(27, Alpha, false), since(34, Beta, true), locked(36, Ga, true)]),
+    gate("KubeletPodResourcesListUseActivePods", &[], &[since(0, Ga, false), since(34, Deprecated, true)]),
+    gate("KubeletRegistrationGetOnExistsOnly", &[], &[since(32, Deprecated, false)]),
+    gate("KubeletSeparateDiskGC", &[], &[since(31, Beta, true)]),
+    gate("KubeletServiceAccountTokenForCredentialProviders", &[], &[since(33, Alpha, false), since(34, Beta, true)]),
+    gate("KubeletTracing", &[], &[since(27, Beta, true), locked(34, Ga, true)]),
+    gate("ListFromCacheSnapshot", &[], &[since(33, Alpha, false), since(34, Beta, true)]),
+    gate("LocalStorageCapacityIsolationFSQuotaMonitoring", &[], &[since(31, Beta, false)]),
+    gate("LogarithmicScaleDown", &[], &[locked(31, Ga, true)]),
+    gate("LoggingAlphaOptions", &[], &[since(24, Alpha, false)]),
+    gate("LoggingBetaOptions", &[], &[since(24, Beta, true)]),
+    gate("ManifestBasedAdmissionControlConfig", &[], &[since(36, Alpha, false)]),
+    gate("MatchLabelKeysInPodAffinity", &[], &[locked(33, Ga, true)]),
+    gate("MatchLabelKeysInPodTopologySpread", &[], &[since(27, Beta, true)]),
+    gate("MatchLabelKeysInPodTopologySpreadSelectorMerge", &["MatchLabelKeysInPodTopologySpread"], &[since(34, Beta, true)]),
+    gate("MaxUnavailableStatefulSet", &[], &[since(24, Alpha, false), since(35, Beta, false)]),
+    gate("MemoryQoS", &[], &[since(22, Alpha, false)]),
+    gate("MultiCIDRServiceAllocator", &[], &[since(33, Ga, true), locked(34, Ga, true)]),
+    gate("MutableCSINodeAllocatableCount", &[], &[since(33, Alpha, false), since(34, Beta, false), since(35, Beta, true), locked(36, Ga, true)]),
+    gate("MutablePVNodeAffinity", &[], &[since(35, Alpha, false)]),
+    gate("MutablePodResourcesForSuspendedJobs", &[], &[since(35, Alpha, false), since(36, Beta, true)]),
+    gate("MutableSchedulingDirectivesForSuspendedJobs", &[], &[since(35, Alpha, false), since(36, Beta, true)]),
+    gate("MutatingAdmissionPolicy", &[], &[since(32, Alpha, false), since(34, Beta, false), since(36, Ga, true)]),
+    gate("NFTablesProxyMode", &[], &[locked(33, Ga, true)]),
+    gate("NativeHistograms", &[], &[since(36, Alpha, false)]),
+    gate("NodeDeclaredFeatures", &[], &[since(35, Alpha, false), since(36, Beta, true)]),
+    gate("NodeInclusionPolicyInPodTopologySpread", &[], &[locked(33, Ga, true)]),
+    gate("NodeLogQuery", &[], &[since(30, Beta, true), locked(36, Ga, true)]),
+    gate("NodeSwap", &[], &[since(30, Beta, true), locked(34, Ga, true)]),
+    gate("NominatedNodeNameForExpectation", &[], &[since(34, Alpha, false), since(35, Beta, true)]),
+    gate("OpenAPIEnums", &[], &[since(24, Beta, true)]),
+    gate("OpportunisticBatching", &[], &[since(35, Beta, true)]),
+    gate("OrderedNamespaceDeletion", &[], &[since(33, Beta, true), locked(34, Ga, true)]),
+    gate("PLEGOnDemandRelist", &[], &[since(36, Beta, true)]),
+    gate("PersistentVolumeClaimUnusedSinceTime", &[], &[since(36, Alpha, false)]),
+    gate("PodAndContainerStatsFromCRI", &[], &[since(23, Alpha, false)]),
+    gate("PodCertificateRequest", &["AuthorizeNodeWithSelectors"], &[since(34, Alpha, false), since(35, Beta, false)]),
+    gate("PodDeletionCost", &[], &[since(22, Beta, true)]),
+    gate("PodLevelResourceManagers", &["PodLevelResources"], &[since(36, Alpha, false)]),
+    gate("PodLevelResources", &[], &[since(32, Alpha, false), since(34, Beta, true)]),
+    gate("PodLifecycleSleepAction", &[], &[since(30, Beta, true), locked(34, Ga, true)]),
+    gate("PodLifecycleSleepActionAllowZero", &["PodLifecycleSleepAction"], &[since(33, Beta, true), locked(34, Ga, true)]),
+    gate("PodLogsQuerySplitStreams", &[], &[since(32, Alpha, false)]),
+    gate("PodObservedGenerationTracking", &[], &[since(33, Alpha, false), since(34, Beta, true), locked(35, Ga, true)]),
+    gate("PodReadyToStartContainersCondition", &[], &[since(29, Beta, true)]),
+    gate("PodSchedulingReadiness", &[], &[locked(30, Ga, true)]),
+    gate("PodTopologyLabelsAdmission", &[], &[since(33, Alpha, false), since(35, Beta, true)]),
+    gate("PodsAPI", &[], &[since(36, Alpha, false)]),
+    gate("PortForwardWebsockets", &[], &[since(31, Beta, true)]),
+    gate("PreferSameTrafficDistribution", &[], &[since(33, Alpha, false), since(34, Beta, true), locked(35, Ga, true)]),
+    gate("PreventStaticPodAPIReferences", &[], &[since(34, Beta, true)]),
+    gate("ProcMountType", &["UserNamespacesSupport"], &[since(33, Beta, true), locked(36, Ga, true)]),
+    gate("QOSReserved", &[], &[since(11, Alpha, false)]),
+    gate("RecoverVolumeExpansionFailure", &[], &[since(32, Beta, true), locked(34, Ga, true)]),
+    gate("RecursiveReadOnlyMounts", &[], &[locked(33, Ga, true)]),
+    gate("ReduceDefaultCrashLoopBackOffDecay", &[], &[since(33, Alpha, false)]),
+    gate("RelaxedDNSSearchValidation", &[], &[since(33, Beta, true), locked(34, Ga, true)]),
+    gate("RelaxedEnvironmentVariableValidation", &[], &[since(32, Beta, true), locked(34, Ga, true)]),
+    gate("RelaxedServiceNameValidation", &[], &[since(34, Alpha, false), since(36, Beta, true)]),
+    gate("ReloadKubeletClientCAFile", &[], &[since(36, Beta, true)]),
+    gate("ReloadKubeletServerCertificateFile", &[], &[since(31, Beta, true)]),
+    gate("RemoteRequestHeaderUID", &[], &[since(33, Beta, true)]),
+    gate("ResilientWatchCacheInitialization", &[], &[since(31, Beta, true), locked(34, Ga, true)]),
+    gate("ResourceHealthStatus", &["DynamicResourceAllocation"], &[since(31, Alpha, false), since(36, Beta, true)]),
+    gate("ResourceHealthStatusMessage", &["ResourceHealthStatus"], &[since(36, Beta, true)]),
+    gate("RestartAllContainersOnContainerExits", &["ContainerRestartRules", "NodeDeclaredFeatures"], &[since(35, Alpha, false), since(36, Beta, true)]),
+    gate("RetryGenerateName", &[], &[locked(32, Ga, true)]),
+    gate("RotateKubeletServerCertificate", &[], &[since(12, Beta, true)]),
+    gate("RuntimeClassInImageCriApi", &[], &[since(29, Alpha, false)]),
+    gate("SELinuxChangePolicy", &[], &[since(33, Beta, true), locked(36, Ga, true)]),
+    gate("SELinuxMount", &[], &[since(33, Beta, false)]),
+    gate("SELinuxMountReadWriteOncePod", &[], &[since(28, Beta, true), locked(36, Ga, true)]),
+    gate("SchedulerAsyncAPICalls", &[], &[since(34, Beta, false)]),
+    gate("SchedulerAsyncPreemption", &[], &[since(33, Beta, true)]),
+    gate("SchedulerPopFromBackoffQ", &[], &[since(33, Beta, true)]),
+    gate("SchedulerQueueingHints", &[], &[since(32, Beta, true), locked(34, Ga, true)]),
+    gate("SeparateCacheWatchRPC", &[], &[since(33, Deprecated, false), locked(36, Deprecated, false)]),
+    gate("SeparateTaintEvictionController", &[], &[since(29, Beta, true), locked(34, Ga, true)]),
+    gate("ServiceAccountNodeAudienceRestriction", &[], &[since(33, Beta, true)]),
+    gate("ServiceAccountTokenJTI", &[], &[locked(32, Ga, true)]),
+    gate("ServiceAccountTokenNodeBinding", &["ServiceAccountTokenNodeBindingValidation"], &[locked(33, Ga, true)]),
+    gate("ServiceAccountTokenNodeBindingValidation", &[], &[locked(32, Ga, true)]),
+    gate("ServiceAccountTokenPodNodeInfo", &[], &[locked(32, Ga, true)]),
+    gate("ServiceCIDRStatusFieldWiping", &[], &[since(0, Ga, false), since(36, Deprecated, true)]),
+    gate("ShardedListAndWatch", &[], &[since(36, Alpha, false)]),
+    gate("SidecarContainers", &[], &[locked(33, Ga, true)]),
+    gate("SizeBasedListCostEstimate", &[], &[since(34, Beta, true)]),
+    gate("StaleControllerConsistencyDaemonSet", &["AtomicFIFO"], &[since(36, Beta, true)]),
+    gate("StaleControllerConsistencyJob", &["AtomicFIFO"], &[since(36, Beta, true)]),
+    gate("StaleControllerConsistencyReplicaSet", &["AtomicFIFO"], &[since(36, Beta, true)]),
+    gate("StaleControllerConsistencyStatefulSet", &["AtomicFIFO"], &[since(36, Beta, true)]),
+    gate("StatefulSetSemanticRevisionComparison", &[], &[since(0, Beta, true)]),
+    gate("StorageCapacityScoring", &[], &[since(33, Alpha, false)]),
+    gate("StorageNamespaceIndex", &[], &[since(33, Deprecated, true)]),
+    gate("StorageVersionAPI", &["APIServerIdentity"], &[since(20, Alpha, false)]),
+    gate("StorageVersionHash", &[], &[since(15, Beta, true)]),
+    gate("StorageVersionMigrator", &[], &[since(30, Alpha, false), since(35, Beta, false)]),
+    gate("StreamingCollectionEncodingToJSON", &[], &[since(33, Beta, true), locked(34, Ga, true)]),
+    gate("StreamingCollectionEncodingToProtobuf", &[], &[since(33, Beta, true), locked(34, Ga, true)]),
+    gate("StrictIPCIDRValidation", &[], &[since(33, Alpha, false), since(36, Beta, true)]),
+    gate("StructuredAuthenticationConfiguration", &[], &[since(30, Beta, true), locked(34, Ga, true)]),
+    gate("StructuredAuthenticationConfigurationEgressSelector", &["StructuredAuthenticationConfiguration"], &[since(34, Beta, true)]),
+    gate("StructuredAuthenticationConfigurationJWKSMetrics", &["StructuredAuthenticationConfiguration"], &[since(35, Beta, true)]),
+    gate("SupplementalGroupsPolicy", &[], &[since(33, Beta, true), locked(35, Ga, true)]),
+    gate("SystemdWatchdog", &[], &[since(32, Beta, true), locked(35, Ga, true)]),
+    gate("TaintTolerationComparisonOperators", &[], &[since(35, Alpha, false)]),
+    gate("TokenRequestServiceAccountUIDValidation", &[], &[since(34, Beta, true)]),
+    gate("TopologyAwareWorkloadScheduling", &["GenericWorkload"], &[since(36, Alpha, false)]),
+    gate("TopologyManagerPolicyAlphaOptions", &[], &[since(26, Alpha, false)]),
+    gate("TopologyManagerPolicyBetaOptions", &[], &[since(28, Beta, true)]),
+    gate("TopologyManagerPolicyOptions", &[], &[locked(32, Ga, true)]),
+    gate("TranslateStreamCloseWebsocketRequests", &[], &[since(30, Beta, true)]),
+    gate("UnauthenticatedHTTP2DOSMitigation", &[], &[since(29, Beta, true)]),
+    gate("UnknownVersionInteroperabilityProxy", &["APIServerIdentity"], &[since(28, Alpha, false), since(36, Beta, true)]),
+    gate("UnlockWhileProcessingFIFO", &[], &[since(36, Beta, true)]),
+    gate("UserNamespacesHostNetworkSupport", &["NodeDeclaredFeatures", "UserNamespacesSupport"], &[since(35, Alpha, false)]),
+    gate("UserNamespacesSupport", &[], &[since(33, Beta, true), locked(36, Ga, true)]),
+    gate("VolumeAttributesClass", &[], &[since(31, Beta, false), since(34, Ga, true), locked(36, Ga, true)]),
+    gate("VolumeLimitScaling", &[], &[since(35, Alpha, false)]),
+    gate("WatchCacheInitializationPostStartHook", &[], &[since(31, Beta, false), since(36, Beta, true)]),
+    gate("WatchList", &[], &[since(33, Beta, false), since(34, Beta, true)]),
+    gate("WatchListClient", &[], &[since(30, Beta, false), since(35, Beta, true)]),
+    gate("WinDSR", &[], &[since(33, Beta, true), locked(34, Ga, true)]),
+    gate("WinOverlay", &[], &[since(20, Beta, true), locked(34, Ga, true)]),
+    gate("WindowsCPUAndMemoryAffinity", &[], &[since(32, Alpha, false)]),
+    gate("WindowsGracefulNodeShutdown", &["GracefulNodeShutdown"], &[since(32, Alpha, false), since(34, Beta, true)]),
+    gate("WindowsHostNetwork", &[], &[since(33, Deprecated, false)]),
+    gate("WorkloadAwarePreemption", &["GangScheduling"], &[since(36, Alpha, false)]),
+    gate("WorkloadWithJob", &["GenericWorkload"], &[since(36, Alpha, false)]),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_discovery::version::{CURRENT_MINOR, OLDEST_MINOR};
 
     #[test]
     fn the_table_is_sorted_and_closed() {
@@ -411,7 +463,41 @@ mod tests {
                 assert!(position(name).is_some(), "{} requires {name}", gate.name);
             }
         }
-        assert!(FeatureGates::default().check_requirements().is_ok());
+        for emulated_minor in OLDEST_MINOR..=CURRENT_MINOR {
+            let gates = FeatureGates::of(EffectiveVersion::emulating(emulated_minor));
+            assert_eq!(gates.check_requirements(), Ok(()), "1.{emulated_minor}");
+        }
+        for gate in GATES {
+            assert!(gate.specs.is_sorted_by(|a, b| a.since < b.since) && gate.spec(CURRENT_MINOR).is_some());
+        }
+    }
+
+    #[test]
+    fn gates_of_earlier_releases() {
+        let of = |minor, settings: &[&str]| {
+            FeatureGates::from_settings(settings.iter().copied(), EffectiveVersion::emulating(minor))
+        };
+        // 1.33 off, 1.34 on; beta in 1.35; only since 1.36.
+        for (gate, expected) in [
+            ("SizeBasedListCostEstimate", [false, true, true, true]),
+            ("ImageVolume", [false, false, true, true]),
+            ("DynamicResourceAllocation", [false, true, true, true]),
+            ("ComponentStatusz", [false, false, false, true]),
+            ("WatchList", [false, true, true, true]),
+        ] {
+            let values = [33, 34, 35, 36].map(|minor| of(minor, &[]).expect("valid").enabled(gate));
+            assert_eq!(values, expected, "{gate}");
+        }
+        // Locked since 1.36.
+        assert!(!of(35, &["VolumeAttributesClass=false"]).expect("valid").enabled("VolumeAttributesClass"));
+        assert!(of(36, &["VolumeAttributesClass=false"]).is_err());
+        let error = "cannot set feature gate AtomicFIFO to true, feature is PreAlpha at emulated version 1.35, \
+                     min compatibility version 1.34";
+        assert_eq!(of(35, &["AtomicFIFO=true"]), Err(error.to_owned()));
+        // A feature that was alpha, and is turned on with all that were.
+        let alpha = of(35, &["AllAlpha=true"]).expect("valid");
+        assert!(alpha.enabled("ComponentStatusz") && alpha.alpha().any(|gate| gate == "ComponentStatusz"));
+        assert!(!alpha.enabled("CRIListStreaming"));
     }
 
     #[test]
@@ -441,16 +527,17 @@ mod tests {
             ),
         ];
         for (settings, expected) in rows {
-            let gates = FeatureGates::from_settings(settings.iter().copied());
+            let gates = FeatureGates::from_settings(settings.iter().copied(), EffectiveVersion::default());
             let changed = gates.as_ref().map(|gates| gates.changed().collect::<Vec<_>>());
             let expected = expected.map(<[_]>::to_vec).map_err(str::to_owned);
             assert_eq!(changed.map_err(String::clone), expected, "{settings:?}");
         }
-        let all = FeatureGates::from_settings(["AllBeta=false", "WatchList=true"]);
+        let all = FeatureGates::from_settings(["AllBeta=false", "WatchList=true"], EffectiveVersion::default());
         let all = all.expect("valid");
         assert!(all.enabled("WatchList") && !all.enabled("OpenAPIEnums"));
         assert!(!all.enabled("no gate"));
-        let all = FeatureGates::from_settings(["AllAlpha=true", "AllBeta=true"]).expect("valid");
+        let all = FeatureGates::from_settings(["AllAlpha=true", "AllBeta=true"], EffectiveVersion::default());
+        let all = all.expect("valid");
         assert!(all.enabled("HPAScaleToZero") && all.enabled("ShardedListAndWatch"));
     }
 }

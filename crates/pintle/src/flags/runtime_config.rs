@@ -4,6 +4,7 @@
 use super::config::Config;
 use super::{FlagError, values};
 use pintle_handlers::known_kinds;
+use pintle_resource::Resource;
 use std::collections::BTreeSet;
 
 const ALL: &str = "api/all";
@@ -30,7 +31,7 @@ pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
         if parts.len() > 3 || parts.contains(&"") {
             return Err(format!("{name} is no API group, version or resource"));
         }
-        config.runtime_config.0.push((name.to_owned(), value));
+        config.runtime_config.items.push((name.to_owned(), value));
     }
     Ok(())
 }
@@ -38,7 +39,7 @@ pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
 /// # Errors
 /// kube-apiserver does not know a group or a version, or nothing remains to be served.
 pub fn check(config: &Config) -> Result<(), FlagError> {
-    let items = &config.runtime_config.0;
+    let items = &config.runtime_config.items;
     let refused = |sentence: String| Err(FlagError::Combination(sentence));
     if items.iter().all(|(name, _)| name == ALL) && items.last().is_some_and(|(_, on)| !on) {
         return refused(format!("invalid runtime-config with only {ALL}=false"));
@@ -62,10 +63,43 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
         let names: Vec<&str> = of_unknown_groups.into_iter().collect();
         return refused(format!("unknown api groups {}", names.join(",")));
     }
-    match unknown {
-        Some(version) => refused(format!("group version {version} that has not been registered")),
-        None => Ok(()),
+    if let Some(version) = unknown {
+        return refused(format!("group version {version} that has not been registered"));
     }
+    introduced(config).map_or(Ok(()), refused)
+}
+
+/// Why items may not turn on what they name: the emulated version does not have it.
+fn introduced(config: &Config) -> Option<String> {
+    const ADVICE: &str = "Consider setting --runtime-config-emulation-forward-compatible=true";
+    let runtime_config = &config.runtime_config;
+    let gate = |name: &str| config.feature_gates.enabled(name);
+    let emulated = format!("1.{}", runtime_config.version.emulated_minor);
+    for group in pintle_groups::groups() {
+        // The last version first, as the API server looks at them.
+        for version in group.versions.iter().rev() {
+            let of_version = || group.resources.iter().filter(|resource| resource.version == version.name);
+            let mut enabled = of_version().filter(|resource| runtime_config.enables(resource, &gate)).peekable();
+            let is_enabled = enabled.peek().is_some();
+            let is_served = |resource: &Resource| runtime_config.serves(resource, Some(group), &gate);
+            let mut named = enabled.filter(|resource| !is_served(resource) && runtime_config.names_resource(resource));
+            if let Some(resource) = named.next() {
+                let (api_version, plural, since) = (resource.api_version(), &resource.plural, resource.introduced);
+                return Some(format!(
+                    "cannot enable resource {api_version}, Resource={plural} in runtime-config because it is introduced at 1.{since} \
+                     after the current version {emulated}. {ADVICE}"
+                ));
+            }
+            let api_version = of_version().next().map(|resource| resource.api_version())?;
+            if is_enabled && runtime_config.names_version(&api_version) && !of_version().any(|it| is_served(it)) {
+                return Some(format!(
+                    "cannot enable version {api_version} in runtime-config because all the resources have been introduced after \
+                     the current version {emulated}. {ADVICE}"
+                ));
+            }
+        }
+    }
+    None
 }
 
 /// Whether a version is served, or was served by a former release.

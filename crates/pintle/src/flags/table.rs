@@ -8,10 +8,12 @@ use super::authentication::AUTHENTICATION_FLAGS;
 use super::authorization::AUTHORIZATION_FLAGS;
 use super::config::{Config, ReconcilerType, Storage};
 use super::front_proxy::FRONT_PROXY_FLAGS;
+use super::servers::SERVER_FLAGS;
 use super::setting::Setting;
 use super::storage::STORAGE_FLAGS;
 use super::surface::SURFACE_FLAGS;
-use super::{FeatureGates, reference, runtime_config, values};
+use super::version::VERSION_FLAGS;
+use super::{reference, runtime_config, values};
 use pintle_controllers::Controller;
 use std::fmt::Write;
 use std::time::Duration;
@@ -145,7 +147,7 @@ pub fn all() -> impl Iterator<Item = &'static Flag> {
     let audit = AUDIT_FLAGS.iter().chain(AUDIT_LOG_FLAGS).chain(AUDIT_WEBHOOK_FLAGS);
     let access = AUTHENTICATION_FLAGS.iter().chain(AUTHORIZATION_FLAGS);
     let others = OWN_FLAGS.iter().chain(access).chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS);
-    others.chain(audit).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
+    others.chain(audit).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS).chain(VERSION_FLAGS).chain(SERVER_FLAGS)
 }
 
 /// Succeeds if the condition holds; otherwise returns the message, which continues the flag's name.
@@ -166,7 +168,6 @@ fn must_last(time: Duration) -> Result<(), String> {
 
 fn feature_gates(config: &mut Config, value: &str) -> Result<(), String> {
     config.gate_items.extend(values::list(value).map(str::to_owned));
-    config.feature_gates = FeatureGates::from_settings(config.gate_items.iter().map(String::as_str))?;
     Ok(())
 }
 
@@ -521,30 +522,11 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::only("log-json-split-stream", "false", "Whether errors and other lines go to different streams."),
     Flag::only("log-text-split-stream", "false", "Whether errors and other lines go to different streams."),
     Flag::only(
-        "emulation-forward-compatible",
-        "false",
-        "Whether later versions of APIs are served than those emulated.",
-    ),
-    Flag::only(
-        "runtime-config-emulation-forward-compatible",
-        "false",
-        "Whether --runtime-config may name later versions of APIs than those emulated.",
-    ),
-    Flag::only(
         "send-retry-after-while-not-ready-once",
         "false",
         "Whether requests are answered with 429 until the server is ready; they wait for it here.",
     ),
     Flag::only("debug-socket-path", "", "Path of a socket that serves profiles."),
-    Flag::read(
-        "emulated-version",
-        "VERSION",
-        "The version of Kubernetes whose APIs and feature gates are served. Only 1.36 is supported.",
-        |_, value| {
-            let named = value.strip_prefix("kube=").unwrap_or(value);
-            must(matches!(named, "" | "1.36" | "v1.36"), "can only be 1.36")
-        },
-    ),
     Flag::read(
         "log-flush-frequency",
         "DURATION",

@@ -104,7 +104,7 @@ fn forms_of_flags() {
         }),
         ("pintle --runtime-config=api/all=true,apps/v1=false,/v1", |c| {
             let expected = [("api/all", true), ("apps/v1", false), ("v1", true)];
-            c.runtime_config.0.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
+            c.runtime_config.items.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
         }),
         ("pintle --feature-gates=WatchList=false --feature-gates AllAlpha=false", |c| {
             !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
@@ -424,7 +424,7 @@ fn flags_without_effect_are_warned_of() {
     let warnings = config.expect("valid").warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings.iter().all(|warning| warning.contains("has no effect: ")), "{warnings:?}");
-    for line in ["--emulated-version=1.35", "--log-flush-frequency=x", "--show-hidden-metrics-for-version=one"] {
+    for line in ["--log-flush-frequency=x", "--show-hidden-metrics-for-version=one"] {
         assert!(run(&format!("pintle {line}")).is_err(), "{line}");
     }
     let refused = run("pintle --vmodule=a=1 --logging-format=json").expect_err("two formats");
@@ -468,4 +468,80 @@ fn an_address_that_pods_cannot_reach_is_warned_of() {
         let config = run(&format!("pintle --advertise-address={address}")).expect("valid");
         assert_eq!(config.warnings.len(), warnings, "{address}: {:?}", config.warnings);
     }
+}
+
+#[test]
+fn apis_and_gates_of_an_emulated_release() {
+    let resource = "admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+    let emulated = "pintle --emulated-version=1.35";
+    let config = run("pintle --emulated-version=1.34 --feature-gates=WatchList=false").expect("valid");
+    assert_eq!(config.runtime_config.version.compatibility_minor, 33);
+    assert!(!config.feature_gates.enabled("WatchList") && !config.feature_gates.enabled("EnvFiles"));
+    // Explicit items may name what is later only if a flag allows it.
+    for (line, error) in [
+        (
+            format!("{emulated} --runtime-config={resource}=true"),
+            "cannot enable resource admissionregistration.k8s.io/v1, Resource=mutatingadmissionpolicies in runtime-config \
+             because it is introduced at 1.36 after the current version 1.35. \
+             Consider setting --runtime-config-emulation-forward-compatible=true",
+        ),
+        (
+            format!("{emulated} --feature-gates=GenericWorkload=true --runtime-config=scheduling.k8s.io/v1alpha2=true"),
+            "cannot enable version scheduling.k8s.io/v1alpha2 in runtime-config because all the resources have been introduced \
+             after the current version 1.35. Consider setting --runtime-config-emulation-forward-compatible=true",
+        ),
+        (
+            "pintle --emulation-forward-compatible".to_owned(),
+            "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version is the same as the \
+             binary version",
+        ),
+        (
+            "pintle --feature-gates=AtomicFIFO=true --emulated-version=1.35".to_owned(),
+            "invalid argument \"AtomicFIFO=true\" for \"--feature-gates\" flag: cannot set feature gate AtomicFIFO to true, \
+             feature is PreAlpha at emulated version 1.35, min compatibility version 1.34",
+        ),
+    ] {
+        assert_eq!(run(&line).expect_err(&line), error);
+    }
+    let serves = |line: &str, group: &str, version: &str, plural: &str| {
+        let config = run(line).expect("valid");
+        let group = pintle_groups::groups().iter().find(|known| known.name == group).expect("a group");
+        let resource = pintle_groups::find(&group.name, version, plural).expect("a resource");
+        config.runtime_config.serves(resource, Some(group), &|name| config.feature_gates.enabled(name))
+    };
+    let policies =
+        |line: &str, version| serves(line, "admissionregistration.k8s.io", version, "mutatingadmissionpolicies");
+    assert!(policies("pintle", "v1") && !policies(emulated, "v1") && !policies(emulated, "v1beta1"));
+    let named = format!("{emulated} --runtime-config-emulation-forward-compatible --runtime-config={resource}=true");
+    assert!(policies(&named, "v1"));
+    // A stable version follows a beta version that is on.
+    let beta = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
+    assert!(policies(&format!("{emulated} --emulation-forward-compatible {beta}"), "v1"));
+    assert!(!policies(&format!("{emulated} --emulation-forward-compatible"), "v1"));
+    assert!(!policies(&format!("{emulated} {beta}"), "v1"));
+    let warned = run(&format!("{emulated} --feature-gates=AllAlpha=true")).expect("valid").warnings;
+    assert!(warned.iter().any(|warning| warning.contains("component has alpha features enabled")), "{warned:?}");
+}
+
+#[test]
+fn times_of_an_election_fit_each_other() {
+    for (flags, error) in [
+        ("--coordinated-leadership-lease-duration=5s", "lease-duration must be greater than"),
+        ("--coordinated-leadership-retry-period=10s", "renew-deadline must be greater than"),
+        ("--coordinated-leadership-retry-period=0s", "must be more than 0"),
+    ] {
+        let refused = run(&format!("pintle {flags}")).expect_err(flags);
+        assert!(refused.contains(error), "{flags}: {refused}");
+    }
+    let file = std::env::current_exe().expect("this test").display().to_string();
+    let alone = run(&format!("pintle --peer-ca-file={file}")).expect_err("no certificate");
+    assert_eq!(alone, "error building peer proxy handler, proxy-cert-file not specified");
+    let pair = format!("--proxy-client-cert-file={file} --proxy-client-key-file={file}");
+    let config =
+        run(&format!("pintle --peer-ca-file={file} {pair} --peer-advertise-ip=10.0.0.9 --peer-advertise-port=7"));
+    let peers = config.expect("valid").peers;
+    assert_eq!(
+        (peers.advertise_ip.map(|ip| ip.to_string()).as_deref(), peers.advertise_port),
+        (Some("10.0.0.9"), Some(7))
+    );
 }

@@ -18,6 +18,7 @@ use pintle_endpoints::flow::InFlightLimits;
 use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::Health;
 use pintle_endpoints::metrics::{MeasuredStore, Metrics};
+use pintle_endpoints::peers::{PeerDiscovery, Peers};
 use pintle_endpoints::scheme::{KnownKinds, Scheme};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
@@ -74,6 +75,8 @@ pub struct Builder {
     pub handlers: Handlers,
     /// Groups that other servers answer for.
     pub aggregated: Box<dyn AggregatedApis>,
+    /// Other servers over the same store that requests may be passed on to.
+    pub peers: Option<Arc<dyn Peers>>,
     /// Documents at paths of their own.
     pub published: Vec<PublishedDocument>,
     pub listeners: Vec<Listener>,
@@ -123,6 +126,7 @@ impl Builder {
             allocators: Vec::new(),
             handlers: Handlers::default(),
             aggregated: Box::new(()),
+            peers: None,
             published: Vec::new(),
             listeners: Vec::new(),
             auditor: None,
@@ -182,7 +186,8 @@ impl Builder {
         self.connections.answer_timeout = self.settings.request_timeout;
         let handshake_errors = self.connections.handshake_errors.clone();
         self.metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
-        self.metrics.add_source(sources::process);
+        let version = self.settings.version;
+        self.metrics.add_source(move |out| sources::process(version, out));
         self.metrics.add_source(sources::rules);
         let audit = self.auditor.as_ref().map(|auditor| auditor.stats().clone());
         self.metrics.add_source(sources::audit(audit.unwrap_or_default()));
@@ -213,7 +218,7 @@ impl Builder {
         started.map_err(io::Error::other)?.map_err(StartError::Store)?;
         let transactions = self.metrics.transactions.clone();
         let store = Arc::new(MeasuredStore::new(self.store.clone(), transactions, self.resources.clone()));
-        let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
+        let environment = Box::new(System { feature_gate: self.feature_gate.clone(), version: self.settings.version });
         Ok(Registry::new(cache, store, environment, admission, self.resources.clone()))
     }
 }
@@ -250,6 +255,11 @@ impl OpenedServer {
                 Arc::new(SocketConnector::new(&material, KUBELET_TIMEOUT).map_err(io::Error::other)?)
             }
         };
+        let peer_discovery = Arc::new(PeerDiscovery::default());
+        if builder.peers.is_some() {
+            let shown = peer_discovery.clone();
+            builder.metrics.add_source(move |out| shown.render(out));
+        }
         let api = Arc::new(Api {
             authenticator: RequestAuthenticator {
                 authenticators: AuthenticatorUnion::new(builder.authenticators),
@@ -271,6 +281,8 @@ impl OpenedServer {
             published: builder.published,
             auditor: builder.auditor,
             aggregated: builder.aggregated,
+            peers: builder.peers,
+            peer_discovery,
         });
         let shutdown = Shutdown::new();
         let browsers = Arc::new(builder.browsers);

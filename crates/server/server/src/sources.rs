@@ -3,7 +3,7 @@
 //! Must never be asked but by a scrape: it reads files of the system.
 
 use pintle_audit::{Level, Stats};
-use pintle_discovery::version;
+use pintle_discovery::version::{self, EffectiveVersion};
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_validation::OUTCOMES;
@@ -113,7 +113,7 @@ pub fn audit(stats: Arc<Stats>) -> impl Fn(&mut Exposition) + Send + Sync {
 }
 
 /// What the build and the system say of this process.
-pub fn process(out: &mut Exposition) {
+pub fn process(effective: EffectiveVersion, out: &mut Exposition) {
     out.family(&BUILD);
     let platform = version::platform();
     let labels = [
@@ -129,9 +129,10 @@ pub fn process(out: &mut Exposition) {
     ];
     out.sample(BUILD.name, &labels, 1);
     out.family(&VERSION);
-    let release = |minor: &str| format!("{}.{minor}", version::MAJOR);
-    let (binary, oldest) = (release(version::MINOR), release(version::MIN_COMPATIBILITY_MINOR));
-    let labels = [("binary", &*binary), ("component", "kube"), ("emulation", &binary), ("min_compat", &oldest)];
+    let release = |minor: u32| format!("{}.{minor}", version::MAJOR);
+    let binary = release(version::CURRENT_MINOR);
+    let [emulation, oldest] = [effective.emulated_minor, effective.compatibility_minor].map(release);
+    let labels = [("binary", &*binary), ("component", "kube"), ("emulation", &emulation), ("min_compat", &oldest)];
     out.sample(VERSION.name, &labels, 1);
     if let Some(stat) = Stat::read() {
         out.single(&CPU, Number(stat.cpu_seconds));

@@ -1,6 +1,7 @@
 //! `System`: the world outside, as the registry knows it: the system's clock and random numbers, and feature gates.
 //! Guarantees that random numbers are random, or the process ends. Must never be asked for time by a test.
 
+use pintle_discovery::version::EffectiveVersion;
 use pintle_registry::Environment;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The system's clock and random numbers, and whether a feature gate is on.
 pub struct System {
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    pub version: EffectiveVersion,
 }
 
 impl Environment for System {
@@ -26,6 +28,10 @@ impl Environment for System {
 
     fn feature_enabled(&self, gate: &str) -> bool {
         (self.feature_gate)(gate)
+    }
+
+    fn compatibility_minor(&self) -> Option<u32> {
+        Some(self.version.compatibility_minor)
     }
 
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

@@ -183,18 +183,26 @@ impl Options {
 /// What is wrong with a definition, besides its metadata; with the one it replaces, on update.
 ///
 /// Both are in their stored form; `sent` is the tree of the empty lists and maps that were sent, which that form does not hold.
-pub fn validate_definition(new: &Value, old: Option<&Value>, sent: Option<&Value>) -> ErrorList {
+/// New rules are compiled for the minor release of Kubernetes 1 that is given, or for the one before the current.
+pub fn validate_definition(
+    new: &Value,
+    old: Option<&Value>,
+    sent: Option<&Value>,
+    compatibility_minor: Option<u32>,
+) -> ErrorList {
     let mut errors = ErrorList::default();
     let definition = Definition::of_sent(new, sent);
     let path = FieldPath::new("spec");
     match old {
         None => {
             let mut options = Options::new();
+            options.stored_expressions.new_minor = compatibility_minor;
             spec::validate(&definition, &mut options, &path, &mut errors);
         }
         Some(old) => {
             let stored = Definition::of(old);
             let mut options = Options::of_update(&definition, &stored);
+            options.stored_expressions.new_minor = compatibility_minor;
             spec::validate(&definition, &mut options, &path, &mut errors);
             spec::validate_update(&definition, &stored, is_established(old), &path, &mut errors);
         }

@@ -6,6 +6,7 @@
 use crate::json_schema::{JsonSchema, ValidationRule};
 use crate::rules::{Compiled, Node, Vintage};
 use crate::shown;
+use pintle_cel::environment::NEW_EXPRESSIONS_MINOR;
 use pintle_validation::{ErrorList, FieldPath};
 use std::collections::HashSet;
 
@@ -23,6 +24,8 @@ const LONGEST_REQUEST_BYTES: u64 = 3 << 20;
 pub struct StoredExpressions {
     pub rules: HashSet<String>,
     pub messages: HashSet<String>,
+    /// The minor release of Kubernetes 1 that others are compiled for, if not the one before the current.
+    pub new_minor: Option<u32>,
 }
 
 impl StoredExpressions {
@@ -46,6 +49,10 @@ impl Vintage for StoredExpressions {
 
     fn has_message(&self, message: &str) -> bool {
         self.messages.contains(message)
+    }
+
+    fn new_minor(&self) -> u32 {
+        self.new_minor.unwrap_or(NEW_EXPRESSIONS_MINOR)
     }
 }
 

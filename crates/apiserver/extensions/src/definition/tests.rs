@@ -23,7 +23,7 @@ fn definition(spec: &str) -> Value {
 }
 
 fn lines(new: &Value, old: Option<&Value>) -> Vec<String> {
-    validate_definition(new, old, None).0.iter().map(FieldError::line).collect()
+    validate_definition(new, old, None, None).0.iter().map(FieldError::line).collect()
 }
 
 #[test]

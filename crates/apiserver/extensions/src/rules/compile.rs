@@ -5,6 +5,7 @@
 use super::times::RULE_TIMES;
 use crate::field_path;
 use crate::json_schema::{JsonSchema, ValidationRule};
+use pintle_cel::environment::NEW_EXPRESSIONS_MINOR;
 use pintle_cel::{Decl, Environment, Program, Type};
 use pintle_schema::Str;
 use pintle_validation::ErrorKind;
@@ -63,6 +64,11 @@ pub(crate) struct Compiled {
 pub(crate) trait Vintage {
     fn has_rule(&self, rule: &str) -> bool;
     fn has_message(&self, message: &str) -> bool;
+
+    /// The minor release of Kubernetes 1 that the others are compiled for.
+    fn new_minor(&self) -> u32 {
+        NEW_EXPRESSIONS_MINOR
+    }
 }
 
 /// Rules of a stored definition.
@@ -87,11 +93,11 @@ struct Environments<'a> {
 }
 
 impl Environments<'_> {
-    fn of(&self, is_stored: bool, is_old_optional: bool) -> &Environment {
+    fn of(&self, is_stored: bool, new_minor: u32, is_old_optional: bool) -> &Environment {
         self.made[usize::from(is_stored)][usize::from(is_old_optional)].get_or_init(|| {
             let base = match is_stored {
                 true => Environment::for_stored_expressions(),
-                false => Environment::for_new_expressions(),
+                false => Environment::new(new_minor),
             };
             base.with_rule_variables(self.decl, self.type_name, is_old_optional)
         })
@@ -119,7 +125,7 @@ fn compile_rule(rule: &Rule, environments: &Environments<'_>, vintage: &dyn Vint
     if rule.rule.trim().is_empty() {
         return compiled;
     }
-    let environment = environments.of(vintage.has_rule(&rule.rule), rule.is_old_optional);
+    let environment = environments.of(vintage.has_rule(&rule.rule), vintage.new_minor(), rule.is_old_optional);
     let fails = |error: String| Some(environments.shown(error));
     let checked = match environment.check(&rule.rule) {
         Ok(checked) => checked,
@@ -141,7 +147,8 @@ fn compile_rule(rule: &Rule, environments: &Environments<'_>, vintage: &dyn Vint
         }
     }
     if !rule.message_expression.is_empty() {
-        let environment = environments.of(vintage.has_message(&rule.message_expression), rule.is_old_optional);
+        let is_stored = vintage.has_message(&rule.message_expression);
+        let environment = environments.of(is_stored, vintage.new_minor(), rule.is_old_optional);
         match compile_message(&rule.message_expression, environment) {
             Ok(message) => compiled.message = Some(message),
             Err(error) => compiled.message_error = fails(error),

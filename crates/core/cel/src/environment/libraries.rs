@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// The version that stored expressions are compiled for.
 pub const CURRENT_MINOR: u32 = 36;
-/// The version that new expressions are compiled for: the one before the current.
+/// The oldest version that expressions are compiled for.
+pub const OLDEST_MINOR: u32 = 33;
+/// The version that new expressions are compiled for by default: the one before the current.
 pub const NEW_EXPRESSIONS_MINOR: u32 = 35;
 
 /// Functions by their names.

@@ -83,6 +83,7 @@ fn mutating_admission_policies() -> Resource {
         strategy: &MUTATING_ADMISSION_POLICY,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
+        introduced: 36,
         ..Resource::cluster::<v1::MutatingAdmissionPolicy>(
             "admissionregistration.k8s.io",
             "v1",
@@ -100,6 +101,7 @@ fn mutating_admission_policy_bindings() -> Resource {
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
+        introduced: 36,
         ..Resource::cluster::<v1::MutatingAdmissionPolicyBinding>(
             "admissionregistration.k8s.io",
             "v1",
@@ -214,6 +216,7 @@ fn mutating_admission_policies_v1beta1() -> Resource {
         strategy: &MUTATING_ADMISSION_POLICY,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
+        introduced: 34,
         ..Resource::cluster::<v1beta1::MutatingAdmissionPolicy>(
             "admissionregistration.k8s.io",
             "v1beta1",
@@ -232,6 +235,7 @@ fn mutating_admission_policy_bindings_v1beta1() -> Resource {
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
+        introduced: 34,
         ..Resource::cluster::<v1beta1::MutatingAdmissionPolicyBinding>(
             "admissionregistration.k8s.io",
             "v1beta1",

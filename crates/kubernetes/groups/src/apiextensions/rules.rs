@@ -28,8 +28,13 @@ fn metadata_of_new(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
 }
 
 fn whole(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
-    let sent = cx.request.around.empties();
-    let found = definition::validate_definition(definition.value, definition.old, sent);
+    let around = cx.request.around;
+    let found = definition::validate_definition(
+        definition.value,
+        definition.old,
+        around.empties(),
+        around.compatibility_minor(),
+    );
     cx.errors.0.extend(found.0);
 }
 

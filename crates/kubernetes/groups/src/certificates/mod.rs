@@ -110,6 +110,7 @@ fn pod_certificate_requests() -> Resource {
         selector_refusal: NOT_SUPPORTED,
         strategy: &POD_CERTIFICATE_REQUEST,
         printer: printer(&columns::POD_CERTIFICATE_REQUEST),
+        introduced: 35,
         ..Resource::namespaced::<v1beta1::PodCertificateRequest>(
             "certificates.k8s.io",
             "v1beta1",

@@ -104,6 +104,7 @@ fn device_classes() -> Resource {
         storage: Some(device_class_storage()),
         strategy: &DEVICE_CLASS,
         printer: printer(&columns::DEVICE_CLASS),
+        introduced: 34,
         ..Resource::cluster::<v1::DeviceClass>("resource.k8s.io", "v1", "deviceclasses", "deviceclass", "DeviceClass")
     }
 }
@@ -114,6 +115,7 @@ fn resource_claims() -> Resource {
         subresources: vec![Subresource::status::<v1::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
         strategy: &RESOURCE_CLAIM,
         printer: printer(&columns::RESOURCE_CLAIM),
+        introduced: 34,
         ..Resource::namespaced::<v1::ResourceClaim>(
             "resource.k8s.io",
             "v1",
@@ -129,6 +131,7 @@ fn resource_claim_templates() -> Resource {
         storage: Some(resource_claim_template_storage()),
         strategy: &RESOURCE_CLAIM_TEMPLATE,
         printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
+        introduced: 34,
         ..Resource::namespaced::<v1::ResourceClaimTemplate>(
             "resource.k8s.io",
             "v1",
@@ -152,6 +155,7 @@ fn resource_slices() -> Resource {
         strategy: &RESOURCE_SLICE,
         printer: printer(&columns::RESOURCE_SLICE),
         warn: Some(rules::slice::warn),
+        introduced: 34,
         ..Resource::cluster::<v1::ResourceSlice>(
             "resource.k8s.io",
             "v1",
@@ -188,6 +192,7 @@ fn device_taint_rules() -> Resource {
         subresources: vec![Subresource::status::<v1beta2::DeviceTaintRule>("DeviceTaintRule", &STATUS_ALONE)],
         strategy: &DEVICE_TAINT_RULE,
         printer: printer(&columns::DEVICE_TAINT_RULE),
+        introduced: 36,
         ..Resource::cluster::<v1beta2::DeviceTaintRule>(
             "resource.k8s.io",
             "v1beta2",
@@ -384,6 +389,7 @@ fn resource_pool_status_requests() -> Resource {
         )],
         strategy: &RESOURCE_POOL_STATUS_REQUEST,
         printer: printer(&columns::RESOURCE_POOL_STATUS_REQUEST),
+        introduced: 36,
         ..Resource::cluster::<v1alpha3::ResourcePoolStatusRequest>(
             "resource.k8s.io",
             "v1alpha3",

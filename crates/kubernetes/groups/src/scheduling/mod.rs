@@ -70,6 +70,7 @@ fn pod_groups() -> Resource {
         subresources: vec![Subresource::status::<v1alpha2::PodGroup>("PodGroup", &STATUS_ALONE)],
         strategy: &POD_GROUP,
         printer: printer(&columns::POD_GROUP),
+        introduced: 36,
         ..Resource::namespaced::<v1alpha2::PodGroup>(
             "scheduling.k8s.io",
             "v1alpha2",
@@ -90,6 +91,7 @@ fn workloads() -> Resource {
             "vSX7gJe5Mx8=",
         )),
         printer: printer(&columns::WORKLOAD),
+        introduced: 36,
         ..Resource::namespaced::<v1alpha2::Workload>(
             "scheduling.k8s.io",
             "v1alpha2",

@@ -174,6 +174,7 @@ fn volume_attributes_classes() -> Resource {
         strategy: &VOLUME_ATTRIBUTES_CLASS,
         printer: printer(&columns::VOLUME_ATTRIBUTES_CLASS),
         unserved: old_versions::VOLUME_ATTRIBUTES_CLASSES.iter().collect(),
+        introduced: 34,
         ..Resource::cluster::<v1::VolumeAttributesClass>(
             "storage.k8s.io",
             "v1",

@@ -41,6 +41,7 @@ fn storage_version_migrations() -> Resource {
         )],
         strategy: &STORAGE_VERSION_MIGRATION,
         printer: printer(&columns::STORAGE_VERSION_MIGRATION),
+        introduced: 35,
         ..Resource::cluster::<v1beta1::StorageVersionMigration>(
             "storagemigration.k8s.io",
             "v1beta1",

@@ -3,7 +3,7 @@
 //! Must never compile the variables of a policy more than once for an object.
 
 use crate::rules::report_expression;
-use pintle_cel::environment::Policy;
+use pintle_cel::environment::{NEW_EXPRESSIONS_MINOR, Policy};
 use pintle_cel::{Environment, Type};
 use pintle_expressions::{CompileFault, Expression, Mode, PolicyVariables, environment};
 use pintle_schema::Value;
@@ -22,6 +22,8 @@ struct Scope {
     looked_at: usize,
     /// Expressions of the stored object.
     known: HashSet<String>,
+    /// The mode of all others.
+    new: Mode,
     /// The environments of expressions that see the variables, for new and for stored ones.
     environments: [[Option<Rc<Environment>>; 3]; 2],
 }
@@ -48,16 +50,15 @@ impl Scope {
         let listed = root.at(&["spec", "variables"]).and_then(Value::as_list).unwrap_or_default();
         let is_known = |text: &str| known.contains(text);
         let named = listed.iter().map(|variable| (variable.str_at(&["name"]), variable.str_at(&["expression"])));
-        let mode = if listed.iter().all(|variable| is_known(variable.str_at(&["expression"]))) {
-            Mode::Stored
-        } else {
-            Mode::New
-        };
+        let new = Mode::New(cx.request.around.compatibility_minor().unwrap_or(NEW_EXPRESSIONS_MINOR));
+        let mode =
+            if listed.iter().all(|variable| is_known(variable.str_at(&["expression"]))) { Mode::Stored } else { new };
         let is_mutation = root.at(&["spec", "mutations"]).is_some();
         Scope {
             variables: PolicyVariables::compile(named, mode, policy),
             looked_at: 0,
             has_variables: is_mutation || !listed.is_empty(),
+            new,
             policy,
             known,
             environments: Default::default(),
@@ -65,7 +66,7 @@ impl Scope {
     }
 
     fn mode(&self, text: &str) -> Mode {
-        if self.known.contains(text) { Mode::Stored } else { Mode::New }
+        if self.known.contains(text) { Mode::Stored } else { self.new }
     }
 
     fn environment(&mut self, mode: Mode, sees: Sees) -> Rc<Environment> {
