@@ -34,6 +34,11 @@ pub struct DemandIntegrator {
 }
 
 impl DemandIntegrator {
+    /// Begins the first period, without demand.
+    pub fn starting(now_ns: u64) -> Self {
+        DemandIntegrator { since_ns: now_ns, changed_ns: now_ns, ..DemandIntegrator::default() }
+    }
+
     /// The demand from now on.
     pub fn set(&mut self, demand: u64, now_ns: u64) {
         self.advance(now_ns);

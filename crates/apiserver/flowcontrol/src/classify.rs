@@ -147,7 +147,9 @@ pub struct FlowSchema {
 /// What a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class<'a> {
-    pub schema: &'a FlowSchema,
+    pub schema: &'a Arc<FlowSchema>,
+    /// The position of the schema in the order in which they are asked.
+    pub index: usize,
     /// The index of its level.
     pub level: usize,
 }
@@ -167,7 +169,7 @@ const CATCH_ALL: &str = "catch-all";
 
 impl Configuration {
     /// Of `total` seats. What requests are classified by when nothing else matches is added if it is not there.
-    pub fn new(mut schemas: Vec<FlowSchema>, mut levels: Vec<Level>, total: u64) -> Configuration {
+    pub fn new(mut schemas: Vec<Arc<FlowSchema>>, mut levels: Vec<Level>, total: u64) -> Configuration {
         let exempt = Kind::Exempt { nominal_shares: 0, lendable_percent: 0 };
         let catch_all =
             Kind::Limited { nominal_shares: 5, lendable_percent: 0, borrowing_percent: None, queuing: None };
@@ -178,22 +180,27 @@ impl Configuration {
         }
         levels.sort_by(|a, b| a.name.cmp(&b.name));
         schemas.sort_by(|a, b| (a.precedence, &a.name).cmp(&(b.precedence, &b.name)));
-        let is_missing = |schemas: &[FlowSchema], name| schemas.iter().all(|schema| schema.name != name);
+        let is_missing = |schemas: &[Arc<FlowSchema>], name| schemas.iter().all(|schema| schema.name != name);
         // Before and after all others, whatever their precedence.
         if is_missing(&schemas, EXEMPT) {
-            schemas.insert(0, masters());
+            schemas.insert(0, Arc::new(masters()));
         }
         if is_missing(&schemas, CATCH_ALL) {
-            schemas.push(everybody());
+            schemas.push(Arc::new(everybody()));
         }
         let level_of = |schema: &FlowSchema| levels.iter().position(|level| level.name == schema.level);
         let schemas = schemas.into_iter().filter_map(|schema| {
             let level = level_of(&schema)?;
-            Some((Arc::new(schema), level))
+            Some((schema, level))
         });
         let schemas = schemas.collect();
         let seats = Seats::of(&levels, total);
         Configuration { schemas, levels, seats }
+    }
+
+    /// Whether a level, or a schema, is always there.
+    pub fn is_mandatory(name: &str) -> bool {
+        matches!(name, EXEMPT | CATCH_ALL)
     }
 
     /// The levels, sorted by name.
@@ -206,17 +213,17 @@ impl Configuration {
         &self.seats
     }
 
-    /// The schemas, in the order in which they are asked.
-    pub fn schemas(&self) -> impl Iterator<Item = &FlowSchema> {
-        self.schemas.iter().map(|(schema, _)| &**schema)
+    /// The schemas, in the order in which they are asked, and the index of the level of each.
+    pub fn schemas(&self) -> impl Iterator<Item = (&Arc<FlowSchema>, usize)> {
+        self.schemas.iter().map(|(schema, level)| (schema, *level))
     }
 
     /// The class of a request; `None` only for one that is neither authenticated nor anonymous.
     pub fn classify(&self, request: &Attributes<'_>) -> Option<Class<'_>> {
         let matches = |schema: &FlowSchema| schema.rules.iter().any(|rule| rule.matches(request));
-        let found = self.schemas.iter().find(|(schema, _)| matches(schema));
-        let found = found.or_else(|| self.schemas.iter().find(|(schema, _)| schema.name == CATCH_ALL));
-        found.map(|(schema, level)| Class { schema, level: *level })
+        let found = self.schemas.iter().position(|(schema, _)| matches(schema));
+        let index = found.or_else(|| self.schemas.iter().rposition(|(schema, _)| schema.name == CATCH_ALL))?;
+        self.schemas.get(index).map(|(schema, level)| Class { schema, index, level: *level })
     }
 }
 
@@ -302,7 +309,7 @@ mod tests {
         };
         let dangling = FlowSchema { level: "missing".to_owned(), ..of_groups("dangling", 50, "", &["*"]) };
         let low = of_groups("all-low", 200, "low", &["dev"]);
-        let configuration = Configuration::new(vec![low, dangling, leases], levels.to_vec(), 600);
+        let configuration = Configuration::new([low, dangling, leases].map(Arc::new).to_vec(), levels.to_vec(), 600);
         let account = user("system:serviceaccount:kube-system:a", &["system:authenticated"]);
         let lease = |user, verb, subresource, namespace| Attributes {
             subresource,
@@ -328,9 +335,9 @@ mod tests {
     #[test]
     fn missing_mandatory_schemas_stand_first_and_last() {
         let schema = |name: &str, precedence| of_groups(name, precedence, CATCH_ALL, &["*"]);
-        let others = vec![schema("zz", 10000), schema("a", 1)];
+        let others = [schema("zz", 10000), schema("a", 1)].map(Arc::new).to_vec();
         let configuration = Configuration::new(others, Vec::new(), 600);
-        let names: Vec<_> = configuration.schemas().map(|schema| schema.name.as_str()).collect();
+        let names: Vec<_> = configuration.schemas().map(|(schema, _)| schema.name.as_str()).collect();
         assert_eq!(names, [EXEMPT, "a", "zz", CATCH_ALL]);
     }
 }

@@ -2,12 +2,12 @@
 //! Guarantees that queues which have requests get equal shares of the level's seats, whatever each has waiting, and that a request
 //! waits for a bounded amount of others' work. Must never look at a clock: virtual time advances with the work that begins.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Which queue.
 pub type QueueId = usize;
 
-/// A request that waits.
+/// A request that waits. A later one is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
@@ -18,48 +18,62 @@ pub struct Full;
 /// A request's place.
 #[derive(Debug)]
 struct Waiting<T> {
-    ticket: Ticket,
     /// Seats by the time that it is expected to hold them.
     work: u64,
-    seats: u32,
+    seats: u64,
     request: T,
 }
 
 /// A queue. Its virtual start is when the next of its requests begins, on the clock of the level.
 #[derive(Debug)]
 struct Queue<T> {
-    waiting: VecDeque<Waiting<T>>,
+    waiting: BTreeMap<Ticket, Waiting<T>>,
     work: u64,
-    virtual_start: u64,
+    virtual_start: u128,
+    /// When its turn came, among queues with the same start.
+    turn: u64,
 }
 
-/// The queues of a level.
+/// Sums over a queue's waiting requests, and its position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueState {
+    pub waiting: usize,
+    pub seats: u64,
+    pub work: u64,
+    pub virtual_start: u128,
+}
+
+/// The queues of a level. Only those that have requests, or have had more than their share, take memory.
 #[derive(Debug)]
 pub struct Queues<T> {
-    queues: Vec<Queue<T>>,
-    length_limit: usize,
+    queues: HashMap<QueueId, Queue<T>>,
+    /// Queues with requests, the next one first.
+    order: BTreeSet<(u128, u64, QueueId)>,
     places: HashMap<Ticket, QueueId>,
     /// The virtual start of the request that began last.
-    virtual_time: u64,
-    next_ticket: u64,
-    /// The queue after which looking for equal starts begins.
-    last: QueueId,
+    virtual_time: u128,
+    next: u64,
+    /// With how many queues those are dropped of which nothing has to be remembered.
+    most: usize,
 }
 
-impl<T> Queues<T> {
-    /// So many queues, each of so many requests.
-    pub fn new(queues: usize, length_limit: usize) -> Self {
-        let queue = || Queue { waiting: VecDeque::new(), work: 0, virtual_start: 0 };
+impl<T> Default for Queues<T> {
+    fn default() -> Self {
         Queues {
-            queues: (0..queues.max(1)).map(|_| queue()).collect(),
-            length_limit,
+            queues: HashMap::new(),
+            order: BTreeSet::new(),
             places: HashMap::new(),
             virtual_time: 0,
-            next_ticket: 0,
-            last: 0,
+            next: 0,
+            most: REMEMBERED,
         }
     }
+}
 
+/// How many queues are always remembered.
+const REMEMBERED: usize = 64;
+
+impl<T> Queues<T> {
     /// How many requests wait.
     pub fn len(&self) -> usize {
         self.places.len()
@@ -70,70 +84,147 @@ impl<T> Queues<T> {
         self.places.is_empty()
     }
 
-    /// Puts a request into the queue of its hand with the least work, unless that is full.
+    /// The queue of a hand with the least work.
+    fn least(&self, hand: &[QueueId]) -> QueueId {
+        let work = |id: &&QueueId| self.queues.get(*id).map_or(0, |queue| queue.work);
+        hand.iter().min_by_key(work).copied().unwrap_or_default()
+    }
+
+    /// Whether a queue of this hand has room for another request, where each holds so many.
+    pub fn has_room(&self, hand: &[QueueId], length_limit: usize) -> bool {
+        self.queues.get(&self.least(hand)).is_none_or(|queue| queue.waiting.len() < length_limit)
+    }
+
+    /// Puts a request into the queue of its hand with the least work, unless that has so many already. Returns the length of the
+    /// queue, too.
     ///
     /// # Errors
     /// It is full.
-    pub fn enqueue(&mut self, hand: &[QueueId], seats: u32, work: u64, request: T) -> Result<Ticket, Full> {
-        let load = |id: &&QueueId| self.queues.get(**id).map_or(u64::MAX, |queue| queue.work);
-        let id = hand.iter().min_by_key(load).copied().unwrap_or_default();
-        let (now, limit) = (self.virtual_time, self.length_limit);
-        let queue = self.queues.get_mut(id).ok_or(Full)?;
-        if queue.waiting.len() >= limit {
+    pub fn enqueue(
+        &mut self,
+        hand: &[QueueId],
+        length_limit: usize,
+        seats: u64,
+        work: u64,
+        request: T,
+    ) -> Result<(Ticket, usize), Full> {
+        let id = self.least(hand);
+        if !self.has_room(&[id], length_limit) {
             return Err(Full);
         }
+        let number = self.number();
+        let queue = self.queues.entry(id).or_insert_with(|| Queue {
+            waiting: BTreeMap::new(),
+            work: 0,
+            virtual_start: 0,
+            turn: 0,
+        });
         if queue.waiting.is_empty() {
             // A queue earns nothing while it is empty.
-            queue.virtual_start = queue.virtual_start.max(now);
+            queue.virtual_start = queue.virtual_start.max(self.virtual_time);
+            queue.turn = number;
+            self.order.insert((queue.virtual_start, queue.turn, id));
         }
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
+        let ticket = Ticket(number);
         queue.work = queue.work.saturating_add(work);
-        queue.waiting.push_back(Waiting { ticket, work, seats, request });
+        queue.waiting.insert(ticket, Waiting { work, seats, request });
         self.places.insert(ticket, id);
-        Ok(ticket)
+        Ok((ticket, queue.waiting.len()))
     }
 
-    /// How many seats the request needs that is next.
-    pub fn next_seats(&self) -> Option<u32> {
-        let id = self.next()?;
-        self.queues[id].waiting.front().map(|first| first.seats)
+    /// The request that is next, and how many seats it needs.
+    pub fn first(&self) -> Option<(&T, u64)> {
+        let (.., id) = self.order.first()?;
+        let (_, first) = self.queues.get(id)?.waiting.first_key_value()?;
+        Some((&first.request, first.seats))
     }
 
     /// Takes the request that is next.
     pub fn dispatch(&mut self) -> Option<(Ticket, QueueId, T)> {
-        let id = self.next()?;
-        let queue = &mut self.queues[id];
-        let Waiting { ticket, work, request, .. } = queue.waiting.pop_front()?;
+        let (.., id) = self.order.pop_first()?;
+        let turn = self.number();
+        let queue = self.queues.get_mut(&id)?;
+        let (ticket, Waiting { work, request, .. }) = queue.waiting.pop_first()?;
         self.virtual_time = self.virtual_time.max(queue.virtual_start);
-        queue.virtual_start = queue.virtual_start.saturating_add(work);
+        queue.virtual_start += u128::from(work);
         queue.work = queue.work.saturating_sub(work);
+        queue.turn = turn;
+        if !queue.waiting.is_empty() {
+            self.order.insert((queue.virtual_start, queue.turn, id));
+        } else if self.order.is_empty() {
+            // Everybody has what they asked for: a busy time is over.
+            self.virtual_time = queue.virtual_start;
+        }
         self.places.remove(&ticket);
-        self.last = id;
+        self.forget();
         Some((ticket, id, request))
     }
 
     /// Removes a request that waits no longer.
     pub fn abandon(&mut self, ticket: Ticket) -> Option<T> {
-        let queue = self.queues.get_mut(self.places.remove(&ticket)?)?;
-        let place = queue.waiting.iter().position(|waiting| waiting.ticket == ticket)?;
-        let waiting = queue.waiting.remove(place)?;
+        let id = self.places.remove(&ticket)?;
+        let queue = self.queues.get_mut(&id)?;
+        let waiting = queue.waiting.remove(&ticket)?;
         queue.work = queue.work.saturating_sub(waiting.work);
+        if queue.waiting.is_empty() {
+            self.order.remove(&(queue.virtual_start, queue.turn, id));
+        }
+        self.forget();
         Some(waiting.request)
     }
 
     /// Corrects a queue by the work that a request of it really was: one that was expected to be less delays those after it.
     pub fn correct(&mut self, id: QueueId, expected: u64, actual: u64) {
-        if let Some(queue) = self.queues.get_mut(id) {
-            queue.virtual_start = queue.virtual_start.saturating_add(actual).saturating_sub(expected);
+        let Some(queue) = self.queues.get_mut(&id) else { return };
+        let corrected = (queue.virtual_start + u128::from(actual)).saturating_sub(u128::from(expected));
+        if !queue.waiting.is_empty() {
+            self.order.remove(&(queue.virtual_start, queue.turn, id));
+            self.order.insert((corrected, queue.turn, id));
         }
+        queue.virtual_start = corrected;
     }
 
-    /// The queue whose first request is next: the one with the earliest virtual start, in turns where several have it.
-    fn next(&self) -> Option<QueueId> {
-        let count = self.queues.len();
-        let turns = (1..=count).map(|step| (self.last + step) % count);
-        turns.filter(|id| !self.queues[*id].waiting.is_empty()).min_by_key(|id| self.queues[*id].virtual_start)
+    /// The queues that are remembered, by number.
+    pub fn states(&self) -> BTreeMap<QueueId, QueueState> {
+        let state = |(id, queue): (&QueueId, &Queue<T>)| {
+            let seats = queue.waiting.values().map(|waiting| waiting.seats).sum();
+            let (waiting, work) = (queue.waiting.len(), queue.work);
+            (*id, QueueState { waiting, seats, work, virtual_start: queue.virtual_start })
+        };
+        self.queues.iter().map(state).collect()
+    }
+
+    /// The requests that wait, by queue and in the order in which they came.
+    pub fn waiting(&self) -> impl Iterator<Item = (QueueId, usize, &T)> {
+        let queues: BTreeMap<_, _> = self.queues.iter().collect();
+        queues.into_iter().flat_map(|(id, queue)| {
+            queue.waiting.values().enumerate().map(|(place, waiting)| (*id, place, &waiting.request))
+        })
+    }
+
+    /// The virtual start of the request that began last.
+    pub fn virtual_time(&self) -> u128 {
+        self.virtual_time
+    }
+
+    /// The earliest and the latest virtual start of the requests that are next in their queues.
+    pub fn bounds(&self) -> Option<(u128, u128)> {
+        Some((self.order.first()?.0, self.order.last()?.0))
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Drops queues without requests that have had no more than their share, whenever there are twice as many as after the last
+    /// time.
+    fn forget(&mut self) {
+        if self.queues.len() > self.most {
+            let now = self.virtual_time;
+            self.queues.retain(|_, queue| !queue.waiting.is_empty() || queue.virtual_start > now);
+            self.most = REMEMBERED.max(2 * self.queues.len());
+        }
     }
 }
 
@@ -146,22 +237,24 @@ mod tests {
 
     #[test]
     fn queues_take_turns_and_full_ones_refuse() {
-        let mut queues = Queues::new(2, 3);
+        let mut queues = Queues::default();
         for name in ["a1", "a2", "a3"] {
-            queues.enqueue(&[0], 1, 10, name).expect("room");
+            queues.enqueue(&[0], 3, 1, 10, name).expect("room");
         }
-        assert_eq!(queues.enqueue(&[0], 1, 10, "a4"), Err(Full));
-        queues.enqueue(&[1], 1, 10, "b1").expect("room");
+        assert_eq!(queues.enqueue(&[0], 3, 1, 10, "a4"), Err(Full));
+        assert!(!queues.has_room(&[0], 3) && queues.has_room(&[0, 1], 3));
+        queues.enqueue(&[1], 3, 1, 10, "b1").expect("room");
+        assert_eq!(queues.waiting().map(|(_, place, name)| (place, *name)).last(), Some((0, "b1")));
         let order: Vec<_> = std::iter::from_fn(|| queues.dispatch().map(|(_, _, name)| name)).collect();
-        assert_eq!(order, ["b1", "a1", "a2", "a3"]);
+        assert_eq!(order, ["a1", "b1", "a2", "a3"]);
     }
 
     #[test]
     fn a_queue_of_heavy_requests_gets_fewer() {
-        let mut queues = Queues::new(2, 100);
+        let mut queues = Queues::default();
         for _ in 0..12 {
-            queues.enqueue(&[0], 1, 30, "heavy").expect("room");
-            queues.enqueue(&[1], 1, 10, "light").expect("room");
+            queues.enqueue(&[0], 100, 1, 30, "heavy").expect("room");
+            queues.enqueue(&[1], 100, 1, 10, "light").expect("room");
         }
         let first: Vec<_> = (0..12).filter_map(|_| queues.dispatch().map(|(_, _, name)| name)).collect();
         assert_eq!(first.iter().filter(|name| **name == "heavy").count(), 3, "{first:?}");
@@ -169,8 +262,8 @@ mod tests {
 
     #[test]
     fn requests_leave_the_middle_of_a_queue() {
-        let mut queues = Queues::new(1, 3);
-        let tickets: Vec<_> = (0..3).map(|n| queues.enqueue(&[0], 1, 1, n).expect("room")).collect();
+        let mut queues = Queues::default();
+        let tickets: Vec<_> = (0..3).map(|n| queues.enqueue(&[0], 3, 1, 1, n).expect("room").0).collect();
         assert_eq!((queues.abandon(tickets[1]), queues.abandon(tickets[1])), (Some(1), None));
         assert_eq!(queues.dispatch().map(|(_, _, n)| n), Some(0));
         assert_eq!(queues.dispatch().map(|(_, _, n)| n), Some(2));
@@ -179,16 +272,36 @@ mod tests {
 
     #[test]
     fn work_that_was_more_than_expected_is_paid_for() {
-        let mut queues = Queues::new(2, 10);
+        let mut queues = Queues::default();
         for _ in 0..3 {
-            queues.enqueue(&[0], 1, 10, "a").expect("room");
-            queues.enqueue(&[1], 1, 10, "b").expect("room");
+            queues.enqueue(&[0], 10, 1, 10, "a").expect("room");
+            queues.enqueue(&[1], 10, 1, 10, "b").expect("room");
         }
         let (_, id, first) = queues.dispatch().expect("a request");
         queues.correct(id, 10, 35);
         let rest: Vec<_> = std::iter::from_fn(|| queues.dispatch().map(|(_, _, name)| name)).collect();
         let others = rest.iter().take_while(|name| **name != first).count();
         assert_eq!(others, 3, "{first}: {rest:?}");
+    }
+
+    #[test]
+    fn a_queue_that_had_more_than_its_share_is_remembered_and_others_are_not() {
+        let mut queues = Queues::default();
+        for round in 0..1000 {
+            queues.enqueue(&[round + 1], 10, 1, 1, "brief").expect("room");
+            queues.dispatch();
+        }
+        assert!(queues.states().len() <= REMEMBERED, "{}", queues.states().len());
+        // Others wait all the time, so that what the first queue had more than they had counts.
+        for round in 0..50 {
+            queues.enqueue(&[round % 2 + 1], 100, 1, 10, "brief").expect("room");
+        }
+        queues.enqueue(&[0], 10, 1, 200, "long").expect("room");
+        while queues.dispatch().is_some_and(|(_, _, name)| name != "long") {}
+        queues.enqueue(&[0], 10, 1, 1, "late").expect("room");
+        let before: Vec<_> = std::iter::from_fn(|| queues.dispatch().map(|(_, _, name)| name)).collect();
+        let place = before.iter().position(|name| *name == "late");
+        assert!(place.is_some_and(|place| (35..=42).contains(&place)), "{before:?}");
     }
 
     /// What a simulated tenant saw, in ticks.
@@ -211,7 +324,7 @@ mod tests {
     fn simulate(flood: usize, ticks: u64) -> (Seen, Seen) {
         const SEATS: usize = 10;
         const HELD: u64 = 10;
-        let mut queues = Queues::new(64, 50);
+        let mut queues = Queues::default();
         let hand = |tenant: usize| deal(flow_hash("tenants", &tenant.to_string()), 64, 8);
         let mut running: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
         let (mut loud, mut quiet) = (Seen::default(), Seen::default());
@@ -220,7 +333,7 @@ mod tests {
                 running.pop();
             }
             let mut arrive = |tenant: usize, is_loud: bool, seen: &mut Seen| {
-                if queues.enqueue(&hand(tenant), 1, HELD, (is_loud, now)).is_err() {
+                if queues.enqueue(&hand(tenant), 50, 1, HELD, (is_loud, now)).is_err() {
                     seen.refused += 1;
                 }
             };

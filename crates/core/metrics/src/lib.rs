@@ -23,7 +23,12 @@ impl Layout {
         Layout { bounds, steps: 1e9 }
     }
 
-    /// For sizes in bytes.
+    /// For ratios that are observed at every nanosecond.
+    pub const fn ratios(bounds: &'static [f64]) -> Self {
+        Layout { bounds, steps: 1.0 }
+    }
+
+    /// For sizes in bytes, and other whole numbers.
     pub const fn bytes(bounds: &'static [f64]) -> Self {
         Layout { bounds, steps: 1.0 }
     }
@@ -78,12 +83,17 @@ impl Histogram {
     }
 
     pub fn observe(&self, value: f64) {
+        self.observe_times(value, 1);
+    }
+
+    /// Observes a value so many times at once.
+    pub fn observe_times(&self, value: f64, times: u64) {
         let at = self.layout.bounds.partition_point(|bound| *bound < value);
         if let Some(bucket) = self.buckets.get(at) {
-            bucket.fetch_add(1, Ordering::Relaxed);
+            bucket.fetch_add(times, Ordering::Relaxed);
         }
         // Saturates: neither a negative nor a huge value can wrap the sum.
-        self.sum.fetch_add((value * self.layout.steps) as u64, Ordering::Relaxed);
+        self.sum.fetch_add((value * times as f64 * self.layout.steps) as u64, Ordering::Relaxed);
     }
 
     pub fn observe_duration(&self, took: Duration) {
@@ -108,6 +118,35 @@ impl Histogram {
     /// Whether no value was observed.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
+    }
+}
+
+/// A histogram of a value over time: it is observed at the end of every nanosecond.
+#[derive(Debug)]
+pub struct TimingHistogram {
+    histogram: Histogram,
+    /// Up to when it has been observed.
+    until_ns: AtomicU64,
+}
+
+impl TimingHistogram {
+    /// The value is observed from now on.
+    pub fn new(layout: &'static Layout, now_ns: u64) -> Self {
+        TimingHistogram { histogram: Histogram::new(layout), until_ns: AtomicU64::new(now_ns) }
+    }
+
+    /// Observes the value that there has been since the last call. Every nanosecond is observed once, also by calls at a time.
+    pub fn advance(&self, value: f64, now_ns: u64) {
+        let before = self.until_ns.fetch_max(now_ns, Ordering::Relaxed);
+        let passed = now_ns.saturating_sub(before);
+        if passed > 0 {
+            self.histogram.observe_times(value, passed);
+        }
+    }
+
+    /// What was observed up to the last call.
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
     }
 }
 
@@ -160,6 +199,20 @@ mod tests {
         assert!((histogram.sum() - 7.65).abs() < 1e-6, "{}", histogram.sum());
         histogram.observe(-1.0);
         assert!((histogram.sum() - 7.65).abs() < 1e-6, "a clock that went back adds nothing");
+    }
+
+    #[test]
+    fn a_value_over_time_is_observed_once_a_nanosecond() {
+        static LAYOUT: Layout = Layout::ratios(&[0.0, 0.5, 1.0]);
+        let timing = TimingHistogram::new(&LAYOUT, 100);
+        timing.advance(0.0, 150);
+        timing.advance(0.75, 170);
+        // A clock that stands still, or goes back, adds nothing.
+        timing.advance(0.25, 170);
+        timing.advance(0.25, 120);
+        timing.advance(2.0, 171);
+        let found: Vec<_> = timing.histogram().buckets().map(|(_, count)| count).collect();
+        assert_eq!((found.as_slice(), timing.histogram().sum()), (&[50, 0, 20, 1][..], 17.0));
     }
 
     #[test]
