@@ -7,7 +7,7 @@
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::webhooks::Webhooks;
-use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
+use crate::{advertised, bootstrap, certs, flow_control, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck, PeerServers, PeerSettings};
 use pintle_auth::authorization::abac::Policies;
 use pintle_auth::{Authenticator, AuthorizerUnion};
@@ -255,6 +255,8 @@ impl Builder {
         }
         let roles = opened.spawn("the watch of roles and bindings", rbac::follow(opened.registry.clone(), roles));
         tasks.push(roles);
+        let following = flow_control::follow(opened.registry.clone(), opened.flow.clone());
+        tasks.push(opened.spawn("the watch of flow schemas", following));
         let (counted, of) = (aggregated, opened.registry.clone());
         opened.builder.metrics.add_source(move |out| counted.render(&of, out));
         let generic = opened.serve()?;
@@ -302,6 +304,7 @@ impl Builder {
         };
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
+        flow_control::configure(&registry, &opened.flow);
         node_objects.follow(&registry);
         let identity_lease = Arc::new(IdentityLease::new(
             registry.clone(),
@@ -352,7 +355,6 @@ impl Builder {
         generic.groups.splice(0..0, groups);
         generic.kinds = Box::new(KubernetesKinds);
         generic.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
-        generic.settings.is_heartbeat = pintle_handlers::is_heartbeat;
         self.health.post_start_hooks.extend(self.authorization.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
         let gates: [(&str, &[&str]); 2] = [
             (LEADER_ELECTION, &[pintle_controllers::ELECTION_GATE]),
@@ -362,7 +364,11 @@ impl Builder {
         self.health.post_start_hooks.extend(gates.iter().filter(|(_, gates)| is_on(gates)).map(|(hook, _)| *hook));
         let optional =
             [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES, LEADER_ELECTION, STORAGE_VERSIONS];
-        let is_shown = |check: &&&str| !optional.contains(*check) || self.health.post_start_hooks.contains(*check);
+        let is_fair = generic.settings.priority_and_fairness;
+        let is_shown = |check: &&&str| {
+            (is_fair || !FLOW_CONTROL_HOOKS.contains(*check))
+                && (!optional.contains(*check) || self.health.post_start_hooks.contains(*check))
+        };
         POST_START.iter().filter(is_shown).for_each(|check| generic.health.set(check, true));
         let certificate_ends = self.health.own_certificate_ends;
         let is_good = move || match certificate_ends {
@@ -471,6 +477,9 @@ const POST_START: [&str; 34] = [
     "poststarthook/apiservice-openapiv3-controller",
 ];
 
+/// Reported unless priority and fairness is off.
+const FLOW_CONTROL_HOOKS: [&str; 2] =
+    ["poststarthook/priority-and-fairness-config-consumer", "poststarthook/priority-and-fairness-filter"];
 /// Reported if the encryption configuration is reloaded.
 pub const ENCRYPTION_RELOAD: &str = "poststarthook/start-encryption-provider-config-automatic-reload";
 /// Reported if a client certificate for extension servers is configured.
@@ -491,7 +500,7 @@ const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
 pub struct Server {
     address: SocketAddr,
     generic: pintle_server::Server,
-    /// The tasks that follow roles and bindings, and the documents of extension servers and of other servers.
+    /// The tasks that follow roles and bindings, flow schemas, and the documents of extension servers and of other servers.
     tasks: Vec<JoinHandle<()>>,
     controllers: Controllers,
     identity_lease: (Arc<IdentityLease>, JoinHandle<()>),

@@ -13,6 +13,7 @@ pub mod etcd;
 mod bootstrap;
 mod builder;
 mod config_file;
+mod flow_control;
 mod identity_lease;
 mod node_objects;
 mod rbac;

@@ -83,6 +83,7 @@ fn too_many_requests_are_turned_away_and_may_come_again() {
     let server = Limited::start(|builder| {
         builder.generic.settings.max_mutating_in_flight = 1;
         builder.generic.settings.max_read_only_in_flight = 1;
+        builder.generic.settings.priority_and_fairness = false;
     });
     let held = server.hold();
     server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
@@ -108,6 +109,89 @@ fn too_many_requests_are_turned_away_and_may_come_again() {
     // Who gave up is no longer in the way, and was not answered.
     server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 0");
     client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+}
+
+#[test]
+fn flow_schemas_decide_from_when_they_are_written() {
+    const GROUP: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
+    let server = Limited::start(|_| {});
+    let mut client = server.client();
+    let uid = |client: &mut Client, path: &str| -> String {
+        let object = client.get(&format!("{GROUP}/{path}")).expect("an answer").expect(200);
+        object["metadata"]["uid"].as_str().expect("a UID").to_owned()
+    };
+    // What a request was classified as; errors say so, too.
+    let class = |client: &mut Client| {
+        let answer = client.get(&format!("{CONFIG_MAPS}/missing")).expect("an answer");
+        assert_eq!(answer.status, 404);
+        let header = |name: &str| answer.header(name).to_owned();
+        (header("x-kubernetes-pf-flowschema-uid"), header("x-kubernetes-pf-prioritylevel-uid"))
+    };
+    let expected = |client: &mut Client, schema: &str, level: &str| {
+        let schema = uid(client, &format!("flowschemas/{schema}"));
+        (schema, uid(client, &format!("prioritylevelconfigurations/{level}")))
+    };
+    let default = expected(&mut client, "global-default", "global-default");
+    assert_eq!(class(&mut client), default);
+    let schema = json!({
+        "metadata": {"name": "mine"},
+        "spec": {
+            "priorityLevelConfiguration": {"name": "mine"},
+            "matchingPrecedence": 50,
+            "rules": [{
+                "subjects": [{"kind": "User", "user": {"name": "system:anonymous"}}],
+                "resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"], "namespaces": ["*"]}],
+            }],
+        },
+    });
+    let dangles = |client: &mut Client, status: &str| {
+        wait_for(&format!("Dangling to be {status}"), || {
+            let schema = client.get(&format!("{GROUP}/flowschemas/mine")).expect("an answer").expect(200);
+            (schema["status"]["conditions"][0]["status"] == status).then_some(())
+        });
+    };
+    client.post(&format!("{GROUP}/flowschemas"), &schema).expect("an answer").expect(201);
+    dangles(&mut client, "True");
+    assert_eq!(class(&mut client), default, "a schema without a level decides nothing");
+    let level = json!({
+        "metadata": {"name": "mine"},
+        "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 10, "limitResponse": {"type": "Reject"}}},
+    });
+    let levels = format!("{GROUP}/prioritylevelconfigurations");
+    client.post(&levels, &level).expect("an answer").expect(201);
+    let mine = expected(&mut client, "mine", "mine");
+    wait_for("the schema to decide", || (class(&mut client) == mine).then_some(()));
+    dangles(&mut client, "False");
+    let text = server.metrics();
+    let labels = "flow_schema=\"mine\",priority_level=\"mine\"";
+    for line in [
+        format!("apiserver_flowcontrol_dispatched_requests_total{{{labels}}} "),
+        format!("apiserver_flowcontrol_current_executing_requests{{{labels}}} 0"),
+        format!("apiserver_flowcontrol_work_estimated_seats_bucket{{{labels},le=\"1\"}} "),
+        "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"mine\"} 24".to_owned(),
+        "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"exempt\"} 0".to_owned(),
+        "apiserver_flowcontrol_demand_seats_bucket{priority_level=\"mine\",le=\"+Inf\"} ".to_owned(),
+        "apiserver_flowcontrol_priority_level_seat_utilization_count{phase=\"executing\",priority_level=\"mine\"} "
+            .to_owned(),
+        "apiserver_flowcontrol_read_vs_write_current_requests_count{phase=\"waiting\",request_kind=\"mutating\"} "
+            .to_owned(),
+        "apiserver_current_inqueue_requests{request_kind=\"readOnly\"} 0".to_owned(),
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(&line)), "{line} in {text}");
+    }
+    let mut dump =
+        |what: &str| client.get(&format!("/debug/api_priority_and_fairness/{what}")).expect("an answer").text();
+    let row = dump("dump_priority_levels").lines().find(|row| row.starts_with("mine,")).map(str::to_owned);
+    assert!(row.is_some_and(|row| row.contains("true,   false,")), "{}", dump("dump_priority_levels"));
+    assert!(dump("dump_queues").lines().any(|row| row.starts_with("global-default,    127,")));
+    // The request itself is one of those that execute.
+    let requests = dump("dump_requests?includeRequestDetails=1");
+    let own = requests.lines().find(|row| row.contains("/debug/api_priority_and_fairness/dump_requests"));
+    assert!(own.is_some_and(|row| row.contains("system:anonymous,") && row.contains(" get,")), "{requests}");
+    let mut client = server.client();
+    client.delete(&format!("{levels}/mine")).expect("an answer").expect(200);
+    wait_for("the default to decide", || (class(&mut client) == default).then_some(()));
+    dangles(&mut client, "True");
 }
 
 #[test]

@@ -83,6 +83,7 @@ fn reads_that_wait_for_others_hold_no_slot() {
     let fixture = Fixture::empty(|builder| {
         builder.generic.store = Arc::new(Shared(MemoryStore::new(), Arc::clone(&others)));
         builder.generic.settings.max_read_only_in_flight = 1;
+        builder.generic.settings.priority_and_fairness = false;
     });
     let list = || {
         let mut client = Http2::connect(&fixture.endpoint, "", 0);

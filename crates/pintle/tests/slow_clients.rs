@@ -1,4 +1,5 @@
-//! Clients that are slow or greedy, against the real server: whatever one user does, others get their answers.
+//! Clients that are slow or greedy, against the real server: whatever one user does, others get their answers, with priority and
+//! fairness as by default.
 //! Guarantees that every attack has a bounded number of connections, and that what is claimed of a request is seen from
 //! outside: its answer, its stream's end, or the server's own metrics.
 //! Must never let time decide: what ends is waited for, and others are asked while it lasts.
@@ -12,16 +13,21 @@ use common::wait_for;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const FLOODED: &str = "/api/v1/namespaces/kube-public/configmaps";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 const GREEDY: [&str; 5] = ["greedy-0", "greedy-1", "greedy-2", "greedy-3", "greedy-4"];
 const OTHER: &str = "other";
+/// A kubelet's token. It may do what the others may, too.
+const NODE: &str = "node";
 /// Nearly as much as a body may be.
 const BODY: usize = 11 << 18;
 
-/// A server with eight slots for reads and eight for writes, of which a user gets two, and users who may do everything but
-/// are no administrators. Their tokens are their names.
+/// A server with 16 seats, of which some two are for users who may do everything but are no administrators, and some for
+/// nodes. Their tokens are their names.
 struct Small {
     process: Process,
     endpoint: Endpoint,
@@ -33,7 +39,8 @@ impl Small {
         let installation = Installation::own();
         let users: String =
             GREEDY.iter().chain([&OTHER]).map(|user| format!("{user},{user},{user},people\n")).collect();
-        let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{users}");
+        let nodes = format!("{NODE},system:node:n,n,\"people,system:nodes\"\n");
+        let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{users}{nodes}");
         installation.scratch.write("tokens.csv", &tokens);
         let limits = ["--max-requests-inflight=8", "--max-mutating-requests-inflight=8"];
         let process = installation.start_with(&limits.iter().chain(flags).collect::<Vec<_>>());
@@ -80,6 +87,13 @@ impl Small {
     fn wait_in_flight(&self, kind: &str, wanted: u64) {
         let asking = u64::from(kind == "readOnly");
         wait_for(&format!("{wanted} in flight"), || (self.in_flight(kind) == wanted + asking).then_some(()));
+    }
+
+    /// How many requests wait for seats.
+    fn waiting(&self) -> u64 {
+        let metrics = self.endpoint.client().get("/metrics").expect("an answer").text();
+        let lines = metrics.lines().filter_map(|line| line.strip_prefix("apiserver_current_inqueue_requests{"));
+        lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
     }
 
     /// Memory of the server in bytes.
@@ -204,10 +218,17 @@ fn answers_that_nobody_takes_hold_no_more_than_a_share_and_end() {
     let server = Small::start(&["--request-timeout=3s"]);
     // No byte of an answer goes out, though the heads do.
     let mut client = server.http2(GREEDY[0], 0);
-    let streams: Vec<u32> = (0..20).map(|_| client.request("GET", CONFIG_MAPS, false)).collect();
-    assert!(client.read_until(answered(&streams)));
+    let streams: Vec<u32> = (0..60)
+        .map(|_| {
+            let stream = client.request("GET", CONFIG_MAPS, false);
+            // One after the other, so that none waits for a seat.
+            assert!(client.read_until(answered(&[stream])));
+            stream
+        })
+        .collect();
     let (held, refused): (Vec<u32>, Vec<u32>) = streams.iter().partition(|id| client.streams[*id].status() == 200);
-    assert_eq!((held.len(), refused.len()), (2, 18), "{:?}", client.streams);
+    // As many as there are seats, and as many again.
+    assert_eq!((held.len(), refused.len()), (32, 28), "{:?}", client.streams);
     assert!(refused.iter().all(|id| client.streams[id].status() == 429));
     assert_eq!(server.read(OTHER), 200);
     // They are reset when their time is over, and the connection goes on.
@@ -234,7 +255,7 @@ fn an_answer_that_is_not_read_ends_with_its_connection() {
         }
         assert_eq!(server.read(OTHER), 200);
         // This exceeds the network's buffers, so the server notices that the client does not read.
-        server.wait_in_flight("readOnly", 2);
+        server.wait_in_flight("readOnly", 5);
         server.wait_in_flight("readOnly", 0);
         for stream in &mut streams {
             let mut answer = Vec::new();
@@ -246,38 +267,74 @@ fn an_answer_that_is_not_read_ends_with_its_connection() {
 }
 
 #[test]
-fn leases_heartbeats_and_administrators_get_through_when_nothing_else_does() {
+fn a_flood_of_one_user_keeps_nobody_from_being_served() {
     let server = Small::start(&[]);
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}});
     server.client(OTHER).post(LEASES, &lease).expect("an answer").expect(201);
-    // Four users hold two slots of each kind.
-    let mut attack: Vec<Http2> = GREEDY[..4].iter().map(|user| server.http2(user, 0)).collect();
-    for (n, client) in attack.iter_mut().enumerate() {
-        let mut streams: Vec<u32> = (0..5).map(|_| client.request("GET", CONFIG_MAPS, false)).collect();
-        for m in 0..2 {
-            let id = client.request("POST", CONFIG_MAPS, true);
-            client.data(id, json!({"metadata": {"name": format!("g{n}-{m}")}}).to_string().as_bytes(), true);
-            streams.push(id);
-        }
-        assert!(client.read_until(answered(&streams)));
-    }
-    assert_eq!((server.read(OTHER), server.write(OTHER, "o")), (429, 429), "the slots are full");
-    let refused = server.client(OTHER).get(CONFIG_MAPS).expect("an answer");
-    assert_eq!(refused.text(), "Too many requests, please try again later.\n");
-    assert_eq!(refused.header("retry-after"), "1");
-    // By clients that hold none of them, or all.
-    for user in [OTHER, GREEDY[0]] {
-        let mut client = server.client(user);
+    // Writes from many connections: more than have seats, and more than may wait.
+    let is_over = Arc::new(AtomicBool::new(false));
+    let flood: Vec<_> = (0..12)
+        .map(|_| {
+            let (endpoint, is_over) = (server.endpoint.clone(), is_over.clone());
+            std::thread::spawn(move || flood(&endpoint, &is_over))
+        })
+        .collect();
+    wait_for("requests to wait", || (server.waiting() > 10).then_some(()));
+    let (mut reads, mut writes) = (0, 0);
+    for round in 0..20 {
+        // Others of the same level wait for their turn, and get it.
+        assert_eq!(server.read(OTHER), 200, "{round}");
+        assert_eq!(server.write(OTHER, &format!("o{round}")), 201, "{round}");
+        (reads, writes) = (reads + 1, writes + 1);
+        // Those of other levels do not.
+        let mut client = server.client(NODE);
         let mut lease = client.get(&format!("{LEASES}/l")).expect("an answer").expect(200);
-        lease["spec"]["holderIdentity"] = user.into();
+        lease["spec"]["holderIdentity"] = json!(format!("{round}"));
         client.put(&format!("{LEASES}/l"), &lease).expect("an answer").expect(200);
+        assert_eq!((server.read(ADMIN_TOKEN), server.write(ADMIN_TOKEN, &format!("a{round}"))), (200, 201));
+        server.client(OTHER).get("/livez").expect("an answer").expect_text("ok");
     }
-    assert_eq!((server.read(ADMIN_TOKEN), server.write(ADMIN_TOKEN, "o")), (200, 201));
-    server.client(OTHER).get("/livez").expect("an answer").expect_text("ok");
-    // A fifth user gets what the first gives back.
-    drop(attack.remove(0));
-    wait_for("a slot", || (server.read(GREEDY[4]) == 200).then_some(()));
-    assert_eq!(server.write(GREEDY[4], "p"), 201);
+    is_over.store(true, Ordering::Relaxed);
+    let mut counts = [0; 2];
+    for task in flood {
+        let (served, rejected) = task.join().expect("its answers");
+        counts = [counts[0] + served, counts[1] + rejected];
+    }
+    assert!(counts[0] > 0, "the flood is served, too: {counts:?} beside {reads} reads and {writes} writes");
+    let dump = "/debug/api_priority_and_fairness/dump_priority_levels";
+    let levels = server.endpoint.client().get(dump).expect("an answer").text();
+    let row = levels.lines().find(|row| row.starts_with("global-default,")).expect("the level");
+    let cells: Vec<_> = row.split(',').map(str::trim).collect();
+    assert_eq!(cells[4..6], ["0", "0"], "nothing is left: {levels}");
+    // Leases of nodes and administrators never waited: their levels rejected nothing.
+    for level in ["node-high,", "exempt,"] {
+        let row = levels.lines().find(|row| row.starts_with(level)).expect("the level");
+        let cells: Vec<_> = row.split(',').map(str::trim).collect();
+        assert_eq!(cells[7..], ["0"; 3], "{levels}");
+    }
+}
+
+/// Writes until it is over, fifty objects at a time, and counts the writes that were done and those that were rejected.
+fn flood(endpoint: &Endpoint, is_over: &AtomicBool) -> (u64, u64) {
+    let mut counts = (0, 0);
+    while !is_over.load(Ordering::Relaxed) {
+        let mut client = Http2::connect(endpoint, GREEDY[0], 1 << 20);
+        let streams: Vec<u32> = (0..50).map(|_| client.request("POST", FLOODED, true)).collect();
+        for id in &streams {
+            client.data(*id, br#"{"metadata": {"generateName": "flood-"}}"#, true);
+        }
+        if !client.read_until(answered(&streams)) {
+            continue;
+        }
+        for id in streams {
+            match client.streams[&id].status() {
+                201 => counts.0 += 1,
+                429 => counts.1 += 1,
+                status => panic!("{status}"),
+            }
+        }
+    }
+    counts
 }
 
 #[test]

@@ -253,6 +253,13 @@ fn is_in_scope(check: &Check, endpoint: usize) -> bool {
     }
 }
 
+/// Whether a path is one of health.
+pub(crate) fn is_asked_for(path: &str) -> bool {
+    ENDPOINTS
+        .iter()
+        .any(|endpoint| path.strip_prefix(endpoint).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
 /// Answers a health path; `None` when it is none.
 pub fn serve(health: &Health, path: &str, query: &Query) -> Option<ApiResponse> {
     let endpoint = ENDPOINTS.iter().position(|endpoint| path.starts_with(endpoint))?;

@@ -58,7 +58,7 @@ use metrics::Metrics;
 use negotiation::Format;
 use peers::{PeerDiscovery, Peers};
 use pintle_audit::Auditor;
-use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator, UserInfo};
+use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator};
 use pintle_discovery::version::EffectiveVersion;
 use pintle_registry::Registry;
 use scheme::Scheme;
@@ -93,8 +93,8 @@ pub struct Settings {
     pub started_unix: i64,
     /// Subresources whose requests have no end of their own: limits of time and of requests in flight are not for them.
     pub long_running_subresources: &'static [&'static str],
-    /// Which requests are heartbeats of nodes. They have slots of their own.
-    pub is_heartbeat: fn(&UserInfo, &ResourcePath) -> bool,
+    /// Whether requests get seats by priority and fairness; if not, by the two limits above.
+    pub priority_and_fairness: bool,
 }
 
 impl Settings {
@@ -120,7 +120,7 @@ impl Default for Settings {
             version: EffectiveVersion::default(),
             started_unix: 0,
             long_running_subresources: &[],
-            is_heartbeat: |_, _| false,
+            priority_and_fairness: true,
         }
     }
 }

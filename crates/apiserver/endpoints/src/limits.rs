@@ -10,15 +10,14 @@ pub const MUTATING_REQUESTS_IN_FLIGHT: i64 = 200;
 /// Reading requests in work at a time: kube-apiserver's 400.
 pub const READ_ONLY_REQUESTS_IN_FLIGHT: i64 = 400;
 
-/// How many users with all that they may hold fill the server: each may hold a quarter of the slots (100 reading and 50
-/// mutating requests by default), waits and bytes. A client's one HTTP/2 connection has 100 streams, and the busiest levels
-/// of kube-apiserver's priority and fairness have 98 of these 600 slots, so that no client that works alone meets the
-/// share; and no single user, nor three, can have others turned away.
+/// How many users with all that they may hold fill the server: each may hold a quarter of the waits, answers and bytes. So no single
+/// user, nor three, can have others turned away.
 pub const USERS_TO_FILL: u64 = 4;
 
-/// Slots for leases and heartbeats of nodes, beside all others: kube-apiserver's priority and fairness gives them 122 of
-/// its 600 (node-high and leader-election). 5,000 nodes that renew a lease every ten seconds, at 5 ms each, need three.
-pub const HEARTBEAT_SLOTS: u64 = 100;
+/// How many times the seats of the server there may be requests in work or being answered, beyond as many as the seats: a user
+/// may have once the seats (600 by default). They hold no seat while they are answered, but some 64 KiB each, if the client does
+/// not take them. A user who works alone has as many more.
+pub const OPEN_ANSWERS: u64 = 4;
 
 /// Connections to kubelets and other backends at a time, for commands, forwarded ports, logs and proxied requests: a user
 /// may have 1,000. One holds up to some 300 KiB of both sides' bytes when nobody takes them, so that a user's hold 300 MiB

@@ -35,7 +35,7 @@ async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
         return Ok(());
     }
     match context.in_flight.wait(reached(&context.api, revision)).await? {
-        true => context.in_flight.enter(),
+        true => context.in_flight.enter().await,
         // The error is returned where the version is checked, which takes no work.
         false => Ok(()),
     }

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method};
 use pintle_auth::CertCache;
+pub use pintle_registry::ResourcePath;
+use pintle_registry::resource_path::NAMESPACES;
 use rustls_pki_types::CertificateDer;
 use std::sync::Arc;
 
@@ -64,41 +66,6 @@ impl Request {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
 }
-
-/// A request that names a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResourcePath {
-    pub group: String,
-    pub version: String,
-    pub namespace: String,
-    pub resource: String,
-    pub name: String,
-    pub subresource: String,
-    /// What follows the subresource (proxy paths).
-    pub rest: String,
-    /// `/api/v1/watch/...`: the legacy form of a watch.
-    pub legacy_watch: bool,
-    /// An empty segment where there must be none, or a namespace in a namespace.
-    pub malformed: bool,
-}
-
-impl ResourcePath {
-    /// Whether it is but the beginning of those paths that say in front what is wanted.
-    pub fn is_prefix_alone(&self) -> bool {
-        matches!(self.resource.as_str(), "watch" | "proxy")
-            && !self.legacy_watch
-            && self.name.is_empty()
-            && self.namespace.is_empty()
-    }
-
-    /// Whether it goes through a namespace; the path of a namespace itself does not.
-    pub fn is_within_namespace(&self) -> bool {
-        !self.namespace.is_empty() && self.resource != NAMESPACES
-    }
-}
-
-/// The resource whose objects stand in front of what is in them.
-const NAMESPACES: &str = "namespaces";
 
 /// Reads a path; `None` when it names no resource.
 pub fn parse_path(path: &str) -> Option<ResourcePath> {
@@ -197,6 +164,20 @@ impl Verb {
     /// Whether it changes nothing.
     pub fn reads(self) -> bool {
         matches!(self, Verb::Get | Verb::List | Verb::Watch)
+    }
+}
+
+/// The verb of a request for a path that names no resource.
+pub(crate) fn method_name(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "get",
+        "HEAD" => "head",
+        "POST" => "post",
+        "PUT" => "put",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        "OPTIONS" => "options",
+        _ => "",
     }
 }
 

@@ -8,13 +8,13 @@ use crate::audit::{
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
-use crate::flow::{InFlightRequest, Slot};
+use crate::flow::{self, InFlight, InFlightRequest, Slot};
 use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::redefined::Repeatable;
-use crate::request::{Request, ResourcePath, Verb, parse_path};
+use crate::request::{Request, ResourcePath, Verb, method_name, parse_path};
 use crate::response::{ApiResponse, ResponseOptions, accepts_gzip, error_response, respond};
 use crate::{
     Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, peers, read, remove,
@@ -22,8 +22,9 @@ use crate::{
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
+use pintle_auth::Attributes;
 use pintle_auth::authorization::escape;
-use pintle_auth::{Attributes, UserInfo};
+use pintle_flowcontrol::FlowClass;
 use pintle_registry::{Details, RequestContext, Status, Step};
 use pintle_resource::{Action, Found, Resource, Verbs};
 use pintle_schema::Str;
@@ -72,10 +73,10 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         return response;
     }
     let verb = path.as_ref().map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
-    let context = Arc::new(context_of(&api, &request, verb, path.as_ref(), &query, id));
+    let context = Arc::new(context_of(&api, &request, verb, path, &query, id));
     let mut accounting = Accounting::default();
     let completion = audit_start.is_some().then(|| CompletionGuard { context: Some(context.clone()) });
-    let outcome = process(api, request, query, path.as_ref(), &context, audit_start, &mut accounting).await;
+    let outcome = process(api, request, query, wanted, &context, audit_start, &mut accounting).await;
     let error = context.audit().and_then(|_| outcome.as_ref().err().map(Status::to_value));
     let mut answer = outcome.unwrap_or_else(|status| error_response(&status, wanted));
     if let Some(record) = context.audit() {
@@ -97,7 +98,10 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let code = answer.code;
     let mut response = respond(answer, response_options);
     set_audit_id(&mut response, &context.id);
-    let logged = line.map(|line| line.on_drop(context, verb, code));
+    if let Some(class) = accounting.class.take() {
+        flow::set_flow_headers(response.headers_mut(), &class);
+    }
+    let logged = line.map(|line| line.finish(context, verb, code));
     let (series, slot) = accounting.finish();
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
@@ -122,6 +126,8 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
 struct Accounting {
     series: Option<Arc<Series>>,
     slot: Option<Slot>,
+    /// Its flow schema and priority level.
+    class: Option<Arc<FlowClass<InFlight>>>,
     /// The connection is HTTP/2 and the client is not authenticated.
     is_unauthenticated_http2: bool,
     final_stage: FinalStage,
@@ -142,7 +148,7 @@ impl Accounting {
         let held = outcome.as_ref().ok().and_then(|answer| answer.body.buffered_bytes());
         let has_room = held.is_none_or(|bytes| in_flight.hold_response(bytes).is_ok());
         self.slot = in_flight.take_slot().filter(|_| has_room);
-        if has_room && in_flight.rejection_code() != Some(429) { outcome } else { Ok(too_many_requests()) }
+        if has_room && in_flight.rejection_code() != Some(429) { outcome } else { Ok(too_many_requests(in_flight)) }
     }
 }
 
@@ -154,17 +160,18 @@ impl Drop for Accounting {
     }
 }
 
-/// authenticate → impersonate → flow control → authorize → route → act. Reads take a slot at once, writes when their bodies have
-/// come.
+/// authenticate → impersonate → flow control → authorize → route → act. Reads take a slot at once, or wait for it; writes do when
+/// their bodies have come.
 async fn process(
     api: SharedApi,
     mut request: Request,
     query: Query,
-    path: Option<&ResourcePath>,
+    wanted: MediaTypeOptions,
     request_context: &Arc<RequestContext>,
     audit_start: Option<Box<RequestStart>>,
     accounting: &mut Accounting,
 ) -> Result<ApiResponse, Status> {
+    let path = request_context.resource_path.as_ref();
     if path.is_some_and(ResourcePath::is_prefix_alone) {
         return Ok(no_request_info(&request));
     }
@@ -197,7 +204,14 @@ async fn process(
     let identity = before_deadline(request_context, identity).await?;
     request_context.identify(identity?);
     let user = request_context.user();
+    let in_flight = InFlightRequest::new(&api.flow, request_context, verb);
+    accounting.class = in_flight.class();
     let Some(path) = path else {
+        // Health is told in any case, unless a flow schema says otherwise.
+        let is_limited = tally.class.is_some() || !health::is_asked_for(&request.path);
+        if is_limited && admission.enter().await.is_err() {
+            return Ok(turn_away(&admission));
+        }
         let (started, verb) = (Instant::now(), request.method.as_str().to_ascii_lowercase());
         let attributes = Attributes::non_resource(user, &verb, &request.path);
         let allowed =
@@ -208,19 +222,20 @@ async fn process(
         }
         return match aggregated_discovery::of_document(&api, &request.path) {
             Some(server) => {
-                aggregated_discovery::pass(
-                    server,
-                    Delegated { api: api.clone(), request, query, context: request_context.clone() },
-                )
-                .await
+                let delegated = Delegated { api: api.clone(), request, query, context: request_context.clone() };
+                delegate(server, delegated, &in_flight, accounting).await
             }
-            None => non_resource(&api, user, &query, &request, accounting),
+            None => {
+                let outcome = non_resource(&api, &query, &request, accounting);
+                accounting.keep_slot(&in_flight, outcome)
+            }
         };
     };
-    let in_flight = InFlightRequest::new(&api.flow, user, Some(path), verb, long_running);
-    if !in_flight.has_room() || (verb.reads() || long_running) && in_flight.enter().is_err() {
+    let in_flight = in_flight.expecting(|class| flow::estimate(&api, path, verb, &query, wanted, class));
+    let is_admitted = if verb.reads() || long_running { in_flight.enter().await.is_ok() } else { in_flight.has_room() };
+    if !is_admitted {
         count_rejected(&api, path, verb, &query, &request);
-        return Ok(too_many_requests());
+        return Ok(too_many_requests(&in_flight));
     }
     let started = Instant::now();
     let allowed =
@@ -318,16 +333,21 @@ fn context_of(
     api: &Api,
     request: &Request,
     verb: Verb,
-    path: Option<&ResourcePath>,
+    path: Option<ResourcePath>,
     query: &Query,
     id: String,
 ) -> RequestContext {
     let agent = request.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes());
-    let mut context = RequestContext::new(verb.name(), agent_name(agent));
+    let verb_name = if path.is_some() { verb.name() } else { method_name(&request.method) };
+    let mut context = RequestContext::new(verb_name, agent_name(agent));
     context.id = id;
-    if !path.is_some_and(|path| is_long_running(api, verb, &path.subresource)) {
+    if !path.as_ref().is_some_and(|path| is_long_running(api, verb, &path.subresource)) {
         context.deadline = Some(context.started + time_limit(api, query));
     }
+    if path.is_none() {
+        context.other_path.clone_from(&request.path);
+    }
+    context.resource_path = path;
     context
 }
 
@@ -425,7 +445,7 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
         true => context.in_flight.wait(registry.catch_up()).await?,
         false => registry.catch_up().await,
     };
-    context.in_flight.enter()?;
+    context.in_flight.enter().await?;
     if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(&storage.prefix)) {
         if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
             cache.stats().consistent(outcome.is_ok());
@@ -508,9 +528,9 @@ fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, req
 }
 
 /// What a request beyond the limits is answered.
-fn too_many_requests() -> ApiResponse {
+fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
     let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
-    answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
+    answer.headers.push(("retry-after", admission.retry_after().to_string()));
     answer
 }
 
@@ -558,7 +578,6 @@ fn shutting_down() -> ApiResponse {
 /// Paths that name no resource: discovery, OpenAPI, version, health, metrics.
 fn non_resource(
     api: &Api,
-    user: &UserInfo,
     query: &Query,
     request: &Request,
     accounting: &mut Accounting,
@@ -577,13 +596,10 @@ fn non_resource(
     if let Some(answer) = health::serve(&api.health, path, query) {
         return Ok(answer);
     }
-    let in_flight = InFlightRequest::new(&api.flow, user, None, Verb::Get, false);
-    if in_flight.enter().is_err() {
-        return Ok(too_many_requests());
-    }
-    let outcome = match path {
+    match path {
         "/metrics" => Ok(ApiResponse::new(200, METRICS_TYPE, metrics::render(api))),
         "/metrics/slis" => Ok(ApiResponse::new(200, METRICS_TYPE, api.health.metrics())),
+        _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
         _ => {
             let answer = documents::serve(api, request, query);
             // Discovery in the aggregated form counts, and it alone has a tag.
@@ -592,8 +608,7 @@ fn non_resource(
             aggregated.filter(|_| answer.as_ref().is_ok_and(is_tagged)).into_iter().for_each(count);
             answer
         }
-    };
-    accounting.keep_slot(&in_flight, outcome)
+    }
 }
 
 /// The content type of metrics.

@@ -27,7 +27,7 @@ pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
         Ok(room) => body.whole(Box::new(room)).await,
         Err(failure) => Err(failure),
     };
-    let bytes = in_flight.enter_with_body(body)?;
+    let bytes = in_flight.enter_with_body(body).await?;
     blocking::expect(bytes.len()).await;
     Ok(bytes)
 }

@@ -2,6 +2,7 @@
 //! Guarantees that whom a request acts as is set once, by authentication, and that what steps note of it keeps its order.
 //! Must never decide anything: steps read it and add to it.
 
+use crate::ResourcePath;
 use pintle_audit::{Level, Record};
 use pintle_auth::{UserInfo, groups};
 use pintle_schema::names;
@@ -22,6 +23,10 @@ pub struct RequestContext {
     pub agent: String,
     /// When its answer is due; `None` for requests without an end of their own.
     pub deadline: Option<Instant>,
+    /// What its path names; `None` for paths that name no resource, and for the server's own work.
+    pub resource_path: Option<ResourcePath>,
+    /// Its path, where that names no resource.
+    pub other_path: String,
     identity: OnceLock<Identity>,
     audit: OnceLock<Arc<Record>>,
     notes: Mutex<Notes>,
@@ -74,6 +79,8 @@ impl RequestContext {
             verb,
             agent,
             deadline: None,
+            resource_path: None,
+            other_path: String::new(),
             identity: OnceLock::new(),
             audit: OnceLock::new(),
             notes: Mutex::default(),

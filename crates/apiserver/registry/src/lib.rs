@@ -24,6 +24,7 @@ mod owners_tests;
 pub mod page;
 pub mod prepare;
 mod request_size;
+pub mod resource_path;
 pub mod scale;
 pub mod selection;
 pub mod sharding;
@@ -47,6 +48,7 @@ pub use field_manager::track_posted;
 pub use list::ListOptions;
 pub use options::{Admission, DeleteOptions, SentOptions, ShownAs, WriteOptions};
 pub use page::{Items, Page};
+pub use resource_path::ResourcePath;
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
 

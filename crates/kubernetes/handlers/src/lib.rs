@@ -13,8 +13,6 @@ mod token;
 
 pub use known_kinds::KubernetesKinds;
 
-use pintle_auth::{UserInfo, groups};
-use pintle_endpoints::ResourcePath;
 use pintle_endpoints::handler::{Handler, Handlers};
 use pintle_kubernetes_auth::service_account::ServiceAccountTokens;
 use pintle_registry::{Result, Status, metadata};
@@ -38,15 +36,6 @@ pub fn install(handlers: &Handlers, tokens: Arc<ServiceAccountTokens>) {
         ["localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"]
     {
         handlers.register("authorization.k8s.io", resource, "", reviews.clone());
-    }
-}
-
-/// Whether a request is a heartbeat: an update of a lease, or of a node by its kubelet.
-pub fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
-    match (path.group.as_str(), path.resource.as_str(), path.subresource.as_str()) {
-        ("coordination.k8s.io", "leases", "") => true,
-        ("", "nodes", "" | "status") => user.in_group(groups::NODES),
-        _ => false,
     }
 }
 

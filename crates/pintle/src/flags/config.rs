@@ -236,6 +236,13 @@ impl Config {
         if self.log_format == LogFormat::Json && !self.modules.is_empty() {
             return refused("vmodule: Forbidden: Only supported for text log format");
         }
+        let (reading, mutating) = (self.settings.max_read_only_in_flight, self.settings.max_mutating_in_flight);
+        if self.settings.priority_and_fairness && reading.saturating_add(mutating) <= 0 {
+            return Err(FlagError::Combination(format!(
+                "invalid configuration: MaxRequestsInFlight={reading} and MaxMutatingRequestsInFlight={mutating}; they must \
+                 add up to something positive"
+            )));
+        }
         self.admission_plugins.check()?;
         self.audit.check()?;
         self.runtime_config.version = self.versions.effective()?;

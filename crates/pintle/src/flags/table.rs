@@ -361,10 +361,10 @@ static OWN_FLAGS: &[Flag] = &[
         |c| &mut c.settings.max_mutating_in_flight,
         "Maximum number of write requests in flight; 0 is no limit.",
     ),
-    Flag::only(
+    Flag::new(
         "enable-priority-and-fairness",
-        "false",
-        "Whether requests beyond the limits are queued by priority; if false they are rejected.",
+        |c| &mut c.settings.priority_and_fairness,
+        "Whether requests get seats by priority and fairness, as many as the two limits together; if false the limits apply.",
     ),
     Flag::new("request-timeout", |c| &mut c.settings.request_timeout, "Timeout of requests other than watches.")
         .checked(|c| must_last(c.settings.request_timeout)),

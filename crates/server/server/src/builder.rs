@@ -21,6 +21,7 @@ use pintle_endpoints::metrics::{MeasuredStore, Metrics};
 use pintle_endpoints::peers::{PeerDiscovery, Peers};
 use pintle_endpoints::scheme::{KnownKinds, Scheme};
 use pintle_endpoints::{Api, Settings};
+use pintle_flowcontrol::bounds::ADJUSTMENT_PERIOD;
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocator, EtcdCodec, Registry};
 use pintle_resource::{Group, Resource, Resources};
@@ -199,10 +200,12 @@ impl Builder {
         let mut registry = self.registry(admission).await?;
         registry.compaction_interval = self.compaction_interval;
         registry.allocators = std::mem::take(&mut self.allocators);
+        let flow = InFlightLimits::new(&self.settings);
         Ok(OpenedServer {
             builder: self,
             registry: Arc::new(registry),
             authorizer,
+            flow,
             fatal_signal: FatalSignal::default(),
         })
     }
@@ -229,6 +232,8 @@ pub struct OpenedServer {
     pub builder: Builder,
     pub registry: Arc<Registry>,
     pub authorizer: AuthorizerUnion,
+    /// Flow control: what is built over the server tells it which schemas and levels there are.
+    pub flow: Arc<InFlightLimits>,
     fatal_signal: FatalSignal,
 }
 
@@ -272,7 +277,7 @@ impl OpenedServer {
             documents: DiscoveryCache::new(builder.resources.clone()),
             health: builder.health,
             metrics: builder.metrics,
-            flow: InFlightLimits::new(&builder.settings),
+            flow: self.flow.clone(),
             settings: builder.settings,
             connector,
             handlers: builder.handlers,
@@ -297,11 +302,21 @@ impl OpenedServer {
                 task.await.inspect_err(|error| failed.report(format!("a listener has failed: {error}")))
             }));
         }
+        let adjusting = critical_tasks::spawn(&fatal_signal, "borrowing among priority levels", adjust(self.flow));
         critical_tasks::follow_health(builder.store.as_ref(), builder.store_timeouts, &api);
         let (store, others, weak) = (builder.store.ended(), fatal_signal.ended(), Arc::downgrade(&api));
         let ends = tokio::spawn(critical_tasks::end_with(store, others, weak, fatal_signal.clone()));
         let options = builder.shutdown;
-        Ok(Server { addresses, api, shutdown, options, serving, ends, fatal_signal, store: builder.store })
+        Ok(Server { addresses, api, shutdown, options, serving, adjusting, ends, fatal_signal, store: builder.store })
+    }
+}
+
+/// Has priority levels lend each other seats, from time to time.
+async fn adjust(flow: Arc<InFlightLimits>) {
+    let Some(controller) = flow.controller() else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(ADJUSTMENT_PERIOD).await;
+        controller.adjust();
     }
 }
 
@@ -312,6 +327,8 @@ pub struct Server {
     shutdown: Shutdown,
     options: ShutdownOptions,
     serving: Vec<JoinHandle<io::Result<()>>>,
+    /// Has priority levels lend each other seats.
+    adjusting: JoinHandle<()>,
     ends: JoinHandle<()>,
     fatal_signal: FatalSignal,
     store: Arc<dyn Store>,
@@ -365,6 +382,7 @@ impl Server {
             false => self.drain().await,
         };
         self.ends.abort();
+        self.adjusting.abort();
         if let Some(auditor) = &self.api.auditor {
             auditor.shutdown().await;
         }

@@ -350,6 +350,12 @@ impl ResourceCache {
         self.state.load().objects.get(key).cloned()
     }
 
+    /// About how many watches a change of an object would wake: those of its namespace and key, and of the whole resource. No more
+    /// than `most` of each are counted.
+    pub fn watches_of(&self, namespace: &str, key: Option<&str>, most: usize) -> usize {
+        self.waiters.concerned(namespace, key, most)
+    }
+
     /// A cursor over the events after a revision.
     pub fn cursor(self: &Arc<Self>, after: Revision) -> Watcher {
         self.watch_matching(after, WatchFilter::Everything)

@@ -171,6 +171,15 @@ impl Waiters {
         self.index.rcu(|index| index.without(&name));
     }
 
+    /// How many watches an event of an object would wake, without those of field values; no more than `most` of each kind.
+    pub fn concerned(&self, namespace: &str, key: Option<&str>, most: usize) -> usize {
+        let index = self.index.load();
+        let count = |fingerprint: u64| index.range((fingerprint, 0)..=(fingerprint, u64::MAX)).take(most).count();
+        let of_key = key.map_or(0, |key| count(fingerprint(KEY, key)));
+        let of_namespace = if namespace.is_empty() { 0 } else { count(fingerprint(NAMESPACE, namespace)) };
+        count(EVERYTHING) + of_namespace + of_key
+    }
+
     /// Notifies the watches that these events concern, before and after `publish`, which makes the events visible.
     pub fn announce(&self, events: &[Arc<Event>], publish: impl FnOnce()) {
         let before = self.index.load();

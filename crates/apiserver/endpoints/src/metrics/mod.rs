@@ -9,6 +9,7 @@ mod allowed;
 mod bodies;
 mod credentials;
 pub mod exposition;
+mod flow_control;
 mod objects;
 mod request;
 mod storage;
@@ -32,9 +33,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 const IN_FLIGHT: Family = Family::gauge(
     "apiserver_current_inflight_requests",
-    "Requests that hold a slot, from when their bodies have come until their answers are sent, by kind.",
+    "Requests that are worked on or being answered, from when their bodies have come until their answers are sent, by kind.",
 )
 .stable();
+
+const IN_QUEUE: Family = Family::gauge(
+    "apiserver_current_inqueue_requests",
+    "Requests that wait for seats of their priority level, by kind.",
+);
 
 /// Something that writes families of its own.
 pub type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
@@ -74,6 +80,11 @@ pub fn render(api: &Api) -> String {
     for (kind, mutating) in [("readOnly", false), ("mutating", true)] {
         out.sample(IN_FLIGHT.name, &[("request_kind", kind)], api.flow.in_flight(mutating));
     }
+    out.family(&IN_QUEUE);
+    for (kind, mutating) in [("readOnly", false), ("mutating", true)] {
+        out.sample(IN_QUEUE.name, &[("request_kind", kind)], api.flow.waiting(mutating));
+    }
+    flow_control::render(&api.flow, &mut out);
     objects::render(api, &mut out);
     for source in metrics.sources.read().unwrap_or_else(PoisonError::into_inner).iter() {
         source(&mut out);

@@ -1,0 +1,37 @@
+//! `ResourcePath`: the resource, object and subresource that the path of a request names.
+//! Guarantees nothing about their existence. Must never be made of anything but a path.
+
+/// A request that names a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourcePath {
+    pub group: String,
+    pub version: String,
+    pub namespace: String,
+    pub resource: String,
+    pub name: String,
+    pub subresource: String,
+    /// What follows the subresource (proxy paths).
+    pub rest: String,
+    /// `/api/v1/watch/...`: the legacy form of a watch.
+    pub legacy_watch: bool,
+    /// An empty segment where there must be none, or a namespace in a namespace.
+    pub malformed: bool,
+}
+
+impl ResourcePath {
+    /// Whether it is but the beginning of those paths that say in front what is wanted.
+    pub fn is_prefix_alone(&self) -> bool {
+        matches!(self.resource.as_str(), "watch" | "proxy")
+            && !self.legacy_watch
+            && self.name.is_empty()
+            && self.namespace.is_empty()
+    }
+
+    /// Whether it goes through a namespace; the path of a namespace itself does not.
+    pub fn is_within_namespace(&self) -> bool {
+        !self.namespace.is_empty() && self.resource != NAMESPACES
+    }
+}
+
+/// The resource whose objects stand in front of what is in them.
+pub const NAMESPACES: &str = "namespaces";
