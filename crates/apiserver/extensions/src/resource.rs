@@ -232,8 +232,8 @@ struct Version<'a> {
     defined_by: Arc<DefinedBy>,
 }
 
-/// The resources of a definition in its stored form, by the names that it was given: one for each version that is served or
-/// stored, each with whether it is served. Conversion webhooks are called by `webhooks`.
+/// The resources of a definition in its stored form, by the names that it was given: one for each version, each with whether it is
+/// served. Objects can be stored, and their fields be owned, in a version that is not. Conversion webhooks are called by `webhooks`.
 pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resource>, bool)> {
     let Some(of) = Definition::of(definition) else { return Vec::new() };
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
@@ -243,7 +243,6 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
     let stored = text(stored, "name");
     let webhook = of.spec.get("conversion").filter(|conversion| text(conversion, "strategy") == "Webhook");
     let webhook = webhook.map(|conversion| ConversionWebhook::of(conversion, webhooks));
-    let used = of.versions.iter().filter(|version| text(version, "name") == stored || flag(version, "served"));
     let mut defined = pintle_codec::json::to_vec(of.spec);
     pintle_codec::json::encode(&names, &mut defined);
     let fingerprint: Arc<str> = etag(&defined).into();
@@ -252,7 +251,9 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
     let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
     let defined_by = Arc::new(DefinedBy::new(key, revision));
     let shared = LazyCell::new(|| Arc::new(of.shared_schema().map(SchemaText::of).unwrap_or_default()));
-    let versions: Vec<Version<'_>> = used
+    let versions: Vec<Version<'_>> = of
+        .versions
+        .iter()
         .map(|version| {
             let name = text(version, "name");
             let own = version.get("schema").filter(|holder| !holder.is_null());
@@ -441,7 +442,7 @@ mod tests {
                     {"name": "v1alpha1"}]},
             "status": {"acceptedNames": (names)}});
         let made = resources(&definition, &Arc::default());
-        let [(v1, true), (v1beta1, true)] = made.as_slice() else { panic!("two versions are served") };
+        let [(v1, true), (v1beta1, true), (_, false)] = made.as_slice() else { panic!("two versions are served") };
         assert_eq!(
             (v1.api_version().as_str(), v1beta1.api_version().as_str()),
             ("g.example.com/v1", "g.example.com/v1beta1")
@@ -456,7 +457,7 @@ mod tests {
         v1.default(&mut object, 0);
         assert_eq!(object, value!({"spec": {"size": 3}}));
         definition.set_at(&["spec", "conversion", "strategy"], "Webhook");
-        assert_eq!(resources(&definition, &Arc::default()).len(), 2);
+        assert_eq!(resources(&definition, &Arc::default()).len(), 3);
         let versions = value!([{"name": "v1", "served": false, "storage": true}, {"name": "v2", "served": true}]);
         definition.set_at(&["spec", "versions"], versions);
         definition.set_at(&["spec", "conversion", "strategy"], "None");

@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The versions of a resource that are served, as the upkeep of managed fields sees them.
 pub(crate) struct KindVersions<'a> {
     versions: Vec<Version>,
+    /// Of a kind that was defined at run time.
+    is_custom: bool,
     known_sets: &'a KnownSets,
     /// What a conversion that may wait has given, and what it is still to give.
     converted: Mutex<Vec<ConvertedObject>>,
@@ -49,7 +51,8 @@ impl<'a> KindVersions<'a> {
         let is_legacy = |resource: &Resource| resource.group.is_empty();
         let kept = |resource: &&Arc<Resource>| is_legacy(resource) == is_legacy(&target.resource);
         let versions = target.stored.versions.iter().filter(kept).map(version).collect();
-        KindVersions { versions, known_sets: &registry.known_sets, converted: Mutex::default() }
+        let is_custom = target.resource.custom.is_some();
+        KindVersions { versions, is_custom, known_sets: &registry.known_sets, converted: Mutex::default() }
     }
 
     fn find(&self, api_version: &str) -> Option<&Version> {
@@ -147,6 +150,11 @@ fn set_of(paths: &[Path]) -> FieldSet {
 impl Versions for KindVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<&Struct> {
         self.find(api_version).map(|version| version.resource.topology())
+    }
+
+    fn forget(&self, api_version: &str) -> Result<(), Error> {
+        // Also in kube-apiserver such managers stop applies, and updates make it forget all.
+        if self.is_custom { Err(Error::UndefinedVersion(api_version.into())) } else { Ok(()) }
     }
 
     fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error> {

@@ -21,7 +21,7 @@ pub use versions::{Ignored, Versions};
 use crate::PathElement;
 use crate::field_set::FieldSet;
 use crate::typed::TypedErrors;
-use pintle_schema::Value;
+use pintle_schema::{Str, Value};
 use std::sync::OnceLock;
 
 /// A write: by whom, in which version, when.
@@ -54,6 +54,9 @@ pub enum Error {
     /// The version of the request has no schema.
     #[error("no such version")]
     NoSuchVersion,
+    /// An object cannot be had in a version that managers wrote, and that the kind does not have any more.
+    #[error("request to convert CR to an invalid group/version: {0}")]
+    UndefinedVersion(Str),
     /// An object is not there in a version that it is needed in.
     #[error("the object is not there in another version")]
     NotConverted,

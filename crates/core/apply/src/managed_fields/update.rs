@@ -65,6 +65,9 @@ impl Write<'_> {
         if managed.entries().iter().any(|entry| entry.api_version.matches('/').count() > 1) {
             return Err(Error::InvalidEntry);
         }
+        for entry in managed.entries().iter().filter(|entry| self.versions.schema(&entry.api_version).is_none()) {
+            self.versions.forget(&entry.api_version)?;
+        }
         managed.entries_mut().retain(|entry| self.versions.schema(&entry.api_version).is_some());
         for entry in managed.entries_mut() {
             if let Some(schema) = self.versions.schema(&entry.api_version) {

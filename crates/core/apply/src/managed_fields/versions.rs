@@ -12,6 +12,14 @@ pub trait Versions: Sync {
     /// The schema of a version; `None` if the version no longer exists.
     fn schema(&self, api_version: &str) -> Option<&Struct>;
 
+    /// Whether managers of a version that no longer exists are forgotten, which is so unless the kind says otherwise.
+    ///
+    /// # Errors
+    /// Nobody's fields can be told while there are such managers.
+    fn forget(&self, _api_version: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Converts an object to another version. Both have a schema.
     ///
     /// # Errors
