@@ -8,7 +8,7 @@ use common::http::{Client, Endpoint, MERGE_PATCH};
 use common::process::Installation;
 use common::{resource_version, wait_for};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -168,7 +168,7 @@ fn stamping(number: u64) -> Value {
 }
 
 /// Creates, replaces and patches objects until it is stopped. Returns what was written.
-fn write_widgets(endpoint: &Endpoint, writer: usize, stopped: &AtomicBool) -> Vec<Value> {
+fn write_widgets(endpoint: &Endpoint, writer: usize, writes: &AtomicUsize, stopped: &AtomicBool) -> Vec<Value> {
     let mut client = endpoint.client();
     let mut written = Vec::new();
     for number in 0.. {
@@ -186,6 +186,7 @@ fn write_widgets(endpoint: &Endpoint, writer: usize, stopped: &AtomicBool) -> Ve
         let patched = client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes());
         let patched = patched.expect("an answer").expect(200);
         written.extend([created, replaced, patched]);
+        writes.fetch_add(3, Ordering::Relaxed);
     }
     written
 }
@@ -198,12 +199,12 @@ fn check_writes_under_changes(changing: &Endpoint, writing: &[Endpoint], changes
     for endpoint in writing {
         until(&mut endpoint.client(), WIDGETS, |status, _| status == 200);
     }
-    let stopped = AtomicBool::new(false);
+    let (writes, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (mut defined, written) = thread::scope(|scope| {
-        let stopped = &stopped;
+        let (writes, stopped) = (&writes, &stopped);
         let writers = writing.iter().enumerate();
         let writers: Vec<_> =
-            writers.map(|(at, endpoint)| scope.spawn(move || write_widgets(endpoint, at, stopped))).collect();
+            writers.map(|(at, endpoint)| scope.spawn(move || write_widgets(endpoint, at, writes, stopped))).collect();
         let mut defined = Vec::new();
         for number in 2..=changes {
             let patch = json!({"spec": {"versions": stamping(number)}});
@@ -212,14 +213,15 @@ fn check_writes_under_changes(changing: &Endpoint, writing: &[Endpoint], changes
                 // A change of metadata alone is no other definition.
                 change(&mut client, DEFINITION, json!({"metadata": {"labels": {"n": number.to_string()}}}));
             }
-            thread::sleep(std::time::Duration::from_millis(7 * (number % 5)));
+            // Writes go on whatever changes.
+            let before = writes.load(Ordering::Relaxed);
+            wait_for("a write", || (writes.load(Ordering::Relaxed) > before).then_some(()));
         }
         stopped.store(true, Ordering::Relaxed);
         let written: Vec<Value> = writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect();
         (defined, written)
     });
     defined.insert(0, (0, 1));
-    assert!(written.len() > 10, "{} writes", written.len());
     for object in &written {
         let revision = resource_version(object);
         let of = defined.iter().rev().find(|(since, _)| *since < revision).map(|(_, number)| *number);
@@ -282,4 +284,118 @@ fn nothing_is_created_under_a_definition_that_is_gone() {
         }
         stopped.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+fn each_version_selects_by_its_own_fields() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let text = || json!({"type": "string"});
+    let spec = |more: &str| json!({"color": text(), "shape": text(), more: text()});
+    let mut versions = [version("v1", true, spec("old")), version("v2", false, spec("new"))];
+    versions[0]["selectableFields"] = json!([{"jsonPath": ".spec.color"}]);
+    versions[1]["selectableFields"] = json!([{"jsonPath": ".spec.shape"}]);
+    client.post(DEFINITIONS, &definition(json!(versions))).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    let (v1, v2) = (WIDGETS, WIDGETS.replace("/v1/", "/v2/"));
+    client.post(v1, &widget("x", json!({"color": "red", "shape": "round"}))).expect("an answer").expect(201);
+    client.post(v1, &widget("y", json!({"color": "red", "shape": "flat"}))).expect("an answer").expect(201);
+    let rows = [
+        (v1, "spec.color=red", Some(2)),
+        (v1, "spec.color!=red", Some(0)),
+        (v1, "spec.shape=flat", None),
+        (&v2, "spec.shape=flat", Some(1)),
+        (&v2, "spec.shape!=flat,metadata.name!=z", Some(1)),
+        (&v2, "spec.color=red", None),
+    ];
+    for (path, selector, count) in rows {
+        let answer = client.get(&format!("{path}?fieldSelector={}", selector.replace('=', "%3D"))).expect("an answer");
+        let found = (answer.status == 200).then(|| answer.json()["items"].as_array().map_or(0, Vec::len));
+        assert_eq!(found, count, "{path} {selector}");
+        if count.is_none() {
+            let label = selector.split('=').next().unwrap_or_default();
+            assert_eq!(answer.json()["message"], format!("field label not supported: {label}"));
+        }
+    }
+    let mut watch = client.watch(&format!("{v2}?watch=true&fieldSelector=spec.shape%3Dflat")).expect("a watch");
+    assert_eq!(watch.event().1["metadata"]["name"], "y");
+    change(&mut client, &format!("{v1}/x"), json!({"spec": {"shape": "flat"}}));
+    let (kind, object) = watch.event();
+    assert_eq!((kind.as_str(), &object["apiVersion"]), ("ADDED", &json!("example.com/v2")));
+}
+
+#[test]
+fn managers_of_other_versions_live_as_long_as_these_are_defined() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let spec = || json!({"size": {"type": "integer"}, "other": {"type": "integer"}});
+    let old = || {
+        let mut old = version("v1", false, spec());
+        old["served"] = json!(false);
+        old
+    };
+    let versions = json!([version("v1", true, spec()), version("v2", false, spec())]);
+    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    let apply = |client: &mut Client, version: &str, manager: &str, spec: Value| {
+        let object = json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget",
+            "metadata": {"name": "x"}, "spec": spec});
+        let path = format!("{}/x?fieldManager={manager}", WIDGETS.replace("/v1/", &format!("/{version}/")));
+        client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()).expect("an answer")
+    };
+    let managers = |object: &Value| {
+        let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+        let of = |entry: Value| format!("{} {}", entry["manager"], entry["apiVersion"]).replace('"', "");
+        entries.into_iter().map(of).collect::<Vec<_>>()
+    };
+    apply(&mut client, "v1", "one", json!({"size": 1})).expect(201);
+    // A version that is not served is still known.
+    redefine(&mut client, json!([old(), version("v2", true, spec())]));
+    let both = apply(&mut client, "v2", "two", json!({"other": 2})).expect(200);
+    assert_eq!(managers(&both), ["one example.com/v1", "two example.com/v2"]);
+    let conflict = apply(&mut client, "v2", "two", json!({"size": 2})).expect(409);
+    assert_eq!(conflict["details"]["causes"][0]["field"], ".spec.size");
+    // One that is gone stops applies, and updates forget all.
+    change(&mut client, &format!("{DEFINITION}/status"), json!({"status": {"storedVersions": ["v2"]}}));
+    redefine(&mut client, json!([version("v2", true, spec())]));
+    let refused = apply(&mut client, "v2", "two", json!({"other": 3})).expect(500);
+    assert_eq!(refused["message"], "request to convert CR to an invalid group/version: example.com/v1");
+    let path = format!("{}/x", WIDGETS.replace("/v1/", "/v2/"));
+    let patched = change(&mut client, &path, json!({"spec": {"size": 5}}));
+    assert_eq!(managers(&patched), Vec::<String>::new());
+    let conflict = apply(&mut client, "v2", "two", json!({"other": 3})).expect(409);
+    let message =
+        "Apply failed with 1 conflict: conflict with \"before-first-apply\" using example.com/v2: .spec.other";
+    assert_eq!(conflict["message"], message);
+}
+
+#[test]
+fn a_field_that_comes_back_is_read_again_until_the_object_is_written() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let text = || json!({"type": "string"});
+    let whole = || json!([version("v1", true, json!({"a": text(), "b": text()}))]);
+    let part = || json!([version("v1", true, json!({"a": text()}))]);
+    client.post(DEFINITIONS, &definition(whole())).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    for name in ["read", "written"] {
+        client.post(WIDGETS, &widget(name, json!({"a": "x", "b": "y"}))).expect("an answer").expect(201);
+    }
+    let [read, written] = ["read", "written"].map(|name| format!("{WIDGETS}/{name}"));
+    for _ in 0..2 {
+        redefine(&mut client, part());
+        until(&mut client, &read, |_, shown| shown["spec"] == json!({"a": "x"}));
+        redefine(&mut client, whole());
+        until(&mut client, &read, |_, shown| shown["spec"] == json!({"a": "x", "b": "y"}));
+    }
+    redefine(&mut client, part());
+    until(&mut client, &written, |_, shown| shown["spec"] == json!({"a": "x"}));
+    change(&mut client, &written, json!({"spec": {"a": "z"}}));
+    redefine(&mut client, whole());
+    until(&mut client, &read, |_, shown| shown["spec"]["b"] == "y");
+    let written = client.get(&written).expect("an answer").expect(200);
+    assert_eq!(written["spec"], json!({"a": "z"}));
 }

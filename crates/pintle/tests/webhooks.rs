@@ -11,7 +11,8 @@ use http::Response;
 use pintle_webhook::InProcess;
 use serde_json::{Value, json};
 use std::net::TcpListener;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
@@ -144,30 +145,36 @@ fn converting() -> InProcess {
 /// A closure that converts in the same way, and then changes the specs of objects of the version that it was asked for.
 fn converting_with(change: fn(&str, &mut serde_json::Map<String, Value>)) -> InProcess {
     InProcess::new(move |request| {
-        let review: Value = serde_json::from_slice(request.body()).unwrap_or_default();
-        let request = &review["request"];
-        let (from, to) = match request["desiredAPIVersion"].as_str() {
-            Some("shop.example.com/v2") => ("host", "address"),
-            _ => ("address", "host"),
-        };
-        let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
-        for object in &mut objects {
-            object["apiVersion"] = request["desiredAPIVersion"].clone();
-            let spec = object["spec"].as_object_mut();
-            if let Some((spec, value)) = spec.and_then(|spec| spec.remove(from).map(|value| (spec, value))) {
-                spec.insert(to.to_owned(), value);
-            }
-            if let Some(spec) = object["spec"].as_object_mut() {
-                change(to, spec);
-            }
-        }
-        let answer = json!({
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "ConversionReview",
-            "response": {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects},
-        });
-        async move { Response::new(Bytes::from(answer.to_string())) }
+        let answer = converted(request.body(), change);
+        async move { Response::new(answer) }
     })
+}
+
+/// The answer of such a closure.
+fn converted(review: &[u8], change: fn(&str, &mut serde_json::Map<String, Value>)) -> Bytes {
+    let review: Value = serde_json::from_slice(review).unwrap_or_default();
+    let request = &review["request"];
+    let (from, to) = match request["desiredAPIVersion"].as_str() {
+        Some("shop.example.com/v2") => ("host", "address"),
+        _ => ("address", "host"),
+    };
+    let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
+    for object in &mut objects {
+        object["apiVersion"] = request["desiredAPIVersion"].clone();
+        let spec = object["spec"].as_object_mut();
+        if let Some((spec, value)) = spec.and_then(|spec| spec.remove(from).map(|value| (spec, value))) {
+            spec.insert(to.to_owned(), value);
+        }
+        if let Some(spec) = object["spec"].as_object_mut() {
+            change(to, spec);
+        }
+    }
+    let answer = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "ConversionReview",
+        "response": {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects},
+    });
+    Bytes::from(answer.to_string())
 }
 
 /// The definition of things, stored in this version.
@@ -215,11 +222,9 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     let path = format!("{THINGS}/written");
     let written = client.send("PATCH", &path, "application/merge-patch+json", patch.as_bytes());
     assert_eq!(written.expect("an answer").expect(200)["spec"], json!({"address": "h", "size": 1}));
-    let read = common::wait_for("the conversion", || {
-        let thing = client.get(&format!("{THINGS}/read")).expect("an answer").expect(200);
-        (thing["apiVersion"] == "shop.example.com/v2").then_some(thing)
-    });
-    assert_eq!(read["spec"], json!({"address": "h"}));
+    // An object that was not written since is converted whenever it is shown.
+    let read = client.get(&format!("{THINGS}/read")).expect("an answer").expect(200);
+    assert_eq!((&read["apiVersion"], &read["spec"]), (&json!("shop.example.com/v2"), &json!({"address": "h"})));
     let list = client.get(THINGS).expect("an answer").expect(200);
     let versions = list["items"].as_array().into_iter().flatten().map(|thing| thing["spec"]["address"].clone());
     assert_eq!(versions.collect::<Vec<_>>(), [json!("h"), json!("h")]);
@@ -247,4 +252,105 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
     assert_eq!(created.json()["spec"], json!({"address": 5}), "what conversion gives is not validated");
     let refused = client.post(THINGS, &thing("b", json!(5))).expect("an answer").expect(422);
     assert_eq!(refused["details"]["causes"][0]["field"], "spec.address");
+}
+
+/// A closure that converts things until it is told to fail.
+fn converting_unless(fails: &Arc<AtomicBool>) -> InProcess {
+    let fails = fails.clone();
+    InProcess::new(move |request| {
+        let mut answer = Response::new(converted(request.body(), |_, _| {}));
+        if fails.load(Ordering::Relaxed) {
+            *answer.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+        }
+        async move { answer }
+    })
+}
+
+/// The names of the things of a list.
+fn names(list: &Value) -> Vec<&str> {
+    list["items"].as_array().into_iter().flatten().map(common::name).collect()
+}
+
+#[test]
+fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const GROUP: &str = "/apis/shop.example.com";
+    let fails = Arc::<AtomicBool>::default();
+    let mut url = String::new();
+    let fixture = Fixture::empty(|builder| {
+        builder.generic.feature_gate = Arc::new(|gate| gate == "CustomResourceFieldSelectors");
+        url = builder.webhooks.clients.register("converts", converting_unless(&fails));
+    });
+    let mut client = fixture.client();
+    let definition = |stored: &str| {
+        let mut definition = things(&url, stored);
+        for (version, field) in [(0, ".spec.host"), (1, ".spec.address")] {
+            let version = &mut definition["spec"]["versions"][version];
+            version["selectableFields"] = json!([{"jsonPath": field}]);
+            version["additionalPrinterColumns"] = json!([{"name": "Where", "type": "string", "jsonPath": field}]);
+        }
+        definition
+    };
+    client.post(DEFINITIONS, &definition("v1")).expect("an answer").expect(201);
+    let mut create = |version: &str, name: &str, field: &str, value: &str| {
+        let object = json!({"apiVersion": format!("shop.example.com/{version}"), "kind": "Thing",
+            "metadata": {"name": name}, "spec": {field: value}});
+        let path = format!("{GROUP}/{version}/things");
+        common::wait_for("a thing", || client.post(&path, &object).ok().filter(|answer| answer.status == 201)).json()
+    };
+    create("v1", "old-red", "host", "red");
+    create("v1", "old-blue", "host", "blue");
+    let mut client = fixture.client();
+    let moved = json!({"spec": {"versions": definition("v2")["spec"]["versions"]}}).to_string();
+    let path = format!("{DEFINITIONS}/things.shop.example.com");
+    client.send("PATCH", &path, "application/merge-patch+json", moved.as_bytes()).expect("an answer").expect(200);
+    create("v2", "new-red", "address", "red");
+
+    // Both versions select all objects by their own fields, whatever version these are stored in.
+    for (version, field) in [("v1", "spec.host"), ("v2", "spec.address")] {
+        let path = format!("{GROUP}/{version}/things?fieldSelector={field}%3Dred");
+        let list = client.get(&path).expect("an answer").expect(200);
+        assert_eq!(names(&list), ["new-red", "old-red"], "{version}");
+        let api_version = format!("shop.example.com/{version}");
+        assert!(
+            list["items"].as_array().into_iter().flatten().all(|thing| thing["apiVersion"] == api_version.as_str())
+        );
+        let mut watch = client.watch(&format!("{path}&watch=true")).expect("a watch");
+        let begins: Vec<_> = (0..2).map(|_| watch.event()).collect();
+        assert_eq!(begins.iter().map(|(_, thing)| common::name(thing)).collect::<Vec<_>>(), ["new-red", "old-red"]);
+        assert!(begins.iter().all(|(kind, thing)| kind == "ADDED" && thing["apiVersion"] == api_version.as_str()));
+        // One comes to be selected, and leaves again.
+        let mut change = fixture.client();
+        for color in ["red", "green"] {
+            let patch = json!({"spec": {"address": color}}).to_string();
+            let path = format!("{GROUP}/v2/things/old-blue");
+            let merge = "application/merge-patch+json";
+            change.send("PATCH", &path, merge, patch.as_bytes()).expect("an answer").expect(200);
+        }
+        for kind in ["ADDED", "DELETED"] {
+            let (found, thing) = watch.event();
+            assert_eq!((found.as_str(), common::name(&thing)), (kind, "old-blue"), "{version}");
+            let last = field.rsplit('.').next().unwrap_or_default();
+            assert_eq!(thing["spec"][last], "red");
+        }
+        let table = fixture.client().with_header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+        let table = { table }.get(&format!("{GROUP}/{version}/things")).expect("an answer").expect(200);
+        let cells = table["rows"].as_array().into_iter().flatten().map(|row| row["cells"][1].clone());
+        assert_eq!(cells.collect::<Vec<_>>(), [json!("red"), json!("green"), json!("red")], "{version}");
+    }
+
+    // What needs no conversion goes on while the webhook fails.
+    fails.store(true, Ordering::Relaxed);
+    for (path, status) in [
+        ("v1/things/old-red", 200),
+        ("v2/things/old-red", 500),
+        ("v1/things/new-red", 500),
+        ("v2/things/new-red", 200),
+        ("v1/things", 500),
+        ("v2/things", 500),
+    ] {
+        client.get(&format!("{GROUP}/{path}")).expect("an answer").expect(status);
+    }
+    client.delete(&format!("{GROUP}/v2/things/old-red")).expect("an answer").expect(500);
+    client.delete(&format!("{GROUP}/v1/things/old-red")).expect("an answer").expect(200);
 }

@@ -86,8 +86,7 @@ pub async fn list_or_watch(
 ) -> Result<ApiResponse> {
     let query = list_options(&context.query, path.legacy_watch)?;
     let include_object = include_object(&context.query, wanted)?;
-    let hub = &target.stored.hub;
-    let selection = Selection::parse(&target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let selection = Selection::of(&target, &query.label_selector, &query.field_selector)?;
     if !path.name.is_empty() && !selection.agrees_with_name(&path.name) {
         return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
     }
@@ -115,9 +114,10 @@ pub async fn list_or_watch(
     if let Some(revision) = query.list.revision() {
         await_revision(context, revision).await?;
     }
-    let page = registry.list(&target, &selection, &query.list)?;
+    let mut page = registry.list(&target, &selection, &query.list)?;
     let converted = &Converted::of_stored(registry, &target, page.items.iter()).await?;
     let presenter = ObjectEncoder { registry, target: &target, wanted, include_object, converted };
+    page.items = presenter.selected(page.items, &selection)?;
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)

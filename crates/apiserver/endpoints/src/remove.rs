@@ -130,10 +130,13 @@ async fn delete_selected(
     options: &DeleteOptions,
 ) -> Result<ApiResponse> {
     let registry = &context.api.registry;
-    let hub = &target.stored.hub;
-    let selection = Selection::parse(&target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let selection = Selection::of(target, &query.label_selector, &query.field_selector)?;
     let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
-    let page = registry.list(target, &selection, &query.list)?;
+    let mut page = registry.list(target, &selection, &query.list)?;
+    let include_object = include_object(&context.query, wanted)?;
+    let converted = &Converted::of_stored(registry, target, page.items.iter()).await?;
+    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
+    page.items = presenter.selected(page.items, &selection)?;
     let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
         async move {
@@ -147,9 +150,6 @@ async fn delete_selected(
     let objects: Vec<_> = page.items.iter().cloned().collect();
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
     deleting.try_collect::<()>().await?;
-    let include_object = include_object(&context.query, wanted)?;
-    let converted = &Converted::of_stored(registry, target, page.items.iter()).await?;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)

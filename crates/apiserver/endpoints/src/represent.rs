@@ -71,7 +71,7 @@ impl ObjectEncoder<'_> {
                 Ok(encode(&value, &self.target.resource.schema, self.wanted))
             }
             (ResponseKind::Table, _) => {
-                let object = self.storage_value(payload)?;
+                let object = self.printed(payload)?;
                 let version = object.str_at(&["metadata", "resourceVersion"]).to_owned();
                 let mut meta = Map::new();
                 if !version.is_empty() {
@@ -81,7 +81,7 @@ impl ObjectEncoder<'_> {
                 Ok(self.encode_table(meta, rows))
             }
             (ResponseKind::Partial, _) => {
-                let object = self.partial(&self.storage_value(payload)?);
+                let object = self.partial(&self.printed(payload)?);
                 Ok(encode(&object, PartialObjectMetadata::schema(), self.wanted))
             }
             (ResponseKind::PartialList, _) => {
@@ -97,7 +97,9 @@ impl ObjectEncoder<'_> {
     pub fn list(&self, page: Page) -> Result<Body> {
         match self.wanted.shape {
             ResponseKind::Object
-                if self.wanted == MediaTypeOptions::JSON && self.registry.serves_stored_form(self.target) =>
+                if self.wanted == MediaTypeOptions::JSON
+                    && self.registry.serves_stored_form(self.target)
+                    && self.converted.is_empty() =>
             {
                 Ok(if self.target.resource.custom.is_some() { self.spliced_whole(page) } else { self.spliced(page) })
             }
@@ -144,7 +146,7 @@ impl ObjectEncoder<'_> {
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn stored_json(&self, object: &Arc<Object>) -> Result<Bytes> {
-        if self.registry.serves_stored_form(self.target) {
+        if self.registry.serves_stored_form(self.target) && !self.converted.has(object) {
             return Ok(object.encoded.json().clone());
         }
         self.registry.cache.derived.get_or_insert_with(object.id, self.variant(Format::Json), || {
@@ -182,17 +184,20 @@ impl ObjectEncoder<'_> {
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn served(&self, payload: &Payload) -> Result<Value> {
-        let mut value = self.storage_value(payload)?;
-        if !self.registry.serves_stored_form(self.target) {
-            match self.converted.get(payload) {
-                Some(converted) => {
-                    value.clone_from(converted);
-                    self.registry.dress(self.target, &mut value);
-                }
-                None => self.registry.to_served_now(self.target, &mut value)?,
+        let mut value = match self.converted.get(payload) {
+            Some(converted) => {
+                let mut value = converted.clone();
+                self.registry.dress(self.target, &mut value);
+                value
             }
-            canonicalize(&self.target.resource.schema, &mut value);
-        }
+            None if self.registry.serves_stored_form(self.target) => return self.storage_value(payload),
+            None => {
+                let mut value = self.storage_value(payload)?;
+                self.registry.to_served_now(self.target, &mut value)?;
+                value
+            }
+        };
+        canonicalize(&self.target.resource.schema, &mut value);
         Ok(value)
     }
 
@@ -261,11 +266,11 @@ impl ObjectEncoder<'_> {
     }
 
     fn list_partial(&self, page: Page) -> Result<Body> {
-        if self.wanted != (MediaTypeOptions { shape: ResponseKind::PartialList, ..MediaTypeOptions::JSON }) {
-            let items = page
-                .items
-                .iter()
-                .map(|object| Ok(self.partial(&self.storage_value(&Payload::Stored(object.clone()))?)));
+        let is_spliced =
+            self.wanted == (MediaTypeOptions { shape: ResponseKind::PartialList, ..MediaTypeOptions::JSON });
+        if !is_spliced || !self.converted.is_empty() {
+            let items =
+                page.items.iter().map(|object| Ok(self.partial(&self.printed(&Payload::Stored(object.clone()))?)));
             let items = items.collect::<Result<Vec<_>>>()?;
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
@@ -297,7 +302,7 @@ impl ObjectEncoder<'_> {
     /// # Errors
     /// The object cannot be shown in the target's version.
     pub fn row(&self, payload: &Payload) -> Result<Value> {
-        let object = &self.storage_value(payload)?;
+        let object = &self.printed(payload)?;
         let printer = self.printer();
         let mut row = Map::new();
         row.push(Str::new_static("cells"), Value::List(printer.cells(object, &self.now())));
@@ -315,7 +320,10 @@ impl ObjectEncoder<'_> {
     }
 
     fn printer(&self) -> &dyn Printer {
-        &*self.target.stored.hub.printer
+        match self.target.resource.custom {
+            Some(_) => &*self.target.resource.printer,
+            None => &*self.target.stored.hub.printer,
+        }
     }
 
     pub(crate) fn now(&self) -> Now {
@@ -378,9 +386,16 @@ impl ObjectEncoder<'_> {
         shown
     }
 
-    /// Appends the metadata of a stored object alone, spliced from its bytes.
-    pub fn put_partial(&self, object: &Object, out: &mut Vec<u8>) {
-        put_partial(object, self.hidden(), out);
+    /// Appends the metadata of a stored object alone, spliced from its bytes if it was not converted.
+    ///
+    /// # Errors
+    /// The object cannot be decoded.
+    pub fn put_partial(&self, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        match self.converted.has(object) {
+            true => json::encode(&self.partial(&self.served(&Payload::Stored(object.clone()))?), out),
+            false => put_partial(object, self.hidden(), out),
+        }
+        Ok(())
     }
 }
 

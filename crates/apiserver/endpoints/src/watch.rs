@@ -15,7 +15,7 @@ use crate::read::reached;
 use crate::represent::IncludeObject;
 use crate::represent::converted::Converted;
 use bytes::Bytes;
-use frames::{Chunk, Frames, Shown, Subject};
+use frames::{Candidate, Chunk, Frames, Shown, Subject};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::objects::end_of;
@@ -64,12 +64,35 @@ struct Apart {
     /// The bookmark that ends the initial events is still to come.
     initial_end: bool,
     bookmarked: Revision,
-    /// What is shown next, while it is converted to the version that is watched.
-    converting: Option<(Vec<Shown>, BoxFuture<'static, Result<Converted>>)>,
+    /// What comes next, while it is converted to the version that is watched.
+    converting: Option<(Pending, BoxFuture<'static, Result<Converted>>)>,
     failure: Option<Status>,
     ended: bool,
     /// When it began, until the initial events are sent.
     listing_since: Option<Instant>,
+}
+
+/// What waits for its conversion.
+enum Pending {
+    /// What may be shown, as far as can be said before.
+    Candidates(Vec<Candidate>),
+    Shown(Vec<Shown>),
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        match self {
+            Pending::Candidates(candidates) => candidates.is_empty(),
+            Pending::Shown(shown) => shown.is_empty(),
+        }
+    }
+
+    fn objects(&self) -> Vec<Arc<Object>> {
+        match self {
+            Pending::Candidates(candidates) => candidates.iter().flat_map(Candidate::objects).cloned().collect(),
+            Pending::Shown(shown) => shown.iter().map(|shown| shown.object.clone()).collect(),
+        }
+    }
 }
 
 impl Apart {
@@ -267,39 +290,60 @@ impl Watch {
         }
     }
 
-    /// Appends the frames of what has been converted.
+    /// Appends the frames of what has been converted, or finds out what of it is shown.
     fn put_converted(&mut self, converted: Result<Converted>, out: &mut Chunk) {
         let Watch { frames, apart, .. } = self;
-        let shown = apart.converting.take().map(|(shown, _)| shown).unwrap_or_default();
+        let Some((pending, _)) = apart.converting.take() else { return };
+        let mut selected = Vec::new();
         let put = converted.and_then(|converted| {
             frames.converted = converted;
-            shown.iter().try_for_each(|shown| frames.put(shown, out))
+            match pending {
+                Pending::Candidates(candidates) => {
+                    selected.extend(candidates.iter().filter_map(|candidate| frames.shown_of(candidate)));
+                    Ok(())
+                }
+                Pending::Shown(shown) => shown.iter().try_for_each(|shown| frames.put(shown, out)),
+            }
         });
         frames.converted = Converted::default();
         apart.failure = apart.failure.take().or(put.err());
+        self.convert(Pending::Shown(selected));
     }
 
-    /// Begins to convert what is shown next.
-    fn convert(&mut self, shown: Vec<Shown>) {
-        if shown.is_empty() {
+    /// Begins to convert what comes next.
+    fn convert(&mut self, pending: Pending) {
+        if pending.is_empty() {
             return;
         }
         let (api, target) = (self.frames.api.clone(), self.frames.subject.target.clone());
-        let objects: Vec<_> = shown.iter().map(|shown| shown.object.clone()).collect();
+        let objects = pending.objects();
         let converted = async move { Converted::of_stored(&api.registry, &target, objects.iter()).await };
-        self.apart.converting = Some((shown, converted.boxed()));
+        self.apart.converting = Some((pending, converted.boxed()));
         self.unsettled = true;
+    }
+
+    /// Begins to convert what may be shown next.
+    fn convert_candidates(&mut self, candidates: Vec<Candidate>) {
+        let pending = match self.frames.subject.selection.needs_shown() {
+            true => Pending::Candidates(candidates),
+            false => {
+                let shown = candidates.iter().filter_map(|candidate| self.frames.shown_of(candidate));
+                Pending::Shown(shown.collect())
+            }
+        };
+        self.convert(pending);
     }
 
     /// Appends what is left of the initial state, up to a chunk, and the bookmark that ends it.
     fn put_initial(&mut self, out: &mut Chunk) {
-        if self.frames.waits {
+        if self.frames.waits && self.apart.converting.is_none() {
             let batch = self.apart.initial.len().min(BATCH);
-            let shown = self.apart.initial.drain(..batch).map(Shown::initial).collect();
-            self.convert(shown);
+            let candidates = self.apart.initial.drain(..batch).map(Candidate::Initial).collect();
+            self.convert_candidates(candidates);
         }
         let Watch { frames, apart, .. } = self;
-        while out.len() < CHUNK
+        while !frames.waits
+            && out.len() < CHUNK
             && !out.is_refused
             && let Some(object) = apart.initial.pop_front()
         {
@@ -326,7 +370,7 @@ impl Watch {
         let (mut failure, mut held) = (None, Vec::new());
         let taken = cursor.visit(BATCH, |event| {
             if frames.waits {
-                held.extend(frames.shown(event));
+                held.push(Candidate::Event(event.clone()));
             } else if let Err(status) = frames.event(event, out) {
                 failure = Some(status);
             }
@@ -347,7 +391,7 @@ impl Watch {
             self.unsettled = true;
         }
         self.followed = true;
-        self.convert(held);
+        self.convert_candidates(held);
     }
 
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {

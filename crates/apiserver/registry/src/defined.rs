@@ -1,13 +1,14 @@
 //! Resources that are defined at run time: how a definition's versions take the place of those before, and what becomes of
 //! objects that were stored under another definition.
-//! Guarantees that the versions of a definition change in one step, which waits for nothing; objects whose conversion has to wait are
-//! converted afterwards, or when they are written. Must never write to the store.
+//! Guarantees that the versions of a definition change in one step, which waits for nothing; objects whose conversion has to wait stay of
+//! their version, and are converted when they are shown or written. Must never write to the store.
 
 use crate::selection::field_values;
 use crate::{Registry, Result, Status, Target, set_type};
 use bytes::Bytes;
 use pintle_cache::{Object, encoded_object};
-use pintle_resource::{Conversion, Found, Resource, convert_now, convert_one};
+use pintle_codec::json;
+use pintle_resource::{Conversion, ConversionError, CustomKind, Found, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::{Condition, Revision};
 use std::collections::HashMap;
@@ -98,8 +99,7 @@ impl Registry {
     /// The field labels by which the objects of a resource are kept, in their order.
     fn selectable_labels(&self, of: &DefinedResource) -> Vec<Str> {
         let target = of.versions.first().and_then(|(version, _)| self.target(version, "", ""));
-        let fields =
-            target.map(|target| target.stored.hub.selectable.iter().map(|field| field.label.clone()).collect());
+        let fields = target.map(|target| target.stored.selectable.iter().map(|field| field.label.clone()).collect());
         fields.unwrap_or_default()
     }
 
@@ -124,61 +124,58 @@ impl Registry {
         });
     }
 
-    /// The record of an object as it is read now; `None` if it is read as it is kept, or if its conversion has to wait.
+    /// The record of an object as it is read now; `None` if it is read as it is kept.
     fn record_anew(&self, target: &Target, object: &Object) -> Option<Bytes> {
         let kept = self.decode(target, object).ok()?;
-        let mut now = kept.clone();
-        if let Some((conversion, version)) = conversion_of(target, &kept) {
-            convert_now(conversion, &mut now, version, &target.storage().api_version).ok()?;
+        let original = match object.encoded.original() {
+            Some(original) => json::decode_trusted(&target.storage().schema, original).ok()?,
+            None => kept.clone(),
+        };
+        let version = original.str_at(&["apiVersion"]);
+        let written = target.stored.version(version)?;
+        let mut now = original.clone();
+        let is_less = written.custom.as_ref().is_some_and(|custom| read_stored(&**custom, &mut now));
+        // What has to wait for its conversion stays of its version until it is written.
+        if let Some(conversion) = conversion_of(target, version).filter(|conversion| conversion.is_immediate()) {
+            let storage = target.storage();
+            convert_now(conversion, &mut now, version, &storage.api_version).ok()?;
+            set_type(&mut now, &storage.api_version, &storage.kind);
         }
-        record_of(target, object, &kept, now)
+        canonicalize(&target.storage().schema, &mut now);
+        record_of(target, object, &kept, &now, is_less.then_some(&original))
     }
 
-    /// A stored object in the storage version. One that was stored in another version is converted, and waited for if need be.
+    /// A stored object as one version has it; it is converted from the version that it is stored in, and waited for if need be.
     ///
     /// # Errors
     /// It cannot be decoded or converted.
-    pub(crate) async fn decode_converted(&self, target: &Target, object: &Object) -> Result<Value> {
-        let kept = self.decode(target, object)?;
-        let Some((conversion, version)) = conversion_of(target, &kept) else { return Ok(kept) };
-        let mut now = kept.clone();
-        let converted = convert_one(conversion, &mut now, version, &target.storage().api_version).await;
-        converted.map_err(Status::not_converted)?;
-        bring_up_to_date(target, &mut now);
-        Ok(now)
+    pub(crate) async fn decode_as(&self, target: &Target, object: &Object, version: &Target) -> Result<Decoded> {
+        let mut value = self.decode(target, object)?;
+        if target.resource.custom.is_none() {
+            return Ok(Decoded { value, stored: None, is_current: true });
+        }
+        let (storage_version, wanted) = (&target.storage().api_version, &version.storage().api_version);
+        let found = value.str_at(&["apiVersion"]).to_owned();
+        if found == *wanted {
+            return Ok(Decoded { value, stored: None, is_current: found == *storage_version });
+        }
+        let is_current = found == *storage_version;
+        let stored = is_current.then(|| value.clone());
+        let conversion = conversion_between(target, &found, wanted)?;
+        convert_one(conversion, &mut value, &found, wanted).await.map_err(Status::not_converted)?;
+        set_type(&mut value, wanted, &version.resource.kind);
+        self.finish(version, &mut value);
+        Ok(Decoded { value, stored, is_current })
     }
+}
 
-    /// Converts the objects of a resource that were stored in another version, where their conversion has to wait: from then on
-    /// they are read in the storage version. Returns whether all are.
-    pub async fn convert_stored(&self, prefix: &str) -> bool {
-        let Some(target) = self.stored_target(prefix, "", "") else { return true };
-        let mut older: HashMap<String, Vec<(Arc<Object>, Value)>> = HashMap::new();
-        for object in target.cache.state().objects.values() {
-            let Ok(kept) = self.decode(&target, object) else { continue };
-            if let Some((_, version)) = conversion_of(&target, &kept) {
-                older.entry(version.to_owned()).or_default().push((object.clone(), kept));
-            }
-        }
-        let mut all = true;
-        for batch in older.values().flat_map(|objects| objects.chunks(CONVERTED_AT_ONCE)) {
-            let Some((conversion, version)) = batch.first().and_then(|(_, kept)| conversion_of(&target, kept)) else {
-                continue;
-            };
-            let values = batch.iter().map(|(_, kept)| kept.clone()).collect();
-            let converted = conversion.convert(values, version, &target.storage().api_version).get().await;
-            let Some(converted) = converted.ok().filter(|converted| converted.len() == batch.len()) else {
-                all = false;
-                continue;
-            };
-            let records = batch.iter().zip(converted).map(|((object, kept), now)| {
-                let record = record_of(&target, object, kept, now);
-                (object.id, record)
-            });
-            let records: HashMap<u64, Option<Bytes>> = records.collect();
-            self.cache.reread(prefix, false, &|object| records.get(&object.id).cloned().flatten());
-        }
-        all
-    }
+/// A stored object in the version that was asked for.
+pub(crate) struct Decoded {
+    pub value: Value,
+    /// As it is stored, if that is the storage version and another one was asked for.
+    pub stored: Option<Value>,
+    /// Whether it is stored in the storage version.
+    pub is_current: bool,
 }
 
 /// How long a request waits until the change of a definition is installed, and how often it looks.
@@ -186,45 +183,48 @@ const INSTALLED_WITHIN: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many objects a conversion webhook is sent at once.
-const CONVERTED_AT_ONCE: usize = 500;
-
-/// The conversion of an object that was stored in another version than the storage version, and that version.
-fn conversion_of<'a>(target: &'a Target, kept: &'a Value) -> Option<(&'a dyn Conversion, &'a str)> {
-    let version = kept.str_at(&["apiVersion"]);
-    if version == target.storage().api_version {
-        return None;
-    }
-    let written = target.stored.versions.iter().find(|resource| resource.api_version() == version)?;
-    Some((written.storage.as_ref()?.conversion.as_deref()?, version))
+/// The conversion of objects of a version to and from the storage version; `None` for that itself, and where shapes are equal.
+fn conversion_of<'a>(target: &'a Target, version: &str) -> Option<&'a dyn Conversion> {
+    let written = target.stored.version(version).filter(|_| version != target.storage().api_version)?;
+    written.storage.as_ref()?.conversion.as_deref()
 }
 
-/// Makes an object of the storage version one that was written under the definition as it is now.
-fn bring_up_to_date(target: &Target, object: &mut Value) {
-    let storage = target.storage();
-    set_type(object, &storage.api_version, &storage.kind);
-    if let Some(custom) = &target.stored.hub.custom {
-        custom.reread(object);
-    }
-    canonicalize(&storage.schema, object);
+/// The conversion between two versions of a kind that was defined at run time.
+///
+/// # Errors
+/// Objects of the first version cannot be converted, as it is not defined any more.
+pub fn conversion_between<'a>(target: &'a Target, from: &str, to: &str) -> Result<&'a dyn Conversion> {
+    let known = target.stored.version(from).and_then(|_| [from, to].iter().find_map(|one| conversion_of(target, one)));
+    known.ok_or_else(|| {
+        let why = format!("request to convert CR from an invalid group/version: {from}");
+        Status::not_converted(ConversionError(why))
+    })
+}
+
+/// Makes a stored object what its version reads of it. Returns whether it has fields that the version does not know: what is stored is
+/// kept then, as the definition may have changed already in a way that is not known here.
+pub(crate) fn read_stored(custom: &dyn CustomKind, object: &mut Value) -> bool {
+    let is_less = custom.coerce(&mut object.clone()).is_ok_and(|unknown| !unknown.is_empty());
+    custom.reread(object);
+    is_less
 }
 
 /// The record of an object that is read as `now`; `None` if that is as it is kept.
-fn record_of(target: &Target, object: &Object, kept: &Value, mut now: Value) -> Option<Bytes> {
-    bring_up_to_date(target, &mut now);
-    let fields = field_values(&target.stored.hub, &now);
-    let is_changed = now != *kept;
+fn record_of(target: &Target, object: &Object, kept: &Value, now: &Value, original: Option<&Value>) -> Option<Bytes> {
+    let fields = field_values(&target.stored, now);
+    let is_changed = now != kept;
     let has_fields = fields.iter().enumerate().all(|(at, value)| object.encoded.field(at) == Some(value))
         && object.encoded.field(fields.len()).is_none();
-    if !is_changed && has_fields {
+    if !is_changed && has_fields && original.is_some() == object.encoded.original().is_some() {
         return None;
     }
-    let encode = match is_changed || object.encoded.is_stale {
-        true => encoded_object::encode_stale,
-        false => encoded_object::encode,
-    };
+    let is_stale = is_changed || object.encoded.is_stale || now.str_at(&["apiVersion"]) != target.storage().api_version;
+    let encode = if is_stale { encoded_object::encode_stale } else { encoded_object::encode };
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    Some(encode(&now, &fields))
+    Some(match original {
+        Some(original) => encoded_object::encode_part(now, &fields, original),
+        None => encode(now, &fields),
+    })
 }
 
 /// What must hold of the definition of a target's resource when an object is committed that was prepared under it.

@@ -87,20 +87,24 @@ impl Registry {
         loop {
             let stored = target.get()?;
             options.check_preconditions(target, stored.encoded.uid(), &stored.revision.0.to_string())?;
-            let old = self.decode_converted(target, &stored).await?;
+            let working = &*target.working();
             // What cannot be shown in the version of the request is not deleted in it.
-            if !self.serves_stored_form(target) {
-                self.to_served(target, &mut old.clone()).await?;
+            let old = self.decode_as(target, &stored, working).await?.value;
+            if !self.serves_stored_form(working) {
+                self.to_served(working, &mut old.clone()).await?;
             }
             let uid = stored.encoded.uid().to_owned();
-            let decision = self.decide(target, &old, options);
+            let mut decision = self.decide(working, &old, options);
             let is_written = match &decision {
                 Decision::Leave => true,
                 Decision::Keep(object) => **object == old,
                 Decision::Remove | Decision::MarkAndRemove(_) => false,
             };
             if !matches!(decision, Decision::Leave) && !options.is_admitted {
-                self.admit_deletion(target, &old, options).await?;
+                self.admit_deletion(working, &old, options).await?;
+            }
+            if let Decision::Keep(object) | Decision::MarkAndRemove(object) = &mut decision {
+                self.to_stored(target, working, object).await?;
             }
             // Where nothing is written the store does not tell that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {

@@ -2,6 +2,7 @@
 //! kube-apiserver's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion. Must never
 //! know a resource by name: what differs is in its `Storage`.
 
+use crate::defined::read_stored;
 use crate::selection::field_values;
 use crate::set_type;
 use bytes::Bytes;
@@ -99,10 +100,12 @@ impl ValueCodec for EtcdCodec {
         let home = home(&versions)?;
         let (api_version, mut object) = decode(&versions, stored)?;
         let is_home = api_version == home.api_version;
-        let written = match is_home {
-            true => Some(&versions.hub),
-            false => versions.versions.iter().find(|resource| resource.api_version() == api_version),
-        };
+        let written = if is_home { Some(&versions.hub) } else { versions.version(&api_version) };
+        let mut stays = false;
+        let original = written.and_then(|resource| resource.custom.as_ref()).and_then(|custom| {
+            let original = object.clone();
+            read_stored(&**custom, &mut object).then_some(original)
+        });
         match written {
             Some(resource) => {
                 if let Some(normalize) = resource.strategy.normalize {
@@ -110,7 +113,10 @@ impl ValueCodec for EtcdCodec {
                 }
                 if !is_home {
                     resource.default(&mut object, UNDATED);
-                    if let Some(conversion) = resource.storage.as_ref().and_then(|own| own.conversion.as_deref()) {
+                    let conversion = resource.storage.as_ref().and_then(|own| own.conversion.as_deref());
+                    // What has to wait for its conversion stays of its version until it is shown or written.
+                    stays = conversion.is_some_and(|conversion| !conversion.is_immediate());
+                    if let Some(conversion) = conversion.filter(|_| !stays) {
                         convert_now(conversion, &mut object, &api_version, &home.api_version).map_err(wrong)?;
                     }
                 }
@@ -126,19 +132,25 @@ impl ValueCodec for EtcdCodec {
                 }
             }
         }
-        if !is_home {
+        let schema = &home.schema;
+        if !is_home && !stays {
             set_type(&mut object, &home.api_version, &home.kind);
         }
-        let schema = &home.schema;
-        versions.hub.defaults.apply(schema, &mut object, UNDATED);
+        // Custom resources have the defaults of the version that they are stored in.
+        if is_home || versions.hub.custom.is_none() {
+            versions.hub.defaults.apply(schema, &mut object, UNDATED);
+        }
         canonicalize(schema, &mut object);
-        let fields = field_values(&versions.hub, &object);
+        let fields = field_values(&versions, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         // Another version is stale whatever its content.
         let is_kept = api_version == home.kept_as.as_ref().unwrap_or(&home.api_version).as_str();
         let is_stale = !is_kept || self.encode(home, &object) != *stored;
-        let encode = if is_stale { encoded_object::encode_stale } else { encoded_object::encode };
-        Ok(encode(&object, &fields))
+        Ok(match original {
+            Some(original) => encoded_object::encode_part(&object, &fields, &original),
+            None if is_stale => encoded_object::encode_stale(&object, &fields),
+            None => encoded_object::encode(&object, &fields),
+        })
     }
 }
 

@@ -283,7 +283,7 @@ impl Registry {
     }
 
     fn record_as(&self, encode: fn(&Value, &[&str]) -> bytes::Bytes, target: &Target, object: &Value) -> bytes::Bytes {
-        let fields = selection::field_values(&target.stored.hub, object);
+        let fields = selection::field_values(&target.stored, object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         encode(object, &fields)
     }

@@ -2,12 +2,12 @@
 //!
 //! Budget: matching an object costs a scan of its labels, tens of nanoseconds.
 
-use crate::Environment;
 use crate::sharding::{self, ShardSelector};
 use crate::status::{Result, Status};
+use crate::{Environment, Target};
 use pintle_cache::objects::{Entry, Keys, LabelSketch};
 use pintle_cache::{Object, State};
-use pintle_resource::{FieldValue, Resource};
+use pintle_resource::{FieldValue, Resource, Selectable, StoredVersions};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{Str, Value};
@@ -29,25 +29,45 @@ struct FieldTerm {
     equal: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Source {
     Name,
     Namespace,
     Header(usize),
     Unset,
+    /// The scalar at a path in the object as the version of the request shows it, which it has to be converted for.
+    Shown(Vec<Str>),
 }
 
 impl Selection {
-    /// Reads the selectors of a query; `hub` is the resource whose selectable fields the headers contain.
+    /// Reads the selectors of a query for a target's collection.
     ///
     /// # Errors
     /// A selector cannot be read, or names a field the resource does not select by.
-    pub fn parse(resource: &Resource, hub: &Resource, labels: &str, fields: &str) -> Result<Self> {
+    pub fn of(target: &Target, labels: &str, fields: &str) -> Result<Self> {
+        let mut selection = Selection::parse(&target.resource, &target.stored.selectable, labels, fields)?;
+        if target.stored.converts_later() {
+            for term in &mut selection.fields {
+                if let Source::Header(at) = term.source
+                    && let Some(FieldValue::Path(path)) = target.stored.selectable.get(at).map(|field| &field.value)
+                {
+                    term.source = Source::Shown(path.clone());
+                }
+            }
+        }
+        Ok(selection)
+    }
+
+    /// The same for a resource whose objects convert at once; `kept` are the fields that the headers contain.
+    ///
+    /// # Errors
+    /// A selector cannot be read, or names a field the resource does not select by.
+    pub fn parse(resource: &Resource, kept: &[Selectable], labels: &str, fields: &str) -> Result<Self> {
         let labels = LabelSelector::parse(labels).map_err(|error| Status::bad_request(error.to_string()))?;
         let selector = FieldSelector::parse(fields).map_err(|error| Status::bad_request(error.to_string()))?;
         let terms = selector.terms().iter().map(|term| {
             Ok(FieldTerm {
-                source: source(resource, hub, &term.field)?,
+                source: source(resource, kept, &term.field)?,
                 value: Str::new(&term.value),
                 equal: !term.negated,
             })
@@ -97,9 +117,26 @@ impl Selection {
                 Source::Namespace => object.namespace(),
                 Source::Header(index) => object.field(index),
                 Source::Unset => "",
+                Source::Shown(_) => return true,
             };
             (value == term.value) == term.equal
         }) && (self.labels.is_everything() || self.labels.matches(|key| object.encoded.label(key)))
+    }
+
+    /// Whether the selection can only be decided when objects have been converted, by `matches_shown`.
+    pub fn needs_shown(&self) -> bool {
+        self.fields.iter().any(|term| matches!(term.source, Source::Shown(_)))
+    }
+
+    /// Whether an object that matches otherwise is selected, as the version of the request shows it.
+    pub fn matches_shown(&self, resource: &Resource, shown: &Value) -> bool {
+        self.fields.iter().all(|term| match &term.source {
+            Source::Shown(path) => {
+                let value = FieldValue::Path(path.clone()).read(&resource.schema, shown).unwrap_or_default();
+                (value == *term.value) == term.equal
+            }
+            _ => true,
+        })
     }
 
     /// The same for an object that is stored nowhere and has nothing but a name.
@@ -152,14 +189,14 @@ impl Selection {
     }
 }
 
-fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
+fn source(resource: &Resource, kept: &[Selectable], label: &str) -> Result<Source> {
     let known = resource.selectable.iter().find(|field| field.label == label);
     let refused = || Status::bad_request(resource.refuse_label(label));
     match (label, known.map(|field| &field.value)) {
-        (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, other),
+        (_, Some(FieldValue::Alias(other))) if other != label => source(resource, kept, other),
         (_, Some(FieldValue::Unset)) => Ok(Source::Unset),
         (_, Some(FieldValue::Refused)) => Err(refused()),
-        (_, Some(value)) => Ok(position(hub, label, value).map_or(Source::Unset, Source::Header)),
+        (_, Some(value)) => Ok(position(kept, label, value).map_or(Source::Unset, Source::Header)),
         ("metadata.name", None) => Ok(Source::Name),
         ("metadata.namespace", None) if resource.namespaced => Ok(Source::Namespace),
         _ => Err(refused()),
@@ -167,17 +204,17 @@ fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
 }
 
 /// The index of a field in the headers: versions with other field labels use the same one.
-fn position(hub: &Resource, label: &str, value: &FieldValue) -> Option<usize> {
+fn position(kept: &[Selectable], label: &str, value: &FieldValue) -> Option<usize> {
     let same_place =
         |other: &FieldValue| matches!((value, other), (FieldValue::Path(a), FieldValue::Path(b)) if a == b);
-    let by_label = || hub.selectable.iter().position(|field| field.label == label);
-    hub.selectable.iter().position(|field| same_place(&field.value)).or_else(by_label)
+    let by_label = || kept.iter().position(|field| field.label == label);
+    kept.iter().position(|field| same_place(&field.value)).or_else(by_label)
 }
 
-/// The values of a resource's selectable fields in an object, in the order the resource declares them.
-pub fn field_values(hub: &Resource, object: &Value) -> Vec<String> {
-    let schema = &hub.schema;
-    hub.selectable.iter().map(|field| field.value.read(schema, object).unwrap_or_default()).collect()
+/// The values of a resource's selectable fields in an object of the storage version, in the order in which they are kept.
+pub fn field_values(stored: &StoredVersions, object: &Value) -> Vec<String> {
+    let schema = &stored.hub.schema;
+    stored.selectable.iter().map(|field| field.value.read(schema, object).unwrap_or_default()).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! unless the client sent a resourceVersion.
 
 use crate::allocation::Reserved;
+use crate::defined::Decoded;
 use crate::field_manager::{MANAGED_FIELDS, Sent, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
@@ -129,13 +130,9 @@ impl Registry {
                     outcome => return outcome,
                 }
             };
-            let stored_old = self.decode_converted(target, &stored).await?;
+            let Decoded { value: old, stored: stored_old, is_current } =
+                self.decode_as(target, &stored, working).await?;
             let is_converted = working.storage().api_version != target.storage().api_version;
-            let mut old = Cow::Borrowed(&stored_old);
-            if is_converted {
-                self.to_served(target, old.to_mut()).await?;
-                self.finish(working, old.to_mut());
-            }
             let (mut reserved, charges) = (Reserved::default(), Charges::default());
             let mut warnings = Vec::new();
             let Prepared { mut object, mut is_stored, named_version } =
@@ -145,8 +142,11 @@ impl Registry {
                 };
             if is_converted {
                 self.to_stored(target, working, &mut object).await?;
-                is_stored = Comparison::of(&object, &stored_old).is_equal_without(&["resourceVersion", "selfLink"]);
+                is_stored = stored_old
+                    .as_ref()
+                    .is_some_and(|old| Comparison::of(&object, old).is_equal_without(&["resourceVersion", "selfLink"]));
             }
+            is_stored &= is_current;
             // An object whose stored encoding is outdated is written again, although its content does not change.
             let is_written = is_stored && (options.dry_run || !self.is_stale(target, &stored, &object));
             // Where nothing is written the store does not tell that the object has changed meanwhile.

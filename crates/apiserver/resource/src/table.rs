@@ -3,7 +3,7 @@
 //! A table never changes once it is published: a request reads one from its beginning to its end. Must never be locked by
 //! readers, nor hold two resources of the same group, version and plural name.
 
-use crate::{Resource, Verbs};
+use crate::{Resource, Selectable, Verbs};
 use arc_swap::{ArcSwap, Guard};
 use pintle_schema::{Compiled, Str};
 use std::collections::{BTreeMap, HashMap};
@@ -49,6 +49,9 @@ pub struct StoredVersions {
     pub hub: Arc<Resource>,
     /// All versions, served or not.
     pub versions: Vec<Arc<Resource>>,
+    /// The fields whose values are kept beside an object: the hub's, and of a kind that was defined at run time those that
+    /// only other versions select by.
+    pub selectable: Vec<Selectable>,
     /// What a server has worked out from these versions.
     pub compiled: Compiled,
 }
@@ -60,7 +63,25 @@ impl StoredVersions {
             resource.storage.as_ref().is_some_and(|storage| resource.api_version() == storage.api_version)
         };
         let hub = versions.iter().find(is_hub).or_else(|| versions.first())?.clone();
-        Some(StoredVersions { hub, versions, compiled: Compiled::new() })
+        let mut selectable = hub.selectable.clone();
+        for field in versions.iter().filter(|_| hub.custom.is_some()).flat_map(|version| &version.selectable) {
+            if !selectable.iter().any(|known| known.label == field.label) {
+                selectable.push(field.clone());
+            }
+        }
+        Some(StoredVersions { hub, versions, selectable, compiled: Compiled::new() })
+    }
+
+    /// The version that an object is of; `None` if it is not defined any more.
+    pub fn version(&self, api_version: &str) -> Option<&Arc<Resource>> {
+        self.versions.iter().find(|version| version.api_version() == api_version)
+    }
+
+    /// Whether objects can be of another version than the storage version, as their conversion has to wait: they are converted
+    /// when they are shown or written.
+    pub fn converts_later(&self) -> bool {
+        let conversions = self.versions.iter().filter_map(|version| version.storage.as_ref()?.conversion.as_ref());
+        conversions.into_iter().any(|conversion| !conversion.is_immediate())
     }
 }
 

@@ -37,9 +37,6 @@ const RECHECK: Duration = Duration::from_secs(1);
 /// How many objects of a definition that is being deleted are deleted before other definitions have their turn.
 const DELETED_AT_ONCE: usize = 100;
 
-/// The delay before a failed conversion of objects in another stored version is retried.
-const CONVERSION_RETRY: Duration = Duration::from_secs(5);
-
 /// The condition that tells clients that objects can be created.
 const ESTABLISHED: &str = "Established";
 
@@ -266,9 +263,6 @@ impl Definitions {
         let mut now = Installed::of(definition);
         let defined = defined(definition, &mut now, &self.webhooks);
         self.world.registry.install_defined(&[defined]);
-        if let Some(prefix) = converted_prefix(definition) {
-            self.convert_stored(prefix);
-        }
         let before = self.installed().insert(name.to_owned(), now);
         self.note_unserved(before);
     }
@@ -341,44 +335,18 @@ impl Definitions {
     /// Installs many definitions in one step, so that a start builds the resource table once. Only one definition is
     /// decoded at a time.
     fn install_all(&self, definitions: impl Iterator<Item = (String, Value)>) {
-        let (mut all, mut converted) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
         for (name, definition) in definitions {
             let mut now = Installed::of(&definition);
             if !self.installed().get(&name).is_some_and(|before| before.confirm(&definition)) {
                 all.push(defined(&definition, &mut now, &self.webhooks));
                 self.installed().insert(name, now);
             }
-            converted.extend(converted_prefix(&definition));
         }
         if !all.is_empty() {
             self.world.registry.install_defined(&all);
-            converted.into_iter().for_each(|prefix| self.convert_stored(prefix));
         }
     }
-
-    /// Starts a task in which the webhook converts the objects that are stored in another version. Does not wait: a
-    /// webhook that does not respond must not delay other definitions.
-    fn convert_stored(&self, prefix: String) {
-        let Some(target) = self.world.registry.stored_target(&prefix, "", "") else { return };
-        let (registry, hub) = (Arc::downgrade(&self.world.registry), Arc::downgrade(&target.stored.hub));
-        tokio::spawn(async move {
-            // When the definition changes, another task continues.
-            while let (Some(registry), true) = (registry.upgrade(), hub.strong_count() > 0) {
-                if registry.convert_stored(&prefix).await {
-                    return;
-                }
-                drop(registry);
-                tokio::time::sleep(CONVERSION_RETRY).await;
-            }
-        });
-    }
-}
-
-/// The storage prefix of a definition's objects, if a webhook converts them.
-fn converted_prefix(definition: &Value) -> Option<String> {
-    let (group, plural) = (definition.str_at(&["spec", "group"]), definition.str_at(&["spec", "names", "plural"]));
-    let by_webhook = definition.str_at(&["spec", "conversion", "strategy"]) == "Webhook";
-    by_webhook.then(|| format!("/registry/{group}/{plural}/"))
 }
 
 /// Writes the accepted names and the conditions into the status; returns whether it changed.

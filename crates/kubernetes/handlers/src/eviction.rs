@@ -145,7 +145,7 @@ impl Evicting<'_> {
     fn budgets(&self, pod: &Object) -> Result<Vec<(Target, Value)>> {
         let target = |name: &str| self.registry.target_of(BUDGETS, &self.target.namespace, name);
         let all = target("").ok_or_else(Status::no_such_path)?;
-        let everything = Selection::parse(&all.resource, &all.resource, "", "")?;
+        let everything = Selection::parse(&all.resource, &all.resource.selectable, "", "")?;
         let mut found = Vec::new();
         for object in self.registry.list(&all, &everything, &ListOptions::default())?.items.iter() {
             let budget = self.registry.decode(&all, object)?;

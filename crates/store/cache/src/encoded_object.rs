@@ -6,7 +6,8 @@
 //! revision, so that nothing is encoded again.
 //!
 //! ```text
-//! u8      format: 3, or 4 if raw JSON in the object is served in another form than it was written; 128 is added if the object is stale
+//! u8      format: 3, or 4 if raw JSON in the object is served in another form than it was written; 128 is added if the object is
+//!         stale, 64 if the original follows
 //! u32     offset of the placeholder in the JSON, little endian, as are the next four
 //! u32 x 2 start and end of metadata
 //! u32 x 2 start and end of the member managedFields (0, 0: there is none)
@@ -15,6 +16,7 @@
 //! count   selectable field values, each: text value   (in the order in which the resource declares them)
 //! count   owner references, each:        text uid
 //! u8      1 if metadata.deletionTimestamp is set
+//! text    the original in JSON, if the format says that it follows
 //! ...     JSON until the end
 //!
 //! text    its length as a count, then UTF-8
@@ -39,6 +41,9 @@ const NARROW_FORMAT: u8 = 1;
 const NARROW_FORMAT_AS_WRITTEN: u8 = 2;
 /// Added to the format of a stale object.
 const STALE: u8 = 0x80;
+/// Added to the format of an object that has more fields in the store than are shown.
+const HAS_ORIGINAL: u8 = 0x40;
+const MARKS: u8 = STALE | HAS_ORIGINAL;
 
 /// Bits of a count in a byte, and the bit that marks a continuation.
 const COUNT_BITS: u32 = 7;
@@ -60,16 +65,21 @@ pub struct CorruptObject;
 ///
 /// The placeholder replaces the object's resourceVersion, if any.
 pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
-    encode_as(0, object, fields).into()
+    encode_as(0, object, fields, None).into()
 }
 
 /// The same for a stale object: decoding adds something to what was written, so that a write that changes nothing is
 /// still carried out.
 pub fn encode_stale(object: &Value, fields: &[&str]) -> Bytes {
-    encode_as(STALE, object, fields).into()
+    encode_as(STALE, object, fields, None).into()
 }
 
-fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
+/// The same for an object that shows less than what is stored, which it keeps: another schema may show more of it.
+pub fn encode_part(object: &Value, fields: &[&str], original: &Value) -> Bytes {
+    encode_as(STALE | HAS_ORIGINAL, object, fields, Some(original)).into()
+}
+
+fn encode_as(mark: u8, object: &Value, fields: &[&str], original: Option<&Value>) -> Vec<u8> {
     let mut json = Vec::with_capacity(1024);
     let spans = encode_json(object, &mut json);
     let mut record = Vec::with_capacity(json.len() + 256);
@@ -91,6 +101,12 @@ fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
     put_count(&mut record, owners.len());
     owners.iter().for_each(|owner| put(&mut record, owner.str_at(&["uid"])));
     record.push(u8::from(metadata.is_some_and(|metadata| !metadata.str_at(&["deletionTimestamp"]).is_empty())));
+    if let Some(original) = original {
+        let mut json = Vec::with_capacity(json.len() + 256);
+        json::encode(original, &mut json);
+        put_count(&mut record, json.len());
+        record.extend_from_slice(&json);
+    }
     record.extend_from_slice(&json);
     record
 }
@@ -106,7 +122,7 @@ pub fn object(record: &Bytes) -> Result<Bytes, CorruptObject> {
 /// Whether a value is a record of any format, rather than an object in another encoding.
 pub fn is_record(value: &[u8]) -> bool {
     let formats = NARROW_FORMAT..=FORMAT_AS_WRITTEN;
-    value.first().is_none_or(|first| formats.contains(&(first & !STALE)))
+    value.first().is_none_or(|first| formats.contains(&(first & !MARKS)))
 }
 
 /// Verifies that a record can be decoded, before it is committed.
@@ -216,6 +232,8 @@ pub struct EncodedObject {
     json: Bytes,
     /// The same with raw JSON as it was written, if that differs.
     as_written: Option<Bytes>,
+    /// The object as it is stored, if the JSON shows less of it.
+    original: Option<Bytes>,
     revision_span: Range<u32>,
     metadata: Range<u32>,
     managed_fields: Range<u32>,
@@ -247,6 +265,7 @@ impl EncodedObject {
             header: head.facts.into(),
             json,
             as_written,
+            original: (!head.original.is_empty()).then(|| Bytes::copy_from_slice(&record[head.original.clone()])),
             revision_span: placeholder..placeholder + width,
             metadata: shift(metadata_start)..shift(metadata_end),
             managed_fields: shift(managed_start)..shift(managed_end),
@@ -267,6 +286,7 @@ impl EncodedObject {
             header: self.header.clone(),
             json,
             as_written: self.as_written.as_ref().map(|text| fill(text, self.revision_span.clone(), revision).0),
+            original: self.original.clone(),
             revision_span: start..start + width,
             metadata: shift(self.metadata.start)..shift(self.metadata.end),
             managed_fields: shift(self.managed_fields.start)..shift(self.managed_fields.end),
@@ -282,6 +302,11 @@ impl EncodedObject {
     /// The same for decoding: raw JSON in it is as it was written.
     pub fn as_written(&self) -> &Bytes {
         self.as_written.as_ref().unwrap_or(&self.json)
+    }
+
+    /// The object as it is stored, in JSON without its resourceVersion, if what is shown is less.
+    pub fn original(&self) -> Option<&Bytes> {
+        self.original.as_ref()
     }
 
     /// The position of the value of `metadata` in the JSON.
@@ -340,7 +365,8 @@ impl EncodedObject {
 
     /// The size of the object in memory in bytes.
     pub fn size(&self) -> usize {
-        self.json.len() + self.as_written.as_ref().map_or(0, Bytes::len) + self.header.len() + size_of::<Self>()
+        let others = [&self.as_written, &self.original].into_iter().flatten().map(Bytes::len);
+        self.json.len() + others.sum::<usize>() + self.header.len() + size_of::<Self>()
     }
 
     fn reader(&self, at: u32) -> Reader<'_> {
@@ -376,6 +402,8 @@ struct Head<'a> {
     fields_at: u32,
     owners_at: u32,
     terminating: bool,
+    /// Where the original is, if it follows.
+    original: Range<usize>,
     json_at: usize,
 }
 
@@ -383,8 +411,8 @@ impl<'a> Head<'a> {
     fn parse(record: &'a [u8]) -> Result<Self, CorruptObject> {
         let mut reader = Reader { bytes: record, at: 0, narrow: false };
         let format = *reader.take(1)?.first().ok_or(CorruptObject)?;
-        reader.narrow = matches!(format & !STALE, NARROW_FORMAT | NARROW_FORMAT_AS_WRITTEN);
-        let is_as_written = match format & !STALE {
+        reader.narrow = matches!(format & !MARKS, NARROW_FORMAT | NARROW_FORMAT_AS_WRITTEN);
+        let is_as_written = match format & !MARKS {
             FORMAT | NARROW_FORMAT => false,
             FORMAT_AS_WRITTEN | NARROW_FORMAT_AS_WRITTEN => true,
             _ => return Err(CorruptObject),
@@ -410,6 +438,11 @@ impl<'a> Head<'a> {
             None => Cow::Borrowed(&record[facts.read..reader.at]),
         };
         let terminating = reader.take(1)? == [1];
+        let mut original = 0..0;
+        if format & HAS_ORIGINAL != 0 {
+            let length = reader.count()?;
+            original = reader.at..reader.at + reader.take(length)?.len();
+        }
         let json_at = reader.at;
         if record[json_at..].get(offsets[0] as usize) != Some(&b'"') {
             return Err(CorruptObject);
@@ -423,6 +456,7 @@ impl<'a> Head<'a> {
             fields_at,
             owners_at,
             terminating,
+            original,
             json_at,
         })
     }

@@ -7,12 +7,13 @@ use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
 use pintle_codec::json;
-use pintle_registry::Result;
+use pintle_registry::{Payload, Result};
 use pintle_resource::{Now, OPEN_AGE, Printer};
 use pintle_schema::Value;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Rows among the other encodings of an object. What is printed is always the storage version, so there is one.
+/// Rows among the other encodings of an object. What is printed of a built-in kind is always the storage version, so there is one.
 const ROW: Variant = Variant(u32::from_be_bytes(*b"rows") as u64);
 
 /// A row of a stored object.
@@ -40,11 +41,16 @@ impl ObjectEncoder<'_> {
     /// # Errors
     /// The stored object cannot be decoded.
     pub(crate) fn stored_row(&self, object: &Arc<Object>) -> Result<Row> {
+        let is_custom = self.target.resource.custom.is_some();
         let printed = |now| {
-            let value = self.registry.decode_printed(self.target, object, &self.printer().unprinted())?;
+            let value = match is_custom {
+                true => self.printed(&Payload::Stored(object.clone()))?,
+                false => self.registry.decode_printed(self.target, object, &self.printer().unprinted())?,
+            };
             Ok(members(self.printer(), &value, now))
         };
-        let kept = self.registry.cache.derived.get_or_insert_with(object.id, ROW, || {
+        let variant = if is_custom { self.row_variant() } else { ROW };
+        let kept = self.registry.cache.derived.get_or_insert_with(object.id, variant, || {
             // The placeholder of an age occurs in the object's own text: the row cannot be cached.
             match memmem::find(object.encoded.json(), &open_age()) {
                 None => printed(Now::Open),
@@ -55,14 +61,24 @@ impl ObjectEncoder<'_> {
         let members = if open { kept } else { printed(self.now())? };
         let shown = match self.include_object {
             IncludeObject::None => Shown::Nothing,
-            IncludeObject::Metadata if self.wanted.beta => {
-                let partial = self.partial(&self.registry.decode(self.target, object)?);
+            IncludeObject::Metadata if self.wanted.beta || self.converted.has(object) => {
+                let partial = self.partial(&self.printed(&Payload::Stored(object.clone()))?);
                 Shown::Json(json::to_vec(&partial).into())
             }
             IncludeObject::Metadata => Shown::Metadata { hidden: self.hidden() },
             IncludeObject::Object => Shown::Json(self.stored_json(object)?),
         };
         Ok(Row { members, open, shown })
+    }
+}
+
+impl ObjectEncoder<'_> {
+    /// The rows of a version of a kind that was defined at run time, whose columns are its own.
+    fn row_variant(&self) -> Variant {
+        let resource = &self.target.resource;
+        let mut hasher = DefaultHasher::new();
+        (&resource.version, resource.schema.compiled.id(), "rows").hash(&mut hasher);
+        Variant(hasher.finish())
     }
 }
 

@@ -40,7 +40,7 @@ fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) ->
     let wanted = MediaTypeOptions { shape: ResponseKind::Table, ..MediaTypeOptions::JSON };
     let converted = &Converted::default();
     let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
-    let everything = Selection::parse(&target.resource, &target.resource, "", "").expect("a selection");
+    let everything = Selection::parse(&target.resource, &target.resource.selectable, "", "").expect("a selection");
     let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
     let mut body = presenter.list(page).expect("a table");
     let pieces = std::iter::from_fn(|| body.next_piece().now_or_never().expect("it waits for nothing"));
@@ -91,8 +91,8 @@ fn a_list_in_chunks_is_the_list() {
         let write = Transaction::one(key, Expect::Absent, Some(encoded_object::encode(&object, &[])));
         store.commit(write).wait().expect("committed");
     }
-    let selected = Selection::parse(resource, resource, "", "metadata.name!=m004").expect("a selection");
-    let everything = Selection::parse(resource, resource, "", "").expect("a selection");
+    let selected = Selection::parse(resource, &resource.selectable, "", "metadata.name!=m004").expect("a selection");
+    let everything = Selection::parse(resource, &resource.selectable, "", "").expect("a selection");
     for (namespace, selection, limit, count) in
         [("", &everything, 0, 120), ("ns1", &everything, 0, 40), ("", &selected, 0, 119), ("", &everything, 50, 50)]
     {

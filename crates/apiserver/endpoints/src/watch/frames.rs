@@ -114,6 +114,24 @@ pub(super) struct Shown {
     is_shared: bool,
 }
 
+/// What a watcher may be shown.
+pub(super) enum Candidate {
+    /// An object that is there from the beginning.
+    Initial(Arc<Object>),
+    Event(Arc<Event>),
+}
+
+impl Candidate {
+    /// The objects that decide what is shown of it.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
+        let (object, previous) = match self {
+            Candidate::Initial(object) => (object, None),
+            Candidate::Event(event) => (&event.object, event.previous.as_ref()),
+        };
+        std::iter::once(object).chain(previous)
+    }
+}
+
 impl Shown {
     /// An object that is there from the beginning.
     pub fn initial(object: Arc<Object>) -> Self {
@@ -186,10 +204,29 @@ impl Frames {
         self.put(&Shown::initial(object.clone()), out)
     }
 
+    /// What a watcher is shown of a candidate, whose objects have been converted if its selection needs that.
+    pub fn shown_of(&self, candidate: &Candidate) -> Option<Shown> {
+        match candidate {
+            Candidate::Initial(object) => self.is_selected(object).then(|| Shown::initial(object.clone())),
+            Candidate::Event(event) => self.shown(event),
+        }
+    }
+
+    /// Whether an object is selected as the version that is watched shows it.
+    fn is_selected(&self, object: &Arc<Object>) -> bool {
+        let Subject { target, selection } = &*self.subject;
+        !selection.needs_shown()
+            || self
+                .presenter()
+                .served(&Payload::Stored(object.clone()))
+                .is_ok_and(|shown| selection.matches_shown(&target.resource, &shown))
+    }
+
     /// What a watcher is shown of an event; `None` if it does not concern what is watched.
-    pub fn shown(&self, event: &Event) -> Option<Shown> {
+    fn shown(&self, event: &Event) -> Option<Shown> {
         let object = &event.object;
-        let shows = |object: &Arc<Object>| self.shows_everything || self.subject.shows(object);
+        let shows =
+            |object: &Arc<Object>| self.shows_everything || self.subject.shows(object) && self.is_selected(object);
         let kind = match (event.previous.as_ref().is_some_and(shows), !event.removed && shows(object)) {
             (false, true) => Kind::Added,
             (true, true) => Kind::Modified,
@@ -283,7 +320,7 @@ impl Frames {
                 .map(|message| put_protobuf_event(kind.name(), &message, out)),
             (ResponseKind::Partial, _) => {
                 let mut json = Vec::new();
-                presenter.put_partial(object, &mut json);
+                presenter.put_partial(object, &mut json)?;
                 put_json_event(kind.name(), &json, out);
                 Ok(())
             }
@@ -315,7 +352,7 @@ impl Frames {
         object: &Arc<Object>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let value = presenter.partial(&self.api.registry.decode(&self.subject.target, object)?);
+        let value = presenter.partial(&presenter.printed(&Payload::Stored(object.clone()))?);
         let mut json = Vec::new();
         json::encode(&value, &mut json);
         put_json_event(kind.name(), &json, out);

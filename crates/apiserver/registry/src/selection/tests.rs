@@ -56,7 +56,7 @@ fn put(registry: &Registry, at: usize, round: usize) {
 
 fn select(labels: &str, fields: &str) -> Selection {
     let pods = pintle_groups::find("", "v1", "pods").unwrap();
-    Selection::parse(pods, pods, labels, fields).unwrap()
+    Selection::parse(pods, &pods.selectable, labels, fields).unwrap()
 }
 
 fn keys(objects: &[Arc<Object>]) -> Vec<String> {

@@ -175,3 +175,25 @@ fn records_of_the_first_formats_are_read() {
         assert!(object(&record).expect("whole").ends_with(b"\"data\":{ \"a\": 1 }}"));
     }
 }
+
+#[test]
+fn an_original_is_kept_beside_what_is_shown() {
+    let mut original = pod();
+    original.remove_at(&["metadata", "resourceVersion"]);
+    original.set_at(&["spec", "more"], "fields");
+    let record = encode_part(&pod(), &["n1"], &original);
+    assert!(is_record(&record) && check(&record).is_ok());
+    let plain = EncodedObject::from_record(&encode(&pod(), &["n1"]), Revision(3)).expect("an encoded object");
+    for encoded in [
+        EncodedObject::from_record(&record, Revision(3)).expect("an encoded object"),
+        EncodedObject::from_record(&record, Revision(77)).expect("an encoded object").at_revision(Revision(3)),
+    ] {
+        assert!(encoded.is_stale && encoded.size() > plain.size());
+        assert_eq!((encoded.json(), encoded.field(0), encoded.uid()), (plain.json(), Some("n1"), "u-1"));
+        assert_eq!(encoded.original().map(|json| &json[..]), Some(&json::to_vec(&original)[..]));
+    }
+    assert_eq!(plain.original(), None);
+    for length in 0..record.len() {
+        let _ = EncodedObject::from_record(&record.slice(..length), Revision(3));
+    }
+}
