@@ -171,3 +171,105 @@ fn scales_are_those_of_the_paths() {
     assert_eq!(refused["message"], message);
     assert_eq!(client.get(&object).expect("an answer").expect(200)["spec"]["replicas"], 4);
 }
+
+/// The definition of gauges, whose spec has this schema.
+fn gauges(spec: Value) -> Value {
+    let schema = json!({"type": "object", "properties": {"spec": spec}});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gauges.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "gauges", "kind": "Gauge"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+/// The causes of a refusal, each with its reason, field and message.
+fn causes(refused: &Value) -> Vec<[&str; 3]> {
+    let causes = refused["details"]["causes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    causes.iter().map(|cause| ["reason", "field", "message"].map(|of| cause[of].as_str().unwrap_or_default())).collect()
+}
+
+#[test]
+fn rules_judge_objects_and_their_changes() {
+    const GAUGES: &str = "/apis/example.com/v1/namespaces/default/gauges";
+    let installation = Installation::own();
+    let process = installation.start_with(&["--storage=memory", "--disable-admission-plugins=ServiceAccount"]);
+    let mut client = process.endpoint().client();
+    let rules = |rules: Value, mut schema: Value| {
+        schema["x-kubernetes-validations"] = rules;
+        schema
+    };
+    let text = || json!({"type": "string", "maxLength": 20});
+    let item = rules(
+        json!([{"rule": "self.count >= oldSelf.count", "message": "counts do not fall"}]),
+        json!({"type": "object", "required": ["k"], "properties": {"k": text(), "count": {"type": "integer"}}}),
+    );
+    let spec = rules(
+        json!([
+            {"rule": "self.min <= self.max", "reason": "FieldValueForbidden", "fieldPath": ".min",
+                "messageExpression": "'%d is above %d'.format([self.min, self.max])"},
+            {"rule": "!has(self.fixed) || self.fixed.startsWith('f')", "message": "begins otherwise"},
+        ]),
+        json!({"type": "object", "required": ["min", "max"], "properties": {
+            "min": {"type": "integer"}, "max": {"type": "integer"},
+            "fixed": rules(json!([{"rule": "self == oldSelf", "message": "is immutable"}]), text()),
+            "first": rules(json!([{"rule": "oldSelf.hasValue() || self == 'new'", "optionalOldSelf": true}]), text()),
+            "items": {"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+                "items": item}}}),
+    );
+    // What costs too much, or has no old value, is no definition.
+    let refused = |client: &mut Client, spec: Value, message: &str| {
+        let refused = client.post(DEFINITIONS, &gauges(spec)).expect("an answer").expect(422);
+        assert!(refused["message"].as_str().unwrap_or_default().contains(message), "{refused}");
+    };
+    let costly = rules(
+        json!([{"rule": "self.all(a, self.all(b, self.all(c, a + b != c)))"}]),
+        json!({"type": "array", "items": {"type": "string"}}),
+    );
+    let costly = json!({"type": "object", "properties": {"l": costly}});
+    refused(&mut client, costly, "estimated rule cost exceeds budget by factor of more than 100x");
+    let atomic = json!({"type": "array", "maxItems": 5, "items":
+        rules(json!([{"rule": "self == oldSelf"}]), text())});
+    let atomic = json!({"type": "object", "properties": {"l": atomic}});
+    refused(&mut client, atomic, "oldSelf cannot be used on the uncorrelatable portion of the schema");
+
+    client.post(DEFINITIONS, &gauges(spec)).expect("an answer").expect(201);
+    wait_for("the resource", || (client.get(GAUGES).expect("an answer").status == 200).then_some(()));
+    let gauge =
+        |spec: Value| json!({"apiVersion": "example.com/v1", "kind": "Gauge", "metadata": {"name": "a"}, "spec": spec});
+    let rows = [
+        (json!({"min": 5, "max": 3}), vec![["FieldValueForbidden", "spec.min", "Forbidden: 5 is above 3"]]),
+        (
+            json!({"min": 1, "max": 3, "fixed": "x", "first": "old"}),
+            vec![
+                [
+                    "FieldValueInvalid",
+                    "spec.first",
+                    "Invalid value: \"old\": failed rule: oldSelf.hasValue() || self == 'new'",
+                ],
+                ["FieldValueInvalid", "spec", "Invalid value: begins otherwise"],
+            ],
+        ),
+    ];
+    for (spec, expected) in rows {
+        let refused = client.post(GAUGES, &gauge(spec.clone())).expect("an answer").expect(422);
+        assert_eq!(causes(&refused), expected, "{spec}");
+    }
+    let spec = json!({"min": 1, "max": 3, "fixed": "f", "first": "new", "items": [{"k": "x", "count": 2}, {"k": "y", "count": 5}]});
+    client.post(GAUGES, &gauge(spec)).expect("an answer").expect(201);
+    let path = format!("{GAUGES}/a");
+    let mut patch = |spec: Value, status: u16| {
+        let patch = json!({"spec": spec}).to_string();
+        client.send("PATCH", &path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(status)
+    };
+    patch(json!({"first": "other"}), 200);
+    // Items are compared with those of the same key, wherever they stand.
+    patch(json!({"items": [{"k": "y", "count": 6}, {"k": "x", "count": 2}, {"k": "z", "count": 0}]}), 200);
+    let refused = patch(json!({"fixed": "g", "items": [{"k": "x", "count": 1}, {"k": "y", "count": 6}]}), 422);
+    let expected = [
+        ["FieldValueInvalid", "spec.fixed", "Invalid value: \"g\": is immutable"],
+        ["FieldValueInvalid", "spec.items[0]", "Invalid value: counts do not fall"],
+        ["FieldValueInvalid", "spec", "Invalid value: begins otherwise"],
+    ];
+    let mut found = causes(&refused);
+    found.sort_by_key(|[_, field, _]| expected.iter().position(|[_, of, _]| of == field));
+    assert_eq!(found, expected);
+}
