@@ -9,11 +9,20 @@ use common::stores::Server;
 use futures_util::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, WatchEvent};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::runtime::controller::Action;
+use kube::runtime::finalizer::{Event as Finalized, finalizer};
+use kube::runtime::wait::{await_condition, conditions};
+use kube::runtime::{Controller, watcher};
+use kube::{Api, Client, Config, Resource, ResourceExt};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
 
 async fn server() -> (Server, Client) {
     let server = Server::start().await.expect("a server");
@@ -278,5 +287,134 @@ async fn kinds_known_only_at_run_time() {
     for group in ["", "apps", "batch", "rbac.authorization.k8s.io", "storage.k8s.io", "policy"] {
         assert!(discovery.has_group(group), "{group}");
     }
+    server.stop().await.expect("stopped");
+}
+
+/// A custom resource as a client declares it.
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Widget {
+    api_version: String,
+    kind: String,
+    metadata: ObjectMeta,
+    spec: WidgetSpec,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<WidgetStatus>,
+}
+
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+struct WidgetSpec {
+    size: i64,
+}
+
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+struct WidgetStatus {
+    size: i64,
+}
+
+impl Resource for Widget {
+    type DynamicType = ();
+    type Scope = kube::core::NamespaceResourceScope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        "Widget".into()
+    }
+
+    fn group(_: &()) -> Cow<'_, str> {
+        "example.com".into()
+    }
+
+    fn version(_: &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural(_: &()) -> Cow<'_, str> {
+        "widgets".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+impl Widget {
+    fn new(name: &str, spec: Value) -> Value {
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
+    }
+}
+
+type ReconcileError = kube::runtime::finalizer::Error<kube::Error>;
+
+/// Follows the size into the status, and notes in a config map what is cleaned up.
+async fn reconcile(widget: Arc<Widget>, client: Arc<Client>) -> Result<Action, ReconcileError> {
+    let widgets: Api<Widget> = Api::default_namespaced((*client).clone());
+    let notes: Api<ConfigMap> = Api::default_namespaced((*client).clone());
+    let follow = async |event: Finalized<Widget>| match event {
+        Finalized::Apply(widget) => {
+            let status =
+                json!({"apiVersion": "example.com/v1", "kind": "Widget", "status": {"size": widget.spec.size}});
+            let apply = PatchParams::apply("controller");
+            widgets.patch_status(&widget.name_any(), &apply, &Patch::Apply(status)).await?;
+            Ok(Action::await_change())
+        }
+        Finalized::Cleanup(widget) => {
+            let note = json!({"metadata": {"name": format!("cleaned-{}", widget.name_any())}});
+            notes.create(&PostParams::default(), &typed(note)).await?;
+            Ok(Action::await_change())
+        }
+    };
+    finalizer(&widgets, "example.com/clean", widget, follow).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_controller_of_a_custom_resource() {
+    let (server, client) = server().await;
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let size =
+        || json!({"type": "object", "required": ["size"], "properties": {"size": {"type": "integer", "minimum": 1}}});
+    let schema = json!({"type": "object", "required": ["spec"], "properties": {"spec": size(), "status": size()}});
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"}, "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": schema}}]}});
+    let apply = PatchParams::apply("test");
+    definitions.patch("widgets.example.com", &apply, &Patch::Apply(definition)).await.expect("defined");
+    let established = await_condition(definitions.clone(), "widgets.example.com", conditions::is_crd_established());
+    tokio::time::timeout(DEADLINE, established).await.expect("in time").expect("established");
+
+    let widgets: Api<Widget> = Api::default_namespaced(client.clone());
+    let retry = |_: Arc<Widget>, _: &ReconcileError, _: Arc<Client>| Action::requeue(Duration::from_millis(50));
+    let controller = Controller::new(widgets.clone(), watcher::Config::default());
+    let running = tokio::spawn(controller.run(reconcile, retry, Arc::new(client.clone())).for_each(async |_| {}));
+
+    let has_status = |size: i64| {
+        move |widget: Option<&Widget>| {
+            widget.and_then(|widget| widget.status.as_ref()).is_some_and(|it| it.size == size)
+        }
+    };
+    for size in [1, 2] {
+        widgets.patch("a", &apply, &Patch::Apply(Widget::new("a", json!({"size": size})))).await.expect("applied");
+        let followed = await_condition(widgets.clone(), "a", has_status(size));
+        tokio::time::timeout(DEADLINE, followed).await.expect("in time").expect("followed");
+    }
+    let widget = widgets.get("a").await.expect("a widget");
+    assert_eq!((widget.metadata.generation, widget.finalizers()), (Some(2), &["example.com/clean".to_owned()][..]));
+    let managers = widget.managed_fields().iter().map(|entry| entry.manager.clone().unwrap_or_default());
+    assert!(managers.collect::<Vec<_>>().contains(&"controller".to_owned()));
+    let refused = widgets.patch("a", &apply, &Patch::Apply(Widget::new("a", json!({"size": 0})))).await;
+    assert_eq!(reason(refused), (422, "Invalid".to_owned()));
+
+    let uid = widget.uid().expect("a uid");
+    widgets.delete("a", &DeleteParams::default()).await.expect("deleted");
+    let gone = await_condition(widgets.clone(), "a", conditions::is_deleted(&uid));
+    tokio::time::timeout(DEADLINE, gone).await.expect("in time").expect("gone");
+    let notes: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    notes.get("cleaned-a").await.expect("cleaned up");
+    running.abort();
     server.stop().await.expect("stopped");
 }
