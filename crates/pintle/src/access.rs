@@ -9,10 +9,10 @@ use pintle::authentication_config::{self, Issuers, JWTAuthenticator};
 use pintle::authorization_config::{self, AuthorizationFile, ChainMember};
 use pintle::follow::{follow, read};
 use pintle_auth::authentication::{
-    AuthenticationError, AuthenticationRequest, Authenticator, Identity, TokenCache, TokenCacheTimes, TokenFile,
-    TokenFileError,
+    AnonymousAccess, AuthenticationError, AuthenticationRequest, Authenticator, Identity, TokenCache, TokenCacheTimes,
+    TokenFile, TokenFileError,
 };
-use pintle_auth::authorization::abac::Policies;
+use pintle_auth::authorization::abac::{CurrentPolicies, Policies};
 use pintle_auth::{AuthenticatorUnion, UserInfo};
 use pintle_jwt::Algorithm;
 use pintle_resource::MaybeReady;
@@ -38,28 +38,35 @@ const WEBHOOK: &str = "webhook";
 /// # Errors
 /// A file cannot be read, or is invalid.
 pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    builder.generic.anonymous_auth = config.anonymous_auth.unwrap_or(true);
+    builder.generic.anonymous.replace(AnonymousAccess::everywhere(config.anonymous_auth.unwrap_or(true)));
     let own_issuers = own_issuers(config);
     let mut authenticators: Vec<Arc<dyn Authenticator>> = Vec::new();
     if let Some(path) = config.authentication.config_file.as_deref() {
         let in_file = |error: String| format!("{}: {error}", path.display());
         let configuration = authentication_config::read(path, &own_issuers).map_err(in_file)?;
-        if let Some(anonymous) = &configuration.anonymous {
+        if configuration.anonymous.is_some() {
             if config.anonymous_auth.is_some() {
-                let refused = "--anonymous-auth flag cannot be set when anonymous field is configured in authentication \
-                               configuration file";
-                return Err(refused.into());
+                return Err(ANONYMOUS_TWICE.into());
             }
-            builder.generic.anonymous_auth = anonymous.enabled;
-            builder.generic.anonymous_paths =
-                anonymous.conditions.iter().map(|condition| condition.path.clone()).collect();
         }
+        builder.generic.anonymous.replace(anonymous_access(config, &configuration));
         let issuers = Issuers::start(&configuration.jwt, &Algorithm::ALL, &own_issuers, clients).map_err(in_file)?;
-        issuers.follow(path.to_owned(), own_issuers, clients.clone())?;
+        let (flags, anonymous) = (config.clone(), builder.generic.anonymous.clone());
+        issuers.follow(path.to_owned(), own_issuers, clients.clone(), move |configuration| {
+            if configuration.anonymous.is_some() && flags.anonymous_auth.is_some() {
+                return Err(ANONYMOUS_TWICE.to_owned());
+            }
+            anonymous.replace(anonymous_access(&flags, configuration));
+            Ok(())
+        })?;
         authenticators.push(issuers);
     } else if let Some(authenticator) = of_flags(config)? {
         let algorithms = config.authentication.oidc.algorithms();
-        authenticators.push(Issuers::start(&[authenticator], &algorithms, &own_issuers, clients)?);
+        let issuers = Issuers::start(&[authenticator.clone()], &algorithms, &own_issuers, clients)?;
+        if let Some(path) = config.authentication.oidc.ca_file.as_deref() {
+            issuers.follow_authorities(path.to_owned(), authenticator, algorithms, own_issuers, clients.clone())?;
+        }
+        authenticators.push(issuers);
     }
     if let Some(path) = config.authentication.webhook_file.as_deref() {
         authenticators.push(token_webhook(config, path, clients)?);
@@ -67,9 +74,25 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
     if !authenticators.is_empty() {
         let all = Arc::new(AuthenticatorUnion::new(authenticators));
         let times = TokenCacheTimes { success: TOKENS_KEPT, failure: Duration::ZERO };
-        builder.authentication.remote.push(Arc::new(TokenCache::new(all, times)));
+        let cache = TokenCache::new(all, times);
+        builder.authentication.token_cache = Some(cache.clone());
+        builder.authentication.remote.push(Arc::new(cache));
     }
     Ok(())
+}
+
+const ANONYMOUS_TWICE: &str =
+    "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file";
+
+/// Where requests without a credential are taken: as the file says, or else as the flag does.
+fn anonymous_access(config: &Config, configuration: &types::AuthenticationConfiguration) -> AnonymousAccess {
+    match &configuration.anonymous {
+        None => AnonymousAccess::everywhere(config.anonymous_auth.unwrap_or(true)),
+        Some(anonymous) => AnonymousAccess {
+            paths: anonymous.conditions.iter().map(|condition| condition.path.clone()).collect(),
+            ..AnonymousAccess::everywhere(anonymous.enabled)
+        },
+    }
 }
 
 fn own_issuers(config: &Config) -> Vec<String> {
@@ -80,7 +103,7 @@ fn own_issuers(config: &Config) -> Vec<String> {
 }
 
 /// The webhook that reviews tokens.
-fn token_webhook(config: &Config, path: &Path, clients: &Clients) -> Result<Arc<dyn Authenticator>, String> {
+fn token_webhook(config: &Config, path: &Path, clients: &Arc<Clients>) -> Result<Arc<dyn Authenticator>, String> {
     let version = config.authentication.webhook_version();
     let posted = authorization_config::posted(path, version, WEBHOOK_TIMEOUT, clients)?;
     let audiences = match &config.service_accounts.api_audiences[..] {
@@ -146,9 +169,7 @@ fn required_claims(config: &Config) -> Vec<types::ClaimValidationRule> {
 /// A file cannot be read, or is invalid.
 pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     if let Some(path) = config.authorization_policy_file.as_deref() {
-        let text = String::from_utf8(read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
-        let failed = |error| format!("error reading policy file {}, {error}", path.display());
-        builder.authorization.policies = Policies::parse(&text).map_err(failed)?;
+        builder.authorization.policies = policies(path)?;
     }
     if let Some(path) = config.authorization.config_file.as_deref() {
         let file = AuthorizationFile::load(path, clients.clone());
@@ -171,8 +192,28 @@ pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Buil
     Ok(())
 }
 
+/// The policies of a file, which are replaced when it changes.
+fn policies(path: &Path) -> Result<Arc<CurrentPolicies>, Box<dyn Error>> {
+    let parse = |path: &Path, text: &[u8]| {
+        let text = std::str::from_utf8(text).map_err(|error| format!("{}: {error}", path.display()))?;
+        Policies::parse(text).map_err(|error| format!("error reading policy file {}, {error}", path.display()))
+    };
+    let mut last = read(path)?;
+    let policies = Arc::new(CurrentPolicies::new(parse(path, &last)?));
+    let path = path.to_owned();
+    follow("file of policies", &policies, move |policies: &CurrentPolicies| {
+        let text = read(&path)?;
+        if text != last {
+            policies.replace(parse(&path, &text)?);
+            last = text;
+        }
+        Ok(())
+    })?;
+    Ok(policies)
+}
+
 /// The webhook that the flags configure.
-fn webhook(config: &Config, clients: &Clients) -> Result<AccessReviews, Box<dyn Error>> {
+fn webhook(config: &Config, clients: &Arc<Clients>) -> Result<AccessReviews, Box<dyn Error>> {
     let flags = &config.authorization;
     let path = flags.webhook_file.as_deref();
     let path = path.ok_or("authorization-mode Webhook's authorization config file not passed")?;

@@ -13,6 +13,7 @@ use pintle_types::config_webhookadmission::v1::WebhookAdmission;
 use pintle_types::{config_eventratelimit, config_podtolerationrestriction, config_resourcequota};
 use pintle_webhook::{Backoff, Clients, Kubeconfig};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
@@ -28,7 +29,7 @@ const IMAGE_POLICY_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// A file cannot be read or has an invalid setting.
-pub fn read(path: &Path, clients: &Clients) -> Result<Configuration, String> {
+pub fn read(path: &Path, clients: &Arc<Clients>) -> Result<Configuration, String> {
     let all: AdmissionConfiguration = decode(&read_file(path)?, &VERSIONS, "AdmissionConfiguration")
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let mut configuration = Configuration::default();
@@ -43,7 +44,7 @@ fn take(
     to: &mut Configuration,
     plugin: AdmissionPluginConfiguration,
     beside: &Path,
-    clients: &Clients,
+    clients: &Arc<Clients>,
 ) -> Result<(), String> {
     let said = match (plugin.configuration, plugin.path.as_str()) {
         (Some(said), _) => pintle_codec::json::to_vec(&said.0),
@@ -121,7 +122,7 @@ fn webhook_credentials(said: &[u8]) -> Result<Option<Kubeconfig>, String> {
 }
 
 /// The webhook that reviews images. Its configuration may come without a kind.
-fn image_policy(said: &[u8], clients: &Clients) -> Result<ImagePolicy, String> {
+fn image_policy(said: &[u8], clients: &Arc<Clients>) -> Result<ImagePolicy, String> {
     let said = yaml::parse(said, Strictness::Ignore).map_err(|error| error.to_string())?.value;
     let settings = said.get("imagePolicy").unwrap_or(&Value::Null);
     let seconds = Duration::from_secs(1);
@@ -179,7 +180,7 @@ mod tests {
         let all: AdmissionConfiguration = decode(text.as_bytes(), &VERSIONS, "AdmissionConfiguration")?;
         let mut configuration = Configuration::default();
         let mut plugins = all.plugins.into_iter();
-        plugins.try_for_each(|plugin| take(&mut configuration, plugin, Path::new("file"), &Clients::default()))?;
+        plugins.try_for_each(|plugin| take(&mut configuration, plugin, Path::new("file"), &Arc::default()))?;
         Ok(configuration)
     }
 

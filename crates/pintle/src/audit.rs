@@ -2,21 +2,21 @@
 //! starts. Must never audit without a policy.
 
 use crate::flags::{AuditFlags, Delivery, Mode};
+use pintle::follow::{self, follow};
+use pintle::webhooks::client_of_kubeconfig;
 use pintle_audit::{
     Auditor, Backend, BatchOptions, Buffered, Log, Policy, Rotation, Stats, Target, Truncate, TruncateOptions, Webhook,
 };
-use pintle_webhook::{Backoff, Clients, Kubeconfig};
+use pintle_webhook::{Backoff, Clients};
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The `User-Agent` of requests to the webhook.
-const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
 /// Builds the auditor; `None` without a policy, or without a backend. Call it within a runtime.
 ///
 /// # Errors
 /// A file cannot be read or written, or is invalid.
-pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error>> {
+pub fn auditor(flags: &AuditFlags, clients: &Arc<Clients>) -> Result<Option<Arc<Auditor>>, Box<dyn Error>> {
     let Some(path) = flags.policy_file.as_deref() else { return Ok(None) };
     let policy = Policy::read(path).map_err(|error| format!("loading audit policy file: {error}"))?;
     let stats = Arc::new(Stats::default());
@@ -27,15 +27,32 @@ pub fn auditor(flags: &AuditFlags) -> Result<Option<Arc<Auditor>>, Box<dyn Error
         targets.push(delivered(Arc::new(log), &flags.log, false, &stats));
     }
     if let Some(path) = flags.webhook_config.as_deref() {
-        let failed = |error: &dyn Error| format!("initializing audit webhook: {error}");
-        let settings = Kubeconfig::read(path).and_then(|config| config.current(USER_AGENT));
-        let client = Clients::default().client(settings.map_err(|error| failed(&error))?);
-        let client = client.map_err(|error| failed(&error))?;
+        let failed = |error: &dyn std::fmt::Display| format!("initializing audit webhook: {error}");
+        let client = client_of_kubeconfig(path, clients).map_err(|error| failed(&error))?;
         let backoff = Backoff::starting_with(flags.webhook_backoff);
         let webhook = Webhook { client, backoff, stats: stats.clone() };
         targets.push(delivered(Arc::new(webhook), &flags.webhook, true, &stats));
     }
-    Ok((!targets.is_empty()).then(|| Arc::new(Auditor::new(policy, targets, stats))))
+    if targets.is_empty() {
+        return Ok(None);
+    }
+    let auditor = Arc::new(Auditor::new(policy, targets, stats));
+    follow_policy(path.to_owned(), &auditor)?;
+    Ok(Some(auditor))
+}
+
+/// Takes over the policy when its file changes, as long as the auditor is used.
+fn follow_policy(path: PathBuf, auditor: &Arc<Auditor>) -> Result<(), Box<dyn Error>> {
+    let mut last = follow::read(&path)?;
+    follow("audit policy", auditor, move |auditor| {
+        let text = follow::read(&path)?;
+        if text != last {
+            auditor.replace_policy(Policy::read(&path).map_err(|error| error.to_string())?);
+            last = text;
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 fn rotation(flags: &AuditFlags) -> Rotation {

@@ -1,6 +1,6 @@
 //! The file of `--authentication-config`, and the equivalent flags for one issuer: read, validated, started, reloaded.
 //! Guarantees that an invalid file changes nothing while a server runs, and that new issuers are used once all of them
-//! are discovered. Must never change the anonymous authenticator while a server runs: kube-apiserver does not either.
+//! are discovered. Must never take over a part of a file.
 
 mod validate;
 
@@ -73,7 +73,7 @@ impl Issuers {
         self.0.load_full()
     }
 
-    /// Reloads the file when it changes, until the issuers are dropped.
+    /// Reloads the file when it changes, until the issuers are dropped. `others` takes over what is not about issuers.
     ///
     /// # Errors
     /// A thread cannot be started.
@@ -82,6 +82,7 @@ impl Issuers {
         path: PathBuf,
         disallowed: Vec<String>,
         clients: Arc<Clients>,
+        mut others: impl FnMut(&AuthenticationConfiguration) -> Result<(), String> + Send + 'static,
     ) -> std::io::Result<()> {
         let runtime = Handle::current();
         let mut last = std::fs::read(&path)?;
@@ -94,6 +95,38 @@ impl Issuers {
             let started = {
                 let _within = runtime.enter();
                 start(&configuration.jwt, &Algorithm::ALL, &disallowed, &clients)?
+            };
+            wait_for(&started)?;
+            others(&configuration)?;
+            issuers.0.store(Arc::new(started));
+            last = text;
+            Ok(())
+        })
+    }
+
+    /// Reads the authorities of one issuer again when their file changes, until the issuers are dropped.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn follow_authorities(
+        self: &Arc<Self>,
+        path: PathBuf,
+        mut authenticator: JWTAuthenticator,
+        algorithms: Vec<Algorithm>,
+        disallowed: Vec<String>,
+        clients: Arc<Clients>,
+    ) -> std::io::Result<()> {
+        let runtime = Handle::current();
+        let mut last = std::fs::read(&path)?;
+        follow("authorities of the issuer", self, move |issuers: &Issuers| {
+            let text = config_file::read(&path)?;
+            if text == last {
+                return Ok(());
+            }
+            authenticator.issuer.certificate_authority = String::from_utf8_lossy(&text).into_owned();
+            let started = {
+                let _within = runtime.enter();
+                start(&[authenticator.clone()], &algorithms, &disallowed, &clients)?
             };
             wait_for(&started)?;
             issuers.0.store(Arc::new(started));

@@ -6,8 +6,9 @@ mod validate;
 
 use crate::config_file;
 use crate::follow::follow;
+use crate::webhooks::client_of_kubeconfig;
 use pintle_auth::authorization::SharedAuthorizers;
-use pintle_auth::authorization::abac::Policies;
+use pintle_auth::authorization::abac::CurrentPolicies;
 use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
 use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
 use pintle_kubernetes_auth::Mode;
@@ -16,7 +17,7 @@ use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer};
 use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, Posted, ReviewVersion};
 use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, WebhookConfiguration};
 use pintle_validation::ErrorList;
-use pintle_webhook::{Clients, Kubeconfig};
+use pintle_webhook::Clients;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub enum ChainMember {
 pub(crate) struct BuiltIn {
     pub nodes: NodeAuthorizer,
     pub roles: Arc<Rbac>,
-    pub policies: Arc<Policies>,
+    pub policies: Arc<CurrentPolicies>,
 }
 
 impl BuiltIn {
@@ -123,7 +124,7 @@ fn modes(members: &[ChainMember]) -> impl Iterator<Item = Mode> {
     })
 }
 
-fn read(path: &Path, clients: &Clients) -> Result<(Vec<Vec<u8>>, Vec<ChainMember>), String> {
+fn read(path: &Path, clients: &Arc<Clients>) -> Result<(Vec<Vec<u8>>, Vec<ChainMember>), String> {
     let text = config_file::read(path)?;
     let configuration: AuthorizationConfiguration =
         config_file::decode(&text, &VERSIONS, "AuthorizationConfiguration")?;
@@ -146,7 +147,7 @@ fn read(path: &Path, clients: &Clients) -> Result<(Vec<Vec<u8>>, Vec<ChainMember
     Ok((texts, members))
 }
 
-fn reviews(webhook: &WebhookConfiguration, file: &Path, clients: &Clients) -> Result<AccessReviews, String> {
+fn reviews(webhook: &WebhookConfiguration, file: &Path, clients: &Arc<Clients>) -> Result<AccessReviews, String> {
     let time = |time: pintle_schema::Duration, is_kept: Option<bool>| match is_kept.unwrap_or(true) {
         true => Duration::from_nanos(time.nanos.unsigned_abs()),
         false => Duration::ZERO,
@@ -164,7 +165,7 @@ fn reviews(webhook: &WebhookConfiguration, file: &Path, clients: &Clients) -> Re
     }))
 }
 
-/// The client of the webhook that a kubeconfig describes.
+/// The client of the webhook that a kubeconfig describes; the file is followed.
 ///
 /// # Errors
 /// The file, or one that it names, cannot be used.
@@ -172,11 +173,9 @@ pub fn posted(
     kubeconfig: &Path,
     version: ReviewVersion,
     timeout: Duration,
-    clients: &Clients,
+    clients: &Arc<Clients>,
 ) -> Result<Posted, String> {
-    let settings = Kubeconfig::read(kubeconfig).and_then(|file| file.current(crate::USER_AGENT));
-    let settings = settings.map_err(|error| error.to_string())?;
-    let client = clients.client(settings).map_err(|error| error.to_string())?;
+    let client = client_of_kubeconfig(kubeconfig, clients)?;
     Ok(Posted::new(client, version, timeout))
 }
 

@@ -9,7 +9,8 @@ use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, flow_control, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck, PeerServers, PeerSettings};
-use pintle_auth::authorization::abac::Policies;
+use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess, TokenCache};
+use pintle_auth::authorization::abac::CurrentPolicies;
 use pintle_auth::{Authenticator, AuthorizerUnion};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
@@ -32,7 +33,7 @@ use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_policies::{Checks, MutatingPolicies, ValidatingPolicies};
 use pintle_registry::{AdmissionChain, AdmissionPlugin};
-use pintle_schema::Time;
+use pintle_schema::{Time, Value};
 use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Listener, OpenedServer};
 use pintle_services::Allocators;
@@ -103,6 +104,8 @@ pub struct AuthenticationOptions {
     pub bootstrap_tokens: bool,
     /// Authenticators that are called after all others, because they send requests to other servers.
     pub remote: Vec<Arc<dyn Authenticator>>,
+    /// The cache of tokens that other parties issue or review, for its metrics.
+    pub token_cache: Option<Arc<TokenCache>>,
 }
 
 /// The built-in authorizers and their order.
@@ -114,18 +117,13 @@ pub struct AuthorizationOptions {
     /// The file that defines the order; it is reloaded when it changes.
     pub file: Option<AuthorizationFile>,
     /// The policies of the ABAC mode.
-    pub policies: Policies,
+    pub policies: Arc<CurrentPolicies>,
 }
 
 impl Default for AuthorizationOptions {
     /// Allows every request.
     fn default() -> Self {
-        AuthorizationOptions {
-            modes: vec![Mode::AlwaysAllow],
-            chain: Vec::new(),
-            file: None,
-            policies: Policies::default(),
-        }
+        AuthorizationOptions { modes: vec![Mode::AlwaysAllow], chain: Vec::new(), file: None, policies: Arc::default() }
     }
 }
 
@@ -203,7 +201,7 @@ impl Builder {
     /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let mut generic = pintle_server::Builder::new(store);
-        generic.anonymous_auth = true;
+        generic.anonymous = CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true));
         Builder {
             generic,
             tls: None,
@@ -336,7 +334,10 @@ impl Builder {
         Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);
         builder.metrics.add_source(identity_lease.stats());
         builder.metrics.add_source(move |out| allocators.render(&registry, out));
-        builder.metrics.add_source(move |out| sources::service_accounts(&tokens.stats, out));
+        let cache = self.authentication.token_cache.take();
+        builder.metrics.add_source(move |out| sources::service_accounts(&tokens.stats, cache.as_deref(), out));
+        let clients = self.webhooks.clients.clone();
+        builder.metrics.add_source(move |out| sources::rest_clients(&clients, out));
         Ok((opened, roles, identity_lease))
     }
 
@@ -397,7 +398,7 @@ impl Builder {
     fn built_in(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> BuiltIn {
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeAuthorizer::new(node_rules, nodes);
-        BuiltIn { nodes, roles: roles.clone(), policies: Arc::new(std::mem::take(&mut self.authorization.policies)) }
+        BuiltIn { nodes, roles: roles.clone(), policies: self.authorization.policies.clone() }
     }
 
     /// The built-in admission plugins.
@@ -425,14 +426,27 @@ impl Builder {
 }
 
 /// The OIDC discovery documents for service account tokens; none without an issuer that is a URL.
-fn published(tokens: &ServiceAccountTokens, server_address: &str) -> impl Iterator<Item = PublishedDocument> {
-    let documents = [
-        ("/.well-known/openid-configuration", "application/json", tokens.discovery(server_address)),
-        (JWKS_PATH, "application/jwk-set+json", tokens.key_set()),
-    ];
-    documents.into_iter().filter_map(|(path, content_type, document)| {
-        Some(PublishedDocument { path, content_type, body: json::to_vec(&document?).into() })
-    })
+fn published(tokens: &Arc<ServiceAccountTokens>, server_address: &str) -> Vec<PublishedDocument> {
+    if tokens.key_set().is_none() {
+        return Vec::new();
+    }
+    let document = |path, content_type, of: Box<dyn Fn(&ServiceAccountTokens) -> Option<Value> + Send + Sync>| {
+        let tokens = tokens.clone();
+        let body = move || {
+            let text = of(&tokens).map(|document| json::to_vec(&document)).unwrap_or_default();
+            (text.into(), tokens.keys_fresh_seconds(SystemTime::now()))
+        };
+        PublishedDocument { path, content_type, body: Box::new(body) }
+    };
+    let address = server_address.to_owned();
+    vec![
+        document(
+            "/.well-known/openid-configuration",
+            "application/json",
+            Box::new(move |tokens| tokens.discovery(&address)),
+        ),
+        document(JWKS_PATH, "application/jwk-set+json", Box::new(ServiceAccountTokens::key_set)),
+    ]
 }
 
 /// The timeout for removing the server from the endpoints.

@@ -7,6 +7,7 @@ mod audit;
 mod authentication;
 mod authorization;
 mod config;
+mod diagnostics;
 mod etcd;
 mod front_proxy;
 pub mod gates;

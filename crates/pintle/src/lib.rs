@@ -7,15 +7,18 @@ pub mod admission_config;
 pub mod advertised;
 pub mod authentication_config;
 pub mod authorization_config;
+pub mod egress;
 pub mod encryption;
 pub mod etcd;
 
 mod bootstrap;
 mod builder;
 mod config_file;
+pub mod external_signer;
 mod flow_control;
 mod identity_lease;
 mod node_objects;
+pub mod progress;
 mod rbac;
 mod repair;
 mod service_accounts;
@@ -23,6 +26,7 @@ mod sources;
 mod storage_versions;
 mod test_server;
 mod token_tracking;
+pub mod trace_export;
 pub mod webhooks;
 
 /// The `User-Agent` of the server's own requests.

@@ -1,4 +1,4 @@
-//! The log: events of `tracing` as lines on standard error, as text or as kube-apiserver's JSON. Guarantees one line
+//! The log: events of `tracing` as lines on standard error (those about no error on standard output, if asked for), as text or as kube-apiserver's JSON. Guarantees one line
 //! for each event, whatever its fields contain. Must never fail or panic: a line that cannot be written is lost.
 
 use pintle_codec::json;
@@ -10,6 +10,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{FilterExt, FilterFn, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::writer::{MakeWriter, MakeWriterExt};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
@@ -39,22 +40,42 @@ const REQUESTS_VERBOSITY: u32 = 3;
 const SLOW_VERBOSITY: u32 = 2;
 
 /// Installs the subscriber that writes events. Only the first call in a process has an effect.
-pub fn install(format: LogFormat, verbosity: u32, modules: &[ModuleVerbosity]) {
+pub fn install(format: LogFormat, is_split: bool, verbosity: u32, modules: &[ModuleVerbosity]) {
+    match is_split {
+        // As in kube-apiserver, warnings go where errors go not.
+        true => install_with(
+            format,
+            std::io::stderr.with_max_level(Level::ERROR).or_else(std::io::stdout),
+            verbosity,
+            modules,
+        ),
+        false => install_with(format, std::io::stderr, verbosity, modules),
+    }
+}
+
+fn install_with<W>(format: LogFormat, writer: W, verbosity: u32, modules: &[ModuleVerbosity])
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
     let registry = tracing_subscriber::registry();
     let _ = match modules {
-        [] => tracing::subscriber::set_global_default(registry.with(levels(verbosity)).with(lines(format))),
+        [] => tracing::subscriber::set_global_default(registry.with(levels(verbosity)).with(lines(format, writer))),
         modules => {
             let filter = levels(verbosity).or(of_modules(modules.to_vec()));
-            tracing::subscriber::set_global_default(registry.with(lines(format).with_filter(filter)))
+            tracing::subscriber::set_global_default(registry.with(lines(format, writer).with_filter(filter)))
         }
     };
 }
 
-/// The layer that writes events to standard error.
-fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> impl Layer<S> {
+/// The layer that writes events.
+fn lines<S, W>(format: LogFormat, writer: W) -> impl Layer<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
     tracing_subscriber::fmt::layer()
         .event_format(format)
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         // Such errors would be written by a macro that panics if standard error is closed.
         .log_internal_errors(false)
 }

@@ -1,6 +1,7 @@
 //! The command: flags, files and signals around the library.
 
 mod access;
+mod account_keys;
 mod audit;
 mod authorities;
 mod flags;
@@ -11,9 +12,14 @@ use access::StaticTokens;
 use authorities::Authorities;
 use flags::{Command, Config, KeyPair, Kubelet, NamedPair, Storage};
 use futures_util::future::{Either, select};
+use logs::LogFormat;
 use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
+use pintle::egress;
 use pintle::extension_servers::ExtensionSockets;
+use pintle::external_signer::Signer;
 use pintle::follow::{self, follow};
+use pintle::progress::{ReportingStore, Total, directory_bytes};
+use pintle::trace_export::{self, TraceConfig};
 use pintle::{
     Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, PeerSettings, Server, SocketConnector, certs, encryption,
     kubeconfig, private_files,
@@ -23,13 +29,12 @@ use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::{AllowedLabels, Source};
-use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
+use pintle_etcd::{CaRenewal, EtcdOptions, Identity, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
-use pintle_kubernetes_auth::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_registry::EtcdCodec;
 use pintle_services::routing::Routing;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
-use pintle_webhook::{Clients, Identity as ClientIdentity};
+use pintle_webhook::Identity as ClientIdentity;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -39,10 +44,13 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::warn;
+use tracing::{info, warn};
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// The directory of the embedded store in the data directory.
 const STORE: &str = "store";
@@ -63,7 +71,8 @@ fn main() -> ExitCode {
         }
         Err(error) => return fail(&error),
     };
-    logs::install(config.log_format, config.verbosity, &config.modules);
+    let is_split = if config.log_format == LogFormat::Json { config.split_json_log } else { config.split_text_log };
+    logs::install(config.log_format, is_split, config.verbosity, &config.modules);
     config.warnings.iter().for_each(|warning| warn!("{warning}"));
     if !config.watch_cache {
         warn!("--watch-cache=false has no effect: all reads are made from memory");
@@ -119,14 +128,18 @@ fn fail(error: &dyn Error) -> ExitCode {
 async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let exposed = exposed(&config);
-    let (builder, certs) = prepare(&config)?;
-    let address = SocketAddr::new(config.bind_address, config.secure_port);
-    let listener = TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?;
-    let port = listener.local_addr()?.port();
     let mut told = async || {
         select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
     };
+    let exposed = exposed(&config);
+    let signer = match select(pin!(account_keys::signer(&config)), pin!(told())).await {
+        Either::Left((signer, _)) => signer?,
+        Either::Right(_) => return Ok(()),
+    };
+    let (builder, certs) = prepare(&config, signer)?;
+    let address = SocketAddr::new(config.bind_address, config.secure_port);
+    let listener = listen(address, config.permit_port_sharing).map_err(|error| format!("{address}: {error}"))?;
+    let port = listener.local_addr()?.port();
     let server = match select(pin!(builder.start(listener)), pin!(told())).await {
         Either::Left((started, _)) => started?,
         // No write was acknowledged yet, and the thread that waits for an unreachable cluster cannot be stopped.
@@ -153,6 +166,15 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// Binds the port.
+fn listen(address: SocketAddr, shares_port: bool) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(shares_port)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Logs objects that cannot be decoded: otherwise they go unnoticed until a client reads them.
 fn warn_of_unreadable(server: &Server) {
     let states: Vec<_> = server.api().registry.cache.resources().iter().map(|resource| resource.state()).collect();
@@ -165,12 +187,17 @@ fn warn_of_unreadable(server: &Server) {
 }
 
 /// Reads every file and opens the store, so that every error is reported before a port is bound.
-fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
+fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
+    config.egress_selector_file.as_deref().map(egress::check).transpose()?;
     let mut builder = over_store(config)?;
     let certs = serving_certs(config)?;
     identities(config, &certs, &mut builder)?;
+    if let Some(signer) = signer.clone() {
+        builder.generic.metrics.add_source(move |out| signer.render(out));
+    }
+    builder.authentication.service_account_tokens = Some(account_keys::tokens(config, signer)?);
     builder.health.own_certificate_ends = config.tls.files().is_none().then(|| certs.serving_ends()).flatten();
-    let clients = Arc::new(Clients::default());
+    let clients = builder.webhooks.clients.clone();
     access::authentication(config, &clients, &mut builder)?;
     access::authorization(config, &clients, &mut builder)?;
     builder.runtime_config.clone_from(&config.runtime_config);
@@ -182,7 +209,12 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.admission.enabled = plugins.enabled.iter().cloned().collect();
     builder.admission.disabled = plugins.disabled.iter().cloned().collect();
     builder.admission.configuration = plugins.configuration(&clients)?;
-    builder.generic.auditor = audit::auditor(&config.audit)?;
+    builder.generic.auditor = audit::auditor(&config.audit, &clients)?;
+    if let Some(path) = config.tracing_config_file.as_deref() {
+        let (tracer, render) = trace_export::start(&TraceConfig::read(path)?);
+        builder.generic.tracer = Some(tracer);
+        builder.generic.metrics.add_source(render);
+    }
     builder.generic.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     builder.generic.settings.clone_from(&config.settings);
@@ -277,8 +309,11 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
             let directory = config.data_dir.join(STORE);
             let options = EmbeddedOptions { retention: compaction_interval(config), ..EmbeddedOptions::default() };
             let store = EmbeddedStore::open(&directory, options)?;
+            let total = Total::BytesAtMost(directory_bytes(&directory));
+            let what = format!("reading {}", directory.display());
             metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
-            Arc::new(EncryptedStore::new(Arc::new(store), encryption.clone()))
+            let store = Arc::new(EncryptedStore::new(Arc::new(store), encryption.clone()));
+            Arc::new(ReportingStore::new(store, what, total, |line| info!("{line}")))
         }
         Storage::Etcd => {
             let mut form = EtcdCodec::new(pintle_groups::resources());
@@ -332,7 +367,6 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
         builder.generic.authenticators.push(tokens);
     }
     builder.authentication.bootstrap_tokens = config.bootstrap_tokens;
-    builder.authentication.service_account_tokens = Some(tokens(config)?);
     let named = read_named(&config.named_certificates.0)?;
     let material = TlsMaterial {
         named: named.clone(),
@@ -343,6 +377,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
         disable_http2: config.disable_http2,
         min_version: config.tls_min_version,
         cipher_suites: config.tls_cipher_suites.clone(),
+        curves: config.tls_curves.clone(),
     };
     let tls = Arc::new(TlsConfig::new(&material)?);
     if let Some((certificate, key)) = config.tls.files() {
@@ -377,7 +412,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
 /// The allowed values of metric labels, from the flag or else from the file.
 fn metric_labels(config: &Config) -> Result<AllowedLabels, String> {
     let mut labels = config.metric_labels.clone();
-    let Some(path) = config.metric_labels_file.as_deref().filter(|_| labels == AllowedLabels::default()) else {
+    let Some(path) = config.metric_labels_file.as_deref().filter(|_| labels.has_no_list()) else {
         return Ok(labels);
     };
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -415,9 +450,13 @@ fn encryption(config: &Config) -> Result<Arc<Encryption>, String> {
 fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
     let etcd = &config.etcd;
     let ca_pem = etcd.ca_file.as_deref().map(read).transpose()?;
+    let ca_renewal = etcd.ca_file.as_deref().map(|path| {
+        let path = path.to_owned();
+        CaRenewal(Arc::new(move || std::fs::read(&path)))
+    });
     Ok(EtcdOptions {
         endpoints: etcd.servers.clone(),
-        tls: Tls { ca_pem, identity: identity(&etcd.identity)?, renewal: renewal(&etcd.identity) },
+        tls: Tls { ca_pem, ca_renewal, identity: identity(&etcd.identity)?, renewal: renewal(&etcd.identity) },
         prefix: etcd.prefix.clone(),
         compaction_interval: compaction_interval(config),
         lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
@@ -425,28 +464,6 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
         health_timeout: etcd.health_timeout.max(etcd.ready_timeout),
         size_interval: Some(etcd.size_interval),
     })
-}
-
-/// The keys and names of service account tokens. Without a signing key the server generates one.
-fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
-    let told = &config.service_accounts;
-    let in_file = |path: &Path, error| format!("{}: {error}", path.display());
-    let signing_key = match &told.signing_key_file {
-        Some(path) => SigningKey::from_pem(&read(path)?).map_err(|error| in_file(path, error))?,
-        None => SigningKey::from_pem(certs::service_account_key(&config.cert_dir())?.as_bytes())?,
-    };
-    let mut tokens = TokenConfig::new(pintle::DEFAULT_ISSUER, signing_key);
-    if !told.issuers.0.is_empty() {
-        tokens.issuers = told.issuers.0.iter().map(|issuer| issuer.as_str().into()).collect();
-    }
-    for path in &told.key_files.0 {
-        tokens.keys.extend(VerifyingKey::all_from_pem(&read(path)?).map_err(|error| in_file(path, error))?);
-    }
-    tokens.audiences = told.api_audiences.iter().map(|audience| audience.as_str().into()).collect();
-    tokens.max_expiration_seconds = i64::try_from(told.max_expiration.as_secs())?;
-    tokens.extend_expiration = told.extend_expiration;
-    tokens.jwks_uri.clone_from(&told.jwks_uri);
-    Ok(tokens)
 }
 
 /// The certificate and key of the files, if flags name them.

@@ -1,6 +1,7 @@
 //! Webhooks of a server: the connections to them, the plugins that call them, and closures in their place. Guarantees
 //! that all webhooks share one set of connections. Must never depend on the content of a call.
 
+use crate::follow::follow;
 use crate::sources;
 use pintle_admission_webhooks::{AdmissionWebhooks, Parts, RegistryServices, WebhookMetrics};
 use pintle_auth::AuthorizerUnion;
@@ -8,8 +9,10 @@ use pintle_endpoints::metrics::Metrics;
 use pintle_expressions::ConditionMetrics;
 use pintle_plugins::configuration::Configuration;
 use pintle_registry::AdmissionPlugin;
-use pintle_webhook::Clients;
+use pintle_webhook::{Client, Clients, Kubeconfig, SharedClient};
+use std::path::Path;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 
 /// Connections to webhooks.
 pub struct Webhooks {
@@ -49,4 +52,29 @@ impl Webhooks {
             Arc::new(AdmissionWebhooks::validating(&parts, credentials.validating.clone())),
         ]
     }
+}
+
+/// The client of the webhook that a kubeconfig describes. Later calls go where the file says then, as who it says then.
+///
+/// # Errors
+/// The file, or one that it names, cannot be used.
+pub fn client_of_kubeconfig(path: &Path, clients: &Arc<Clients>) -> Result<Client, String> {
+    let read = |path: &Path| {
+        let settings = Kubeconfig::read(path).and_then(|file| file.current(crate::USER_AGENT));
+        settings.map_err(|error| error.to_string())
+    };
+    let mut last = read(path)?;
+    let client = clients.client(last.clone()).map_err(|error| error.to_string())?;
+    let (path, clients, runtime) = (path.to_owned(), clients.clone(), Handle::try_current().ok());
+    let look = move |shared: &SharedClient| {
+        let settings = read(&path)?;
+        if settings != last {
+            let _within = runtime.as_ref().map(Handle::enter);
+            shared.replace(&clients.client(settings.clone()).map_err(|error| error.to_string())?);
+            last = settings;
+        }
+        Ok(())
+    };
+    follow("kubeconfig of a webhook", client.shared(), look).map_err(|error| error.to_string())?;
+    Ok(client)
 }

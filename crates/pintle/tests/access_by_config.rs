@@ -88,22 +88,24 @@ fn tokens_of_an_issuer_and_of_a_changed_file() {
     let asked = Asked::start();
     let installation = Installation::own();
     let file = installation.path("authentication.yaml");
-    let configuration = |jwt: Value| {
+    let configuration_at = |path: &str, jwt: Value| {
         json!({
             "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", "jwt": jwt,
-            "anonymous": {"enabled": true, "conditions": [{"path": "/livez"}]}
+            "anonymous": {"enabled": true, "conditions": [{"path": path}]}
         })
         .to_string()
     };
+    let configuration = |jwt: Value| configuration_at("/livez", jwt);
     std::fs::write(&file, configuration(json!([]))).expect("written");
     let flag = format!("--authentication-config={}", file.display());
     let process = installation.start_with(&["--storage=memory", &flag]);
     let token = asked.token("audience");
     assert_eq!(who(&process, &token), None);
-    for (path, status) in [("/livez", 200), ("/readyz", 401)] {
+    let anonymous = |path: &str| {
         let endpoint = Endpoint { token: Some(String::new()), ..process.endpoint() };
-        assert_eq!(endpoint.client().get(path).expect("an answer").status, status, "{path}");
-    }
+        endpoint.client().get(path).expect("an answer").status
+    };
+    assert_eq!((anonymous("/livez"), anonymous("/readyz")), (200, 401));
     let jwt = json!([{
         "issuer": {
             "url": asked.issuer,
@@ -127,6 +129,9 @@ fn tokens_of_an_issuer_and_of_a_changed_file() {
     assert_eq!(user["groups"], json!(["default", "system:authenticated"]));
     assert_eq!(who(&process, &asked.token("other")), None);
     assert_eq!(who(&process, "no.such.token"), None);
+    std::fs::write(&file, configuration_at("/readyz", json!([]))).expect("written");
+    wait_for("the paths of anonymous requests", || (anonymous("/readyz") == 200).then_some(()));
+    assert_eq!((anonymous("/livez"), who(&process, &token)), (401, None));
 }
 
 #[test]
@@ -199,4 +204,32 @@ fn static_tokens_are_followed() {
     std::fs::write(&file, "second,joe,2\n").expect("written");
     wait_for("the second token is known", || (who(&process, "second").is_some()).then_some(()));
     assert_eq!(who(&process, "first"), None);
+}
+
+#[test]
+fn policies_are_followed() {
+    let installation = Installation::own();
+    let file = installation.path("policies.jsonl");
+    let policy = |user: &str| {
+        json!({
+            "apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy",
+            "spec": {"user": user, "namespace": "*", "resource": "configmaps", "apiGroup": "*", "readonly": true}
+        })
+        .to_string()
+    };
+    std::fs::write(&file, policy("somebody")).expect("written");
+    let flag = format!("--authorization-policy-file={}", file.display());
+    let process = installation.start_with(&["--storage=memory", "--authorization-mode=RBAC,ABAC", &flag]);
+    let list = || {
+        let mut client = with_token(&process, common::process::NOBODY_TOKEN);
+        client.get("/api/v1/namespaces/default/configmaps").expect("an answer").status
+    };
+    assert_eq!(list(), 403);
+    // A file with a fault changes nothing.
+    std::fs::write(&file, "{}").expect("written");
+    wait_for("the fault is reported", || (process.errors().contains("file of policies")).then_some(()));
+    std::fs::write(&file, policy("nobody")).expect("written");
+    wait_for("the policy counts", || (list() == 200).then_some(()));
+    std::fs::write(&file, policy("somebody")).expect("written");
+    wait_for("the policy is gone", || (list() == 403).then_some(()));
 }

@@ -286,7 +286,7 @@ fn extension(proxy: &Pair, own: &Pair) -> Fixture {
         };
         let ca = Arc::new(ClientCa::from_pem(proxy.certificate.as_bytes()).expect("an authority"));
         builder.generic.authenticators.push(Arc::new(FrontProxy { ca, allowed_names: Vec::new(), headers }));
-        builder.generic.anonymous_auth = false;
+        builder.generic.anonymous = Arc::default();
     });
     let storage = Storage::of::<ConfigMap>("fun.example.com/v1", "Thing", "/registry/fun.example.com/things/", "");
     let things = Resource {

@@ -130,3 +130,21 @@ fn a_webhook_that_never_answers_delays_no_request_in_batch_mode() {
     assert!(lost > 0);
     process.kill();
 }
+
+#[test]
+fn the_policy_is_followed() {
+    let installation = Installation::own();
+    let log = installation.path("audit.log");
+    let flag = format!("--audit-log-path={}", log.display());
+    let process = start(&installation, "- {level: None}", &[&flag]);
+    let mut client = process.endpoint().client().with_header("audit-id", ID);
+    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    assert_eq!(events(&log).len(), 0);
+    let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: Metadata}\n";
+    installation.scratch.write("policy.yaml", policy);
+    wait_for("an event", || {
+        client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        (!events(&log).is_empty()).then_some(())
+    });
+    assert_eq!(stages_of(&events(&log), ID).last().map(String::as_str), Some("ResponseComplete"));
+}

@@ -430,7 +430,12 @@ fn a_server_needs_no_right_to_more_than_its_prefix() {
     ] {
         etcd.call(&format!("/v3/auth/{call}"), &body);
     }
-    let [authority, certificate, key] = ["ca.crt", "client.crt", "client.key"].map(|name| text(credentials.file(name)));
+    let trust = |authority: &Credentials| {
+        std::fs::copy(authority.file("ca.crt"), credentials.file("trusted.crt")).expect("a copy");
+    };
+    trust(&credentials);
+    let [authority, certificate, key] =
+        ["trusted.crt", "client.crt", "client.key"].map(|name| text(credentials.file(name)));
     let right = ["--etcd-cafile", &authority, "--etcd-certfile", &certificate, "--etcd-keyfile", &key];
     let (installation, flags) = (Installation::own(), [&right[..], &["--etcd-prefix", "/one"]].concat());
     let mut process = serve(&etcd, &installation, &flags);
@@ -463,6 +468,14 @@ fn a_server_needs_no_right_to_more_than_its_prefix() {
             (answer.status == status && is_told).then_some(())
         });
     }
+    // So is the authority.
+    let status = || process.endpoint().client().get(CONFIG_MAPS).expect("an answer").status;
+    trust(&Credentials::new());
+    etcd.kill(0);
+    etcd.restart(0);
+    wait_for("a refusal of the member", || (status() != 200).then_some(()));
+    trust(&credentials);
+    wait_for("an answer", || (status() == 200).then_some(()));
 }
 
 fn text(path: std::path::PathBuf) -> String {

@@ -209,7 +209,7 @@ fn command_lines_that_are_refused() {
     let rows = [
         (vec!["serve", "--no-such-flag=1"], "unknown flag: --no-such-flag"),
         (vec!["--no-such-flag"], "unknown flag: --no-such-flag"),
-        (vec!["serve", "--egress-selector-config-file=x"], "flag --egress-selector-config-file is not supported"),
+        (vec!["serve", "--debug-socket-path=x"], "flag --debug-socket-path is not supported"),
         (vec!["serve", "--secure-port"], "flag needs an argument: --secure-port"),
         (
             vec!["serve", "--secure-port=x"],

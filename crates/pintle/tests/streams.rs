@@ -348,7 +348,7 @@ fn watches_over_websockets() {
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
     let fixture = Fixture::empty(|builder| {
-        builder.generic.anonymous_auth = false;
+        builder.generic.anonymous = Arc::default();
         builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
     });
     let path = "/api/v1/configmaps?watch=true";

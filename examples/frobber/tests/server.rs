@@ -4,6 +4,7 @@
 
 use frobber::admission::Approval;
 use frobber::resource;
+use pintle_auth::authentication;
 use pintle_server::{AuthenticatedUsers, Builder, Listener, Server};
 use pintle_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -27,7 +28,8 @@ impl Frobbers {
     async fn over(store: Arc<dyn Store>, gates: &'static [&'static str], approval: Option<&str>) -> Self {
         let mut builder = Builder::new(store);
         builder.groups.push(resource::group());
-        builder.anonymous_auth = true;
+        builder.anonymous =
+            authentication::CurrentAnonymousAccess::new(authentication::AnonymousAccess::everywhere(true));
         builder.authorizers.push(AuthenticatedUsers::named());
         builder.authenticators.push(Arc::new(users()));
         builder.feature_gate = Arc::new(|gate| gates.contains(&gate));
@@ -61,8 +63,8 @@ impl Frobbers {
     }
 }
 
-fn users() -> pintle_auth::authentication::TokenFile {
-    pintle_auth::authentication::TokenFile::parse("token,tester,1").expect("a token file")
+fn users() -> authentication::TokenFile {
+    authentication::TokenFile::parse("token,tester,1").expect("a token file")
 }
 
 #[tokio::test(flavor = "multi_thread")]

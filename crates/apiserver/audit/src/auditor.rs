@@ -4,6 +4,7 @@
 use crate::backend::{Stats, Target};
 use crate::event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus};
 use crate::policy::{Level, Policy, RuleOutcome, Stage};
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use pintle_auth::{Attributes, UserInfo};
 use std::borrow::Cow;
@@ -12,7 +13,7 @@ use std::time::SystemTime;
 
 /// The audit log of a server.
 pub struct Auditor {
-    policy: Policy,
+    policy: ArcSwap<Policy>,
     /// All of them are given every event.
     targets: Vec<Target>,
     stats: Arc<Stats>,
@@ -21,7 +22,12 @@ pub struct Auditor {
 impl Auditor {
     /// Requests are recorded as the policy says, in all backends.
     pub fn new(policy: Policy, targets: Vec<Target>, stats: Arc<Stats>) -> Auditor {
-        Auditor { policy, targets, stats }
+        Auditor { policy: ArcSwap::from_pointee(policy), targets, stats }
+    }
+
+    /// Requests that come from now on are recorded as this policy says.
+    pub fn replace_policy(&self, policy: Policy) {
+        self.policy.store(Arc::new(policy));
     }
 
     pub fn stats(&self) -> &Arc<Stats> {
@@ -35,7 +41,7 @@ impl Auditor {
         request: impl FnOnce() -> RequestInfo,
         has_user: bool,
     ) -> Option<Arc<Record>> {
-        let rule = self.policy.evaluate(attributes, has_user);
+        let rule = self.policy.load().evaluate(attributes, has_user);
         self.stats.levels[rule.level as usize].increment();
         if rule.level == Level::None {
             return None;

@@ -254,19 +254,20 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
     }
 }
 
-/// A document that never changes while the server runs, such as the keys by which clients verify tokens.
+/// A document at a path of its own, such as the keys by which clients verify tokens.
 pub struct PublishedDocument {
     pub path: &'static str,
     pub content_type: &'static str,
-    pub body: Bytes,
+    /// Its text as it is now, and for how many seconds clients may cache it.
+    pub body: Box<dyn Fn() -> (Bytes, u64) + Send + Sync>,
 }
 
-/// Clients may cache a published document for an hour.
 fn published(document: &PublishedDocument, request: &Request) -> Result<ApiResponse> {
     only_get(request)?;
     find_path(request.header(ACCEPT), &[document.content_type])?;
-    let mut answer = ApiResponse::new(200, document.content_type, document.body.clone());
-    answer.headers.push(("cache-control", "public, max-age=3600".into()));
+    let (body, max_age_seconds) = (document.body)();
+    let mut answer = ApiResponse::new(200, document.content_type, body);
+    answer.headers.push(("cache-control", format!("public, max-age={max_age_seconds}")));
     Ok(answer)
 }
 

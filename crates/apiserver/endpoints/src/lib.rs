@@ -39,6 +39,7 @@ mod scale;
 pub mod scheme;
 pub mod serve;
 pub mod subresource;
+mod traces;
 pub mod upgrade;
 pub mod watch;
 pub mod websocket;
@@ -61,6 +62,7 @@ use pintle_audit::Auditor;
 use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator};
 use pintle_discovery::version::EffectiveVersion;
 use pintle_registry::Registry;
+use pintle_spans::Tracer;
 use scheme::Scheme;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -145,6 +147,8 @@ pub struct Api {
     pub scheme: Scheme,
     /// Where audit events go; `None` if nothing is audited.
     pub auditor: Option<Arc<Auditor>>,
+    /// Where spans of requests go; `None` if nothing is traced.
+    pub tracer: Option<Arc<Tracer>>,
     /// What is served elsewhere.
     pub aggregated: Box<dyn AggregatedApis>,
     /// Other servers over the same store that requests may be passed on to.

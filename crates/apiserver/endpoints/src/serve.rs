@@ -18,7 +18,7 @@ use crate::request::{Request, ResourcePath, Verb, method_name, parse_path};
 use crate::response::{ApiResponse, ResponseOptions, accepts_gzip, error_response, respond};
 use crate::{
     Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, peers, read, remove,
-    routes, subresource, write,
+    routes, subresource, traces, write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
@@ -53,6 +53,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     }
     let line = httplog::RequestLog::of(&request);
     let audit_start = RequestStart::of(&api, &request);
+    let traced_uri = api.tracer.is_some().then(|| uri_of(&request));
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
     }
@@ -75,8 +76,15 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let verb = path.as_ref().map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
     let context = Arc::new(context_of(&api, &request, verb, path, &query, id));
     let mut accounting = Accounting::default();
+    accounting.traced = traced_uri.and_then(|uri| traces::Traced::arrived(&api, &request, &uri, &context));
     let completion = audit_start.is_some().then(|| CompletionGuard { context: Some(context.clone()) });
-    let outcome = process(api, request, query, wanted, &context, audit_start, &mut accounting).await;
+    let outcome = match accounting.traced.as_ref().map(|traced| traced.current.clone()) {
+        Some(trace) => {
+            let processed = process(api, request, query, wanted, &context, audit_start, &mut accounting);
+            Box::pin(pintle_spans::within(trace, processed)).await
+        }
+        None => process(api, request, query, wanted, &context, audit_start, &mut accounting).await,
+    };
     let error = context.audit().and_then(|_| outcome.as_ref().err().map(Status::to_value));
     let mut answer = outcome.unwrap_or_else(|status| error_response(&status, wanted));
     if let Some(record) = context.audit() {
@@ -101,14 +109,16 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     if let Some(class) = accounting.class.take() {
         flow::set_flow_headers(response.headers_mut(), &class);
     }
-    let logged = line.map(|line| line.finish(context, verb, code));
+    let logged = line.map(|line| line.on_drop(context, verb, code));
+    let mut traced = accounting.traced.take();
+    traced.iter_mut().for_each(|traced| traced.answered(code));
     let (series, slot) = accounting.finish();
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
         let counted = series.map(|series| series.long_running(started, outcome));
         let logged = logged.map(httplog::LogOnDrop::long_running);
         let completion = completion.filter(|_| accounting.final_stage == FinalStage::Complete);
-        return response.map(|body| body.with_guard((counted, slot, logged, completion)));
+        return response.map(|body| body.with_guard((counted, slot, logged, completion, traced)));
     }
     completion.into_iter().for_each(CompletionGuard::disarm);
     if let Some(series) = &series {
@@ -118,6 +128,12 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         }
     }
     response.map(|body| body.tracked(slot, series))
+}
+
+/// Path and query, as they came.
+fn uri_of(request: &Request) -> String {
+    let query = if request.query.is_empty() { "" } else { "?" };
+    format!("{}{query}{}", request.path, request.query)
 }
 
 /// Under what a request is counted, and what it holds until its answer is sent; one that is dropped before it is answered was
@@ -131,6 +147,7 @@ struct Accounting {
     /// The connection is HTTP/2 and the client is not authenticated.
     is_unauthenticated_http2: bool,
     final_stage: FinalStage,
+    traced: Option<Box<traces::Traced>>,
 }
 
 impl Accounting {
@@ -200,6 +217,9 @@ async fn process(
             return Ok(internal_server_error(&request, &"failed to store audit event"));
         }
     }
+    if let (Some(traced), Ok(user)) = (&mut accounting.traced, &authenticated) {
+        traced.begin(user, path);
+    }
     let identity = access::identify(&api, &mut request, path, verb, &query, request_context, authenticated?);
     let identity = before_deadline(request_context, identity).await?;
     request_context.identify(identity?);
@@ -208,9 +228,9 @@ async fn process(
     accounting.class = in_flight.class();
     let Some(path) = path else {
         // Health is told in any case, unless a flow schema says otherwise.
-        let is_limited = tally.class.is_some() || !health::is_asked_for(&request.path);
-        if is_limited && admission.enter().await.is_err() {
-            return Ok(turn_away(&admission));
+        let is_limited = accounting.class.is_some() || !health::is_asked_for(&request.path);
+        if is_limited && in_flight.enter().await.is_err() {
+            return Ok(too_many_requests(&in_flight));
         }
         let (started, verb) = (Instant::now(), request.method.as_str().to_ascii_lowercase());
         let attributes = Attributes::non_resource(user, &verb, &request.path);
@@ -279,6 +299,9 @@ async fn process(
         query,
         in_flight,
     };
+    if let Some(traced) = &mut accounting.traced {
+        traced.act(verb, path, context.header(ACCEPT));
+    }
     let acting = pin!(act_as_defined(&context, resource, path, verb, request));
     let acting = pin!(blocking::work(acting));
     let outcome = match long_running {
@@ -530,7 +553,7 @@ fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, req
 /// What a request beyond the limits is answered.
 fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
     let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
-    answer.headers.push(("retry-after", admission.retry_after().to_string()));
+    answer.headers.push(("retry-after", in_flight.retry_after().to_string()));
     answer
 }
 

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{self, StreamExt};
 use http::{HeaderMap, HeaderValue, Method};
+use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess};
 use pintle_auth::authorization::AlwaysAllow;
-use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, UserInfo};
+use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator};
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
 use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Unreachable};
@@ -177,7 +178,7 @@ fn server() -> SharedApi {
     Arc::new(Api {
         registry: Arc::new(registry),
         authenticator: RequestAuthenticator {
-            anonymous: Some(Arc::new(UserInfo::anonymous())),
+            anonymous: CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true)),
             ..RequestAuthenticator::default()
         },
         authorizer: AuthorizerUnion::new(vec![NamedAuthorizer::new("AlwaysAllow", "alwaysallow", always)]),
@@ -192,6 +193,7 @@ fn server() -> SharedApi {
         handlers,
         scheme: Scheme::new(resources, Box::new(())),
         auditor: None,
+        tracer: None,
         aggregated: Box::new(()),
         peers: None,
         peer_discovery: Arc::default(),

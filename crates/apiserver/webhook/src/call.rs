@@ -16,7 +16,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::answer::{Answer, asks_to_wait, understand};
-use crate::client::{Client, Target};
+use crate::client::{Client, Inner, Target};
 use crate::error::{CallError, SetupError, TransportError};
 
 /// As many redirects as Go's client follows.
@@ -66,6 +66,22 @@ struct Sent<'a> {
     authorization: Option<HeaderValue>,
 }
 
+/// Why an exchange gave no answer.
+enum ExchangeError {
+    /// The caller says of which request.
+    Transport(TransportError),
+    Body(CallError),
+}
+
+impl ExchangeError {
+    fn of_call(self, failed: impl FnOnce(TransportError) -> CallError) -> CallError {
+        match self {
+            ExchangeError::Transport(reason) => failed(reason),
+            ExchangeError::Body(error) => error,
+        }
+    }
+}
+
 /// The head and the body of an answer.
 type Received = (http::response::Parts, Bytes);
 
@@ -77,7 +93,8 @@ impl Client {
     pub async fn post(&self, call: Call) -> Result<Answer, CallError> {
         let deadline = Instant::now() + call.timeout;
         let nanos = i64::try_from(call.shown_timeout.as_nanos()).unwrap_or(i64::MAX);
-        let url = format!("{}?timeout={}", self.inner.uri, pintle_schema::duration::Duration { nanos });
+        let inner = self.inner();
+        let url = format!("{}?timeout={}", inner.uri, pintle_schema::duration::Duration { nanos });
         let mut waits = 0;
         loop {
             let sent = Sent {
@@ -87,7 +104,7 @@ impl Client {
                 max_answer_bytes: call.max_answer_bytes,
                 authorization: None,
             };
-            let (parts, body) = self.follow(sent, deadline).await?;
+            let (parts, body) = inner.follow(sent, deadline).await?;
             let code = parts.status.as_u16();
             if waits < MAX_WAITS
                 && let Some(seconds) = asks_to_wait(code, &parts.headers)
@@ -117,10 +134,12 @@ impl Client {
         let authorization = access_token.map(|token| HeaderValue::from_str(&format!("Bearer {token}"))).transpose();
         let authorization = authorization.map_err(|_| SetupError::Credentials("token"))?;
         let sent = Sent { method: Method::GET, url, body: Bytes::new(), max_answer_bytes, authorization };
-        let (parts, body) = self.follow(sent, Instant::now() + timeout).await?;
+        let (parts, body) = self.inner().follow(sent, Instant::now() + timeout).await?;
         Ok(Document { code: parts.status.as_u16(), headers: parts.headers, body })
     }
+}
 
+impl Inner {
     /// Sends the request and follows redirects.
     async fn follow(&self, sent: Sent<'_>, deadline: Instant) -> Result<Received, CallError> {
         let first = sent.url.parse::<Uri>().map_err(|error| CallError::Unusable(error.to_string()))?;
@@ -132,18 +151,11 @@ impl Client {
             if let Some(value) = sent.authorization.clone().filter(|_| uri.authority() == first.authority()) {
                 request.headers_mut().insert(AUTHORIZATION, value);
             }
-            let (parts, body) = match &self.inner.target {
-                Target::Network(transport) => {
-                    let response = timeout_at(deadline, transport.http.request(request.map(Full::new))).await;
-                    let response = response.map_err(|_| failed(TransportError::DeadlineExceeded))?;
-                    let response = response.map_err(|error| failed(error.into()))?;
-                    receive(response, sent.max_answer_bytes, deadline).await.map_err(CallError::Body)?
-                }
-                Target::InProcess(webhook) => {
-                    let response = timeout_at(deadline, webhook.call(request)).await;
-                    response.map_err(|_| failed(TransportError::DeadlineExceeded))?.into_parts()
-                }
-            };
+            let (began, bytes) = (Instant::now(), request.body().len());
+            let received = self.exchange(request, &sent, deadline).await;
+            let answer = received.as_ref().ok().map(|(parts, body)| (parts.status, body.len()));
+            self.stats.sent(&uri, &method, began.elapsed(), bytes, answer);
+            let (parts, body) = received.map_err(|error| error.of_call(failed))?;
             let Some(next) = redirect(&parts.headers, &uri).filter(|_| parts.status.is_redirection()) else {
                 return Ok((parts, body));
             };
@@ -157,6 +169,30 @@ impl Client {
         Err(CallError::Unanswered { method, url: uri.to_string(), reason: TransportError::TooManyRedirects })
     }
 
+    /// Sends one request. An error is either of the exchange or of the answer's body.
+    async fn exchange(
+        &self,
+        request: Request<Bytes>,
+        sent: &Sent<'_>,
+        deadline: Instant,
+    ) -> Result<Received, ExchangeError> {
+        match &self.target {
+            Target::Network(transport) => {
+                let response = timeout_at(deadline, transport.http.request(request.map(Full::new))).await;
+                let response = response.map_err(|_| ExchangeError::Transport(TransportError::DeadlineExceeded))?;
+                let response = response.map_err(|error| ExchangeError::Transport(error.into()))?;
+                receive(response, sent.max_answer_bytes, deadline)
+                    .await
+                    .map_err(|error| ExchangeError::Body(CallError::Body(error)))
+            }
+            Target::InProcess(webhook) => {
+                let response = timeout_at(deadline, webhook.call(request)).await;
+                let response = response.map_err(|_| ExchangeError::Transport(TransportError::DeadlineExceeded))?;
+                Ok(response.into_parts())
+            }
+        }
+    }
+
     fn request(&self, method: &Method, uri: &Uri, body: Bytes) -> Request<Bytes> {
         let mut request = Request::new(body);
         *request.method_mut() = method.clone();
@@ -167,16 +203,17 @@ impl Client {
         }
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        headers.insert(USER_AGENT, self.inner.user_agent.clone());
+        headers.insert(USER_AGENT, self.user_agent.clone());
         if method == Method::POST {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        let own = &self.inner.uri;
+        let own = &self.uri;
         if (uri.scheme(), uri.authority()) == (own.scheme(), own.authority())
-            && let Some(value) = self.inner.authorization.header()
+            && let Some(value) = self.authorization.header()
         {
             headers.insert(AUTHORIZATION, value);
         }
+        pintle_spans::propagate(headers);
         request
     }
 }

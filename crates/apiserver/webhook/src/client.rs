@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use http::{HeaderValue, Uri};
@@ -20,6 +21,7 @@ use crate::error::SetupError;
 use crate::in_process::{self, InProcess};
 use crate::kubeconfig::Credentials;
 use crate::path;
+use crate::stats::ClientStats;
 use crate::tls::TlsSettings;
 
 /// How long a connection is kept without a call, as in Go's default transport.
@@ -32,7 +34,7 @@ pub(crate) const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Du
 const TOKEN_FILE_PERIOD: Duration = Duration::from_secs(60);
 
 /// What a client of a webhook is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Where the webhook is.
     pub address: Address,
@@ -49,6 +51,7 @@ pub struct Clients {
     services: Arc<dyn ServiceResolver>,
     transports: Mutex<HashMap<TransportKey, Weak<Transport>>>,
     in_process: RwLock<HashMap<String, InProcess>>,
+    stats: Arc<ClientStats>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -89,7 +92,18 @@ impl Default for Clients {
 impl Clients {
     /// Clients whose references to services are resolved by `services`.
     pub fn new(services: Arc<dyn ServiceResolver>) -> Clients {
-        Clients { services, transports: Mutex::default(), in_process: RwLock::default() }
+        Clients { services, transports: Mutex::default(), in_process: RwLock::default(), stats: Arc::default() }
+    }
+
+    /// Counts of the requests of all clients.
+    pub fn stats(&self) -> &ClientStats {
+        &self.stats
+    }
+
+    /// The number of servers that connections are kept to.
+    pub fn transports(&self) -> usize {
+        let transports = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
+        transports.values().filter(|transport| transport.strong_count() > 0).count()
     }
 
     /// Registers a closure; returns the URL by which a configuration refers to it. A name is the letters, digits and
@@ -138,7 +152,8 @@ impl Clients {
             None => Target::Network(self.transport(&uri, service, tls)?),
         };
         let authorization = Authorization::new(&credentials)?;
-        Ok(Client { inner: Arc::new(Inner { target, uri, user_agent, authorization }) })
+        let inner = Inner { target, uri, user_agent, authorization, stats: self.stats.clone() };
+        Ok(Client { inner: Arc::new(SharedClient(ArcSwap::from_pointee(inner))) })
     }
 
     /// The connections to a server, kept ones if another client has them.
@@ -179,15 +194,37 @@ impl Clients {
     }
 }
 
-/// The client of one webhook. Cheap to clone.
+/// The client of one webhook. Cheap to clone; clones are one client.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) inner: Arc<Inner>,
+    inner: Arc<SharedClient>,
+}
+
+/// What the clones of a client share.
+pub struct SharedClient(ArcSwap<Inner>);
+
+impl SharedClient {
+    /// Continues as another client: later calls go where it goes, as who it is.
+    pub fn replace(&self, by: &Client) {
+        self.0.store(by.inner());
+    }
+}
+
+impl Client {
+    /// What clones of this client share.
+    pub fn shared(&self) -> &Arc<SharedClient> {
+        &self.inner
+    }
+
+    /// How calls are made at this time.
+    pub(crate) fn inner(&self) -> Arc<Inner> {
+        self.inner.0.load_full()
+    }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Client").field(&self.inner.uri).finish()
+        f.debug_tuple("Client").field(&self.inner().uri).finish()
     }
 }
 
@@ -196,6 +233,7 @@ pub(crate) struct Inner {
     pub(crate) uri: Uri,
     pub(crate) user_agent: HeaderValue,
     pub(crate) authorization: Authorization,
+    pub(crate) stats: Arc<ClientStats>,
 }
 
 pub(crate) enum Target {

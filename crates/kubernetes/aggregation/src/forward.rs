@@ -74,6 +74,7 @@ pub async fn send(way: &Way<'_>, delegated: Delegated, with_uid: bool, further: 
         headers.insert("audit-id", id);
     }
     headers.extend(further);
+    pintle_spans::propagate(&mut headers);
     match upgrades {
         true => upgrade(way, delegated, headers).await,
         false => exchange(way, delegated, headers).await,

@@ -15,6 +15,7 @@ use pintle_endpoints::write::check_namespace;
 use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
+use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
 use pintle_types::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
 use pintle_types::core::v1::{Pod, PodSpec};
@@ -32,8 +33,6 @@ const MAX_EXPIRATION_SECONDS: i64 = 1 << 32;
 /// The lifetime that kubelets request for pods whose clients may not reload tokens. Its unusual value identifies such
 /// requests.
 const EXTENDABLE_EXPIRATION_SECONDS: i64 = 3607;
-/// The actual lifetime of such a token.
-const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 
 /// Handles a POST of a TokenRequest to a service account.
 pub struct TokenRequests(pub Arc<ServiceAccountTokens>);
@@ -125,8 +124,8 @@ async fn complete(
         spec.expiration_seconds = Some(longest);
     }
     let now = environment.now_unix();
-    let token = sign(tokens, claims, &spec, seconds, now, new_uid(environment));
-    let token = token.ok_or_else(|| Status::internal("failed to generate token: no random numbers"))?;
+    let token = sign(tokens, claims, &spec, seconds, now, new_uid(environment)).get().await;
+    let token = token.map_err(|error| Status::internal(format!("failed to generate token: {error}")))?;
     let status = TokenRequestStatus { token, expiration_timestamp: Time::from_seconds(now.saturating_add(seconds)) };
     object.set_at(&[TokenRequest::SPEC.name()], spec.to_value());
     object.set_at(&[TokenRequest::STATUS.name()], status.to_value());
@@ -204,20 +203,20 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
 }
 
 /// Fills in the claims that every token has, and signs it.
-fn sign(
-    tokens: &ServiceAccountTokens,
+fn sign<'a>(
+    tokens: &'a ServiceAccountTokens,
     claims: Claims,
     spec: &TokenRequestSpec,
     seconds: i64,
     now: i64,
     id: String,
-) -> Option<String> {
+) -> MaybeReady<'a, std::result::Result<String, String>> {
     let config = tokens.config();
     let for_this_server =
         spec.audiences.iter().all(|audience| config.audiences.iter().any(|own| own == audience.as_str()));
     let extended =
         config.extend_expiration && claims.pod.is_some() && seconds == EXTENDABLE_EXPIRATION_SECONDS && for_this_server;
-    let lives = if extended { EXTENDED_EXPIRATION_SECONDS } else { seconds };
+    let lives = if extended { config.extended_expiration_seconds } else { seconds };
     tokens.issue(Claims {
         audiences: spec.audiences.iter().map(|audience| audience.as_str().into()).collect(),
         expires: Some(now.saturating_add(lives)),

@@ -115,10 +115,15 @@ const IMPLIED: [&str; 4] = ["AlwaysAdmit", NAMESPACE_EXISTS, resource_quota::NAM
 const LATE: [&str; 4] =
     ["MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"];
 
+/// The names of all plugins.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let others = [NAMESPACE_LIFECYCLE, NAMESPACE_AUTO_PROVISION];
+    PLUGINS.iter().map(|(name, ..)| *name).chain(IMPLIED).chain(LATE).chain(others)
+}
+
 /// Whether a plugin has this name.
 pub fn is_known(name: &str) -> bool {
-    PLUGINS.iter().any(|(own, ..)| *own == name)
-        || [&IMPLIED[..], &LATE, &[NAMESPACE_LIFECYCLE, NAMESPACE_AUTO_PROVISION]].concat().contains(&name)
+    names().any(|own| own == name)
 }
 
 /// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The

@@ -14,12 +14,15 @@ use pintle_plugins::is_known;
 use pintle_webhook::Clients;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Plugins by name, as the command line has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plugins {
     pub enabled: BTreeSet<String>,
     pub disabled: BTreeSet<String>,
+    /// The only plugins that are enabled, if they are given so.
+    pub only: Option<BTreeSet<String>>,
     /// Settings that have flags of their own.
     pub toleration_seconds: TolerationSeconds,
     /// The file with all other settings.
@@ -27,11 +30,19 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Checks that no plugin is both enabled and disabled.
+    /// Checks that no plugin is both enabled and disabled, and turns the deprecated list into these two.
     ///
     /// # Errors
     /// A plugin is both enabled and disabled.
-    pub fn check(&self) -> Result<(), FlagError> {
+    pub fn check(&mut self) -> Result<(), FlagError> {
+        if let Some(only) = self.only.take() {
+            if !self.enabled.is_empty() || !self.disabled.is_empty() {
+                let sentence = "admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive";
+                return Err(FlagError::Combination(sentence.to_owned()));
+            }
+            self.disabled = pintle_plugins::names().filter(|name| !only.contains(*name)).map(str::to_owned).collect();
+            self.enabled = only;
+        }
         let both: Vec<&str> = self.enabled.intersection(&self.disabled).map(String::as_str).collect();
         if both.is_empty() {
             return Ok(());
@@ -56,7 +67,7 @@ impl Plugins {
     ///
     /// # Errors
     /// The file cannot be read, or a plugin's required setting is missing.
-    pub fn configuration(&self, clients: &Clients) -> Result<Configuration, String> {
+    pub fn configuration(&self, clients: &Arc<Clients>) -> Result<Configuration, String> {
         let read = self.config_file.as_deref().map(|path| admission_config::read(path, clients));
         let mut configuration = read.transpose()?.unwrap_or_default();
         configuration.toleration_seconds = self.toleration_seconds;
@@ -89,6 +100,19 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
         "default-unreachable-toleration-seconds",
         |c| &mut c.admission_plugins.toleration_seconds.unreachable,
         "Seconds that pods tolerate a node that is unreachable, unless they specify it.",
+    ),
+    Flag::read(
+        "admission-control",
+        "NAME,...",
+        "Admission plugins to enable, and no others (deprecated). Excludes --enable-admission-plugins and \
+         --disable-admission-plugins.",
+        |c, value| {
+            let only = c.admission_plugins.only.get_or_insert_default();
+            for name in values::list(value) {
+                only.insert(known(name)?);
+            }
+            Ok(())
+        },
     ),
     Flag::read("disable-admission-plugins", "NAME,...", "Admission plugins to disable.", disable),
     Flag::read(

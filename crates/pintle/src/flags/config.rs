@@ -106,6 +106,10 @@ with_defaults! {
         pub tls_min_version: TlsVersion,
         /// Empty for all.
         pub tls_cipher_suites: Vec<String>,
+        /// By their numbers in TLS; empty for all.
+        pub tls_curves: Vec<u16>,
+        pub permit_port_sharing: bool,
+        pub egress_selector_file: Option<InputFile>,
         pub disable_http2: bool,
         pub client_ca_file: Option<InputFile>,
         pub token_auth_file: Option<InputFile>,
@@ -132,6 +136,7 @@ with_defaults! {
         pub aggregator_reject_redirects: bool = true,
         pub admission_plugins: Plugins,
         pub audit: AuditFlags,
+        pub tracing_config_file: Option<InputFile>,
         /// The caller that knows all addresses sets the address in it.
         pub settings: Settings,
         pub connections: ServerConfig,
@@ -146,6 +151,9 @@ with_defaults! {
         pub kubelet: Kubelet,
         /// One for each processor by default.
         pub worker_threads: Option<u32>,
+        /// Whether lines that are not about errors go to standard output.
+        pub split_text_log: bool,
+        pub split_json_log: bool,
         pub log_format: LogFormat,
         pub verbosity: u32,
         pub modules: Vec<ModuleVerbosity>,
@@ -185,6 +193,8 @@ with_defaults! {
         pub issuers: Repeated<String>,
         pub key_files: Repeated<InputFile>,
         pub signing_key_file: Option<InputFile>,
+        /// The socket of a signer outside of the server.
+        pub signing_endpoint: Option<PathBuf>,
         /// The issuers when empty.
         pub api_audiences: Vec<String>,
         pub extend_expiration: bool = true,
@@ -232,6 +242,21 @@ impl Config {
             return refused(
                 "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
             );
+        }
+        let accounts = &self.service_accounts;
+        if accounts.signing_endpoint.is_some() {
+            if accounts.signing_key_file.is_some() {
+                return refused(
+                    "service-account-signing-key-file and service-account-signing-endpoint are mutually exclusive and \
+                     cannot be set at the same time",
+                );
+            }
+            if !accounts.key_files.0.is_empty() {
+                return refused(
+                    "service-account-key-file and service-account-signing-endpoint are mutually exclusive and cannot \
+                     be set at the same time",
+                );
+            }
         }
         if self.log_format == LogFormat::Json && !self.modules.is_empty() {
             return refused("vmodule: Forbidden: Only supported for text log format");

@@ -11,6 +11,12 @@ pub static SURFACE_FLAGS: &[Flag] = &[
         |c| &mut c.external_hostname,
         "Host name, or host name and port, of this server in generated URLs. Default: the advertised address.",
     ),
+    Flag::new(
+        "tracing-config-file",
+        |c| &mut c.tracing_config_file,
+        "File with a TracingConfiguration: the OpenTelemetry collector that spans of requests are sent to, and how many \
+         requests are sampled. Without it, nothing is traced.",
+    ),
     Flag::read(
         "allow-metric-labels",
         "METRIC,LABEL=VALUE,...",

@@ -7,6 +7,7 @@ use super::audit::{AUDIT_FLAGS, AUDIT_LOG_FLAGS, AUDIT_WEBHOOK_FLAGS};
 use super::authentication::AUTHENTICATION_FLAGS;
 use super::authorization::AUTHORIZATION_FLAGS;
 use super::config::{Config, ReconcilerType, Storage};
+use super::diagnostics::DIAGNOSTICS_FLAGS;
 use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::servers::SERVER_FLAGS;
 use super::setting::Setting;
@@ -147,7 +148,13 @@ pub fn all() -> impl Iterator<Item = &'static Flag> {
     let audit = AUDIT_FLAGS.iter().chain(AUDIT_LOG_FLAGS).chain(AUDIT_WEBHOOK_FLAGS);
     let access = AUTHENTICATION_FLAGS.iter().chain(AUTHORIZATION_FLAGS);
     let others = OWN_FLAGS.iter().chain(access).chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS);
-    others.chain(audit).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS).chain(VERSION_FLAGS).chain(SERVER_FLAGS)
+    others
+        .chain(audit)
+        .chain(DIAGNOSTICS_FLAGS)
+        .chain(SURFACE_FLAGS)
+        .chain(STORAGE_FLAGS)
+        .chain(VERSION_FLAGS)
+        .chain(SERVER_FLAGS)
 }
 
 /// Succeeds if the condition holds; otherwise returns the message, which continues the flag's name.
@@ -156,7 +163,7 @@ pub fn must(condition: bool, otherwise: &str) -> Result<(), String> {
 }
 
 /// Accepts a value that has no effect, and adds a warning.
-fn no_effect<T>(config: &mut Config, value: Result<T, String>, flag: &str, why: &str) -> Result<(), String> {
+pub fn no_effect<T>(config: &mut Config, value: Result<T, String>, flag: &str, why: &str) -> Result<(), String> {
     value?;
     config.warnings.push(format!("{flag} has no effect: {why}"));
     Ok(())
@@ -311,6 +318,12 @@ static OWN_FLAGS: &[Flag] = &[
          in --cert-dir, generated if missing.",
     ),
     Flag::new(
+        "service-account-signing-endpoint",
+        |c| &mut c.service_accounts.signing_endpoint,
+        "Unix socket of a signer of service account tokens, which also gives the keys that verify them. Excludes the \
+         flags of key files.",
+    ),
+    Flag::new(
         "api-audiences",
         |c| &mut c.service_accounts.api_audiences,
         "Audiences of accepted service account tokens. Default: the issuers.",
@@ -439,7 +452,38 @@ static OWN_FLAGS: &[Flag] = &[
          suites.",
     )
     .checked(check_cipher_suites),
+    Flag::new(
+        "tls-curve-preferences",
+        |c| &mut c.tls_curves,
+        "Curves of the key exchange, by their numbers in TLS: 29 (X25519), 23 (P-256), 24 (P-384). The server prefers them \
+         in this order whatever the flag's is. Default: all.",
+    )
+    .checked(|c| match c.tls_curves.iter().find(|curve| !pintle_http::curves().any(|known| known == **curve)) {
+        Some(curve) => Err(format!("curve {curve} is not supported: the TLS library knows 29, 23 and 24")),
+        None => Ok(()),
+    }),
     Flag::new("disable-http2-serving", |c| &mut c.disable_http2, "Whether to serve HTTP/1.1 only."),
+    Flag::new(
+        "permit-port-sharing",
+        |c| &mut c.permit_port_sharing,
+        "Whether several servers may listen on the same port; the system spreads connections over them.",
+    ),
+    Flag::new(
+        "egress-selector-config-file",
+        |c| &mut c.egress_selector_file,
+        "File with an EgressSelectorConfiguration. The server connects to nodes, webhooks, extension servers and etcd \
+         directly: a file that names a proxy is rejected.",
+    ),
+    Flag::read(
+        "send-retry-after-while-not-ready-once",
+        "",
+        "Whether requests are answered with 429 until the server is ready. It has no effect: they wait for it.",
+        |c, value| {
+            let is_on = values::boolean(value)?;
+            let why = "early requests wait until the server is ready";
+            if is_on { no_effect(c, Ok(()), "--send-retry-after-while-not-ready-once", why) } else { Ok(()) }
+        },
+    ),
     Flag::new(
         "kubelet-certificate-authority",
         |c| &mut c.kubelet.certificate_authority,
@@ -492,47 +536,14 @@ static OWN_FLAGS: &[Flag] = &[
         |c| &mut c.aggregator_routing,
         "Whether aggregated API servers are called at the addresses of their pods.",
     ),
-    Flag::new(
-        "logging-format",
-        |c| &mut c.log_format,
-        "Format of log lines: text, or json with the members of kube-apiserver's.",
-    ),
     Flag::only("enable-garbage-collector", "true", "Whether deletions may be left to the garbage collector."),
     Flag::only("enable-logs-handler", "false", "Whether /logs serves the log files of the node."),
-    Flag::only("permit-port-sharing", "false", "Whether several servers may listen on the same port."),
-    Flag::only("profiling", "false", "Whether /debug/pprof serves profiles."),
-    Flag::only("contention-profiling", "false", "Whether /debug/pprof serves profiles of lock contention."),
     Flag::new(
         "worker-threads",
         |c| &mut c.worker_threads,
         "Number of threads that serve requests, at most 1024. Default: the number of processors.",
     )
     .checked(|c| must(c.worker_threads.is_none_or(|n| (1..=1024).contains(&n)), "must be between 1 and 1024")),
-    Flag::new(
-        "v",
-        |c| &mut c.verbosity,
-        "How much is logged: slow requests with their steps from 2, all requests from 3, debug messages from 4, traces from 6, \
-         those of libraries from 8 and 10.",
-    ),
-    Flag::new(
-        "vmodule",
-        |c| &mut c.modules,
-        "How much the files of a name log, for the text format: httplog=3 logs requests.",
-    ),
-    Flag::only("log-json-split-stream", "false", "Whether errors and other lines go to different streams."),
-    Flag::only("log-text-split-stream", "false", "Whether errors and other lines go to different streams."),
-    Flag::only(
-        "send-retry-after-while-not-ready-once",
-        "false",
-        "Whether requests are answered with 429 until the server is ready; they wait for it here.",
-    ),
-    Flag::only("debug-socket-path", "", "Path of a socket that serves profiles."),
-    Flag::read(
-        "log-flush-frequency",
-        "DURATION",
-        "Time between flushes of the log. It has no effect: lines are written at once.",
-        |c, value| no_effect(c, values::duration(value), "--log-flush-frequency", "lines are written at once"),
-    ),
     Flag::read(
         "storage-initialization-timeout",
         "DURATION",
@@ -540,16 +551,6 @@ static OWN_FLAGS: &[Flag] = &[
         |c, value| {
             let why = "the server answers after the store has been read";
             no_effect(c, values::duration(value), "--storage-initialization-timeout", why)
-        },
-    ),
-    Flag::read(
-        "show-hidden-metrics-for-version",
-        "VERSION",
-        "Version of Kubernetes whose hidden metrics are shown. It has no effect: no metric is hidden.",
-        |c, value| {
-            let is_version = value.split('.').count() == 2 && value.split('.').all(|part| part.parse::<u32>().is_ok());
-            let version = must(is_version || value.is_empty(), "must be a version such as 1.35");
-            no_effect(c, version, "--show-hidden-metrics-for-version", "no metric is hidden")
         },
     ),
     Flag::read(

@@ -175,7 +175,10 @@ fn errors_name_the_flag() {
             "pintle --etcd-servers=ftp://a",
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
         ),
-        ("kube-apiserver --disabled-metrics m", "flag --disabled-metrics is not supported: All metrics are shown."),
+        (
+            "kube-apiserver --debug-socket-path s",
+            "flag --debug-socket-path is not supported: There are no profiles to serve.",
+        ),
         (
             "kube-apiserver --disable-admission-plugins=Service",
             "invalid argument \"Service\" for \"--disable-admission-plugins\" flag: plugin \"Service\" is unknown",
@@ -404,7 +407,6 @@ fn flags_of_storage() {
         ("--endpoint-reconciler-type=dns", "must be lease, master-count or none"),
         ("--apiserver-count=0", "must be more than 0"),
         ("--storage-backend=etcd2", "can only be etcd3"),
-        ("--profiling", "can only be false"),
         ("--watch-cache-sizes=pods#0", "the cache of pods cannot be turned off: all reads are made from memory"),
         ("--watch-cache-sizes=pods", "must be a list of resource#size"),
         ("--storage-media-type=application/yaml", "is not supported"),
@@ -427,9 +429,47 @@ fn flags_without_effect_are_warned_of() {
     for line in ["--log-flush-frequency=x", "--show-hidden-metrics-for-version=one"] {
         assert!(run(&format!("pintle {line}")).is_err(), "{line}");
     }
+    for line in [
+        "--profiling",
+        "--contention-profiling",
+        "--log-text-info-buffer-size=1Ki",
+        "--send-retry-after-while-not-ready-once",
+    ] {
+        let warnings = run(&format!("pintle {line}")).expect(line).warnings;
+        assert!(warnings.len() == 1 && warnings[0].contains("has no effect: "), "{line}: {warnings:?}");
+    }
+    let quiet = "pintle --profiling=false --log-json-info-buffer-size=0 --send-retry-after-while-not-ready-once=false";
+    assert!(run(quiet).expect("valid").warnings.is_empty());
     let refused = run("pintle --vmodule=a=1 --logging-format=json").expect_err("two formats");
     assert!(refused.contains("Only supported for text log format"), "{refused}");
     assert_eq!(run("pintle --vmodule=a=1,b*=2").expect("valid").modules.len(), 2);
+}
+
+#[test]
+fn flags_of_logs_metrics_and_curves() {
+    let config = run(
+        "pintle --disabled-metrics=a,b --disabled-metrics=c --tls-curve-preferences=29,23 --log-text-split-stream \
+                      --permit-port-sharing",
+    )
+    .expect("valid");
+    let hidden = ["a", "b", "c", "d"].map(|name| config.metric_labels.is_disabled(name));
+    assert_eq!(hidden, [true, true, true, false]);
+    assert_eq!((&config.tls_curves[..], config.split_text_log, config.split_json_log), (&[29, 23][..], true, false));
+    assert!(config.permit_port_sharing);
+    let file = std::env::current_exe().expect("this test").display().to_string();
+    for (line, reason) in [
+        ("--tls-curve-preferences=25", "curve 25 is not supported"),
+        ("--service-account-signing-endpoint=/s --service-account-key-file=FILE", "mutually exclusive"),
+        ("--service-account-signing-endpoint=/s --service-account-signing-key-file=FILE", "mutually exclusive"),
+        ("--admission-control=AlwaysAdmit --enable-admission-plugins=AlwaysAdmit", "mutually exclusive"),
+        ("--admission-control=Nothing", "plugin \"Nothing\" is unknown"),
+    ] {
+        let error = run(&format!("pintle {}", line.replace("FILE", &file))).expect_err(line);
+        assert!(error.contains(reason), "{line}: {error}");
+    }
+    let plugins = run("pintle --admission-control=NamespaceLifecycle,LimitRanger").expect("valid").admission_plugins;
+    assert_eq!(plugins.enabled.iter().collect::<Vec<_>>(), ["LimitRanger", "NamespaceLifecycle"]);
+    assert!(plugins.disabled.contains("ServiceAccount") && !plugins.disabled.contains("LimitRanger"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Metrics of service account tokens. Guarantees that they are the authenticator's counters. Must never contain data of
 //! a single token.
 
+use pintle_auth::authentication::{TokenCache, TokenCacheStats};
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_kubernetes_auth::service_account::TokenStats;
 
@@ -22,10 +23,19 @@ const CACHE_REQUESTS: Family = Family::counter(
     "authentication_token_cache_request_total",
     "Tokens that were looked for among those already verified, by whether they were found.",
 );
+const CACHE_CALLS: Family = Family::gauge(
+    "authentication_token_cache_active_fetch_count",
+    "Calls about tokens that are under way, to webhooks and issuers.",
+);
+const CACHE_DURATIONS: Family = Family::histogram(
+    "authentication_token_cache_request_duration_seconds",
+    "Duration of the calls about tokens that were not found among those already verified.",
+);
 const CACHE_FETCHES: Family =
     Family::counter("authentication_token_cache_fetch_total", "Tokens that were verified, by whether they were good.");
 
-pub fn render(stats: &TokenStats, out: &mut Exposition) {
+/// `cache` is that of tokens that other parties issue or review.
+pub fn render(stats: &TokenStats, cache: Option<&TokenCache>, out: &mut Exposition) {
     for (family, counter) in [
         (&LEGACY, &stats.legacy),
         (&LEGACY_AUTO_GENERATED, &stats.auto_generated),
@@ -36,13 +46,24 @@ pub fn render(stats: &TokenStats, out: &mut Exposition) {
     ] {
         out.single(family, counter.get());
     }
+    type Count = fn(&TokenCacheStats) -> u64;
+    let [hits, misses, fetched, failed]: [Count; 4] =
+        [|it| it.hits.get(), |it| it.misses.get(), |it| it.fetched.get(), |it| it.failed.get()];
     for (family, counts) in [
-        (CACHE_REQUESTS, [("hit", &stats.hits), ("miss", &stats.misses)]),
-        (CACHE_FETCHES, [("error", &stats.refused), ("ok", &stats.verified)]),
+        (CACHE_REQUESTS, [("hit", &stats.hits, hits), ("miss", &stats.misses, misses)]),
+        (CACHE_FETCHES, [("error", &stats.refused, failed), ("ok", &stats.verified, fetched)]),
     ] {
         out.family(&family);
-        for (status, count) in counts {
-            out.sample(family.name, &[("status", status)], count.get());
+        for (status, own, of_cache) in counts {
+            let others = cache.map_or(0, |cache| of_cache(&cache.stats));
+            out.sample(family.name, &[("status", status)], own.get() + others);
         }
+    }
+    out.family(&CACHE_CALLS);
+    let under_way = cache.map_or(0, TokenCache::under_way);
+    out.sample(CACHE_CALLS.name, &[("status", "in_flight")], under_way);
+    out.family(&CACHE_DURATIONS);
+    if let Some(cache) = cache {
+        out.histogram(CACHE_DURATIONS.name, &[("status", "miss")], &cache.stats.durations);
     }
 }

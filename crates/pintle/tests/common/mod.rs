@@ -9,6 +9,7 @@ pub mod clock;
 pub mod credentials;
 pub mod etcd;
 pub mod fixture;
+pub mod grpc;
 pub mod history;
 pub mod http;
 pub mod in_process;

@@ -27,5 +27,5 @@ pub use rustls::ClientConfig;
 pub use rustls::pki_types::CertificateDer;
 pub use server::{ServerConfig, serve};
 pub use shutdown::Shutdown;
-pub use tls::{NamedCertificate, TlsConfig, TlsError, TlsMaterial, TlsVersion, cipher_suites};
+pub use tls::{NamedCertificate, TlsConfig, TlsError, TlsMaterial, TlsVersion, cipher_suites, curves};
 pub use upgrade::{Takeover, UpgradedConnection};

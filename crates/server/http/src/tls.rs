@@ -37,6 +37,8 @@ pub struct TlsMaterial {
     pub min_version: TlsVersion,
     /// Cipher suites of TLS 1.2 by their IANA names; none named, all are on. Those of TLS 1.3 always are.
     pub cipher_suites: Vec<String>,
+    /// Curves of the key exchange by their numbers; none named, all are on.
+    pub curves: Vec<u16>,
 }
 
 /// A certificate that is shown to clients that ask for one of its names, in PEM.
@@ -63,6 +65,11 @@ pub enum TlsVersion {
 /// The IANA names of the cipher suites of TLS 1.2 that can be spoken.
 pub fn cipher_suites() -> impl Iterator<Item = &'static str> {
     ring::ALL_CIPHER_SUITES.iter().filter(|suite| suite.tls13().is_none()).filter_map(|suite| suite.suite().as_str())
+}
+
+/// The numbers of the curves that keys can be exchanged with.
+pub fn curves() -> impl Iterator<Item = u16> {
+    ring::ALL_KX_GROUPS.iter().map(|group| group.name().into())
 }
 
 /// Why TLS could not be set up.
@@ -105,6 +112,9 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     let named = |suite: &str| material.cipher_suites.iter().any(|name| name == suite);
     if !material.cipher_suites.is_empty() {
         provider.cipher_suites.retain(|suite| suite.tls13().is_some() || suite.suite().as_str().is_some_and(named));
+    }
+    if !material.curves.is_empty() {
+        provider.kx_groups.retain(|group| material.curves.contains(&group.name().into()));
     }
     // The server chooses, as Go's do: of ciphers that all are good the one that costs least.
     provider.cipher_suites.sort_by_key(|suite| suite.suite().as_str().is_none_or(|name| !name.contains("AES_128")));

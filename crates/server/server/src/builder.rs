@@ -6,9 +6,9 @@ use crate::browsers::BrowserConfig;
 use crate::service::ApiService;
 use crate::{System, critical_tasks, sources};
 use pintle_audit::Auditor;
+use pintle_auth::authentication::CurrentAnonymousAccess;
 use pintle_auth::{
     Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, Str,
-    UserInfo,
 };
 use pintle_cache::Cache;
 use pintle_endpoints::aggregated_discovery::AggregatedApis;
@@ -25,6 +25,7 @@ use pintle_flowcontrol::bounds::ADJUSTMENT_PERIOD;
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocator, EtcdCodec, Registry};
 use pintle_resource::{Group, Resource, Resources};
+use pintle_spans::Tracer;
 use pintle_storage::{EndedFuture, FatalSignal, Store, StoreError};
 use std::io;
 use std::net::SocketAddr;
@@ -62,13 +63,11 @@ pub struct Builder {
     pub authenticators: Vec<Arc<dyn Authenticator>>,
     /// The audiences that tokens must be meant for.
     pub audiences: Vec<Str>,
-    /// Whether requests without a credential go on as those of the anonymous user.
-    pub anonymous_auth: bool,
-    /// The only paths at which they do; all when there are none.
-    pub anonymous_paths: Vec<String>,
-    /// Scope in this order whether a request is allowed; without one only `system:masters` may do anything.
+    /// Where requests without a credential go on as those of the anonymous user; nowhere by default.
+    pub anonymous: Arc<CurrentAnonymousAccess>,
+    /// Called in this order to authorize a request; without one only `system:masters` may do anything.
     pub authorizers: Vec<NamedAuthorizer>,
-    /// Scope in this order about every write.
+    /// Called in this order for every write.
     pub admission_plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// What hands out addresses and ports to objects.
     pub allocators: Vec<Arc<dyn Allocator>>,
@@ -83,6 +82,8 @@ pub struct Builder {
     pub listeners: Vec<Listener>,
     /// Where audit events go; `None` if nothing is audited.
     pub auditor: Option<Arc<Auditor>>,
+    /// Where spans of requests go; `None` if nothing is traced.
+    pub tracer: Option<Arc<Tracer>>,
     /// Whether a feature gate is on.
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub settings: Settings,
@@ -120,8 +121,7 @@ impl Builder {
             kinds: Box::new(()),
             authenticators: Vec::new(),
             audiences: Vec::new(),
-            anonymous_auth: false,
-            anonymous_paths: Vec::new(),
+            anonymous: Arc::default(),
             authorizers: Vec::new(),
             admission_plugins: Vec::new(),
             allocators: Vec::new(),
@@ -131,6 +131,7 @@ impl Builder {
             published: Vec::new(),
             listeners: Vec::new(),
             auditor: None,
+            tracer: None,
             feature_gate: Arc::new(|_| false),
             settings: Settings::default(),
             connections: ServerConfig::default(),
@@ -269,8 +270,7 @@ impl OpenedServer {
             authenticator: RequestAuthenticator {
                 authenticators: AuthenticatorUnion::new(builder.authenticators),
                 audiences: builder.audiences,
-                anonymous: builder.anonymous_auth.then(|| Arc::new(UserInfo::anonymous())),
-                anonymous_paths: builder.anonymous_paths,
+                anonymous: builder.anonymous,
             },
             authorizer: self.authorizer,
             registry: self.registry,
@@ -285,6 +285,7 @@ impl OpenedServer {
             impersonator: Impersonator::default(),
             published: builder.published,
             auditor: builder.auditor,
+            tracer: builder.tracer,
             aggregated: builder.aggregated,
             peers: builder.peers,
             peer_discovery,

@@ -195,18 +195,17 @@ fn token() -> Result<String, CertsError> {
     Ok(data_encoding::BASE64URL_NOPAD.encode(&bytes))
 }
 
-/// The key that service account tokens are signed with: `service-account.key` in `dir`, made when it is missing.
+/// The file of the key that service account tokens are signed with: `service-account.key` in `dir`, made when it is
+/// missing.
 ///
 /// # Errors
-/// The file cannot be read or written.
-pub fn service_account_key(dir: &Path) -> Result<String, CertsError> {
+/// The file cannot be written.
+pub fn service_account_key_file(dir: &Path) -> Result<PathBuf, CertsError> {
     let path = dir.join("service-account.key");
-    if exists(&path)? {
-        return read(&path);
+    if !exists(&path)? {
+        write_private(&path, &KeyPair::generate()?.serialize_pem())?;
     }
-    let pem = KeyPair::generate()?.serialize_pem();
-    write_private(&path, &pem)?;
-    Ok(pem)
+    Ok(path)
 }
 
 /// The files of a certificate and its key.

@@ -4,7 +4,7 @@
 use crate::certs::{self, AdministratorBy, ServingNames};
 use crate::delegation::{Delegation, DelegationError};
 use crate::{AuthenticatedUsers, Builder, Listener, StartError};
-use pintle_auth::authentication::{TokenFile, TokenFileError};
+use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess, TokenFile, TokenFileError};
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_http::{TlsConfig, TlsMaterial};
 use pintle_registry::EtcdCodec;
@@ -171,7 +171,7 @@ impl Options {
         }
         let tls = self.tls()?;
         builder.authenticators.append(&mut self.delegation.authenticators(&tls).await?);
-        builder.anonymous_auth = true;
+        builder.anonymous = CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true));
         builder.authorizers = self.delegation.authorizers()?;
         if builder.authorizers.is_empty() {
             builder.authorizers.push(AuthenticatedUsers::named());

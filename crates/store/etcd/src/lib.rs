@@ -34,4 +34,4 @@ mod tls;
 mod wire;
 
 pub use store::{EtcdOptions, EtcdStore};
-pub use tls::{Identity, Renewal, Tls};
+pub use tls::{CaRenewal, Identity, Renewal, Tls};

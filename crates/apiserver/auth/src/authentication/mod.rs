@@ -24,7 +24,7 @@ pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unes
 pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
 pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
-pub use union::{AuthenticatorUnion, RequestAuthenticator, common_audiences};
+pub use union::{AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, common_audiences};
 pub use version_1::version_1_key;
 pub use x509::{CertCache, ClientCa, ClientCaError};
 

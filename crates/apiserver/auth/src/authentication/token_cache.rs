@@ -85,6 +85,12 @@ impl TokenCache {
         })
     }
 
+    /// The number of calls under way.
+    pub fn under_way(&self) -> usize {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.values().filter(|call| call.upgrade().is_some()).count()
+    }
+
     fn shard(&self, key: &Key) -> &RwLock<HashMap<Key, Entry>> {
         &self.shards[usize::from(key[0]) % SHARDS]
     }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use arc_swap::ArcSwap;
 use http::HeaderMap;
 use pintle_resource::MaybeReady;
 
@@ -89,10 +90,38 @@ pub struct RequestAuthenticator {
     pub authenticators: AuthenticatorUnion,
     /// The audiences of the server itself, for which every credential without an audience is valid.
     pub audiences: Vec<Str>,
-    /// The user of requests without a credential; `None` refuses them.
-    pub anonymous: Option<Arc<UserInfo>>,
-    /// The only paths at which requests without a credential are taken; all when there are none.
-    pub anonymous_paths: Vec<String>,
+    /// Where requests without a credential are taken.
+    pub anonymous: Arc<CurrentAnonymousAccess>,
+}
+
+/// Where requests without a credential are taken.
+#[derive(Clone, Debug, Default)]
+pub struct AnonymousAccess {
+    /// Their user; `None` refuses them.
+    pub user: Option<Arc<UserInfo>>,
+    /// The only paths at which they are taken; all when there are none.
+    pub paths: Vec<String>,
+}
+
+impl AnonymousAccess {
+    /// At every path, or at none.
+    pub fn everywhere(is_allowed: bool) -> AnonymousAccess {
+        AnonymousAccess { user: is_allowed.then(|| Arc::new(UserInfo::anonymous())), paths: Vec::new() }
+    }
+}
+
+/// The same, which may be replaced while the server runs. By default they are taken nowhere.
+#[derive(Debug, Default)]
+pub struct CurrentAnonymousAccess(ArcSwap<AnonymousAccess>);
+
+impl CurrentAnonymousAccess {
+    pub fn new(access: AnonymousAccess) -> Arc<CurrentAnonymousAccess> {
+        Arc::new(CurrentAnonymousAccess(ArcSwap::from_pointee(access)))
+    }
+
+    pub fn replace(&self, access: AnonymousAccess) {
+        self.0.store(Arc::new(access));
+    }
 }
 
 impl RequestAuthenticator {
@@ -113,8 +142,9 @@ impl RequestAuthenticator {
     }
 
     fn anonymous_at(&self, path: &str) -> Option<Identity> {
-        let is_taken = self.anonymous_paths.is_empty() || self.anonymous_paths.iter().any(|taken| taken == path);
-        self.anonymous.clone().filter(|_| is_taken).map(Identity::of)
+        let access = self.anonymous.0.load();
+        let is_taken = access.paths.is_empty() || access.paths.iter().any(|taken| taken == path);
+        access.user.clone().filter(|_| is_taken).map(Identity::of)
     }
 
     /// The user of a token, and the audiences it is valid for, of those requested (the server's own when there are none).
@@ -132,7 +162,7 @@ impl RequestAuthenticator {
         let audiences = if audiences.is_empty() { &self.audiences } else { audiences };
         let (headers, header) = (HeaderMap::new(), format!("Bearer {token}"));
         let Some(token) = bearer_token(header.as_bytes()) else {
-            let anonymous = self.anonymous.clone().ok_or(AuthenticationError::InvalidToken)?;
+            let anonymous = self.anonymous.0.load().user.clone().ok_or(AuthenticationError::InvalidToken)?;
             return Ok(Identity { audiences: audiences.to_vec(), ..Identity::of(anonymous) });
         };
         let request =

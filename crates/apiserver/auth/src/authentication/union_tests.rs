@@ -85,7 +85,7 @@ fn with_tokens(anonymous: bool) -> RequestAuthenticator {
     let file = TokenFile::parse("admin-token,admin,1,system:masters").expect("valid");
     RequestAuthenticator {
         authenticators: AuthenticatorUnion::new(vec![Arc::new(file)]),
-        anonymous: anonymous.then(|| Arc::new(UserInfo::anonymous())),
+        anonymous: CurrentAnonymousAccess::new(AnonymousAccess::everywhere(anonymous)),
         audiences: vec!["api".into()],
         ..RequestAuthenticator::default()
     }

@@ -7,7 +7,9 @@ use rcgen::{
 };
 
 use super::*;
-use crate::authentication::{AuthenticatorUnion, RequestAuthenticator, TokenFile, bearer_token};
+use crate::authentication::{
+    AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, TokenFile, bearer_token,
+};
 use futures_util::FutureExt;
 use http::HeaderMap;
 
@@ -53,7 +55,7 @@ fn client_ca(ca: &Ca) -> Arc<ClientCa> {
 fn with(authenticators: Vec<Arc<dyn Authenticator>>, anonymous: bool) -> RequestAuthenticator {
     RequestAuthenticator {
         authenticators: AuthenticatorUnion::new(authenticators),
-        anonymous: anonymous.then(|| Arc::new(UserInfo::anonymous())),
+        anonymous: CurrentAnonymousAccess::new(AnonymousAccess::everywhere(anonymous)),
         ..RequestAuthenticator::default()
     }
 }

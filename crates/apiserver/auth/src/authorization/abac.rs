@@ -5,9 +5,11 @@
 use super::{Attributes, Authorizer, Decision, NonResourceRule, Reason, ResourceRule, UserRules};
 use crate::user::groups;
 use crate::{Str, UserInfo};
+use arc_swap::ArcSwap;
 use pintle_codec::{Strictness, json};
 use pintle_resource::MaybeReady;
 use pintle_schema::Value;
+use std::sync::Arc;
 
 /// The version of lines that say theirs.
 const VERSION: &str = "abac.authorization.kubernetes.io/v1beta1";
@@ -65,15 +67,50 @@ impl Policies {
     }
 }
 
-impl Authorizer for Policies {
+/// Policies that are replaced when their file changes.
+#[derive(Debug, Default)]
+pub struct CurrentPolicies(ArcSwap<Policies>);
+
+impl CurrentPolicies {
+    pub fn new(policies: Policies) -> CurrentPolicies {
+        CurrentPolicies(ArcSwap::from_pointee(policies))
+    }
+
+    pub fn replace(&self, policies: Policies) {
+        self.0.store(Arc::new(policies));
+    }
+}
+
+impl Authorizer for CurrentPolicies {
     fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
-        MaybeReady::Ready(match self.allow(attributes) {
-            true => Decision::Allow(Reason::None),
-            false => Decision::no_opinion("No policy matched."),
-        })
+        self.0.load().decide(attributes).into()
     }
 
     fn rules_for<'a>(&'a self, user: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
+        self.0.load().rules(user).into()
+    }
+}
+
+impl Authorizer for Policies {
+    fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
+        self.decide(attributes).into()
+    }
+
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
+        self.rules(user).into()
+    }
+}
+
+impl Policies {
+    fn decide(&self, attributes: &Attributes<'_>) -> Decision {
+        match self.allow(attributes) {
+            true => Decision::Allow(Reason::None),
+            false => Decision::no_opinion("No policy matched."),
+        }
+    }
+
+    /// What policies allow a user, as rules.
+    fn rules(&self, user: &UserInfo) -> UserRules {
         let mut rules = UserRules::default();
         for policy in self.0.iter().filter(|policy| policy.is_about(user)) {
             let verbs: &[&str] = if policy.readonly { &["get", "list", "watch"] } else { &["*"] };
@@ -93,7 +130,7 @@ impl Authorizer for Policies {
                     .push(NonResourceRule { verbs, non_resource_urls: one(&policy.non_resource_path) });
             }
         }
-        MaybeReady::Ready(rules)
+        rules
     }
 }
 

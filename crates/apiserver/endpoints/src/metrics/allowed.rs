@@ -1,4 +1,4 @@
-//! Which values of labels metrics show: all, unless a list is given for a metric's label.
+//! Which metrics are shown, and which values of their labels: all, unless a list is given for a metric's label.
 //! Guarantees that a label with a list has the values of that list, or `unexpected` for all others.
 //! Must never drop what was counted: samples that come to the same labels are added up.
 
@@ -9,7 +9,11 @@ const UNEXPECTED: &str = "unexpected";
 
 /// Lists of values, by metric and label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowedLabels(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
+pub struct AllowedLabels {
+    lists: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+    /// Metrics that are not shown.
+    disabled: BTreeSet<String>,
+}
 
 impl AllowedLabels {
     /// Adds a list: the key is a metric and a label with a comma between, the values have commas between them.
@@ -24,18 +28,33 @@ impl AllowedLabels {
         let pair = key.split_once(',').filter(|(metric, label)| is_name(metric, true) && is_name(label, false));
         let (metric, label) = pair.ok_or("must have keys with format `metricName,labelName`")?;
         let values = values.split(',').map(str::to_owned).collect();
-        self.0.entry(metric.to_owned()).or_default().insert(label.to_owned(), values);
+        self.lists.entry(metric.to_owned()).or_default().insert(label.to_owned(), values);
         Ok(())
+    }
+
+    /// Hides a metric.
+    pub fn disable(&mut self, metric: &str) {
+        self.disabled.insert(metric.to_owned());
+    }
+
+    /// Whether a metric is hidden.
+    pub fn is_disabled(&self, metric: &str) -> bool {
+        self.disabled.contains(metric)
+    }
+
+    /// Whether there is no list.
+    pub fn has_no_list(&self) -> bool {
+        self.lists.is_empty()
     }
 
     /// Whether a metric has a list.
     pub fn concerns(&self, metric: &str) -> bool {
-        self.0.contains_key(metric)
+        self.lists.contains_key(metric)
     }
 
     /// What a label of a metric is shown as.
     pub fn shown<'a>(&self, metric: &str, label: &str, value: &'a str) -> &'a str {
-        let list = self.0.get(metric).and_then(|labels| labels.get(label));
+        let list = self.lists.get(metric).and_then(|labels| labels.get(label));
         if list.is_none_or(|list| list.contains(value)) { value } else { UNEXPECTED }
     }
 }

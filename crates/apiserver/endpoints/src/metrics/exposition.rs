@@ -84,6 +84,10 @@ pub struct Exposition {
     text: String,
     /// Families by stability.
     families: [u32; 3],
+    /// Families that are not shown.
+    disabled: u32,
+    /// Whether the family that was begun last is not shown.
+    is_disabled: bool,
     /// What labels may show.
     allowed: Arc<AllowedLabels>,
     /// Samples of the family that was begun last, where some of its labels may not show all.
@@ -99,6 +103,11 @@ impl Exposition {
     /// Begins a family; its samples follow.
     pub fn family(&mut self, family: &Family) {
         self.flush();
+        self.is_disabled = self.allowed.is_disabled(family.name);
+        if self.is_disabled {
+            self.disabled += 1;
+            return;
+        }
         let stability = family.stability.name();
         self.families[family.stability as usize] += 1;
         let kind = match family.kind {
@@ -132,10 +141,10 @@ impl Exposition {
         self.line(name, "_count", labels, None, count);
     }
 
-    /// Appends the metrics about metrics, after all others. No metric is hidden or can be disabled.
+    /// Appends the metrics about metrics, after all others. No metric is hidden.
     pub fn of_metrics(&mut self) {
         self.single(&HIDDEN, 0);
-        self.single(&DISABLED, 0);
+        self.single(&DISABLED, self.disabled);
         self.family(&REGISTERED);
         let levels = [Stability::Alpha, Stability::Beta, Stability::Stable];
         for (stability, count) in levels.into_iter().zip(self.families) {
@@ -162,6 +171,9 @@ impl Exposition {
     }
 
     fn line(&mut self, name: &str, suffix: &str, labels: &[Label<'_>], bound: Option<f64>, value: impl Display) {
+        if self.is_disabled {
+            return;
+        }
         let is_merged = self.allowed.concerns(name);
         let mut merged = String::new();
         let text = if is_merged { &mut merged } else { &mut self.text };

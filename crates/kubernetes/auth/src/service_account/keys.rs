@@ -109,6 +109,7 @@ pub struct VerifyingKey {
     /// Modulus and exponent, or the coordinates of the point.
     numbers: [Vec<u8>; 2],
     id: String,
+    is_published: bool,
 }
 
 impl VerifyingKey {
@@ -135,6 +136,15 @@ impl VerifyingKey {
         if keys.is_empty() { Err(KeyError::Missing) } else { Ok(keys) }
     }
 
+    /// A key of a signer outside the server, under the id that it has there. One that is not published verifies tokens
+    /// that were issued formerly.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn of_external(id: &str, der: &[u8], is_published: bool) -> Result<VerifyingKey, KeyError> {
+        Ok(VerifyingKey { id: id.to_owned(), is_published, ..VerifyingKey::from_spki(der)? })
+    }
+
     fn from_spki(der: &[u8]) -> Result<VerifyingKey, KeyError> {
         let info = SubjectPublicKeyInfoRef::from_der(der)?;
         let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.identifier() == info.algorithm);
@@ -157,10 +167,16 @@ impl VerifyingKey {
                 [x.to_vec(), y.to_vec()]
             }
         };
-        Ok(VerifyingKey { algorithm, key: key.to_vec(), numbers, id: BASE64URL_NOPAD.encode(hash.as_ref()) })
+        let id = BASE64URL_NOPAD.encode(hash.as_ref());
+        Ok(VerifyingKey { algorithm, key: key.to_vec(), numbers, id, is_published: true })
     }
 
-    /// The hash by which tokens name the key.
+    /// Whether clients are shown the key.
+    pub fn is_published(&self) -> bool {
+        self.is_published
+    }
+
+    /// The id by which tokens name the key: a hash of it, unless it is another party's.
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -3,6 +3,7 @@
 //! Must never read objects itself: `BoundObjects` gives the current account, pod, secret and node.
 
 mod claims;
+mod key_set;
 mod keys;
 mod legacy;
 
@@ -24,6 +25,7 @@ use pintle_auth::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, Str, UserInfo, groups, users
 use pintle_resource::MaybeReady;
 
 pub use claims::{Claims, ObjectRef};
+pub use key_set::{ExternalSigner, KeySet, TokenKeys};
 pub use keys::{KeyError, SigningKey, VerifyingKey};
 use legacy::LegacyClaims;
 pub use legacy::{INVALID_SINCE_LABEL, LAST_USED_LABEL, TokenSecret, UsedSecret};
@@ -34,6 +36,12 @@ const LEEWAY_SECONDS: i64 = 60;
 const LONGEST_TOKEN: usize = 64 * 1024;
 /// The number of cached verified tokens: those of a large cluster's clients, at half a kilobyte each.
 const CACHED_TOKENS: usize = 8192;
+
+/// The lifetime of tokens for clients that may not reload them: a year.
+pub const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
+
+/// How long clients may cache the keys of files.
+const KEYS_FRESH_SECONDS: u64 = 3600;
 
 /// The path under which the keys are published.
 pub const JWKS_PATH: &str = "/openid/v1/jwks";
@@ -77,14 +85,16 @@ pub struct TokenConfig {
     pub issuers: Vec<Str>,
     /// The server's own audiences; the issuers when none are given.
     pub audiences: Vec<Str>,
-    /// Signs; its public half verifies too.
-    pub signing_key: SigningKey,
-    /// Verify, beside the signing key.
-    pub keys: Vec<VerifyingKey>,
+    /// The keys that sign and verify.
+    pub keys: Arc<TokenKeys>,
+    /// Signs in place of a key of the server.
+    pub external_signer: Option<Arc<dyn ExternalSigner>>,
     /// The longest lifetime of a token in seconds; longer requests are shortened. 0 is no bound.
     pub max_expiration_seconds: i64,
     /// Whether tokens that kubelets request for pods live longer than requested, for clients that do not reload them.
     pub extend_expiration: bool,
+    /// The lifetime of such tokens in seconds.
+    pub extended_expiration_seconds: i64,
     /// The address of the keys in the discovery document, if not at this server.
     pub jwks_uri: Option<String>,
 }
@@ -92,13 +102,19 @@ pub struct TokenConfig {
 impl TokenConfig {
     /// The defaults of a server with one key.
     pub fn new(issuer: &str, signing_key: SigningKey) -> TokenConfig {
+        TokenConfig::with_keys(issuer, TokenKeys::new(KeySet::signing_with(signing_key, Vec::new())))
+    }
+
+    /// The defaults of a server with these keys.
+    pub fn with_keys(issuer: &str, keys: Arc<TokenKeys>) -> TokenConfig {
         TokenConfig {
             issuers: vec![issuer.into()],
             audiences: Vec::new(),
-            signing_key,
-            keys: Vec::new(),
+            keys,
+            external_signer: None,
             max_expiration_seconds: 0,
             extend_expiration: true,
+            extended_expiration_seconds: EXTENDED_EXPIRATION_SECONDS,
             jwks_uri: None,
         }
     }
@@ -140,6 +156,8 @@ pub struct ServiceAccountTokens {
 struct Verified {
     claims: TokenClaims,
     user: Arc<UserInfo>,
+    /// The keys that it was verified with.
+    keys: Arc<KeySet>,
 }
 
 /// The claims of a token, by the kind of token.
@@ -169,10 +187,6 @@ impl ServiceAccountTokens {
         if config.audiences.is_empty() {
             config.audiences.clone_from(&config.issuers);
         }
-        let own = config.signing_key.public();
-        if !config.keys.iter().any(|key| key.id() == own.id()) {
-            config.keys.insert(0, own.clone());
-        }
         ServiceAccountTokens { stats: TokenStats::default(), config, objects, verified: RwLock::default() }
     }
 
@@ -180,18 +194,34 @@ impl ServiceAccountTokens {
         &self.config
     }
 
-    /// Signs a token; the issuer is filled in. `None` when the system has no random numbers.
-    pub fn issue(&self, mut claims: Claims) -> Option<String> {
+    /// Signs a token; the issuer is filled in.
+    ///
+    /// # Errors
+    /// The signer failed, or the system has no random numbers.
+    pub fn issue(&self, mut claims: Claims) -> MaybeReady<'_, Result<String, String>> {
         claims.issuer = self.config.issuers.first().cloned().unwrap_or_default();
-        let key = &self.config.signing_key;
+        let payload = BASE64URL_NOPAD.encode(&json::to_vec(&claims.to_value()));
+        if let Some(signer) = &self.config.external_signer {
+            return MaybeReady::Wait(signer.sign(payload));
+        }
+        let keys = self.config.keys.current();
+        let Some(key) = &keys.signing else { return Err("there is no key to sign with".to_owned()).into() };
         let header = value!({"alg": (key.public().algorithm()), "kid": (key.public().id())});
         let mut token = BASE64URL_NOPAD.encode(&json::to_vec(&header));
         token.push('.');
-        BASE64URL_NOPAD.encode_append(&json::to_vec(&claims.to_value()), &mut token);
-        let signature = key.sign(token.as_bytes())?;
+        token.push_str(&payload);
+        let Some(signature) = key.sign(token.as_bytes()) else { return Err("no random numbers".to_owned()).into() };
         token.push('.');
         BASE64URL_NOPAD.encode_append(&signature, &mut token);
-        Some(token)
+        Ok(token).into()
+    }
+
+    /// Whether a token of this server names a key that is not known, and may be known to a signer outside.
+    fn needs_new_keys(&self, token: &[u8]) -> bool {
+        self.config.external_signer.is_some()
+            && token.len() <= LONGEST_TOKEN
+            && Token::parse(token)
+                .is_some_and(|token| self.is_ours(&token) && !self.config.keys.current().has(&token.key_id))
     }
 
     /// The identity of a token; `None` for a token of another issuer.
@@ -241,17 +271,20 @@ impl ServiceAccountTokens {
         }
         let mut hash = [0; 32];
         hash.copy_from_slice(digest::digest(&digest::SHA256, token).as_ref());
-        if let Some(known) = self.verified.read().ok().and_then(|known| known.get(&hash).cloned()) {
+        let keys = self.config.keys.current();
+        let known = self.verified.read().ok().and_then(|known| known.get(&hash).cloned());
+        // A key that is gone does not verify any more.
+        if let Some(known) = known.filter(|known| Arc::ptr_eq(&known.keys, &keys)) {
             self.stats.hits.increment();
             return Ok(Some(known));
         }
         let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
         self.stats.misses.increment();
-        let claims = self.claims(&token);
+        let claims = self.claims(&token, &keys);
         let counter = if claims.is_ok() { &self.stats.verified } else { &self.stats.refused };
         counter.increment();
         let claims = claims?;
-        let verified = Arc::new(Verified { user: Arc::new(claims.user()), claims });
+        let verified = Arc::new(Verified { user: Arc::new(claims.user()), claims, keys });
         if let Ok(mut known) = self.verified.write() {
             if known.len() >= CACHED_TOKENS {
                 known.clear();
@@ -262,9 +295,9 @@ impl ServiceAccountTokens {
     }
 
     /// The claims of a token whose signature is verified here.
-    fn claims(&self, token: &Token<'_>) -> Result<TokenClaims, String> {
-        let mut keys = self.candidates(&token.key_id);
-        if !keys.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
+    fn claims(&self, token: &Token<'_>, keys: &KeySet) -> Result<TokenClaims, String> {
+        let mut candidates = keys.candidates(&token.key_id);
+        if !candidates.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
             return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
         }
         let claims = match self.is_legacy(token) {
@@ -283,12 +316,6 @@ impl ServiceAccountTokens {
     fn is_legacy(&self, token: &Token<'_>) -> bool {
         let issues = || self.config.issuers.iter().any(|own| own == legacy::ISSUER);
         token.payload.str_at(&["iss"]) == legacy::ISSUER && !(claims::is_bound(&token.payload) && issues())
-    }
-
-    /// The key that a token names, or all: the name is only a hint.
-    fn candidates(&self, key_id: &str) -> impl Iterator<Item = &VerifyingKey> {
-        let known = self.config.keys.iter().any(|key| key.id() == key_id);
-        self.config.keys.iter().filter(move |key| !known || key.id() == key_id)
     }
 
     /// Whether the token is valid at this time and everything that it names still exists.
@@ -336,7 +363,9 @@ impl ServiceAccountTokens {
     pub fn discovery(&self, server_address: &str) -> Option<Value> {
         let issuer = self.config.issuers.first().filter(|issuer| issuer.starts_with("https://"))?;
         let at_server = || format!("https://{server_address}{JWKS_PATH}");
-        let mut algorithms: Vec<&str> = self.config.keys.iter().map(VerifyingKey::algorithm).collect();
+        let keys = self.config.keys.current();
+        let published = keys.verifying.iter().filter(|key| key.is_published());
+        let mut algorithms: Vec<&str> = published.map(VerifyingKey::algorithm).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
         let algorithms = algorithms.into_iter().map(Value::from).collect();
@@ -350,18 +379,45 @@ impl ServiceAccountTokens {
     /// The keys that tokens are verified with; `None` as for [`ServiceAccountTokens::discovery`].
     pub fn key_set(&self) -> Option<Value> {
         self.discovery("")?;
-        let keys = self.config.keys.iter().map(VerifyingKey::to_jwk).collect();
-        Some(value!({"keys": (Value::List(keys))}))
+        let keys = self.config.keys.current();
+        let published = keys.verifying.iter().filter(|key| key.is_published());
+        Some(value!({"keys": (Value::List(published.map(VerifyingKey::to_jwk).collect()))}))
+    }
+
+    /// How long clients may cache the keys at this time.
+    pub fn keys_fresh_seconds(&self, now: SystemTime) -> u64 {
+        let until = self.config.keys.fresh_until();
+        until.map_or(KEYS_FRESH_SECONDS, |until| until.duration_since(now).map_or(0, |rest| rest.as_secs()))
     }
 }
 
 impl Authenticator for ServiceAccountTokens {
-    /// Waits only for the use of a legacy token to be written, once a day for each token.
+    /// Waits only for the use of a legacy token to be written, once a day for each token, and for the keys of a signer
+    /// outside the server when a token names an unknown one.
     fn authenticate<'a>(
         &'a self,
         request: &'a AuthenticationRequest<'a>,
     ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
         let Some(token) = request.bearer_token else { return MaybeReady::Ready(Ok(None)) };
+        if self.needs_new_keys(token)
+            && let Some(signer) = &self.config.external_signer
+        {
+            return MaybeReady::wait(async move {
+                signer.refresh().await;
+                self.authenticate_now(token, request).get().await
+            });
+        }
+        self.authenticate_now(token, request)
+    }
+}
+
+impl ServiceAccountTokens {
+    /// Authenticates with the keys of now.
+    fn authenticate_now<'a>(
+        &'a self,
+        token: &'a [u8],
+        request: &'a AuthenticationRequest<'a>,
+    ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
         let mut used = None;
         let audiences = if request.audiences.is_empty() { &self.config.audiences } else { request.audiences };
         let outcome = self.identity(token, audiences, request.now, &mut used).map_err(AuthenticationError::refused);

@@ -43,6 +43,10 @@ fn tokens() -> ServiceAccountTokens {
     ServiceAccountTokens::new(TokenConfig::new("https://issuer", key()), Box::new(Objects))
 }
 
+fn issued(tokens: &ServiceAccountTokens, claims: Claims) -> String {
+    tokens.issue(claims).now().expect("signed at once").expect("signed")
+}
+
 fn object(name: &str) -> ObjectRef {
     ObjectRef { name: name.into(), uid: name.into() }
 }
@@ -73,7 +77,7 @@ fn authenticate(tokens: &ServiceAccountTokens, token: &str) -> Result<Option<Ide
 fn a_token_authenticates_its_account() {
     let tokens = tokens();
     let bound = Claims { pod: Some(object("p")), node: Some(object("gone")), ..claims() };
-    let token = tokens.issue(bound).expect("signed");
+    let token = issued(&tokens, bound);
     let Identity { user, audiences, .. } = authenticate(&tokens, &token).expect("valid").expect("its own");
     assert_eq!((&*user.name, &*user.uid), ("system:serviceaccount:n:s", "s"));
     assert_eq!(user.groups, ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"]);
@@ -120,7 +124,7 @@ fn claims_that_do_not_hold_are_refused() {
     ];
     let tokens = tokens();
     for (claims, error) in rows {
-        let outcome = authenticate(&tokens, &tokens.issue(claims.clone()).expect("signed"));
+        let outcome = authenticate(&tokens, &issued(&tokens, claims.clone()));
         assert_eq!(
             outcome.map(|known| known.is_some()).map_err(|error| error.to_string()),
             match error {
@@ -134,7 +138,7 @@ fn claims_that_do_not_hold_are_refused() {
 #[test]
 fn only_whole_tokens_of_known_keys_and_issuers_count() {
     let tokens = tokens();
-    let token = tokens.issue(claims()).expect("signed");
+    let token = issued(&tokens, claims());
     for (at, byte) in token.bytes().enumerate().step_by(7) {
         let mut changed = token.clone().into_bytes();
         changed[at] = if byte == b'A' { b'B' } else { b'A' };
@@ -152,21 +156,22 @@ fn only_whole_tokens_of_known_keys_and_issuers_count() {
     assert!(authenticate(&tokens, &unsigned(r#"{"alg":"HS256"}"#)).is_err());
     // Another server with the same issuer, and one with another.
     let stranger = ServiceAccountTokens::new(TokenConfig::new("https://issuer", key()), Box::new(Objects));
-    assert!(authenticate(&tokens, &stranger.issue(claims()).expect("signed")).is_err());
+    assert!(authenticate(&tokens, &issued(&stranger, claims())).is_err());
     let elsewhere = ServiceAccountTokens::new(TokenConfig::new("https://other", key()), Box::new(Objects));
-    assert_eq!(authenticate(&tokens, &elsewhere.issue(claims()).expect("signed")), Ok(None));
+    assert_eq!(authenticate(&tokens, &issued(&elsewhere, claims())), Ok(None));
     // Its key and issuer may be made known.
     let mut config = TokenConfig::new("https://issuer", key());
-    config.keys.push(elsewhere.config().signing_key.public().clone());
+    let foreign = elsewhere.config().keys.current().verifying().to_vec();
+    config.keys = TokenKeys::new(KeySet::signing_with(key(), foreign));
     config.issuers.push("https://other".into());
     let both = ServiceAccountTokens::new(config, Box::new(Objects));
-    assert!(matches!(authenticate(&both, &elsewhere.issue(claims()).expect("signed")), Ok(Some(_))));
+    assert!(matches!(authenticate(&both, &issued(&elsewhere, claims())), Ok(Some(_))));
 }
 
 #[test]
 fn a_cached_token_still_expires() {
     let tokens = tokens();
-    let token = tokens.issue(Claims { pod: Some(object("p")), ..claims() }).expect("signed");
+    let token = issued(&tokens, Claims { pod: Some(object("p")), ..claims() });
     for (audience, seconds, is_valid) in
         [("https://issuer", NOW, true), ("https://issuer", NOW + 3661, false), ("other", NOW, false)]
     {
@@ -179,9 +184,46 @@ fn a_cached_token_still_expires() {
         hash[..8].copy_from_slice(&number.to_le_bytes());
         tokens.verified.write().expect("a lock").insert(hash, known.clone());
     }
-    let other = tokens.issue(Claims { id: "k".into(), ..claims() }).expect("signed");
+    let other = issued(&tokens, Claims { id: "k".into(), ..claims() });
     assert!(matches!(authenticate(&tokens, &other), Ok(Some(_))));
     assert_eq!(tokens.verified.read().expect("a lock").len(), 1);
+}
+
+#[test]
+fn a_token_is_refused_when_its_key_is_gone_although_it_was_verified_before() {
+    let tokens = tokens();
+    let token = issued(&tokens, claims());
+    assert!(matches!(authenticate(&tokens, &token), Ok(Some(_))));
+    let old = tokens.config().keys.current().verifying().to_vec();
+    tokens.config().keys.replace(KeySet::signing_with(key(), old));
+    assert!(matches!(authenticate(&tokens, &token), Ok(Some(_))), "the old key verifies still");
+    let new = issued(&tokens, claims());
+    tokens.config().keys.replace(KeySet::signing_with(key(), Vec::new()));
+    assert!(authenticate(&tokens, &token).is_err());
+    assert!(authenticate(&tokens, &new).is_err());
+    assert!(matches!(authenticate(&tokens, &issued(&tokens, claims())), Ok(Some(_))));
+}
+
+#[test]
+fn keys_of_former_tokens_verify_but_are_not_published() {
+    let made = rcgen::KeyPair::generate().expect("a key");
+    let der = made.public_key_der();
+    let keys = vec![
+        VerifyingKey::of_external("a", &der, true).expect("a key"),
+        VerifyingKey::of_external("b", &der, false).expect("a key"),
+    ];
+    let signing = SigningKey::from_pem(made.serialize_pem().as_bytes()).expect("usable");
+    let token =
+        issued(&ServiceAccountTokens::new(TokenConfig::new("https://issuer", signing), Box::new(Objects)), claims());
+    let keys = TokenKeys::new(KeySet::of_external(keys));
+    keys.set_fresh_until(at(NOW + 30));
+    let tokens = ServiceAccountTokens::new(TokenConfig::with_keys("https://issuer", keys), Box::new(Objects));
+    assert!(matches!(authenticate(&tokens, &token), Ok(Some(_))));
+    let published = tokens.key_set().expect("keys");
+    let published = published.at(&["keys"]).and_then(Value::as_list).expect("a list");
+    assert_eq!(published.iter().map(|key| key.str_at(&["kid"])).collect::<Vec<_>>(), ["a"]);
+    assert_eq!((tokens.keys_fresh_seconds(at(NOW)), tokens.keys_fresh_seconds(at(NOW + 31))), (30, 0));
+    assert!(VerifyingKey::of_external("c", b"no key", true).is_err());
 }
 
 #[test]

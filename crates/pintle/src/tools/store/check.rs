@@ -1,7 +1,8 @@
 //! Checks the content of a store: finds objects that cannot be decoded, have the wrong key, or share a unique value.
 //! Guarantees that every object is checked, even if others are invalid. Must never change anything.
 
-use super::location::{Content, resource_of};
+use super::location::{Content, resource_of, tell};
+use pintle::progress::{Progress, Total};
 use pintle_cache::EncodedObject;
 use pintle_codec::{Strictness, json};
 use pintle_resource::{Resource, Storage};
@@ -21,7 +22,10 @@ pub fn problems(content: &Content) -> Vec<Problem> {
     for unreadable in &content.unreadable {
         checker.tell(&unreadable.key, format!("cannot be read: {}", unreadable.reason));
     }
+    let total = Total::Objects(content.records.len() as u64);
+    let mut progress = Progress::new("checking", total, tell);
     for record in content.records.values() {
+        progress.object(0);
         if let Some((resource, storage)) =
             resource_of(&record.key).as_deref().and_then(|it| Some((it, it.storage.as_ref()?)))
         {

@@ -2,8 +2,9 @@
 //! Guarantees that the command succeeds only if the target is complete and equal. Must never overwrite anything.
 
 use super::Outcome;
-use super::location::{Content, Location, Options};
+use super::location::{Content, Location, Options, tell};
 use bytes::Bytes;
+use pintle::progress::{Progress, Total};
 use pintle_cache::EncodedObject;
 use pintle_registry::EtcdCodec;
 use pintle_storage::{Key, Record, Revision, Transformer, ValueCodec};
@@ -51,7 +52,9 @@ fn encrypted(content: Content, to: &Location, options: &Options) -> Result<(Vec<
     let encryption = to.encryption(options, options.encryption(Some("to")))?;
     let form = EtcdCodec::new(pintle_groups::resources());
     let (mut records, mut source) = (Vec::with_capacity(content.records.len()), Source::new());
+    let mut progress = Progress::new("encoding", Total::Objects(content.records.len() as u64), tell);
     for (key, record) in content.records {
+        progress.object(0);
         source.insert(key, (record.revision, digest(&record)));
         let plain = record.value.unwrap_or_default();
         let plain: Bytes = match to {

@@ -1,7 +1,9 @@
 //! Opens a store by name, reads all of it and closes it. Guarantees that reading does not create a store. Must never
 //! change a store that it reads.
 
+use bytes::Bytes;
 use pintle::encryption::{self, EncryptionSource};
+use pintle::progress::{Filling, ReportingStore, Total, directory_bytes};
 use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
 use pintle_registry::EtcdCodec;
@@ -89,7 +91,7 @@ impl Options {
         };
         Ok(EtcdOptions {
             endpoints: endpoints.to_vec(),
-            tls: Tls { ca_pem: read("etcd-cafile")?, identity, renewal: None },
+            tls: Tls { ca_pem: read("etcd-cafile")?, identity, ..Tls::default() },
             prefix: self.prefix().to_owned(),
             compaction_interval: None,
             lifetimes: pintle::etcd::lifetimes(None),
@@ -133,7 +135,8 @@ impl Location {
                     return Err(format!("there is no store in {}", path.display()));
                 }
                 let store = EmbeddedStore::open_read_only(path).map_err(|error| error.to_string())?;
-                Content::of(&EncryptedStore::new(Arc::new(store), encryption))
+                let total = Total::BytesAtMost(directory_bytes(path));
+                self.content(Arc::new(EncryptedStore::new(Arc::new(store), encryption)), total)
             }
             Location::Etcd(endpoints) => within_runtime(|| {
                 let store = pintle::etcd::store(
@@ -143,12 +146,24 @@ impl Location {
                 );
                 store.map(|(store, _)| store).map_err(|error| error.to_string())
             })
-            .and_then(|(store, _runtime)| Content::of(store.as_ref())),
+            .and_then(|(store, _runtime)| self.content(store, Total::Unknown)),
         }
+    }
+
+    fn content(&self, store: Arc<dyn Store>, total: Total) -> Result<Content, String> {
+        Content::of(&ReportingStore::new(store, format!("reading {self}"), total, tell))
     }
 
     /// Fills the store, which must be empty, with encrypted values.
     pub fn fill(&self, options: &Options, records: &[Record], current: Revision) -> Result<(), String> {
+        let size = |record: &Record| (record.key.len() + record.value.as_ref().map_or(0, Bytes::len)) as u64;
+        let bytes = records.iter().map(size).sum();
+        let directory = match self {
+            Location::Directory(path) => Some(path.clone()),
+            Location::Etcd(_) => None,
+        };
+        let what = format!("writing {} objects to {self}", records.len());
+        let _telling = Filling::new(what, directory, bytes, tell);
         match self {
             Location::Directory(path) => {
                 pintle_storage::import(path, records, current).map_err(|error| error.to_string())
@@ -160,6 +175,11 @@ impl Location {
             }
         }
     }
+}
+
+/// Tells progress.
+pub fn tell(line: &str) {
+    eprintln!("{line}");
 }
 
 /// Runs a constructor within a runtime, and leaks the runtime.
