@@ -129,18 +129,6 @@ impl RuleTag {
                 }
                 quote!(#since)
             }
-            Payload::Way => {
-                let way: LitStr = one_in_brackets(input, &wrong)?;
-                let text = way.value();
-                let down = text.trim_start_matches("../");
-                let is_way =
-                    text.starts_with("..") && !down.contains("../") && down.split('/').all(|name| !name.is_empty());
-                if !is_way {
-                    let text = format!("{text:?} is no way up; written `{}`", tag.example);
-                    return Err(syn::Error::new(way.span(), text));
-                }
-                quote!(#way)
-            }
             Payload::Path => {
                 input.parse::<Token![=]>().map_err(|_| wrong())?;
                 let path: Path = input.parse().map_err(|_| wrong())?;
@@ -188,7 +176,7 @@ impl RuleTag {
                 let elem = ty.and_then(|ty| generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")));
                 (elem.and_then(place_of), elem)
             }
-            "subfield" | "subfields" => (None, None),
+            "subfield" => (None, None),
             _ => (place, ty),
         };
         check_all(&self.inner, inner.0, inner.1)
@@ -202,7 +190,7 @@ impl RuleTag {
     /// A named type is known to the compiler only, so the emitted code checks it.
     fn assert(&self, ty: &Type, out: &mut TokenStream) {
         let inner = match self.tag.name {
-            "each_key" | "each_entry_key" | "subfield" | "subfields" => return,
+            "each_key" | "each_entry_key" | "subfield" => return,
             "each_val" | "item" => generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")),
             _ => Some(ty),
         };

@@ -24,7 +24,8 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// The rule of one tag. The rules of a field run in the order in which they are written. Schemas that are created at run
+/// The rule of one tag. The rules of a field run in the order in which they are written. Schemas that are created at
+/// run
 /// time use bounds, patterns, and rules of items, keys and values, so their data may be owned; the rest is static.
 #[derive(Clone)]
 pub enum Rule {
@@ -79,7 +80,8 @@ pub enum Rule {
     ZeroOrOneOf(Member),
     /// The field's value selects the rules of fields tagged `member`.
     Discriminator(&'static str),
-    /// Applies while the discriminator has the value. With a value that no rule of the field names, the field is forbidden.
+    /// Applies while the discriminator has the value. With a value that no rule of the field names, the field is
+    /// forbidden.
     Member(Member, Slice<Rule>),
     /// The item of an associative list with these keys.
     Item(&'static [(&'static str, &'static str)], Slice<Rule>),
@@ -88,7 +90,6 @@ pub enum Rule {
     EachEntryKey(Slice<Rule>),
     EachVal(Slice<Rule>),
     Subfield(&'static str, Slice<Rule>),
-    Subfields(&'static [&'static str], Slice<Rule>),
     IfEnabled(&'static str, Slice<Rule>),
     IfDisabled(&'static str, Slice<Rule>),
     /// Applies while other fields of the struct have these values; `|` separates alternatives.
@@ -101,15 +102,12 @@ pub enum Rule {
     WhenUnset(&'static str, Slice<Rule>),
     /// Applies to the items of a list that has more than one.
     WhenSeveral(Slice<Rule>),
-    OnUpdate(Slice<Rule>),
     /// Runs first; if it fails, no other rule runs.
     First(Slice<Rule>),
     /// Runs after the rules of the fields or items of the value.
     Last(Slice<Rule>),
     /// Errors of the rules within have this detail, and this kind or value if one is given.
     Message(&'static [(&'static str, &'static str)], Slice<Rule>),
-    /// Errors are at another path: so many steps up, and down by names.
-    ErrorPath(&'static str, Slice<Rule>),
     /// Since this version, run and compared with handwritten rules, not enforced.
     Alpha(&'static str, Slice<Rule>),
     /// Since this version, enforced unless the gate is off.
@@ -132,7 +130,6 @@ impl Rule {
             | Rule::EachEntryKey(inner)
             | Rule::EachVal(inner)
             | Rule::Subfield(_, inner)
-            | Rule::Subfields(_, inner)
             | Rule::IfEnabled(_, inner)
             | Rule::IfDisabled(_, inner)
             | Rule::When(_, inner)
@@ -140,11 +137,9 @@ impl Rule {
             | Rule::WhenSet(_, inner)
             | Rule::WhenUnset(_, inner)
             | Rule::WhenSeveral(inner)
-            | Rule::OnUpdate(inner)
             | Rule::First(inner)
             | Rule::Last(inner)
             | Rule::Message(_, inner)
-            | Rule::ErrorPath(_, inner)
             | Rule::Alpha(_, inner)
             | Rule::Beta(_, inner) => Some(inner),
             _ => None,

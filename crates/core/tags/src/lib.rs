@@ -15,7 +15,6 @@ mod each_entry_key;
 mod each_key;
 mod each_val;
 mod enumeration;
-mod error_path;
 mod first;
 mod fixed;
 mod forbidden;
@@ -39,14 +38,12 @@ mod minimum;
 mod monotonic;
 mod neq;
 mod not_above;
-mod on_update;
 mod opaque_type;
 mod optional;
 mod pattern;
 mod required;
 mod rule;
 mod subfield;
-mod subfields;
 mod union_discriminator;
 mod union_member;
 mod unique;
@@ -159,8 +156,6 @@ pub enum Payload {
     Gate,
     /// `("1.36")`
     Since,
-    /// `("../name")`: up from the value, and down by names.
-    Way,
     /// `= path::to::function`
     Path,
     /// `(path::VALIDATOR)` or `(path::VALIDATOR, payload)`
@@ -204,7 +199,6 @@ pub static CATALOGUE: &[&Tag] = &[
     &each_entry_key::TAG,
     &each_val::TAG,
     &subfield::TAG,
-    &subfields::TAG,
     &if_enabled::TAG,
     &if_disabled::TAG,
     &when::TAG,
@@ -212,11 +206,9 @@ pub static CATALOGUE: &[&Tag] = &[
     &when_set::TAG,
     &when_unset::TAG,
     &when_several::TAG,
-    &on_update::TAG,
     &first::TAG,
     &last::TAG,
     &message::TAG,
-    &error_path::TAG,
     &alpha::TAG,
     &beta::TAG,
     &opaque_type::TAG,

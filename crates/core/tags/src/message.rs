@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "message(invalid = \"must be odd\")(required)",
-    doc: "Errors of the rules in brackets have this text as their detail, and this kind: `required`, `invalid`, `forbidden`, or with `detail` their own. `value` is shown instead of the value; with `omit_value` the error is invalid and shows none.",
+    doc: "Errors of the rules in brackets have this text as their detail, and this kind: `required`, `invalid`, `forbidden`, or with `detail` their own. `value` is shown instead of the value.",
 };

@@ -8,7 +8,6 @@ use crate::item_union::ItemUnion;
 use crate::location::Location;
 use crate::path::FieldPath;
 use crate::relation::{self, Bound, Condition, FieldCount, Message, Sibling};
-use crate::request::Operation;
 use pintle_schema::rules::{Change, Payload, RuleInput, ValidateFn};
 use pintle_schema::{Keys, List, ListKind, Literal, Map, Text, Type, Value, names};
 
@@ -71,9 +70,6 @@ pub enum Check {
     Fixed(&'static str, Type),
     Monotonic(&'static str),
     If(Condition, Checks),
-    On(Operation, Checks),
-    /// Told of the place that a way leads to.
-    ErrorPath(&'static str, Checks),
     First(Checks),
     /// For items of lists that have more than one.
     Several(Checks),
@@ -112,8 +108,6 @@ impl Check {
                 true
             }
             Check::If(_, inner)
-            | Check::On(_, inner)
-            | Check::ErrorPath(_, inner)
             | Check::First(inner)
             | Check::Several(inner)
             | Check::Message(_, _, inner)
@@ -142,8 +136,6 @@ impl Check {
                 | Check::Fixed(..)
                 | Check::FieldCount(..)
                 | Check::If(..)
-                | Check::On(..)
-                | Check::ErrorPath(..)
                 | Check::First(_)
                 | Check::Several(_)
                 | Check::Message(..)
@@ -156,12 +148,9 @@ impl Check {
     pub(crate) fn is_related(&self) -> bool {
         match self {
             Check::If(..) | Check::Bound(_) | Check::Several(_) => true,
-            Check::Gate(_, _, inner)
-            | Check::Shadow(_, inner)
-            | Check::Message(_, _, inner)
-            | Check::On(_, inner)
-            | Check::ErrorPath(_, inner)
-            | Check::First(inner) => inner.related,
+            Check::Gate(_, _, inner) | Check::Shadow(_, inner) | Check::Message(_, _, inner) | Check::First(inner) => {
+                inner.related
+            }
             _ => false,
         }
     }

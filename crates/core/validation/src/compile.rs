@@ -6,7 +6,6 @@ use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
 use crate::item_union::ItemUnion;
 use crate::relation::{Bound, Condition, FieldCount, Message, Sibling};
-use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, RuleFunction};
 use pintle_schema::{ListKind, Struct, Text, Type};
 
@@ -95,8 +94,6 @@ fn related(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Result
             let message = Message::of(pairs).map_err(|right| Misplaced(format!("`message` is given {right}")))?;
             vec![Check::Message(message, on.ty.clone(), compile(inner, on, problems))]
         }
-        Rule::OnUpdate(inner) => vec![Check::On(Operation::Update, compile(inner, on, problems))],
-        Rule::ErrorPath(way, inner) => vec![Check::ErrorPath(way, compile(inner, on, problems))],
         Rule::WhenSeveral(inner) => vec![Check::Several(compile(inner, on, problems))],
         Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
         Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
@@ -112,9 +109,6 @@ fn related(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Result
                 Rule::Distinct(_) => Check::Distinct(field),
                 _ => Check::DistinctItems(field),
             }]
-        }
-        Rule::Subfields(names, inner) => {
-            names.iter().filter_map(|name| check_alone(&Rule::Subfield(name, inner.clone()), on, problems)).collect()
         }
         Rule::Labels => vec![Check::Labels],
         Rule::EachEntryKey(inner) => vec![Check::EachEntryKey(compile(inner, on.item(&Type::String), problems))],
@@ -233,8 +227,6 @@ fn check_alone(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::WhenUnset(..)
         | Rule::Message(..)
         | Rule::WhenSeveral(_)
-        | Rule::OnUpdate(_)
-        | Rule::ErrorPath(..)
         | Rule::First(_)
         | Rule::Last(_)
         | Rule::NotAbove(_)
@@ -242,7 +234,6 @@ fn check_alone(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::AtMostOne(_)
         | Rule::Distinct(_)
         | Rule::DistinctItems(_)
-        | Rule::Subfields(..)
         | Rule::EachEntryKey(_)
         | Rule::Labels => return None,
     })

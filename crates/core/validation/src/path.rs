@@ -47,19 +47,14 @@ impl<'a> FieldPath<'a> {
     pub const fn key(&'a self, key: &'a str) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Key(key) }
     }
+
+    /// The path of the struct, list or map that contains the value: some rules of kube-apiserver report errors there.
+    pub fn parent(&self) -> &'a FieldPath<'a> {
+        self.parent.unwrap_or(&FieldPath::ROOT)
+    }
 }
 
 impl FieldPath<'_> {
-    /// Visits a relative path: up by each leading `..`, and down by names.
-    pub(crate) fn visit<R>(&self, way: &'static str, visit: impl FnOnce(&FieldPath<'_>) -> R) -> R {
-        let (step, rest) = way.split_once('/').unwrap_or((way, ""));
-        match step {
-            "" => visit(self),
-            ".." => self.parent.unwrap_or(&FieldPath::ROOT).visit(rest, visit),
-            name => self.child(name).visit(rest, visit),
-        }
-    }
-
     /// The value at the path in an object.
     pub(crate) fn find_in<'v>(&self, object: &'v Value) -> Option<&'v Value> {
         let value = self.parent.map_or(Some(object), |parent| parent.find_in(object))?;
@@ -136,18 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn ways_lead_up_and_down() {
+    fn parents() {
         let spec = FieldPath::new("spec");
         let containers = spec.child("containers");
         let first = containers.index(0);
-        let rows = [
-            ("..", "spec.containers"),
-            ("../../volumes", "spec.volumes"),
-            ("../../../metadata/taints", "metadata.taints"),
-            ("../../../../../up", "up"),
-        ];
-        for (way, place) in rows {
-            assert_eq!(first.visit(way, |path| path.to_string()), place, "{way}");
-        }
+        assert_eq!(first.parent().to_string(), "spec.containers");
+        assert_eq!(first.parent().parent().child("volumes").to_string(), "spec.volumes");
+        // The object itself is its own parent.
+        assert_eq!(spec.parent().parent().child("metadata").to_string(), "metadata");
     }
 }

@@ -183,7 +183,6 @@ pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, error
 enum ShownValue {
     Own,
     Text(&'static str),
-    Omitted,
 }
 
 /// The message of a tag, which replaces that of the errors of other rules.
@@ -205,17 +204,13 @@ impl Message {
         let kind = match name {
             "detail" => None,
             "required" => Some(ErrorKind::Required),
-            "invalid" | "omit_value" => Some(ErrorKind::Invalid),
+            "invalid" => Some(ErrorKind::Invalid),
             "forbidden" => Some(ErrorKind::Forbidden),
             _ => {
-                return Err("one of detail, required, invalid, omit_value and forbidden, and after it value".to_owned());
+                return Err("one of detail, required, invalid and forbidden, and after it value".to_owned());
             }
         };
-        let value = match (name, shown) {
-            ("omit_value", _) => ShownValue::Omitted,
-            (_, Some(text)) => ShownValue::Text(text),
-            (_, None) => ShownValue::Own,
-        };
+        let value = shown.map_or(ShownValue::Own, ShownValue::Text);
         Ok(Message { kind, value, detail })
     }
 
@@ -228,7 +223,6 @@ impl Message {
             error.kind = self.kind.unwrap_or(error.kind);
             error.detail = self.detail.to_owned();
             match (self.value, shows_count) {
-                (ShownValue::Omitted, _) => error.value = None,
                 (ShownValue::Text(text), _) => error.value = Some(text.into()),
                 (ShownValue::Own, true) => error.value = Some(shown()),
                 (ShownValue::Own, false) => _ = error.value.get_or_insert_with(&shown),

@@ -225,12 +225,6 @@ impl Run<'_, '_, '_> {
             Check::Message(message, ty, inner) => {
                 return self.with_message(message, ty, pointer, location, |run| run.checks(inner, location));
             }
-            Check::On(operation, inner) => {
-                return self.cx.request.operation == *operation && self.checks(inner, location);
-            }
-            Check::ErrorPath(way, inner) => {
-                return location.path.visit(way, |path| self.checks(inner, &Location { path, ..*location }));
-            }
             Check::Several(inner) => {
                 return location.several && self.checks(inner, &Location { again: true, ..*location });
             }
@@ -329,12 +323,6 @@ impl Run<'_, '_, '_> {
                     self.with_message(message, ty, checks.pointer, location, |run| run.related(inner, location))
                 }
                 Check::Several(inner) => location.several && self.checks(inner, &Location { again: true, ..*location }),
-                Check::On(operation, inner) if inner.related => {
-                    self.cx.request.operation == *operation && self.related(inner, location)
-                }
-                Check::ErrorPath(way, inner) if inner.related => {
-                    location.path.visit(way, |path| self.related(inner, &Location { path, ..*location }))
-                }
                 Check::First(inner) if inner.related => self.first(|run| run.related(inner, location)),
                 Check::Gate(gate, on, inner) if inner.related => {
                     self.cx.enabled(gate) == *on && self.gated(*on, location, |run| run.related(inner, location))

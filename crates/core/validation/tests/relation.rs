@@ -96,23 +96,23 @@ struct Thing {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Room {
     /// Its name.
-    #[k8s(proto = 1, optional, error_path("../../named")(max_length = 2))]
+    #[k8s(proto = 1, optional, max_length = 2)]
     name: String,
 }
 
-/// A thing whose rules are told elsewhere, or hold for some operations alone.
+/// A struct whose rules read its own fields.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    subfields("left", "right")(required = "both"),
-    when(left = "l")(error_path("../other")(message(invalid = "not with l", value = "it")(at_most_one("left", "right")))),
-    on_update(subfield(left)(neq = "old"))
+    subfield(left)(required = "both"),
+    subfield(right)(required = "both"),
+    when(left = "l")(message(invalid = "not with l", value = "it")(at_most_one("left", "right")))
 )]
 struct Place {
     /// Left.
     #[k8s(proto = 1, optional)]
     left: String,
     /// Right.
-    #[k8s(proto = 2, optional, when(left = "a")(error_path("..")(forbidden)))]
+    #[k8s(proto = 2, optional, when(left = "a")(forbidden))]
     right: String,
     /// Rooms.
     #[k8s(proto = 3, optional, list_type = atomic, distinct_items(name))]
@@ -247,22 +247,22 @@ fn what_a_rule_depends_on_changes() {
 }
 
 #[test]
-fn elsewhere() {
+fn rules_of_the_struct_and_of_its_fields() {
     let place = |place: Value| validate_as(Holder::schema(), &value!({ "place": place }), None);
     assert_eq!(
         place(value!({"left": "l", "right": "r"})),
-        ["other: Invalid value: \"it\": not with l"],
-        "of the struct, beside it"
+        ["place: Invalid value: \"it\": not with l"],
+        "of the struct"
     );
-    assert_eq!(place(value!({"left": "a", "right": "r"})), ["place: Forbidden"], "of a field, at its struct");
-    // The second room is reported once as an item, and each name at its path.
+    assert_eq!(place(value!({"left": "a", "right": "r"})), ["place.right: Forbidden"], "of a field");
+    // The second room is reported once as an item, and each name as a field.
     assert_eq!(
         place(value!({"left": "x", "right": "y", "rooms": [{"name": "abc"}, {"name": "abc"}, {}, {}]})),
         [
             "place.rooms[1]: Duplicate value: \"abc\"",
             "place.rooms[3]: Duplicate value: \"\"",
-            "place.rooms.named: Too long: may not be more than 2 characters",
-            "place.rooms.named: Too long: may not be more than 2 characters",
+            "place.rooms[0].name: Too long: may not be more than 2 characters",
+            "place.rooms[1].name: Too long: may not be more than 2 characters",
         ]
     );
 }
@@ -274,18 +274,8 @@ fn each_of_several_fields() {
 }
 
 #[test]
-fn operations() {
+fn a_rule_runs_again_if_the_field_that_it_reads_changed() {
     let place = |left: &str| value!({"place": {"left": left, "right": "r"}});
-    let created = |left: &str| validate_as(Holder::schema(), &place(left), None);
-    let updated = |left: &str| validate_as(Holder::schema(), &place(left), Some(&place("x")));
-    let wrong = |left: &str| [format!("place.left: Invalid value: {left:?}: must not be equal to {left:?}")];
-    assert_eq!((created("old"), updated("new")), (Vec::new(), Vec::new()));
-    assert_eq!(updated("old"), wrong("old"));
-}
-
-#[test]
-fn what_is_told_elsewhere_is_judged_when_its_neighbour_changes() {
-    let place = |left: &str| value!({"place": {"left": left, "right": "r"}});
-    assert_eq!(validate_as(Holder::schema(), &place("a"), Some(&place("b"))), ["place: Forbidden"]);
+    assert_eq!(validate_as(Holder::schema(), &place("a"), Some(&place("b"))), ["place.right: Forbidden"]);
     assert_eq!(validate_as(Holder::schema(), &place("a"), Some(&place("a"))), NONE);
 }

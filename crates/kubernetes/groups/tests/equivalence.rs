@@ -1,10 +1,14 @@
 //! What must hold for the rules of every kind, on rows that are made at random: nothing here knows a kind.
-//! Guarantees that versions validate alike, that stages change no answer, that what is stored stays right, and that no rule panics.
+//! Guarantees that versions validate alike, that stages change no answer, that what is stored stays right, and that no
+//! rule panics.
 //!
-//! A row is an object, or an object and the one that it replaces. Some are wrong in many places, some are right, and some
+//! A row is an object, or an object and the one that it replaces. Some are wrong in many places, some are right, and
+//! some
 //! are right but for what an update changed. A row is compared with itself:
-//! - validated by tags and by the functions that say the same, side by side, however the gates stand: no mismatch, one answer;
-//! - validated by its tags as the plan runs them, and as they read one by one: a rule has one form, so its meaning is the other side;
+//! - validated by tags and by the functions that say the same, side by side, however the gates stand: no mismatch, one
+//! answer;
+//! - validated by its tags as the plan runs them, and as they read one by one: a rule has one form, so its meaning is
+//! the other side;
 //! - validated as every served version (`versions`);
 //! - created, and put in the place of something else.
 
@@ -158,7 +162,8 @@ fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
                 let updated = validate(&tags, schema, resource, (&new, Some(&old)), "", &|_| true);
                 // Some rules are for updates alone: those, too, are found when everything is new.
                 let anew = validate_as(Operation::Update, &tags, schema, resource, (&new, None), "", &|_| true);
-                // What is absent is passed over unless there was something, so an update looks at more, but not at much more.
+                // What is absent is passed over unless there was something, so an update looks at more, but not at much
+                // more.
                 let most = created.steps.max(anew.steps);
                 assert!(updated.steps <= most * 3 / 2 + schema.fields.len(), "{} seed {seed}", name(resource));
                 let known: BTreeSet<String> = lines(&created).into_iter().chain(lines(&anew)).collect();
@@ -244,10 +249,7 @@ impl Plain {
                 Rule::First(_) | Rule::When(..) | Rule::Unless(..) | Rule::WhenSet(..) | Rule::WhenUnset(..) => {
                     return false;
                 }
-                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Message(..) | Rule::ErrorPath(..) => return false,
-                Rule::OnUpdate(_) => {
-                    return false;
-                }
+                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Message(..) => return false,
                 _ => None,
             };
             self.found.extend(wrong.map(|kind| (path.to_owned(), kind)));

@@ -23,7 +23,7 @@ impl InForce<'_> {
                 Rule::IfDisabled(gate, inner) if !(self.enabled)(gate) => all.extend(self.of(inner)),
                 Rule::Beta(_, inner) if (self.enabled)("DeclarativeValidationBeta") => all.extend(self.of(inner)),
                 Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Alpha(..) | Rule::Beta(..) => {}
-                Rule::Message(_, inner) | Rule::ErrorPath(_, inner) | Rule::First(inner) | Rule::Last(inner) => {
+                Rule::Message(_, inner) | Rule::First(inner) | Rule::Last(inner) => {
                     all.extend(self.of(inner));
                 }
                 rule => all.push(rule),

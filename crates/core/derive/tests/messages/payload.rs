@@ -86,16 +86,4 @@ struct NotOfTheType {
     a: i32,
 }
 
-#[derive(ApiType, Clone, Default, PartialEq)]
-struct NoWay {
-    #[k8s(proto = 1, error_path("elsewhere")(required))]
-    a: String,
-}
-
-#[derive(ApiType, Clone, Default, PartialEq)]
-struct ABrokenWay {
-    #[k8s(proto = 1, error_path("../a//b")(required))]
-    a: String,
-}
-
 fn main() {}

@@ -88,7 +88,11 @@ pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx:
 /// Validates a value by a format of the tag `format`.
 pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let messages = formats::find(format).map(|format| (format.validate)(value)).unwrap_or_default();
-    cx.errors.invalid_each(path, value, messages);
+    if !messages.is_empty() {
+        // Go shows a string that is absent as an empty one.
+        let shown = if value.is_null() { Value::from("") } else { value.clone() };
+        cx.errors.invalid_each(path, &shown, messages);
+    }
 }
 
 /// Reports once more what was found wrong inside a place, as kube-apiserver does that validates it a second

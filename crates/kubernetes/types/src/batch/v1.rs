@@ -132,16 +132,6 @@ pub struct PodFailurePolicyOnPodConditionsPattern {
 
 /// One way of handling failed pods; exactly one of onExitCodes and onPodConditions has to be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        message(omit_value = "specifying one of OnExitCodes and OnPodConditions is required")(
-            at_least_one("onExitCodes", "onPodConditions")
-        ),
-        message(omit_value = "specifying both OnExitCodes and OnPodConditions is not supported")(
-            at_most_one("onExitCodes", "onPodConditions")
-        )
-    )
-)]
 pub struct PodFailurePolicyRule {
     /// What to do with a matching failure: "FailJob", "FailIndex", "Ignore" or "Count".
     #[k8s(proto = 1, always, required = "valid values: [\"Count\" \"FailIndex\" \"FailJob\" \"Ignore\"]", enum)]
@@ -246,17 +236,7 @@ pub struct JobSpec {
     pub active_deadline_seconds: Option<i64>,
     /// Rules for handling failed pods; absent counts every failure toward the backoff limit. Needs
     /// the pods' restartPolicy to be "Never".
-    #[k8s(
-        proto = 11,
-        optional,
-        when_unset(backoff_limit_per_index)(
-            subfield(rules)(
-                each_val(
-                    subfield(action)(message(invalid = "requires the backoffLimitPerIndex to be set")(neq = "FailIndex"))
-                )
-            )
-        )
-    )]
+    #[k8s(proto = 11, optional)]
     pub pod_failure_policy: Option<PodFailurePolicy>,
     /// Rules for declaring an indexed Job successful early; absent requires all completions.
     #[k8s(
@@ -299,27 +279,7 @@ pub struct JobSpec {
     #[k8s(proto = 5, optional)]
     pub manual_selector: Option<bool>,
     /// Template for the Job's pods; their restartPolicy must be "Never" or "OnFailure".
-    #[k8s(
-        proto = 6,
-        always,
-        last(
-            subfield(spec)(
-                subfield(restart_policy)(
-                    first(message(required = "valid values: \"OnFailure\", \"Never\"")(neq = "", neq = "Always")),
-                    enum("OnFailure", "Never")
-                )
-            ),
-            when_set(pod_failure_policy)(
-                subfield(spec)(
-                    subfield(restart_policy)(
-                        message(invalid = "only \"Never\" is supported when podFailurePolicy is specified")(
-                            neq = "OnFailure"
-                        )
-                    )
-                )
-            )
-        )
-    )]
+    #[k8s(proto = 6, always)]
     pub template: PodTemplateSpec,
     /// Seconds after finishing until the Job may be removed automatically; 0 means right away,
     /// absent means never.
@@ -443,18 +403,12 @@ pub struct JobTemplateSpec {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Desired state of each created Job.
-    #[k8s(
-        proto = 2,
-        optional,
-        last(subfield(selector)(message(invalid = "`selector` will be auto-generated")(forbidden)))
-    )]
+    #[k8s(proto = 2, optional)]
     pub spec: JobSpec,
 }
 
 /// Creates Jobs repeatedly according to a schedule.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-// The jobs that it makes get longer names.
-#[k8s(last(subfield(metadata)(subfield(name)(message(invalid = "must be no more than 52 characters")(max_bytes = 52)))))]
 pub struct CronJob {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -1,7 +1,12 @@
 //! Rules of CronJob.
 
+use crate::rules::internal_form::in_full;
 use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, ValidationContext};
+
+/// The longest name: the jobs that it creates get longer names.
+const MAX_NAME: usize = 52;
 
 /// A schedule has no time zone, which has its own field, unless the stored schedule has one.
 pub fn one_time_zone(text: At<'_, String>, cx: &mut ValidationContext<'_>) {
@@ -22,8 +27,21 @@ pub fn one_time_zone(text: At<'_, String>, cx: &mut ValidationContext<'_>) {
 /// Jobs of a template have generated selectors.
 pub fn selects_automatically(template: At<'_, JobTemplateSpec>, cx: &mut ValidationContext<'_>) {
     template.field(JobTemplateSpec::SPEC, |spec| {
+        let selector = spec.new.field(JobSpec::SELECTOR);
+        if selector.is_set() {
+            cx.errors.invalid(spec.path.to(JobSpec::SELECTOR), in_full(selector), "`selector` will be auto-generated");
+        }
         if spec.new.field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
             cx.errors.not_supported(spec.path.to(JobSpec::MANUAL_SELECTOR), true, &["nil", "false"]);
         }
     });
+}
+
+/// The names of its jobs, which begin with its own, are valid names.
+pub fn short_name(cron_job: At<'_, CronJob>, cx: &mut ValidationContext<'_>) {
+    let name = cron_job.new.field(CronJob::METADATA).field(ObjectMeta::NAME).as_str();
+    if name.len() > MAX_NAME {
+        let path = cron_job.path.to(CronJob::METADATA);
+        cx.errors.invalid(path.to(ObjectMeta::NAME), name, format!("must be no more than {MAX_NAME} characters"));
+    }
 }

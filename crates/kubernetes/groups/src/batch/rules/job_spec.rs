@@ -1,9 +1,10 @@
 //! Rules of the spec of jobs and of the job templates of cron jobs.
 
-use super::indexes;
+use super::{indexes, pod_failure_policy};
 use crate::rules::domain_prefixed_path;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{JobSpec, SuccessPolicy, SuccessPolicyRule};
+use pintle_types::core::v1::{PodSpec, PodTemplateSpec};
 use pintle_validation::{At, ErrorKind, ValidationContext};
 
 /// Beyond so many completions, failures are kept track of for few indexes only.
@@ -22,6 +23,22 @@ pub fn is_indexed(spec: View<'_, JobSpec>) -> bool {
 /// Who manages a job has a name in a domain.
 pub fn manager(manager: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     manager.some().into_iter().for_each(|manager| domain_prefixed_path(manager, cx));
+}
+
+/// Pods of a job end. Those whose failures the job's policy handles are not restarted.
+pub fn restart_policy(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    let policy = template.new.field(PodTemplateSpec::SPEC).field(PodSpec::RESTART_POLICY).value();
+    let policy = policy.as_str().unwrap_or_default();
+    let path = template.path.to(PodTemplateSpec::SPEC);
+    let path = path.to(PodSpec::RESTART_POLICY);
+    match policy {
+        "" | "Always" => cx.errors.required(path, "valid values: \"OnFailure\", \"Never\""),
+        "OnFailure" | "Never" => {}
+        _ => cx.errors.not_supported(path, policy, &["OnFailure", "Never"]),
+    }
+    if policy == "OnFailure" && pod_failure_policy::job_spec(cx).field(JobSpec::POD_FAILURE_POLICY).is_set() {
+        cx.errors.invalid(path, policy, "only \"Never\" is supported when podFailurePolicy is specified");
+    }
 }
 
 /// Where very many pods are numbered, failures are kept track of for few of them only.

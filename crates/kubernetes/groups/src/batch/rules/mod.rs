@@ -12,6 +12,7 @@ pub mod pod_failure_policy;
 use pintle_schema::ApiType;
 use pintle_types::batch::v1::{
     CronJob, CronJobSpec, Job, JobSpec, JobStatus, JobTemplateSpec, PodFailurePolicyOnExitCodesRequirement,
+    PodFailurePolicyRule,
 };
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
@@ -46,6 +47,9 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[CustomRule] = &[
     at_field!(JobSpec::MANAGED_BY, job_spec::manager),
+    at_field!(JobSpec::POD_FAILURE_POLICY, pod_failure_policy::fails_known_indexes, ALWAYS),
+    at_field!(JobSpec::TEMPLATE, job_spec::restart_policy, AFTER | ALWAYS),
+    at_type!(PodFailurePolicyRule, pod_failure_policy::one_requirement, AFTER),
     at_type!(JobSpec, job_spec::many_completions, AFTER),
     at_field!(PodFailurePolicyOnExitCodesRequirement::CONTAINER_NAME, pod_failure_policy::container_name, ALWAYS),
     at_field!(PodFailurePolicyOnExitCodesRequirement::VALUES, pod_failure_policy::exit_codes, AFTER),
@@ -56,6 +60,7 @@ static RULES: &[CustomRule] = &[
     at_field!(Job::STATUS, job_status::moves_forward, AFTER | ON_PART),
     at_field!(CronJobSpec::SCHEDULE, cron_job::one_time_zone, AFTER | ALWAYS | ON_CREATE | ON_UPDATE),
     at_type!(JobTemplateSpec, cron_job::selects_automatically, AFTER),
+    at_type!(CronJob, cron_job::short_name, AFTER | ON_CREATE),
 ];
 
 #[cfg(test)]

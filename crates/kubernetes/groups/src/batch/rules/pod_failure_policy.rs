@@ -2,9 +2,11 @@
 
 use crate::rules::items;
 use pintle_schema::View;
-use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
+use pintle_types::batch::v1::{
+    CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec, PodFailurePolicy, PodFailurePolicyRule,
+};
 use pintle_types::core::v1::{Container, PodSpec, PodTemplateSpec};
-use pintle_validation::{At, ValidationContext};
+use pintle_validation::{At, ErrorKind, ValidationContext};
 
 /// Exit codes of one container are those of a container that there is.
 pub fn container_name(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
@@ -21,11 +23,40 @@ pub fn container_name(name: At<'_, Option<String>>, cx: &mut ValidationContext<'
 }
 
 /// The spec of the job that is validated, or of the jobs that a cron job makes.
-fn job_spec<'a>(cx: &ValidationContext<'a>) -> View<'a, JobSpec> {
+pub(super) fn job_spec<'a>(cx: &ValidationContext<'a>) -> View<'a, JobSpec> {
     let made = cx.root::<CronJob>().field(CronJob::SPEC).field(CronJobSpec::JOB_TEMPLATE);
     match made.value().is_null() {
         true => cx.root::<Job>().field(Job::SPEC),
         false => made.field(JobTemplateSpec::SPEC),
+    }
+}
+
+/// A rule matches exit codes or conditions of pods.
+pub fn one_requirement(rule: At<'_, PodFailurePolicyRule>, cx: &mut ValidationContext<'_>) {
+    let by_exit_codes = rule.new.field(PodFailurePolicyRule::ON_EXIT_CODES).is_set();
+    let by_conditions = rule.new.field(PodFailurePolicyRule::ON_POD_CONDITIONS).is_set();
+    let detail = match (by_exit_codes, by_conditions) {
+        (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
+        (true, true) => "specifying both OnExitCodes and OnPodConditions is not supported",
+        _ => return,
+    };
+    cx.errors.push(ErrorKind::Invalid, rule.path, None, detail);
+}
+
+/// Only jobs that count failures by index can fail an index.
+pub fn fails_known_indexes(policy: At<'_, Option<PodFailurePolicy>>, cx: &mut ValidationContext<'_>) {
+    let Some(policy) = policy.some() else { return };
+    if job_spec(cx).field(JobSpec::BACKOFF_LIMIT_PER_INDEX).is_set() {
+        return;
+    }
+    let list = policy.path.to(PodFailurePolicy::RULES);
+    for (index, rule) in policy.new.field(PodFailurePolicy::RULES).iter().enumerate() {
+        let action = rule.field(PodFailurePolicyRule::ACTION).value();
+        if action.as_str() == Some("FailIndex") {
+            let path = list.index(index);
+            let detail = "requires the backoffLimitPerIndex to be set";
+            cx.errors.invalid(path.to(PodFailurePolicyRule::ACTION), action.clone(), detail);
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{event, namespace, node, service};
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{
-    Endpoints, Event, LoadBalancerIngress, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service, ServiceSpec,
+    Endpoints, Event, LoadBalancerIngress, LoadBalancerStatus, Namespace, NamespaceSpec, Node, NodeSpec, NodeStatus,
+    Service, ServiceSpec,
 };
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
@@ -49,4 +50,8 @@ static RULES: &[CustomRule] = &[
     at_field!(LoadBalancerIngress::IP, service::reported_ip, ON_PART),
     at_type!(LoadBalancerStatus, service::only_balancers_report, AFTER | ON_PART),
     at_field!(NamespaceSpec::FINALIZERS, namespace::finalizers),
+    at_field!(NodeSpec::TAINTS, node::taint_values),
+    at_field!(NodeSpec::CONFIG_SOURCE, node::config_source, ON_UPDATE | ON_PART),
+    at_field!(NodeStatus::ADDRESSES, node::addresses, ON_UPDATE | ON_PART),
+    at_field!(NodeStatus::CONFIG, node::config_status, ON_UPDATE | ON_PART),
 ];

@@ -2,11 +2,14 @@
 
 use super::resource_names;
 use crate::rules::internal_form::in_full;
-use crate::rules::{Repeats, items, legacy_cidr, report_again};
+use crate::rules::{Repeats, has_format, items, legacy_cidr, report_again};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Value, View};
-use pintle_types::core::v1::{Node, NodeSpec, NodeStatus, NodeSwapStatus, NodeSystemInfo, Taint};
-use pintle_validation::{At, ErrorKind, ValidationContext};
+use pintle_types::core::v1::{
+    ConfigMapNodeConfigSource, Node, NodeAddress, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus,
+    NodeSwapStatus, NodeSystemInfo, Taint,
+};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 
 const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
 const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
@@ -52,6 +55,101 @@ pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     // kube-apiserver validates taints twice.
     let metadata = node.path.to(Node::METADATA);
     report_again(&metadata.to(NodeSpec::TAINTS), cx);
+}
+
+/// Taints have a key, a value and an effect. kube-apiserver reports them beside the labels.
+pub fn taint_values(taints: At<'_, Vec<Taint>>, cx: &mut ValidationContext<'_>) {
+    const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let metadata = FieldPath::new(Node::METADATA.name());
+    let list = metadata.to(NodeSpec::TAINTS);
+    for (index, taint) in taints.new.iter().enumerate() {
+        let path = list.index(index);
+        has_format("k8s-label-key", taint.field(Taint::KEY).value(), &path.to(Taint::KEY), cx);
+        has_format("k8s-label-value-at-once", taint.field(Taint::VALUE).value(), &path.to(Taint::VALUE), cx);
+        let effect = taint.field(Taint::EFFECT).value().as_str().unwrap_or_default();
+        if effect.is_empty() {
+            cx.errors.required(path.to(Taint::EFFECT), "");
+        } else if !EFFECTS.contains(&effect) {
+            cx.errors.not_supported(path.to(Taint::EFFECT), effect, EFFECTS);
+        }
+    }
+}
+
+/// The configuration that a kubelet should use is a ConfigMap by name, not a certain state of it.
+pub fn config_source(source: At<'_, Option<NodeConfigSource>>, cx: &mut ValidationContext<'_>) {
+    type Map = ConfigMapNodeConfigSource;
+    let Some(source) = source.some() else { return };
+    let Some(map) = config_map(source.new, source.path, cx) else { return };
+    let path = source.path.to(NodeConfigSource::CONFIG_MAP);
+    for (field, detail) in
+        [(Map::UID, "uid must not be set in spec"), (Map::RESOURCE_VERSION, "resourceVersion must not be set in spec")]
+    {
+        if !map.field(field).as_str().is_empty() {
+            cx.errors.forbidden(path.to(field), detail);
+        }
+    }
+    config_map_names(map, &path, cx);
+}
+
+/// The configurations that a kubelet reports are certain states of ConfigMaps.
+pub fn config_status(status: At<'_, Option<NodeConfigStatus>>, cx: &mut ValidationContext<'_>) {
+    type Map = ConfigMapNodeConfigSource;
+    type Status = NodeConfigStatus;
+    let Some(status) = status.some() else { return };
+    for field in [Status::ASSIGNED, Status::ACTIVE, Status::LAST_KNOWN_GOOD] {
+        let Some(source) = status.new.field(field).some() else { continue };
+        let path = status.path.to(field);
+        let Some(map) = config_map(source, &path, cx) else { continue };
+        let path = path.to(NodeConfigSource::CONFIG_MAP);
+        for field in [Map::UID, Map::RESOURCE_VERSION] {
+            if map.field(field).as_str().is_empty() {
+                cx.errors.required(path.to(field), "");
+            }
+        }
+        config_map_names(map, &path, cx);
+    }
+}
+
+/// The ConfigMap of a source, which has no other member.
+fn config_map<'a>(
+    source: View<'a, NodeConfigSource>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) -> Option<View<'a, ConfigMapNodeConfigSource>> {
+    let map = source.field(NodeConfigSource::CONFIG_MAP).some();
+    if map.is_none() {
+        cx.errors.invalid(path, in_full(source), "exactly one reference subfield must be non-nil");
+    }
+    map
+}
+
+fn config_map_names(map: View<'_, ConfigMapNodeConfigSource>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    type Map = ConfigMapNodeConfigSource;
+    let fields = [
+        (Map::NAMESPACE, "dns1123-label"),
+        (Map::NAME, "dns1123-subdomain"),
+        (Map::KUBELET_CONFIG_KEY, "config-map-key"),
+    ];
+    for (field, format) in fields {
+        let (value, path) = (map.field(field), path.to(field));
+        match value.as_str().is_empty() {
+            true => cx.errors.required(path, ""),
+            false => has_format(format, value.value(), &path, cx),
+        }
+    }
+}
+
+/// A node reports an address of a type once.
+pub fn addresses(addresses: At<'_, Vec<NodeAddress>>, cx: &mut ValidationContext<'_>) {
+    let list = items(addresses.new);
+    let text = |at: usize, field: &str| list.get(at).map_or("", |address| address.str_at(&[field]));
+    let identity = |at| (text(at, NodeAddress::TYPE.name()), text(at, NodeAddress::ADDRESS.name()));
+    let mut repeats = Repeats::new(list.len(), identity);
+    for (index, address) in list.iter().enumerate() {
+        if repeats.is_repeated(index) {
+            cx.errors.duplicate(addresses.path.index(index), address.clone());
+        }
+    }
 }
 
 /// A node has a taint of an effect once for each key. kube-apiserver reports them beside the

@@ -30,15 +30,6 @@ pub struct ContainerPort {
 
 /// Makes one of the pod's volumes visible inside a container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        error_path("..")(subfield(sub_path)(format = "relative-path")),
-        subfield(sub_path_expr)(
-            when_set(sub_path)(message(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
-        ),
-        error_path("..")(subfield(sub_path_expr)(format = "relative-path"), subfield(mount_propagation)(enum))
-    )
-)]
 pub struct VolumeMount {
     /// Name of the pod volume to mount.
     #[k8s(proto = 1, always, required)]
@@ -132,11 +123,11 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerResizePolicy {
     /// Resource the policy is about: cpu or memory.
-    #[k8s(proto = 1, always, error_path("../..")(required, enum("cpu", "memory")))]
+    #[k8s(proto = 1, always)]
     pub resource_name: ResourceName,
     /// What to do on a resize of that resource: NotRequired or RestartContainer. Resources without
     /// an entry behave as NotRequired.
-    #[k8s(proto = 2, always, error_path("../..")(required, enum))]
+    #[k8s(proto = 2, always)]
     pub restart_policy: ResourceResizeRestartPolicy,
 }
 

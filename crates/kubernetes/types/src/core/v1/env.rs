@@ -23,28 +23,7 @@ pub struct EnvVar {
     #[k8s(proto = 2, optional)]
     pub value: String,
     /// Where to take the value from instead; must not be combined with a non-empty `value`.
-    #[k8s(
-        proto = 3,
-        optional,
-        last(
-            first(
-                if_enabled(EnvFiles)(
-                    message(invalid = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`", value = "")(
-                        at_least_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-                    )
-                ),
-                if_disabled(EnvFiles)(
-                    message(invalid = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`", value = "")(
-                        at_least_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
-                    )
-                )
-            ),
-            unless(value = "")(message(invalid = "may not be specified when `value` is not empty", value = "")(forbidden)),
-            message(invalid = "may not have more than one field specified at a time", value = "")(
-                at_most_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-            )
-        )
-    )]
+    #[k8s(proto = 3, optional)]
     pub value_from: Option<EnvVarSource>,
 }
 
@@ -151,18 +130,6 @@ pub struct SecretKeySelector {
 
 /// Turns all entries of a ConfigMap or Secret into environment variables.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        error_path("..")(
-            message(invalid = "must specify one of: `configMapRef` or `secretRef`", value = "")(
-                at_least_one("configMapRef", "secretRef")
-            ),
-            message(invalid = "may not have more than one field specified at a time", value = "")(
-                at_most_one("configMapRef", "secretRef")
-            )
-        )
-    )
-)]
 pub struct EnvFromSource {
     /// Text put in front of each key to form the variable name; absent means none.
     #[k8s(

@@ -290,7 +290,7 @@ pub struct ISCSIVolumeSource {
     pub secret_ref: Option<LocalObjectReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
-    #[k8s(proto = 12, optional, error_path("../initiatorname")(format = "iscsi-name-of-known-kind"))]
+    #[k8s(proto = 12, optional)]
     pub initiator_name: Option<String>,
 }
 
@@ -336,7 +336,7 @@ pub struct ISCSIPersistentVolumeSource {
     pub secret_ref: Option<SecretReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
-    #[k8s(proto = 12, optional, error_path("../initiatorname")(format = "iscsi-name"))]
+    #[k8s(proto = 12, optional)]
     pub initiator_name: Option<String>,
 }
 

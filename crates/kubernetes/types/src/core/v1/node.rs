@@ -25,31 +25,10 @@ pub struct NodeSpec {
     #[k8s(proto = 4, optional)]
     pub unschedulable: bool,
     /// Taints that keep away pods without a matching toleration.
-    #[k8s(
-        proto = 5,
-        optional,
-        list_type = atomic,
-        error_path("../../metadata/taints")(
-            each_val(
-                subfield(key)(format = "k8s-label-key"),
-                subfield(value)(format = "k8s-label-value-at-once"),
-                subfield(effect)(required, enum("NoSchedule", "PreferNoSchedule", "NoExecute"))
-            )
-        )
-    )]
+    #[k8s(proto = 5, optional, list_type = atomic)]
     pub taints: Vec<Taint>,
     /// Deprecated pointer to kubelet configuration; no longer has any effect.
-    #[k8s(
-        proto = 6,
-        optional,
-        on_update(
-            message(invalid = "exactly one reference subfield must be non-nil")(at_least_one("configMap")),
-            subfield(config_map)(
-                subfield(uid)(forbidden = "uid must not be set in spec"),
-                subfield(resource_version)(forbidden = "resourceVersion must not be set in spec")
-            )
-        )
-    )]
+    #[k8s(proto = 6, optional)]
     pub config_source: Option<NodeConfigSource>,
     /// Deprecated identifier that nothing uses any more.
     #[k8s(proto = 2, name = "externalID", optional)]
@@ -71,10 +50,10 @@ pub struct NodeConfigSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ConfigMapNodeConfigSource {
     /// Namespace of the ConfigMap.
-    #[k8s(proto = 1, always, on_update(required, format = "dns1123-label"))]
+    #[k8s(proto = 1, always)]
     pub namespace: String,
     /// Name of the ConfigMap.
-    #[k8s(proto = 2, always, on_update(required, format = "dns1123-subdomain"))]
+    #[k8s(proto = 2, always)]
     pub name: String,
     /// UID of the ConfigMap; forbidden in the spec and required in the status.
     #[k8s(proto = 3, optional)]
@@ -83,7 +62,7 @@ pub struct ConfigMapNodeConfigSource {
     #[k8s(proto = 4, optional)]
     pub resource_version: String,
     /// Key in the ConfigMap under which the configuration is found.
-    #[k8s(proto = 5, always, on_update(required, format = "config-map-key"))]
+    #[k8s(proto = 5, always)]
     pub kubelet_config_key: String,
 }
 
@@ -181,14 +160,6 @@ pub struct NodeSwapStatus {
 
 /// Deprecated report on the dynamic configuration of a kubelet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    on_update(
-        subfields("assigned", "active", "lastKnownGood")(
-            message(invalid = "exactly one reference subfield must be non-nil")(at_least_one("configMap")),
-            subfield(config_map)(subfields("uid", "resourceVersion")(required))
-        )
-    )
-)]
 pub struct NodeConfigStatus {
     /// Configuration the kubelet will try to use, remembered across restarts.
     #[k8s(proto = 1, optional)]
@@ -234,8 +205,7 @@ pub struct NodeStatus {
         list_type = map,
         list_map_keys("type"),
         patch_strategy = "merge",
-        patch_merge_key = "type",
-        on_update(unique("type", "address"))
+        patch_merge_key = "type"
     )]
     pub addresses: Vec<NodeAddress>,
     /// Ports of daemons on the node.

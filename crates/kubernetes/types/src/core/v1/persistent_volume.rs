@@ -21,23 +21,7 @@ pub struct PersistentVolume {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Describes the storage and how claims may use it.
-    #[k8s(
-        proto = 2,
-        optional,
-        last(
-            if_enabled(VolumeAttributesClass)(
-                subfield(volume_attributes_class_name)(
-                    first(message(required = "an empty string is disallowed")(neq = "")),
-                    format = "dns1123-subdomain"
-                ),
-                subfield(csi)(
-                    when_set(volume_attributes_class_name)(
-                        required = "has to be specified when using volumeAttributesClassName"
-                    )
-                )
-            )
-        )
-    )]
+    #[k8s(proto = 2, optional)]
     pub spec: PersistentVolumeSpec,
     /// Reports where the volume stands in its life cycle; written by the system.
     #[k8s(proto = 3, optional)]
@@ -60,8 +44,7 @@ pub struct PersistentVolumeSpec {
         proto = 3,
         list_type = atomic,
         required,
-        published = optional,
-        each_val(error_path("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
+        published = optional
     )]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Claim this volume is bound to or reserved for. Absent while the volume may be taken by any
@@ -196,8 +179,7 @@ pub struct PersistentVolumeClaimSpec {
         proto = 1,
         list_type = atomic,
         required = "at least 1 access mode is required",
-        published = optional,
-        each_val(error_path("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
+        published = optional
     )]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Label query narrowing the existing volumes that may be bound; dynamic provisioning usually
@@ -221,42 +203,11 @@ pub struct PersistentVolumeClaimSpec {
     pub volume_mode: Option<PersistentVolumeMode>,
     /// Object of this namespace to prefill the volume from: a VolumeSnapshot, another claim, or a
     /// custom populator object. Kept equal to dataSourceRef where possible.
-    #[k8s(
-        proto = 7,
-        optional,
-        subfield(name)(required),
-        subfield(kind)(required),
-        subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
-        subfield(kind)(
-            when(api_group = "")(
-                error_path("..")(
-                    message(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
-                        enum("PersistentVolumeClaim")
-                    )
-                )
-            )
-        )
-    )]
+    #[k8s(proto = 7, optional)]
     pub data_source: Option<TypedLocalObjectReference>,
     /// Object to prefill the volume from, of any non-core kind or another claim. A namespace may be
     /// given if cross-namespace sources are enabled.
-    #[k8s(
-        proto = 8,
-        optional,
-        subfield(name)(required),
-        subfield(kind)(required),
-        subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
-        subfield(kind)(
-            when(api_group = "")(
-                error_path("..")(
-                    message(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
-                        enum("PersistentVolumeClaim")
-                    )
-                )
-            )
-        ),
-        subfield(namespace)(unless(namespace = "")(format = "dns1123-label"))
-    )]
+    #[k8s(proto = 8, optional)]
     pub data_source_ref: Option<TypedObjectReference>,
     /// VolumeAttributesClass whose parameters the volume should get. It may be changed after
     /// creation; absent or empty means none is applied.

@@ -54,7 +54,7 @@ pub struct PodOS {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodSchedulingGate {
     /// Name of the gate, unique within the pod.
-    #[k8s(proto = 1, always, error_path("..")(format = "k8s-label-key"))]
+    #[k8s(proto = 1, always)]
     pub name: String,
 }
 

@@ -10,7 +10,7 @@ use super::Signal;
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HTTPHeader {
     /// Header name, sent in canonical capitalisation; a name may occur several times.
-    #[k8s(proto = 1, always, error_path("../..")(format = "http-header-name"))]
+    #[k8s(proto = 1, always)]
     pub name: String,
     /// Header value.
     #[k8s(proto = 2, always)]

@@ -103,34 +103,23 @@ pub struct ServiceAccountTokenProjection {
     )]
     pub expiration_seconds: Option<i64>,
     /// File to write the token to, relative to the root of the volume.
-    #[k8s(proto = 3, always, error_path("../../../../path")(required, format = "unreserved-path"))]
+    #[k8s(proto = 3, always)]
     pub path: String,
 }
 
 /// Contributes the trust anchors of one or several ClusterTrustBundles, merged and deduplicated, as
 /// a PEM file.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    message(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")),
-    message(omit_value = "only one of name and signerName may be used")(at_most_one("name", "signerName"))
-)]
 pub struct ClusterTrustBundleProjection {
     /// Selects a single bundle by its name; excludes signerName and labelSelector.
-    #[k8s(proto = 1, optional, when_unset(signer_name)(message(required = "must be a valid object name")(neq = "")))]
+    #[k8s(proto = 1, optional)]
     pub name: Option<String>,
     /// Selects all bundles of this signer, further narrowed by labelSelector; excludes name.
-    #[k8s(proto = 2, optional, when_unset(name)(message(required = "must be a valid signer name")(neq = "")))]
+    #[k8s(proto = 2, optional)]
     pub signer_name: Option<String>,
     /// Label query over the signer's bundles. Absent matches no bundle, an empty selector matches
     /// all of them.
-    #[k8s(
-        proto = 3,
-        optional,
-        opaque_type,
-        when_set(name)(
-            when_unset(signer_name)(message(invalid = "labelSelector must be unset if name is specified")(forbidden))
-        )
-    )]
+    #[k8s(proto = 3, optional, opaque_type)]
     pub label_selector: Option<LabelSelector>,
     /// When true, the pod may start although no matching bundle exists; otherwise it waits for one.
     #[k8s(proto = 5, optional)]
@@ -142,13 +131,6 @@ pub struct ClusterTrustBundleProjection {
 
 /// Contributes a private key and an X.509 certificate issued for the pod, both renewed by the node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        message(detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")(
-            at_least_one("credentialBundlePath", "keyPath", "certificateChainPath")
-        )
-    )
-)]
 pub struct PodCertificateProjection {
     /// Signer from which the certificate is requested.
     #[k8s(proto = 1, published = required)]
@@ -198,20 +180,6 @@ pub struct ProjectedVolumeSource {
 
 /// One part of a projected volume; exactly one of the members must be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    last(
-        message(forbidden = "may not specify more than 1 volume type per source")(
-            at_most_one(
-                "secret",
-                "configMap",
-                "downwardAPI",
-                "serviceAccountToken",
-                "clusterTrustBundle",
-                "podCertificate"
-            )
-        )
-    )
-)]
 pub struct VolumeProjection {
     /// Adds keys of a Secret.
     #[k8s(proto = 1, optional)]
@@ -263,19 +231,6 @@ pub struct DownwardAPIVolumeSource {
 /// One file holding a piece of information about the pod; exactly one of fieldRef and
 /// resourceFieldRef has to be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    error_path("../..")(
-        subfield(path)(required, format = "unreserved-path"),
-        message(invalid = "fieldRef and resourceFieldRef can not be specified simultaneously", value = "resource")(
-            at_most_one("fieldRef", "resourceFieldRef")
-        ),
-        subfield(resource_field_ref)(when_unset(field_ref)(subfield(container_name)(required))),
-        message(detail = "one of fieldRef and resourceFieldRef is required")(
-            at_least_one("fieldRef", "resourceFieldRef")
-        ),
-        subfield(mode)(format = "file-mode")
-    )
-)]
 pub struct DownwardAPIVolumeFile {
     /// Path of the file relative to the volume; it must not be absolute or contain "..".
     #[k8s(proto = 1, always)]

@@ -183,29 +183,6 @@ pub struct ScopeSelector {
 
 /// One condition on a scope.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    error_path("..")(
-        subfield(scope_name)(message(invalid = "unsupported scope")(enum)),
-        subfield(operator)(
-            when(scope_name = "BestEffort|NotBestEffort|Terminating|NotTerminating|CrossNamespacePodAffinity")(
-                message(
-                    invalid = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
-                )(enum("Exists"))
-            )
-        ),
-        subfield(values)(
-            when(operator = "In|NotIn")(
-                required = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-            ),
-            when(operator = "Exists|DoesNotExist")(
-                message(
-                    invalid = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-                )(forbidden)
-            )
-        ),
-        subfield(operator)(message(invalid = "not a valid selector operator")(enum))
-    )
-)]
 pub struct ScopedResourceSelectorRequirement {
     /// Scope the condition looks at.
     #[k8s(proto = 1, always)]

@@ -15,8 +15,7 @@ pub struct NodeSelector {
         proto = 1,
         always,
         required = "must have at least one node selector term",
-        list_type = atomic,
-        last(each_val(subfield(match_expressions)(each_val(subfield(values)(each_val(format = "k8s-label-value"))))))
+        list_type = atomic
     )]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
@@ -187,7 +186,7 @@ pub struct PodAffinityTerm {
     pub label_selector: Option<LabelSelector>,
     /// Namespaces in which pods are looked for, in addition to those of namespaceSelector. With
     /// neither, the pod's own namespace is used.
-    #[k8s(proto = 2, optional, list_type = atomic, each_val(error_path("../../namespace")(format = "dns1123-label")))]
+    #[k8s(proto = 2, optional, list_type = atomic)]
     pub namespaces: Vec<String>,
     /// Node label whose equal values form one place, such as kubernetes.io/hostname; it may not be
     /// empty.
@@ -289,10 +288,6 @@ string_type! {
         )
     ),
     subfield(value)(
-        when(operator = "Equal|")(error_path("../operator")(format = "k8s-label-value-at-once")),
-        when(operator = "Exists")(
-            error_path("../operator")(message(invalid = "value must be empty when `operator` is 'Exists'")(forbidden))
-        ),
         if_enabled(TaintTolerationComparisonOperators)(when(operator = "Lt|Gt")(format = "decimal-integer"))
     ),
     subfield(operator)(
@@ -302,8 +297,7 @@ string_type! {
                 message(detail = "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"")(enum("Equal", "Exists"))
             )
         )
-    ),
-    subfield(effect)(unless(effect = "")(enum("NoSchedule", "PreferNoSchedule", "NoExecute")))
+    )
 )]
 pub struct Toleration {
     /// Key of the taints tolerated; absent together with operator Exists tolerates every key.

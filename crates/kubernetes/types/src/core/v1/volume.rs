@@ -394,7 +394,7 @@ pub struct CSIVolumeSource {
     pub volume_attributes: BTreeMap<String, String>,
     /// Secret in the pod's namespace whose entire contents are handed to the driver on mounting and
     /// unmounting.
-    #[k8s(proto = 5, optional, subfield(name)(required, error_path("../../name")(format = "dns1123-subdomain")))]
+    #[k8s(proto = 5, optional)]
     pub node_publish_secret_ref: Option<LocalObjectReference>,
 }
 

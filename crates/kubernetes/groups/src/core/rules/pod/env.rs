@@ -3,8 +3,8 @@
 use super::{containers, text};
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
-    Container, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector, Volume,
-    VolumeSource,
+    Container, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec,
+    ResourceFieldSelector, Volume, VolumeSource,
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
 
@@ -49,6 +49,45 @@ const RESOURCES: &[&str] = &[
 ];
 
 const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+
+/// A variable has a value, or one source that it is taken from.
+pub fn one_value(variable: At<'_, EnvVar>, cx: &mut ValidationContext<'_>) {
+    let Some(source) = variable.new.field(EnvVar::VALUE_FROM).some() else { return };
+    let members = [
+        EnvVarSource::FIELD_REF.name(),
+        EnvVarSource::RESOURCE_FIELD_REF.name(),
+        EnvVarSource::CONFIG_MAP_KEY_REF.name(),
+        EnvVarSource::SECRET_KEY_REF.name(),
+        EnvVarSource::FILE_KEY_REF.name(),
+    ];
+    let has_value = !variable.new.field(EnvVar::VALUE).as_str().is_empty();
+    let detail = match (count_set(source.value(), &members), has_value) {
+        (0, _) if cx.enabled("EnvFiles") => {
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        }
+        (0, _) => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+        (_, true) => "may not be specified when `value` is not empty",
+        (1, false) => return,
+        (_, false) => "may not have more than one field specified at a time",
+    };
+    cx.errors.invalid(variable.path.to(EnvVar::VALUE_FROM), "", detail);
+}
+
+/// Variables are taken from one ConfigMap or Secret. kube-apiserver's path has no index.
+pub fn one_source(source: At<'_, EnvFromSource>, cx: &mut ValidationContext<'_>) {
+    let members = [EnvFromSource::CONFIG_MAP_REF.name(), EnvFromSource::SECRET_REF.name()];
+    let detail = match count_set(source.new.value(), &members) {
+        0 => "must specify one of: `configMapRef` or `secretRef`",
+        1 => return,
+        _ => "may not have more than one field specified at a time",
+    };
+    cx.errors.invalid(source.path.parent(), "", detail);
+}
+
+/// The number of members of a struct that are set.
+fn count_set(owner: &Value, members: &[&str]) -> usize {
+    members.iter().filter(|member| owner.get(member).is_some_and(|value| !value.is_null())).count()
+}
 
 /// Validates the sources that refer to fields and resources of the pod.
 pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut ValidationContext<'_>) {

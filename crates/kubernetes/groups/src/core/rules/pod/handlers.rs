@@ -1,12 +1,18 @@
 //! Rules of lifecycle hooks and probes.
 
+use crate::rules::has_format;
 use pintle_schema::{Value, View};
-use pintle_types::core::v1::{Container, Lifecycle, LifecycleHandler, ProbeHandler, SleepAction};
-use pintle_validation::{FieldPath, ValidationContext};
+use pintle_types::core::v1::{Container, HTTPHeader, Lifecycle, LifecycleHandler, ProbeHandler, SleepAction};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// The probes of a container.
 pub const PROBES: [&str; 3] =
     [Container::LIVENESS_PROBE.name(), Container::READINESS_PROBE.name(), Container::STARTUP_PROBE.name()];
+
+/// A header has a name. kube-apiserver's path is that of the list.
+pub fn header_name(header: At<'_, HTTPHeader>, cx: &mut ValidationContext<'_>) {
+    has_format("http-header-name", header.new.field(HTTPHeader::NAME).value(), header.path.parent(), cx);
+}
 
 /// Every hook and probe of a container has a handler.
 pub fn are_there(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {

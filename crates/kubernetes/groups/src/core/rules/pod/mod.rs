@@ -1,6 +1,6 @@
-//! Rules of pods and of all that a pod's spec holds, volumes excepted, wherever a spec is used.
+//! Handwritten rules of pods and of the parts of their spec, except volumes, for all kinds with a pod spec.
 //!
-//! What one field can be validated by is a tag; here stands what needs several places, or words of its own.
+//! Rules of single fields are tags. Here are rules that read several fields, and those with special paths or messages.
 
 mod annotations;
 mod containers;
@@ -23,8 +23,9 @@ mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig, PodSpec, PodTemplateSpec,
-    SeccompProfile, SecurityContext, TopologySpreadConstraint, WindowsSecurityContextOptions,
+    Container, ContainerResizePolicy, EnvFromSource, EnvVar, EphemeralContainerCommon, HTTPHeader, NodeSelector, Pod,
+    PodAffinityTerm, PodDNSConfig, PodSchedulingGate, PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext,
+    Toleration, TopologySpreadConstraint, VolumeMount, WindowsSecurityContextOptions,
 };
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
@@ -94,9 +95,18 @@ static RULES: &[CustomRule] = &[
     at_field!(Container::RESOURCES, resources::of_container),
     at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
     at_field!(EnvVar::VALUE_FROM, env::value_from),
+    at_type!(EnvVar, env::one_value, AFTER),
+    at_type!(EnvFromSource, env::one_source, AFTER),
+    at_type!(VolumeMount, mounts::sub_paths, AFTER),
+    at_type!(ContainerResizePolicy, resources::resize_policy),
+    at_type!(HTTPHeader, handlers::header_name),
     at_type!(SecurityContext, security::privileges, AFTER),
     at_type!(SeccompProfile, security::seccomp, AFTER),
     at_type!(WindowsSecurityContextOptions, security::windows, AFTER),
+    at_field!(NodeSelector::NODE_SELECTOR_TERMS, scheduling::label_values, AFTER),
+    at_type!(PodSchedulingGate, scheduling::gate_name),
+    at_type!(Toleration, scheduling::toleration, AFTER),
+    at_field!(PodAffinityTerm::NAMESPACES, scheduling::namespaces),
     at_type!(PodAffinityTerm, scheduling::pod_affinity_term, AFTER),
     at_type!(TopologySpreadConstraint, scheduling::spread, AFTER),
     at_type!(PodTemplateSpec, annotations::of_template),

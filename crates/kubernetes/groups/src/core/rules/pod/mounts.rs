@@ -1,11 +1,34 @@
 //! Rules of volume mounts and devices: their volumes exist, and their paths are unique.
 
 use super::{is_true, text};
-use crate::rules::{Repeats, Texts, item_at, items, text_in};
+use crate::rules::{Repeats, Texts, has_format, item_at, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource};
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
+
+/// A mount shows a relative path of its volume, fixed or expanded. Most of kube-apiserver's paths have no index.
+pub fn sub_paths(mount: At<'_, VolumeMount>, cx: &mut ValidationContext<'_>) {
+    const PROPAGATIONS: &[&str] = &["Bidirectional", "HostToContainer", "None"];
+    let list = mount.path.parent();
+    let (fixed, expanded) = (mount.new.field(VolumeMount::SUB_PATH), mount.new.field(VolumeMount::SUB_PATH_EXPR));
+    if fixed.is_set() {
+        has_format("relative-path", fixed.value(), &list.to(VolumeMount::SUB_PATH), cx);
+    }
+    if expanded.is_set() {
+        if fixed.is_set() {
+            let path = mount.path.to(VolumeMount::SUB_PATH_EXPR);
+            cx.errors.invalid(path, expanded.as_str(), "subPathExpr and subPath are mutually exclusive");
+        }
+        has_format("relative-path", expanded.value(), &list.to(VolumeMount::SUB_PATH_EXPR), cx);
+    }
+    if let Some(propagation) = mount.new.field(VolumeMount::MOUNT_PROPAGATION).some() {
+        let propagation = text(propagation);
+        if !PROPAGATIONS.contains(&propagation) {
+            cx.errors.not_supported(list.to(VolumeMount::MOUNT_PROPAGATION), propagation, PROPAGATIONS);
+        }
+    }
+}
 
 /// Mounts and devices of all containers.
 pub fn fit_volumes(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {

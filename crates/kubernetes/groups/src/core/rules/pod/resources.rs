@@ -5,7 +5,8 @@ use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::is_whole;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
-    Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
+    Container, ContainerResizePolicy, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList,
+    ResourceRequirements,
 };
 use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -44,6 +45,19 @@ enum Asker {
 /// Resources of one container.
 pub fn of_container(resources: At<'_, ResourceRequirements>, cx: &mut ValidationContext<'_>) {
     requirements(Asker::Container, resources.new, resources.path, cx);
+}
+
+/// A resize policy names a resource and what a resize does. kube-apiserver's path is that of the list.
+pub fn resize_policy(policy: At<'_, ContainerResizePolicy>, cx: &mut ValidationContext<'_>) {
+    let resource = text(policy.new.field(ContainerResizePolicy::RESOURCE_NAME));
+    let restart = text(policy.new.field(ContainerResizePolicy::RESTART_POLICY));
+    for (value, supported) in [(resource, ["cpu", "memory"]), (restart, ["NotRequired", "RestartContainer"])] {
+        if value.is_empty() {
+            cx.errors.required(policy.path.parent(), "");
+        } else if !supported.contains(&value) {
+            cx.errors.not_supported(policy.path.parent(), value, &supported);
+        }
+    }
 }
 
 /// The overhead of a pod is validated as limits.

@@ -1,14 +1,62 @@
 //! Rules of scheduling: affinity, tolerations and topology spread.
 
 use super::text;
-use crate::rules::item_at;
+use crate::rules::{has_format, item_at};
 use pintle_schema::View;
-use pintle_types::core::v1::{PodAffinityTerm, TopologySpreadConstraint};
+use pintle_types::core::v1::{
+    NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, PodSchedulingGate, Toleration, TopologySpreadConstraint,
+};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashMap;
 
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
+
+/// The value of a toleration fits the operator, and its effect is known. kube-apiserver reports the value at the
+/// operator.
+pub fn toleration(toleration: At<'_, Toleration>, cx: &mut ValidationContext<'_>) {
+    const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let value = toleration.new.field(Toleration::VALUE);
+    let path = toleration.path.to(Toleration::OPERATOR);
+    match text(toleration.new.field(Toleration::OPERATOR)) {
+        "" | "Equal" => has_format("k8s-label-value-at-once", value.value(), &path, cx),
+        "Exists" if value.is_set() => {
+            cx.errors.invalid(path, value.as_str(), "value must be empty when `operator` is 'Exists'");
+        }
+        _ => {}
+    }
+    let effect = text(toleration.new.field(Toleration::EFFECT));
+    if !effect.is_empty() && !EFFECTS.contains(&effect) {
+        cx.errors.not_supported(toleration.path.to(Toleration::EFFECT), effect, EFFECTS);
+    }
+}
+
+/// A scheduling gate has a name. kube-apiserver's path is that of the gate.
+pub fn gate_name(gate: At<'_, PodSchedulingGate>, cx: &mut ValidationContext<'_>) {
+    has_format("k8s-label-key", gate.new.field(PodSchedulingGate::NAME).value(), gate.path, cx);
+}
+
+/// Node labels are compared with valid values.
+pub fn label_values(terms: At<'_, Vec<NodeSelectorTerm>>, cx: &mut ValidationContext<'_>) {
+    for (index, term) in terms.new.iter().enumerate() {
+        let path = terms.path.index(index);
+        let path = path.to(NodeSelectorTerm::MATCH_EXPRESSIONS);
+        for (index, requirement) in term.field(NodeSelectorTerm::MATCH_EXPRESSIONS).iter().enumerate() {
+            let path = path.index(index);
+            let path = path.to(NodeSelectorRequirement::VALUES);
+            for (index, value) in requirement.field(NodeSelectorRequirement::VALUES).iter().enumerate() {
+                has_format("k8s-label-value", value.value(), &path.index(index), cx);
+            }
+        }
+    }
+}
+
+/// The namespaces of pods have valid names. kube-apiserver's path has another name and no index.
+pub fn namespaces(namespaces: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
+    for name in namespaces.new.iter() {
+        has_format("dns1123-label", name.value(), &namespaces.path.parent().child("namespace"), cx);
+    }
+}
 
 /// Rules of the pods that an affinity term selects.
 pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut ValidationContext<'_>) {

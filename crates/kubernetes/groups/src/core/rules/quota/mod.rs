@@ -23,6 +23,7 @@ static RULES: &[CustomRule] = &[
     at_field!(ResourceQuotaSpec::HARD, resource_quota::amounts),
     at_type!(ResourceQuotaSpec, resource_quota::scopes, AFTER),
     at_type!(ScopedResourceSelectorRequirement, resource_quota::selected, ALWAYS),
+    at_type!(ScopedResourceSelectorRequirement, resource_quota::requirement),
     at_type!(ResourceQuotaSpec, resource_quota::selector, AFTER),
     at_type!(ResourceQuota, resource_quota::keeps_scopes, AFTER | ON_UPDATE),
     at_field!(ResourceQuotaStatus::HARD, resource_quota::amounts),

@@ -98,6 +98,38 @@ pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut
     }
 }
 
+/// A requirement has a known scope, an operator that fits it, and values that fit the operator. kube-apiserver's paths
+/// leave the index out.
+pub fn requirement(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut ValidationContext<'_>) {
+    type Requirement = ScopedResourceSelectorRequirement;
+    const EXISTS: &str = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
+        ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
+        ResourceQuotaScopeCrossNamespacePodAffinity";
+    let list = requirement.path.parent();
+    let scope = requirement.new.field(Requirement::SCOPE_NAME).value().as_str().unwrap_or_default();
+    let operator = requirement.new.field(Requirement::OPERATOR).value().as_str().unwrap_or_default();
+    let values = requirement.new.field(Requirement::VALUES);
+    if !is_scope(scope) {
+        cx.errors.invalid(list.to(Requirement::SCOPE_NAME), scope, "unsupported scope");
+    }
+    let takes_no_values = is_scope(scope) && !matches!(scope, "PriorityClass" | "VolumeAttributesClass");
+    if takes_no_values && operator != "Exists" {
+        cx.errors.invalid(list.to(Requirement::OPERATOR), operator, EXISTS);
+    }
+    match operator {
+        "In" | "NotIn" if !values.is_set() => {
+            let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+            cx.errors.required(list.to(Requirement::VALUES), detail);
+        }
+        "Exists" | "DoesNotExist" if values.is_set() => {
+            let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+            cx.errors.invalid(list.to(Requirement::VALUES), values.value().clone(), detail);
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        _ => cx.errors.invalid(list.to(Requirement::OPERATOR), operator, "not a valid selector operator"),
+    }
+}
+
 /// The scopes of requirements do not exclude each other.
 pub fn selector(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = spec.new.field(Spec::SCOPE_SELECTOR).some() else { return };

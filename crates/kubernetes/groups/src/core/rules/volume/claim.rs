@@ -4,12 +4,13 @@ use super::persistent::{class_may_change, keeps_mode, no_debt, positive, quantit
 use crate::core::rules::pod::resources;
 use crate::core::rules::resource_names::not_negative;
 use crate::rules::difference::difference;
+use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
 use pintle_schema::{ApiType, Map, Value, View, names};
 use pintle_types::core::v1::{
     ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
-    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, ResourceName, TypedObjectReference,
-    VolumeResourceRequirements,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, ResourceName, TypedLocalObjectReference,
+    TypedObjectReference, VolumeResourceRequirements,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, FieldPath, ValidationContext, metadata, same, same_at};
@@ -19,8 +20,14 @@ type Spec = PersistentVolumeClaimSpec;
 /// The annotation of the storage class, which precedes the field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// The mode for a single pod stands alone.
+/// Modes are known, and the mode for a single pod stands alone. kube-apiserver's paths have no index.
 pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut ValidationContext<'_>) {
+    const MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+    for mode in modes.new.iter().map(|mode| mode.value().as_str().unwrap_or_default()) {
+        if !MODES.contains(&mode) {
+            cx.errors.not_supported(modes.path, mode, MODES);
+        }
+    }
     let (mut single, mut other) = (false, false);
     for mode in modes.new.iter() {
         match mode.value().as_str() == Some(PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str()) {
@@ -43,6 +50,46 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Validatio
             positive(amount, &path, cx);
             not_negative(amount, &path, cx);
         }
+    }
+}
+
+/// The object that the volume is filled from.
+pub fn data_source(source: At<'_, Option<TypedLocalObjectReference>>, cx: &mut ValidationContext<'_>) {
+    let Some(At { new: source, path, .. }) = source.some() else { return };
+    let kind = source.field(TypedLocalObjectReference::KIND).as_str();
+    let group = source.field(TypedLocalObjectReference::API_GROUP).or_zero();
+    source_object(source.field(TypedLocalObjectReference::NAME).as_str(), kind, group, path, cx);
+}
+
+/// The object that the volume is filled from, which may be in another namespace.
+pub fn data_source_ref(source: At<'_, Option<TypedObjectReference>>, cx: &mut ValidationContext<'_>) {
+    let Some(At { new: source, path, .. }) = source.some() else { return };
+    let kind = source.field(TypedObjectReference::KIND).as_str();
+    let group = source.field(TypedObjectReference::API_GROUP).or_zero();
+    source_object(source.field(TypedObjectReference::NAME).as_str(), kind, group, path, cx);
+    let namespace = source.field(TypedObjectReference::NAMESPACE).or_zero();
+    if !namespace.as_str().is_empty() {
+        has_format("dns1123-label", namespace.value(), &path.to(TypedObjectReference::NAMESPACE), cx);
+    }
+}
+
+fn source_object(
+    name: &str,
+    kind: &str,
+    group: View<'_, String>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
+    if name.is_empty() {
+        cx.errors.required(path.to(TypedObjectReference::NAME), "");
+    }
+    if kind.is_empty() {
+        cx.errors.required(path.to(TypedObjectReference::KIND), "");
+    }
+    if !group.as_str().is_empty() {
+        has_format("dns1123-subdomain", group.value(), &path.to(TypedObjectReference::API_GROUP), cx);
+    } else if kind != "PersistentVolumeClaim" {
+        cx.errors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
     }
 }
 

@@ -1,6 +1,6 @@
-//! Rules of volumes: those of pods, persistent ones and the claims to them.
+//! Handwritten rules of volumes: those of pods, persistent volumes and claims.
 //!
-//! What one source needs is said by tags where the source is declared; here is what tags cannot say, and the table.
+//! Rules of single sources are tags of their types; this file has the table, and rules of several sources.
 
 pub mod claim;
 pub mod persistent;
@@ -10,11 +10,12 @@ pub mod warnings;
 
 use pintle_schema::{ApiType, Value, View, names};
 use pintle_types::core::v1::{
-    AzureDiskVolumeSource, DownwardAPIProjection, DownwardAPIVolumeSource, EmptyDirVolumeSource,
-    ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
-    PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec,
-    ProjectedVolumeSource, QuobyteVolumeSource, Volume, VolumeSource,
+    AzureDiskVolumeSource, CSIVolumeSource, ClusterTrustBundleProjection, DownwardAPIProjection, DownwardAPIVolumeFile,
+    DownwardAPIVolumeSource, EmptyDirVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
+    PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec,
+    Pod, PodCertificateProjection, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, ServiceAccountTokenProjection,
+    Volume, VolumeProjection, VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{
@@ -50,18 +51,29 @@ static RULES: &[CustomRule] = &[
     at_type!(AzureDiskVolumeSource, sources::azure_disk, AFTER),
     at_type!(QuobyteVolumeSource, sources::quobyte),
     at_type!(ISCSIPersistentVolumeSource, sources::iscsi_portal),
+    at_field!(ISCSIVolumeSource::INITIATOR_NAME, sources::iscsi_initiator),
+    at_field!(ISCSIPersistentVolumeSource::INITIATOR_NAME, sources::iscsi_initiator_of_pv),
+    at_field!(CSIVolumeSource::NODE_PUBLISH_SECRET_REF, sources::publish_secret),
     at_field!(ImageVolumeSource::REFERENCE, sources::image),
     at_type!(DownwardAPIVolumeSource, projected::pod_info, AFTER),
     at_type!(DownwardAPIProjection, projected::pod_info_part),
+    at_type!(DownwardAPIVolumeFile, projected::file),
+    at_field!(ServiceAccountTokenProjection::PATH, projected::token_path),
+    at_type!(VolumeProjection, projected::one_part, AFTER),
+    at_type!(ClusterTrustBundleProjection, projected::trust_bundle),
+    at_type!(PodCertificateProjection, projected::certificate_files, AFTER),
     at_type!(ProjectedVolumeSource, projected::parts, AFTER),
     at_field!(PersistentVolumeSpec::ACCESS_MODES, claim::access_modes),
     at_field!(PersistentVolumeSpec::CAPACITY, persistent::capacity),
     at_field!(PersistentVolumeSpec::PERSISTENT_VOLUME_RECLAIM_POLICY, persistent::reclaim_policy),
     at_field!(PersistentVolumeSpec::NODE_AFFINITY, persistent::node_affinity, AFTER),
+    at_field!(PersistentVolume::SPEC, persistent::attributes_class, AFTER),
     at_type!(PersistentVolumeSource, persistent::one_source, AFTER),
     at_type!(PersistentVolumeSpec, persistent::fits_source, AFTER),
     at_field!(PersistentVolumeClaimSpec::ACCESS_MODES, claim::access_modes),
     at_field!(PersistentVolumeClaimSpec::RESOURCES, claim::storage),
+    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE, claim::data_source),
+    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE_REF, claim::data_source_ref),
     at_type!(PersistentVolumeClaimSpec, claim::sources_agree, AFTER),
     at_field!(PersistentVolumeClaimTemplate::METADATA, claim::template_metadata),
     at_type!(PersistentVolumeClaimStatus, claim::status, ON_PART),

@@ -2,7 +2,7 @@
 
 use super::{first_source, take_back};
 use crate::rules::difference::difference;
-
+use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
 use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
@@ -47,6 +47,24 @@ pub fn is_inline(cx: &ValidationContext<'_>) -> bool {
 
 fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolumeSource> {
     spec.field(PersistentVolumeSpec::PERSISTENT_VOLUME_SOURCE)
+}
+
+/// A class of attributes has a name, and is for volumes of CSI drivers.
+pub fn attributes_class(spec: At<'_, PersistentVolumeSpec>, cx: &mut ValidationContext<'_>) {
+    let Some(class) = spec.new.field(PersistentVolumeSpec::VOLUME_ATTRIBUTES_CLASS_NAME).some() else { return };
+    if !cx.enabled(ATTRIBUTES_CLASSES) {
+        return;
+    }
+    let path = spec.path.to(PersistentVolumeSpec::VOLUME_ATTRIBUTES_CLASS_NAME);
+    if class.as_str().is_empty() {
+        cx.errors.required(path, "an empty string is disallowed");
+    } else {
+        has_format("dns1123-subdomain", class.value(), &path, cx);
+    }
+    if !source(spec.new).field(PersistentVolumeSource::CSI).is_set() {
+        let path = spec.path.to(PersistentVolumeSource::CSI);
+        cx.errors.required(path, "has to be specified when using volumeAttributesClassName");
+    }
 }
 
 /// The capacity of a volume has the resource `storage` only, with a positive amount.

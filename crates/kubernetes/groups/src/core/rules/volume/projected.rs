@@ -3,18 +3,76 @@
 use crate::certificates::rules::signer_name;
 use crate::core::rules::pod::env;
 use crate::rules;
+use crate::rules::internal_form::in_full;
 use pintle_schema::{View, names};
 use pintle_types::core::v1::{
     ClusterTrustBundleProjection, ConfigMapProjection, DownwardAPIProjection, DownwardAPIVolumeFile,
     DownwardAPIVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection, ProjectedVolumeSource,
     ResourceFieldSelector, SecretProjection, VolumeProjection,
 };
-use pintle_validation::{At, FieldPath, ValidationContext};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
 /// Fields of the pod that a file can contain.
 const POD_FIELDS: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+
+/// A file shows one field of the pod or one resource of a container. kube-apiserver's paths leave the list out.
+pub fn file(file: At<'_, DownwardAPIVolumeFile>, cx: &mut ValidationContext<'_>) {
+    type File = DownwardAPIVolumeFile;
+    let source = file.path.parent().parent();
+    let name = file.new.field(File::PATH);
+    let path = source.to(File::PATH);
+    if name.as_str().is_empty() {
+        cx.errors.required(path, "");
+    } else {
+        rules::has_format("unreserved-path", name.value(), &path, cx);
+    }
+    match (file.new.field(File::FIELD_REF).is_set(), file.new.field(File::RESOURCE_FIELD_REF).some()) {
+        (true, Some(_)) => {
+            let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
+            cx.errors.invalid(source, "resource", detail);
+        }
+        (false, Some(resource)) => {
+            if resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty() {
+                let path = source.to(File::RESOURCE_FIELD_REF);
+                cx.errors.required(path.to(ResourceFieldSelector::CONTAINER_NAME), "");
+            }
+        }
+        (false, None) => cx.errors.required(source, "one of fieldRef and resourceFieldRef is required"),
+        (true, None) => {}
+    }
+    if let Some(mode) = file.new.field(File::MODE).some() {
+        rules::has_format("file-mode", mode.value(), &source.to(File::MODE), cx);
+    }
+}
+
+/// A token is written to a file. kube-apiserver's path is that of the volume.
+pub fn token_path(path: At<'_, String>, cx: &mut ValidationContext<'_>) {
+    let volume = path.path.parent().parent().parent().parent();
+    match path.new.as_str().is_empty() {
+        true => cx.errors.required(volume.child("path"), ""),
+        false => rules::has_format("unreserved-path", path.new.value(), &volume.child("path"), cx),
+    }
+}
+
+/// A part of a volume has one source.
+pub fn one_part(part: At<'_, VolumeProjection>, cx: &mut ValidationContext<'_>) {
+    let sources = part.new.value().as_map().into_iter().flat_map(|map| map.values());
+    if sources.filter(|source| !source.is_null()).count() > 1 {
+        cx.errors.forbidden(part.path, "may not specify more than 1 volume type per source");
+    }
+}
+
+/// A certificate is written to at least one file.
+pub fn certificate_files(certificate: At<'_, PodCertificateProjection>, cx: &mut ValidationContext<'_>) {
+    type Certificate = PodCertificateProjection;
+    let files = [Certificate::CREDENTIAL_BUNDLE_PATH, Certificate::KEY_PATH, Certificate::CERTIFICATE_CHAIN_PATH];
+    if files.into_iter().all(|file| certificate.new.field(file).as_str().is_empty()) {
+        let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
+        cx.errors.required(certificate.path, detail);
+    }
+}
 
 /// Files about the pod.
 pub fn pod_info(source: At<'_, DownwardAPIVolumeSource>, cx: &mut ValidationContext<'_>) {
@@ -96,7 +154,6 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut ValidationContext<'
         }
         if let Some(bundle) = bundle {
             let file = bundle.field(ClusterTrustBundleProjection::PATH).as_str();
-            bundle_part(bundle, &place.to(Part::CLUSTER_TRUST_BUNDLE), cx);
             paths.add(file, file, volume.path, cx);
         }
         if let Some(certificate) = certificate {
@@ -106,27 +163,44 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut ValidationContext<'
 }
 
 /// Trust anchors come from one bundle by its name, or from those of a signer.
-fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+pub fn trust_bundle(bundle: At<'_, ClusterTrustBundleProjection>, cx: &mut ValidationContext<'_>) {
     type Bundle = ClusterTrustBundleProjection;
-    let selector = bundle.field(Bundle::LABEL_SELECTOR);
-    match (bundle.field(Bundle::NAME).some(), bundle.field(Bundle::SIGNER_NAME).some()) {
+    if !cx.enabled("ClusterTrustBundleProjection") {
+        return;
+    }
+    let selector = bundle.new.field(Bundle::LABEL_SELECTOR);
+    match (bundle.new.field(Bundle::NAME).some(), bundle.new.field(Bundle::SIGNER_NAME).some()) {
         (Some(name), None) => {
-            let path = place.to(Bundle::NAME);
+            let path = bundle.path.to(Bundle::NAME);
+            if name.as_str().is_empty() {
+                cx.errors.required(path, "must be a valid object name");
+            }
             let own = name.as_str().rsplit(':').next().unwrap_or_default();
             for message in names::dns1123_subdomain(own).into_iter().filter(|_| !name.as_str().is_empty()) {
                 let detail = format!("not a valid clustertrustbundlename: {message}");
                 cx.errors.invalid(path, name.as_str(), detail);
             }
+            if selector.is_set() {
+                let path = bundle.path.to(Bundle::LABEL_SELECTOR);
+                cx.errors.invalid(path, in_full(selector), "labelSelector must be unset if name is specified");
+            }
         }
         (None, Some(signer)) => {
-            let path = place.to(Bundle::SIGNER_NAME);
+            let path = bundle.path.to(Bundle::SIGNER_NAME);
+            if signer.as_str().is_empty() {
+                cx.errors.required(path, "must be a valid signer name");
+            }
             signer_name::validate(signer.as_str(), &path, cx);
             if let Some(selector) = selector.some() {
-                let path = place.to(Bundle::LABEL_SELECTOR);
+                let path = bundle.path.to(Bundle::LABEL_SELECTOR);
                 rules::label_selector(At { new: selector, old: None, path: &path }, cx);
             }
         }
-        (Some(_), Some(_)) | (None, None) => {}
+        (Some(_), Some(_)) => {
+            let detail = "only one of name and signerName may be used";
+            cx.errors.push(ErrorKind::Invalid, bundle.path, None, detail);
+        }
+        (None, None) => cx.errors.required(bundle.path, "either name or signerName must be specified"),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Rules of single volume sources.
 
 use super::is_of_pod;
+use crate::rules::has_format;
 use pintle_schema::Quantity;
 use pintle_types::core::v1::{
-    AzureDataDiskKind, AzureDiskVolumeSource, ISCSIPersistentVolumeSource, PersistentVolume, QuobyteVolumeSource,
+    AzureDataDiskKind, AzureDiskVolumeSource, ISCSIPersistentVolumeSource, LocalObjectReference, PersistentVolume,
+    QuobyteVolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, ValidationContext};
@@ -75,6 +77,33 @@ pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Validati
     let portal = disk.new.field(Disk::TARGET_PORTAL).as_str();
     if name.len() + 1 + portal.len() > MAX_INTERFACE {
         cx.errors.invalid(disk.path.child("targetportal"), portal, LONG_INTERFACE);
+    }
+}
+
+/// The name with which a pod's volume connects. kube-apiserver's path is in lower case.
+pub fn iscsi_initiator(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
+    initiator_name(name, "iscsi-name-of-known-kind", cx);
+}
+
+/// The name with which a persistent volume connects.
+pub fn iscsi_initiator_of_pv(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
+    initiator_name(name, "iscsi-name", cx);
+}
+
+fn initiator_name(name: At<'_, Option<String>>, format: &str, cx: &mut ValidationContext<'_>) {
+    if let Some(name) = name.some() {
+        has_format(format, name.new.value(), &name.path.parent().child("initiatorname"), cx);
+    }
+}
+
+/// A driver's secret has a name. kube-apiserver reports a wrong one at the driver.
+pub fn publish_secret(secret: At<'_, Option<LocalObjectReference>>, cx: &mut ValidationContext<'_>) {
+    let Some(secret) = secret.some() else { return };
+    let name = secret.new.field(LocalObjectReference::NAME);
+    if name.as_str().is_empty() {
+        cx.errors.required(secret.path.to(LocalObjectReference::NAME), "");
+    } else {
+        has_format("dns1123-subdomain", name.value(), &secret.path.parent().to(LocalObjectReference::NAME), cx);
     }
 }
 
