@@ -1,7 +1,7 @@
-//! Whether a schema is structural: what a value may look like is stated apart from what else it must meet.
+//! Whether a schema is structural: types are declared outside of logical junctors.
 //!
-//! Gives kube-apiserver's texts, sorted as there. Called for new definitions, and for stored ones, whose
-//! condition `NonStructuralSchema` it explains. Must never look at values.
+//! Returns kube-apiserver's messages, sorted as there. Called for new definitions, and for stored ones, whose condition
+//! `NonStructuralSchema` it explains. Must never look at values.
 
 use crate::json_schema::{Items, JsonSchema, SchemaOrBool};
 use crate::pattern;
@@ -30,20 +30,7 @@ const ITEMS_ARE_A_LIST: &str = "OpenAPIV3Schema 'items' must be a schema, but is
 /// The schemas below `not`, `allOf`, `anyOf` and `oneOf`.
 fn logical(schema: &JsonSchema) -> Result<(), String> {
     let junctors = schema.all_of.iter().chain(&schema.any_of).chain(&schema.one_of);
-    schema.not.iter().map(|not| &**not).chain(junctors).try_for_each(nested)
-}
-
-fn nested(schema: &JsonSchema) -> Result<(), String> {
-    unsupported(schema)?;
-    logical(schema)?;
-    preserves(schema)?;
-    match &schema.items {
-        Some(Items::Each(items)) if !items.is_empty() => return Err(ITEMS_ARE_A_LIST.to_owned()),
-        Some(Items::One(item)) => nested(item)?,
-        _ => {}
-    }
-    schema.properties.iter().try_for_each(|(_, property)| nested(property))?;
-    schema.additional().map_or(Ok(()), nested)
+    schema.not.iter().map(|not| &**not).chain(junctors).try_for_each(convertible)
 }
 
 fn preserves(schema: &JsonSchema) -> Result<(), String> {
@@ -71,7 +58,7 @@ fn unsupported(schema: &JsonSchema) -> Result<(), String> {
     }
 }
 
-/// Where in an object a schema stands.
+/// The level of a schema within an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -79,7 +66,7 @@ enum Level {
     Field,
 }
 
-/// What keeps a schema from being structural.
+/// The errors of a schema that is not structural.
 pub fn validate(schema: &JsonSchema, path: &FieldPath<'_>) -> ErrorList {
     let mut errors = ErrorList::default();
     invariants(schema, Level::Root, path, &mut errors);
@@ -156,7 +143,7 @@ fn type_of(schema: &JsonSchema, level: Level, path: &FieldPath<'_>, errors: &mut
     }
 }
 
-/// What may be said of the fields that every object has.
+/// Validates the schema of object metadata.
 fn metadata_of(schema: &JsonSchema, level: Level, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let is_object = level == Level::Root || schema.embedded_resource;
     let properties = path.child("properties");
@@ -185,7 +172,7 @@ fn says_more_than_names(metadata: &JsonSchema) -> bool {
     rest != JsonSchema::default()
 }
 
-/// Whether schemas say "an integer or a string" as `x-kubernetes-int-or-string` allows it to be spelt.
+/// Whether the schemas are the allowed form of "an integer or a string" with `x-kubernetes-int-or-string`.
 fn is_int_or_string(any_of: &[JsonSchema]) -> bool {
     let is = |schema: &JsonSchema, kind: &str| {
         let dependencies = schema.dependencies.clone().filter(|all| !all.is_empty());
@@ -239,7 +226,7 @@ fn each(
     clauses.iter().enumerate().for_each(|(at, clause)| visit(clause, &path.index(at), at));
 }
 
-/// A schema below a logical one: it may say what a value must meet, not what it looks like.
+/// A schema inside a logical junctor: it may have value validations, but no structural keywords.
 fn nested_values(schema: &JsonSchema, skip_any_of: bool, path: &FieldPath<'_>, errors: &mut ErrorList) {
     values(schema, skip_any_of, false, path, errors);
     if let Some(item) = schema.item() {
@@ -275,7 +262,7 @@ fn nested_values(schema: &JsonSchema, skip_any_of: bool, path: &FieldPath<'_>, e
     }
 }
 
-/// Whether what logical schemas speak of is there outside of them.
+/// Whether the fields of logical junctors are declared outside of them.
 fn complete(
     clause: &JsonSchema,
     schema: Option<&JsonSchema>,
