@@ -1,5 +1,5 @@
-//! An admission plugin that asks an HTTP service whether a frobber may be written. Guarantees that a service that does
-//! not answer in time rejects the write, and delays no other request.
+//! An admission plugin that asks an HTTP service whether a frobber may be written. Guarantees that a write is rejected
+//! when the service does not respond in time, and that no other request is delayed.
 
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Status, metadata};
 use pintle_resource::MaybeReady;
@@ -9,14 +9,14 @@ use std::time::Duration;
 /// How long the service may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks a service with `GET URL?name=NAME&param=PARAM`; what is not answered 200 is refused, with the answer's text.
+/// Asks a service with `GET URL?name=NAME&param=PARAM`; any response but 200 rejects the write, with its text.
 pub struct Approval {
     client: reqwest::Client,
     url: reqwest::Url,
 }
 
 impl Approval {
-    /// A plugin that asks at this address.
+    /// A plugin that calls this URL.
     ///
     /// # Errors
     /// It is no URL.
@@ -31,7 +31,7 @@ impl Approval {
             self.client.get(url).send().await.map_err(|error| format!("the approval cannot be asked: {error}"))?;
         match answer.status() {
             reqwest::StatusCode::OK => Ok(()),
-            // A service that answers without an end must not fill the memory.
+            // An endless response must not fill the memory.
             _ if answer.content_length().is_none_or(|bytes| bytes > 1024) => Err("it is not approved".to_owned()),
             _ => Err(answer.text().await.unwrap_or_default()),
         }

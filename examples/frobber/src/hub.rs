@@ -4,7 +4,7 @@ use crate::v6::{FrobberStatus, RestartPolicy};
 use crate::{v6, v7beta1};
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 
-/// A frobber, whatever version a client speaks. The versions' own types are what is stored and sent.
+/// A frobber, independent of versions. The versions' own types are stored and sent.
 #[derive(Default)]
 pub struct Frobber {
     pub type_meta: TypeMeta,
@@ -34,7 +34,7 @@ impl From<Frobber> for v6::Frobber {
 }
 
 impl From<v7beta1::Frobber> for Frobber {
-    /// The plural says what the singular is.
+    /// The singular is derived from the plural.
     fn from(v7beta1::Frobber { type_meta, metadata, spec, status }: v7beta1::Frobber) -> Self {
         let v7beta1::FrobberSpec { height_in_inches: height, width, params, restart_policy, replicas } = spec;
         let param = params.first().cloned().unwrap_or_default();
@@ -43,7 +43,7 @@ impl From<v7beta1::Frobber> for Frobber {
 }
 
 impl From<Frobber> for v7beta1::Frobber {
-    /// An object from before the plural has the singular alone.
+    /// An object stored before the plural existed has only the singular.
     fn from(hub: Frobber) -> Self {
         let Frobber { type_meta, metadata, height, width, param, params, restart_policy, replicas, status } = hub;
         let params = if params.is_empty() && !param.is_empty() { vec![param] } else { params };

@@ -61,7 +61,7 @@ static STRATEGY: Strategy = Strategy {
     ..WITH_STATUS
 };
 
-/// Clients that know of one parameter only set that one: it stands for the list.
+/// Clients that know only one parameter set that one: it becomes the list.
 fn fill_params(frobber: &mut Value) {
     let (param, params) = parameters(frobber);
     if params.is_empty() && !param.is_empty() {
@@ -69,7 +69,7 @@ fn fill_params(frobber: &mut Value) {
     }
 }
 
-/// Follows a change of one of `param` and `params` in the other. What changes both, or neither, is validated as it is.
+/// Applies a change of one of `param` and `params` to the other. A change of both, or of neither, is only validated.
 fn follow_change(frobber: &mut Value, old: &Value, _: &mut Context<'_>) {
     let (param, params) = parameters(frobber);
     let (old_param, mut old_params) = parameters(old);
@@ -80,7 +80,7 @@ fn follow_change(frobber: &mut Value, old: &Value, _: &mut Context<'_>) {
         (false, true) if param.is_empty() => set_params(frobber, &[]),
         (false, true) => set_params(frobber, &[param]),
         (true, false) if params.is_empty() => set_params(frobber, &old_params),
-        // A frobber without parameters cannot be made by clearing both: the list that is left is missed its first.
+        // Clearing both restores the list, so that validation rejects the empty `param`.
         (false, false) if param.is_empty() && params.is_empty() => set_params(frobber, &old_params),
         _ => {}
     }
@@ -96,7 +96,7 @@ fn set_params(frobber: &mut Value, params: &[String]) {
     frobber.by_ref().field(v6::Frobber::SPEC).field(FrobberSpec::PARAMS).set(params);
 }
 
-/// What tags cannot say.
+/// Rules that tags cannot express.
 static RULES: Rules = Rules {
     kinds: &[],
     custom_rules: &[at_type!(FrobberSpec, agreeing), at_field!(FrobberSpec::RESTART_POLICY, on_tuesday)]
@@ -116,7 +116,7 @@ fn agreeing(spec: At<'_, FrobberSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A policy of an alpha feature is for servers that have it on; objects that have it already keep it.
+/// A policy of an alpha feature needs its gate; objects that already have it keep it.
 fn on_tuesday(policy: At<'_, RestartPolicy>, cx: &mut ValidationContext<'_>) {
     const GATE: &str = "FrobberRestartPolicyOnTuesday";
     if policy.new.get() == RestartPolicy::ON_TUESDAY && !policy.unchanged() && !cx.enabled(GATE) {
@@ -140,7 +140,7 @@ impl Printer for FrobberPrinter {
         vec![
             column("Name", "string", "name", "Name of the frobber."),
             column("Height", "integer", "", "Height in inches."),
-            column("Param", "string", "", "What it frobs first."),
+            column("Param", "string", "", "The first parameter."),
             column("Phase", "string", "", "Where it is in its life."),
         ]
     }

@@ -24,15 +24,15 @@ pub struct Frobber {
     /// Standard object metadata.
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
     #[k8s(proto = 2, optional)]
     pub spec: FrobberSpec,
-    /// What is so.
+    /// The observed state.
     #[k8s(proto = 3, optional)]
     pub status: FrobberStatus,
 }
 
-/// What is wanted of a frobber.
+/// The desired state of a frobber.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 6, name = "depth"))]
 pub struct FrobberSpec {
@@ -42,10 +42,10 @@ pub struct FrobberSpec {
     /// Width in inches (alpha, gate Frobber2D).
     #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]
     pub width: Option<i32>,
-    /// What it frobs first: the first of `params`, for clients that know of one only.
+    /// The first of `params`, for clients that know only one parameter.
     #[k8s(proto = 3, optional)]
     pub param: String,
-    /// What it frobs, in order.
+    /// The parameters, in order.
     #[k8s(proto = 4, optional, list_type = atomic, max_items = 16)]
     pub params: Vec<String>,
     /// When it is started again.
@@ -56,10 +56,10 @@ pub struct FrobberSpec {
     pub replicas: Option<i32>,
 }
 
-/// What is so of a frobber.
+/// The observed state of a frobber.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct FrobberStatus {
-    /// Where it is in its life.
+    /// The phase of its lifecycle.
     #[k8s(proto = 1, optional)]
     pub phase: String,
     /// How many of it there are.

@@ -1,4 +1,4 @@
-//! Version `v7beta1` of the group: the height says its unit, and there is no singular `param` any more.
+//! Version `v7beta1` of the group: the height has its unit in its name, and there is no singular `param`.
 
 use crate::v6::{FrobberStatus, RestartPolicy};
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
@@ -13,15 +13,15 @@ pub struct Frobber {
     /// Standard object metadata.
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
     #[k8s(proto = 2, optional)]
     pub spec: FrobberSpec,
-    /// What is so.
+    /// The observed state.
     #[k8s(proto = 3, optional)]
     pub status: FrobberStatus,
 }
 
-/// What is wanted of a frobber.
+/// The desired state of a frobber.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 6, name = "depth"))]
 pub struct FrobberSpec {
@@ -31,7 +31,7 @@ pub struct FrobberSpec {
     /// Width in inches (alpha, gate Frobber2D).
     #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]
     pub width: Option<i32>,
-    /// What it frobs, in order.
+    /// The parameters, in order.
     #[k8s(proto = 4, optional, list_type = atomic, max_items = 16)]
     pub params: Vec<String>,
     /// When it is started again.
