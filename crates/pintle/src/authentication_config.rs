@@ -31,7 +31,7 @@ const MAX_DOCUMENT_BYTES: usize = 4 << 20;
 
 /// How long a reload waits for the discovery of all issuers.
 const FOUND_WITHIN: Duration = Duration::from_secs(60);
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Reads the file and checks it; `disallowed` are the issuers of this server's own tokens.
 ///
@@ -162,7 +162,7 @@ fn wait_for(authenticators: &JwtAuthenticators) -> Result<(), String> {
         match problem {
             None => return Ok(()),
             Some(problem) if since.elapsed() > FOUND_WITHIN => return Err(problem),
-            Some(_) => std::thread::sleep(LOOK_AGAIN),
+            Some(_) => std::thread::sleep(RETRY_INTERVAL),
         }
     }
 }

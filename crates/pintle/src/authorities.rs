@@ -16,23 +16,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The authorities of clients or of the front proxy.
-struct Source {
+struct CaSource {
     file: Option<PathBuf>,
     /// The last valid certificates.
     pem: Vec<u8>,
     ca: Arc<ClientCa>,
 }
 
-impl Source {
+impl CaSource {
     /// Loads the authorities of a file.
-    fn of_file(file: PathBuf) -> Result<Source, Box<dyn Error>> {
+    fn of_file(file: PathBuf) -> Result<CaSource, Box<dyn Error>> {
         let pem = read_authorities(&file)?;
-        Ok(Source { ca: Arc::new(ClientCa::from_pem(&pem)?), file: Some(file), pem })
+        Ok(CaSource { ca: Arc::new(ClientCa::from_pem(&pem)?), file: Some(file), pem })
     }
 
     /// Authorities that no file changes.
-    fn fixed(pem: &str) -> Result<Source, Box<dyn Error>> {
-        Ok(Source { file: None, pem: pem.into(), ca: Arc::new(ClientCa::from_pem(pem.as_bytes())?) })
+    fn fixed(pem: &str) -> Result<CaSource, Box<dyn Error>> {
+        Ok(CaSource { file: None, pem: pem.into(), ca: Arc::new(ClientCa::from_pem(pem.as_bytes())?) })
     }
 
     /// Reads the file again; true if its content changed.
@@ -57,8 +57,8 @@ fn read_authorities(file: &Path) -> Result<Vec<u8>, String> {
 
 /// All trusted authorities.
 pub struct Authorities {
-    clients: Source,
-    proxy: Option<Source>,
+    clients: CaSource,
+    proxy: Option<CaSource>,
     proxy_flags: FrontProxyFlags,
     told: Arc<RwLock<BTreeMap<String, String>>>,
 }
@@ -71,10 +71,10 @@ impl Authorities {
     pub fn load(config: &Config, own: &str) -> Result<Authorities, Box<dyn Error>> {
         let file = |file: &Option<_>| file.as_deref().map(PathBuf::from);
         let clients = match file(&config.client_ca_file) {
-            Some(file) => Source::of_file(file)?,
-            None => Source::fixed(own)?,
+            Some(file) => CaSource::of_file(file)?,
+            None => CaSource::fixed(own)?,
         };
-        let proxy = file(&config.front_proxy.client_ca_file).map(Source::of_file).transpose()?;
+        let proxy = file(&config.front_proxy.client_ca_file).map(CaSource::of_file).transpose()?;
         let authorities = Authorities { clients, proxy, proxy_flags: config.front_proxy.clone(), told: Arc::default() };
         authorities.tell();
         Ok(authorities)
@@ -107,7 +107,7 @@ impl Authorities {
             return Ok(());
         }
         follow("authority of clients", tls, move |tls: &TlsConfig| {
-            let outcomes = [Some(&mut self.clients), self.proxy.as_mut()].map(|source| source.map(Source::look));
+            let outcomes = [Some(&mut self.clients), self.proxy.as_mut()].map(|source| source.map(CaSource::look));
             if outcomes.contains(&Some(Ok(true))) {
                 self.tell();
                 let pem = Some(self.pem());

@@ -14,7 +14,7 @@ use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
 use pintle_kubernetes_auth::Mode;
 use pintle_kubernetes_auth::node::NodeAuthorizer;
 use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer};
-use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, Posted, ReviewVersion};
+use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, ReviewClient, ReviewVersion};
 use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, WebhookConfiguration};
 use pintle_validation::ErrorList;
 use pintle_webhook::Clients;
@@ -174,9 +174,9 @@ pub fn posted(
     version: ReviewVersion,
     timeout: Duration,
     clients: &Arc<Clients>,
-) -> Result<Posted, String> {
+) -> Result<ReviewClient, String> {
     let client = client_of_kubeconfig(kubeconfig, clients)?;
-    Ok(Posted::new(client, version, timeout))
+    Ok(ReviewClient::new(client, version, timeout))
 }
 
 #[cfg(test)]

@@ -17,13 +17,13 @@ use std::sync::Arc;
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The resources that hold the roles and the bindings of a kind of scope.
-struct Plurals {
+struct ScopeResources {
     roles: &'static str,
     bindings: &'static str,
 }
 
-const OF_CLUSTER: Plurals = Plurals { roles: "clusterroles", bindings: "clusterrolebindings" };
-const OF_NAMESPACES: Plurals = Plurals { roles: "roles", bindings: "rolebindings" };
+const OF_CLUSTER: ScopeResources = ScopeResources { roles: "clusterroles", bindings: "clusterrolebindings" };
+const OF_NAMESPACES: ScopeResources = ScopeResources { roles: "roles", bindings: "rolebindings" };
 
 /// The current roles and bindings.
 pub fn snapshot(registry: &Registry) -> RbacSnapshot {
@@ -39,7 +39,7 @@ fn with_scope(before: &RbacSnapshot, registry: &Registry, namespace: &str) -> Rb
     before.with_scope(namespace, roles(registry, &plurals, namespace), bindings(registry, &plurals, namespace))
 }
 
-fn roles(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Role> {
+fn roles(registry: &Registry, plurals: &ScopeResources, namespace: &str) -> Vec<Role> {
     let role = |(target, object): (Target, Arc<Object>)| {
         // Role and ClusterRole have their rules in common.
         let value = registry.decode(&target, &object).ok()?;
@@ -53,7 +53,7 @@ fn roles(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Role> {
     objects(registry, plurals.roles, namespace).into_iter().filter_map(role).collect()
 }
 
-fn bindings(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Binding> {
+fn bindings(registry: &Registry, plurals: &ScopeResources, namespace: &str) -> Vec<Binding> {
     let binding = |(target, object): (Target, Arc<Object>)| {
         let value = registry.decode(&target, &object).ok()?;
         let binding = v1::RoleBinding::from_value(&value).ok()?;
@@ -74,7 +74,7 @@ fn bindings(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Bind
 pub async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
     let registry = &*registry;
     loop {
-        let plurals = [OF_CLUSTER, OF_NAMESPACES].map(|Plurals { roles, bindings }| [roles, bindings]);
+        let plurals = [OF_CLUSTER, OF_NAMESPACES].map(|ScopeResources { roles, bindings }| [roles, bindings]);
         let targets = plurals.into_iter().flatten().filter_map(|plural| target(registry, plural));
         let mut cursors: Vec<_> = targets.map(|target| target.cache.cursor(registry.revision())).collect();
         if cursors.is_empty() {

@@ -1,6 +1,6 @@
-//! Two servers: one issues and reviews tokens and authorizes requests, the other is configured to ask it.
-//! Guarantees that tokens of an issuer, token webhooks and authorization webhooks act as configured, and that changed files are
-//! taken over while the server runs. Must never decide by time: what is awaited is asked for until it is there.
+//! Two servers: one issues and reviews tokens and authorizes requests, the other is configured to use it. Guarantees that
+//! tokens of an issuer, token webhooks and authorization webhooks work as configured, and that changed files take effect while
+//! the server runs. Must never depend on timing: tests poll until the expected state.
 
 mod common;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
-/// The server that is asked: its service accounts' tokens name it as their issuer, and everybody may fetch its keys.
+/// The reviewing server: its service account tokens name it as their issuer, and everybody may fetch its keys.
 struct Asked {
     installation: Installation,
     process: Process,
@@ -73,7 +73,7 @@ fn with_token(process: &Process, token: &str) -> Client {
     Endpoint { token: Some(token.to_owned()), ..process.endpoint() }.client()
 }
 
-/// Who the server says that a token's user is; nothing where it takes the token for none.
+/// The user of a token according to the server; `None` if it is invalid.
 fn who(process: &Process, token: &str) -> Option<Value> {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let answer = with_token(process, token).post(REVIEW, &review).expect("an answer");

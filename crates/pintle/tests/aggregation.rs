@@ -1,6 +1,6 @@
-//! Versions of groups that other servers serve: a server that a test plays, and another one of this program.
-//! Guarantees that requests reach them in the name of their user, and that what they do wrong stays with them.
-//! Must never let time decide: every state is waited for.
+//! Aggregated versions, served by a server that a test simulates, and by another instance of this program. Guarantees that
+//! requests reach them with the identity of their user, and that their faults are contained. Must never depend on timing: every
+//! state is polled.
 
 mod common;
 
@@ -40,7 +40,7 @@ impl Pair {
     }
 }
 
-/// A server that asks for tokens, and shows extension servers a certificate.
+/// A server with bearer tokens, and a client certificate for extension servers.
 fn aggregator(identity: Option<Identity>) -> Fixture {
     Fixture::empty(|builder| {
         builder.aggregation.servers = Arc::new(ExtensionSockets::new(identity).expect("a certificate"));
@@ -48,7 +48,7 @@ fn aggregator(identity: Option<Identity>) -> Fixture {
     })
 }
 
-/// Says that the version is served by the process that listens on a port of this machine.
+/// Registers the process on a local port as the server of the version.
 fn register(fixture: &Fixture, port: u16, authority: &str) {
     let service = json!({"metadata": {"name": "api"}, "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
     fixture.create("/api/v1/namespaces/default/services", &service);
@@ -77,7 +77,7 @@ fn reply(stream: &mut dyn Stream, status: &str, headers: &str, body: &str) {
     stream.write_all(format!("{head}{body}").as_bytes()).expect("sent");
 }
 
-/// Answers as an extension server would that is not always well.
+/// Simulates a partly faulty extension server.
 fn play(head: &Head, stream: &mut dyn Stream) {
     let json = "Content-Type: application/json\r\n";
     match head.path() {
@@ -175,7 +175,7 @@ fn requests_are_passed_on_in_the_name_of_their_user() {
 }
 
 #[test]
-fn what_an_extension_server_does_wrong_is_not_this_servers() {
+fn faults_of_an_extension_server_are_contained() {
     let (fixture, _backend) = played();
     let mut client = jane(&fixture);
     let mut get = |name: &str| client.get(&format!("{THINGS}/{name}")).expect("an answer");

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 struct Settings(Kubectl);
 
 impl Settings {
-    /// `None` where there is no kubectl.
+    /// `None` without kubectl.
     fn start() -> Option<Settings> {
         Kubectl::start().map(Settings)
     }
@@ -29,7 +29,7 @@ impl Settings {
         self.0.installation.scratch.write(file, &object.to_string());
     }
 
-    /// Runs a command whose exit code is known and returns what it says.
+    /// Runs a command with a known exit code and returns its output.
     fn run(&self, line: &str, code: i32) -> String {
         let output = self.0.output(line);
         let said = said(&output);
@@ -70,7 +70,7 @@ fn kubectl_applies_on_the_servers_side() {
 }
 
 #[test]
-fn what_was_applied_on_the_clients_side_is_taken_over() {
+fn client_side_apply_is_migrated() {
     let Some(kubectl) = Settings::start() else { return };
     kubectl.manifest("one.json", &[("color", "blue"), ("size", "1")]);
     kubectl.run("apply -f one.json", 0);
@@ -129,7 +129,7 @@ fn owners(entries: &[ManagedFieldsEntry]) -> Vec<String> {
     entries.iter().map(show).collect()
 }
 
-/// The message of a refusal.
+/// The message of an error.
 fn refusal<T: std::fmt::Debug>(outcome: kube::Result<T>) -> String {
     match outcome {
         Err(kube::Error::Api(status)) => status.message.clone(),

@@ -1,5 +1,5 @@
-//! Audit: which requests are recorded, and what a log or a webhook that fails does to requests.
-//! Guarantees that a backend that fails or hangs harms only requests whose mode asks for it.
+//! Audit: which requests are recorded, and the effect of a failing log or webhook on requests. Guarantees that a failing or
+//! hanging backend affects only requests whose mode requires it.
 
 mod common;
 

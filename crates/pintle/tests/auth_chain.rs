@@ -1,5 +1,6 @@
-//! Authenticators and authorizers of an embedder, which have to wait for their answers. Guarantees that an allowed, a denied, an undecided and a
-//! failed request get kube-apiserver's answers, wherever a request needs a decision. Must never decide by time: what waits yields once.
+//! Authenticators and authorizers of an embedder that have to wait. Guarantees that an allowed, a denied, an undecided and a
+//! failed request get kube-apiserver's responses, wherever a request needs a decision. Must never depend on timing: a wait
+//! yields once.
 
 mod common;
 
@@ -15,7 +16,7 @@ use pintle_resource::MaybeReady;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Knows the token of one user, refuses one token for a reason, and never answers about another.
+/// Knows the token of one user, rejects one token with a reason, and never returns for another.
 struct Directory;
 
 impl Authenticator for Directory {
@@ -38,7 +39,8 @@ impl Authenticator for Directory {
     }
 }
 
-/// Never answers about events, denies secrets, fails on nodes and the root of groups, and allows everything else but to create config maps and to bind.
+/// Never returns for events, denies secrets, fails on nodes and the root of groups, and allows everything else except creating
+/// config maps and binding.
 struct Policy;
 
 impl Authorizer for Policy {
@@ -116,7 +118,7 @@ fn requests_wait_for_their_user_and_their_decision() {
 }
 
 #[test]
-fn one_who_never_answers_holds_a_request_no_longer_than_its_time() {
+fn a_hanging_authorizer_holds_a_request_until_its_timeout() {
     let fixture = server();
     let config_maps = "/api/v1/namespaces/default/configmaps";
     let events = "/api/v1/namespaces/default/events";

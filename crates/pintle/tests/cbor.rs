@@ -1,4 +1,4 @@
-//! CBOR over the wire: bodies, answers, lists and watches where it is served, and refusals where it is not.
+//! CBOR over HTTP: bodies, responses, lists and watches where it is enabled, and errors where it is not.
 
 mod common;
 
@@ -11,7 +11,7 @@ use pintle_types::core::v1::ConfigMap;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const CBOR: &str = "application/cbor";
 
-/// Sends a body in CBOR, and wants the answer in CBOR, too.
+/// Sends a body in CBOR, and requests a response in CBOR.
 fn send(client: &mut Client, method: &str, path: &str, body: &[u8]) -> Answer {
     // The client writes one header of its caller's choice; the second rides on it.
     client.send(method, path, &format!("{CBOR}\r\nAccept: {CBOR}"), body).expect("an answer")

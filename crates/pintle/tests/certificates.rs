@@ -82,7 +82,7 @@ fn authorities_of_clients_and_of_the_front_proxy_are_reloaded_when_their_files_c
     assert_eq!(process.news().lines().count(), 1, "told once: {}", process.news());
 }
 
-/// Whether a server shows a certificate that its client believes to have this name.
+/// Whether a server presents a certificate that is valid for this name.
 fn shows(port: u16, name: &'static str, certificate: &CertificateDer<'static>) -> bool {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone()).expect("a root");

@@ -49,7 +49,7 @@ fn rounds() -> usize {
 /// The environment variables with the folder and the address of the server's process.
 const FOLDER: &str = "PINTLE_CHURN_FOLDER";
 const ADDRESS: &str = "PINTLE_CHURN_ADDRESS";
-/// What it prints before its address once it serves.
+/// Printed before its address once it serves.
 const SERVING: &str = "serving ";
 
 /// The server's process, when the test below starts this one with a folder; otherwise there is nothing to do.
@@ -126,11 +126,11 @@ impl Drop for Restartable {
     }
 }
 
-/// What is known of an object: its uid, its version, and its number. Each change of a name makes it one higher, from 1
-/// on, also if the object was deleted meanwhile: a client that misses a whole life misses numbers.
+/// The known state of an object: its uid, its version, and its number. Each change of a name increments the number, from 1 on,
+/// also across deletions: a client that misses a whole lifetime misses numbers.
 type Known = (String, u64, u64);
 
-/// An object of this number. Whether it is odd is a label, so that each change enters or leaves what that selects.
+/// An object with this number. Its parity is a label, so that each change enters or leaves a selection.
 fn object(name: &str, number: u64) -> Value {
     let parity = if number.is_multiple_of(2) { "even" } else { ODD };
     json!({"metadata": {"name": name, "labels": {PARITY: parity}}, "data": {"number": number.to_string()}})
@@ -145,11 +145,11 @@ fn known(object: &Value) -> Known {
     (uid, resource_version(object), number)
 }
 
-/// One writer's names: their last numbers, and what the server has acknowledged of the objects that are there.
+/// The names of one writer: their last numbers, and the acknowledged state of existing objects.
 type Written = BTreeMap<String, (u64, Option<Known>)>;
 
-/// One writer's changes: it goes around its names and creates, changes and now and then deletes. Where the server is
-/// gone it comes back and looks what has become of its last change: it took place or it did not, and those before it did.
+/// One writer: it creates, changes and deletes its names in turns. After a restart of the server it checks whether its last
+/// change took place; earlier ones must have.
 fn write(endpoint: &Endpoint, writer: usize, round: usize, written: &mut Written, done: &AtomicUsize) {
     let mut client = endpoint.client();
     let mut step = 0;
@@ -182,12 +182,12 @@ fn write(endpoint: &Endpoint, writer: usize, round: usize, written: &mut Written
     }
 }
 
-/// An answer of a server that is not about to stop.
+/// Whether a response is final: not from a server that is about to stop.
 fn settled(answer: &Answer) -> bool {
     !matches!(answer.status, 429 | 503)
 }
 
-/// Makes one change and returns what is there after it; the error is that it is not known what has become of it.
+/// Makes one change and returns the resulting state; an error if the outcome is unknown.
 fn change(
     client: &mut Client,
     name: &str,
@@ -218,7 +218,7 @@ fn change(
 struct Belief {
     view: View,
     objects: BTreeMap<String, Known>,
-    /// The last numbers, also of those that are gone.
+    /// The last numbers, also of deleted objects.
     numbers: BTreeMap<String, u64>,
     lists: usize,
     is_listed: bool,
@@ -231,7 +231,7 @@ struct Belief {
 struct View {
     /// Those with odd numbers.
     odd: bool,
-    /// It came when names had been used before.
+    /// It started when names had been used before.
     late: bool,
 }
 
@@ -301,7 +301,7 @@ fn of(object: &ConfigMap) -> Known {
     known(&serde_json::to_value(object).expect("JSON"))
 }
 
-/// Tries again soon and at the same pace, as restarts are all that goes wrong.
+/// Retries soon and at a constant pace, as restarts are the only failures.
 struct Soon;
 
 impl Iterator for Soon {
@@ -329,7 +329,7 @@ impl Follower {
         self.belief.lock().expect("no panic").is_listed
     }
 
-    /// Waits until it has seen the marker, and compares what it believes with what is stored.
+    /// Waits until it has seen the marker, and compares its state with the stored one.
     fn check(&self, marker: &str, stored: &BTreeMap<String, Known>) {
         let stored: BTreeMap<_, _> = stored
             .iter()

@@ -44,7 +44,7 @@ fn kubelet(head: &Head, stream: &mut dyn Stream) {
     }
 }
 
-/// What a command wrote and how it ended.
+/// The output and the exit status of a command.
 #[derive(Debug, Default, PartialEq)]
 struct Ended {
     stdout: Vec<u8>,

@@ -1,6 +1,6 @@
-//! Many clients at once on one server: writers, watchers and readers.
-//! Guarantees that no update is lost, that watchers see each revision once and in order, and that lists are snapshots.
-//! Must never depend on who is faster: whatever the order, the same things hold.
+//! Many concurrent clients of one server: writers, watchers and readers. Guarantees that no update is lost, that watchers see
+//! each revision once and in order, and that lists are snapshots. Must never depend on timing: the invariants hold for any
+//! order.
 
 mod common;
 
@@ -43,7 +43,7 @@ fn increment(client: &mut Client, path: &str) {
 }
 
 #[test]
-fn who_names_no_version_always_gets_through() {
+fn writes_without_a_resource_version_always_succeed() {
     const WRITERS: usize = 24;
     const EACH: usize = 8;
     let server = InProcess::start();

@@ -1,6 +1,6 @@
-//! The controllers of a whole server: in this process, acting at once; and in the real binary, across restarts.
-//! Guarantees that what clients wait for comes about without another process, and that `--controllers=` keeps it from
-//! coming about. Must never count on how soon a controller acts.
+//! The controllers of a whole server: in this process, acting at once; and in the real binary, across restarts. Guarantees that
+//! controllers work without another process, and that `--controllers=` disables them. Must never depend on when a controller
+//! acts.
 
 mod common;
 
@@ -95,7 +95,7 @@ fn identity(client: &mut Client) -> String {
 }
 
 #[test]
-fn what_every_cluster_has_is_put_back() {
+fn bootstrap_objects_are_restored() {
     let server = InProcess::start();
     let mut client = server.client();
     let range = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";

@@ -20,7 +20,7 @@ const WRITERS: usize = 4;
 /// How many rounds back a watch begins.
 const ROUNDS_BACK: usize = 5;
 
-/// What a name stands for: the resource version and the number that its data was made from.
+/// The state of a name: the resource version and the number in its data.
 type State = BTreeMap<String, (u64, u64)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ struct Change {
     number: u64,
 }
 
-/// What one writer did until the server was gone.
+/// The actions of one writer until the server was killed.
 struct Log {
     acknowledged: BTreeMap<u64, Change>,
-    /// Sent, and never answered.
+    /// Sent without a response.
     pending: Option<Change>,
 }
 
-/// Data whose every part tells the number: a torn object would show.
+/// Data that repeats the number everywhere, so that a torn object would show.
 fn data(number: u64) -> Value {
     json!({"a": number.to_string(), "m": format!("{number} ").repeat(200), "z": number.to_string()})
 }
@@ -50,7 +50,7 @@ fn number(object: &Value) -> u64 {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_every_kill() {
+fn acknowledged_writes_survive_every_kill() {
     let installation = Installation::own();
     let numbers = AtomicU64::new(1);
     let mut state = State::new();
@@ -127,7 +127,7 @@ fn die_while_starting(installation: &Installation, round: u64) {
     child.wait().expect("gone");
 }
 
-/// One writer: creates, updates and deletes objects of its own until the server is gone.
+/// One writer: creates, updates and deletes its own objects until the server is killed.
 fn write(
     endpoint: &Endpoint,
     writer: usize,
@@ -213,7 +213,7 @@ fn watch_to_the_end(client: &mut Client, from: u64) -> (Vec<(u64, Change)>, u64)
     }
 }
 
-/// Compares events with what the writers know, and brings the state up to date with them.
+/// Compares events with the logs of the writers, and updates the state.
 fn settle(round: u64, logs: &[Log], events: &[(u64, Change)], state: &mut State) {
     let mut seen: BTreeSet<(&str, &str, u64)> = BTreeSet::new();
     for (at, change) in events {

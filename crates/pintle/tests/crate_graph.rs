@@ -1,7 +1,5 @@
-//! The graph of the workspace's crates: which crate may depend on which.
-//! Guarantees that no inner ring depends on an outer one, and that nothing that a generic API server is built from knows a
-//! built-in kind.
-//! Must never look at dependencies of tests: those may go anywhere.
+//! The dependency graph of the workspace's crates. Guarantees that no inner ring depends on an outer one, and that no crate of
+//! a generic API server knows a built-in kind. Must never look at dev-dependencies: those are unrestricted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::read_to_string;
@@ -10,7 +8,7 @@ use std::path::Path;
 /// From the innermost to the outermost: a crate depends on its own ring and those before it.
 const RINGS: [&str; 5] = ["core", "store", "apiserver", "kubernetes", "server"];
 
-/// What an API server is built from that serves no built-in kind.
+/// The crates of an API server without built-in kinds.
 const GENERIC: [(&str, &str); 5] = [
     ("apiserver", "auth"),
     ("apiserver", "discovery"),

@@ -1,5 +1,5 @@
-//! Custom resources on a real server: served once their definition is established, under its schema, until it goes.
-//! Guarantees that all steps go through the API alone. Must never look into the server.
+//! Custom resources on a real server: served once their definition is established, under its schema, until it is deleted.
+//! Guarantees that all steps use only the API.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn definition(plural: &str, kind: &str, short: &str) -> Value {
     })
 }
 
-/// Asks again until an answer is as it should be.
+/// Polls until a response is as expected.
 fn until(client: &mut Client, path: &str, is: impl Fn(u16, &Value) -> bool) -> Value {
     wait_for(path, || {
         let answer = client.get(path).expect("an answer");

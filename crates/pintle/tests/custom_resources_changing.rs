@@ -1,5 +1,5 @@
-//! Custom resources while their definition changes: what was stored before is read as the definition has it now.
-//! Guarantees that all steps go through the API alone. Must never depend on how fast a definition is served.
+//! Custom resources while their definition changes: stored objects are served by the current definition. Guarantees that all
+//! steps use only the API. Must never depend on how fast a definition is served.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn widget(name: &str, spec: Value) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 
-/// Asks again until an answer is as it should be.
+/// Polls until a response is as expected.
 fn until(client: &mut Client, path: &str, is: impl Fn(u16, &Value) -> bool) -> Value {
     wait_for(path, || {
         let answer = client.get(path).expect("an answer");

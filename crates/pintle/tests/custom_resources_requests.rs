@@ -1,5 +1,5 @@
-//! Requests for custom resources: unknown fields, media types, kinds, patches and apply, answered as for trees.
-//! Guarantees that all steps go through the API alone.
+//! Requests for custom resources: unknown fields, media types, kinds, patches and apply. Guarantees that all steps use only the
+//! API.
 
 mod common;
 

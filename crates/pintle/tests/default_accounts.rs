@@ -1,6 +1,6 @@
-//! Pods that are created before the service account of their namespace, which a controller makes a moment later.
-//! Guarantees that such a pod is admitted when the account comes, and refused in kube-apiserver's words when it does
-//! not. Must never let timing decide: a round in which the account came too late is repeated.
+//! Pods created before the service account of their namespace, which a controller creates a moment later. Guarantees that such
+//! a pod is admitted when the account appears, and rejected with kube-apiserver's message otherwise. Must never depend on
+//! timing: a round in which the account came too late is repeated.
 
 mod common;
 

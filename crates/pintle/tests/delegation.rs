@@ -1,6 +1,6 @@
-//! An extension server that asks the server in front of it who users are and what they may do.
-//! Guarantees that a user has the same rights through the aggregator and directly, and that only the front proxy names others.
-//! Must never let time decide: every state is waited for.
+//! An extension server that delegates authentication and authorization to the aggregating server. Guarantees that a user has
+//! the same permissions through the aggregator and directly, and that only the front proxy names other users. Must never depend
+//! on timing: every state is polled.
 
 mod common;
 #[path = "delegation_metrics/mod.rs"]
@@ -46,7 +46,7 @@ fn front(installation: &Installation, credentials: &Credentials) -> Process {
     })
 }
 
-/// Who may have tokens and requests reviewed, and read the published authorities.
+/// Allows delegation: reviews of tokens and requests, and reads of the published CAs.
 fn delegator(endpoint: &Endpoint) {
     let mut admin = endpoint.client();
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -141,7 +141,7 @@ impl Pair {
         Endpoint { token: Some(token.to_owned()), ..self.front.endpoint() }
     }
 
-    /// The extension server itself. The connection shows the certificate of the front proxy.
+    /// The extension server itself. The connection uses the front proxy's certificate.
     fn direct(&self, token: Option<&str>) -> Endpoint {
         let own = self.files.path().join("own.crt");
         let tls = client_config(&self.credentials.file("client.crt"), &self.credentials.file("client.key"), &own);
@@ -149,7 +149,7 @@ impl Pair {
         Endpoint { address, tls: Some(tls), token: token.map(str::to_owned) }
     }
 
-    /// A client that shows no certificate.
+    /// A client without a certificate.
     fn without_certificate(&self) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         let own = CertificateDer::from_pem_file(self.files.path().join("own.crt")).expect("a certificate");

@@ -1,5 +1,5 @@
-//! Deletes as clients and watchers see them: what is marked first, what waits, what the answer's code says.
-//! Guarantees that nothing goes unseen, and that time once given is only ever shortened. Must never wait for a grace period.
+//! Deletes as seen by clients and watchers: what is marked first, what waits, and the status code. Guarantees that every step
+//! is visible, and that a grace period only gets shorter. Must never wait for a grace period.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn delete(client: &mut Client, path: &str) -> Value {
 }
 
 #[test]
-fn who_watches_sees_a_pod_marked_before_it_goes() {
+fn watchers_see_a_pod_terminating_before_it_is_deleted() {
     let (server, mut client) = InProcess::for_pods();
     let created = create_pod(&mut client, "a", "");
     let since = created["metadata"]["resourceVersion"].as_str().expect("a version");
@@ -60,7 +60,7 @@ fn while_time_runs_nothing_is_said_anew() {
 }
 
 #[test]
-fn who_asks_in_the_old_way_is_told_that_it_takes_time() {
+fn orphan_dependents_is_answered_202_while_finalizers_remain() {
     let (_server, mut client) = InProcess::for_pods();
     for (finalizers, query, code) in [
         (json!(["a.example.com/b"]), "?orphanDependents=false", 202),
@@ -94,7 +94,7 @@ fn a_namespace_ends_in_its_own_way() {
 }
 
 #[test]
-fn who_leaves_pods_behind_is_told_whatever_becomes_of_it() {
+fn orphaning_pods_is_warned_of() {
     let (_server, mut client) = InProcess::for_pods();
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     for (path, code, is_told) in [

@@ -1,4 +1,4 @@
-//! DiscoveryCache and odd paths as clients ask for them: OpenAPI and discovery in each form, and what leads nowhere.
+//! Documents and odd paths as clients request them: OpenAPI and discovery in each form, and what leads nowhere.
 //! Guarantees that an address with a hash of old leads to the document, and that no number of seconds breaks a connection.
 //! Must never compare what the documents say: that is tested where they are made.
 

@@ -1,7 +1,6 @@
-//! The proof that a dry run changes nothing: thousands of them, over every verb, patch type and subresource of many
-//! kinds, against a store that tells what happens to it.
-//! Guarantees that not one transaction reaches the store, and that no address or port is taken in memory.
-//! Must never accept a server that refuses everything: what must succeed is counted too.
+//! A dry run changes nothing: thousands of them, over every verb, patch type and subresource of many kinds, on a store that
+//! counts transactions. Guarantees that no transaction reaches the store, and that no address or port is reserved in memory.
+//! Must never accept a server that rejects everything: successes are counted too.
 
 mod common;
 
@@ -30,7 +29,7 @@ struct Contents {
     revision: Revision,
 }
 
-/// A store that is looked at from outside.
+/// A store that counts its transactions.
 #[derive(Clone, Default)]
 struct Spied {
     inner: Arc<MemoryStore>,
@@ -39,7 +38,7 @@ struct Spied {
 }
 
 impl Spied {
-    /// How many transactions were asked for.
+    /// The number of transactions.
     fn commits(&self) -> u64 {
         self.commits.load(Ordering::SeqCst)
     }
@@ -141,7 +140,7 @@ struct Manifest {
     text: String,
 }
 
-/// The manifests that kubectl's test uses too: one or more of nearly every kind, and what they leave out.
+/// The manifests of kubectl's test: one or more of nearly every kind, and further ones.
 fn manifests() -> Vec<Manifest> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kubectl");
     let files = std::fs::read_dir(folder).expect("manifests").map(|entry| entry.expect("an entry").path());
@@ -173,7 +172,7 @@ fn collection(resource: &Resource) -> String {
     format!("{group}{namespace}/{}", resource.plural)
 }
 
-/// The places of an object's values, without those that only storing gives.
+/// The paths of an object's values, except those set by storing.
 fn shape(object: &Value) -> BTreeSet<String> {
     fn walk(value: &Value, path: &str, out: &mut BTreeSet<String>) {
         match value {
@@ -200,7 +199,7 @@ struct Attempt {
     path: String,
     content_type: &'static str,
     body: String,
-    /// What is counted when it succeeds.
+    /// The label of a success.
     what: String,
 }
 
@@ -284,7 +283,7 @@ fn attempts(resource: &Resource, object: &Value, client: &mut Client) -> Vec<Att
     list
 }
 
-/// What is sent to a subresource that cannot be read.
+/// The body for a subresource that cannot be read.
 fn sent_to(subresource: &str, object: &Value) -> Value {
     let metadata = json!({"name": name(object), "namespace": "default"});
     match subresource {

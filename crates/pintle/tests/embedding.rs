@@ -1,6 +1,5 @@
-//! A server within a program, as README.md shows it.
-//! Guarantees that what is written there compiles and works, line by line.
-//! Must never say it in other words: a line of README.md that is not here fails.
+//! A server inside a program, as in README.md. Guarantees that the code there compiles and works, line by line. Must never
+//! differ from it: a line of README.md that is not here fails.
 
 mod common;
 
@@ -55,7 +54,7 @@ async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn what_the_readme_shows_is_what_is_tested() {
+fn the_readme_shows_the_tested_code() {
     let (readme, tested) = (include_str!("../../../README.md"), include_str!("embedding.rs"));
     let shown = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).flat_map(str::lines);
     let code: Vec<&str> = shown.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).collect();

@@ -1,6 +1,6 @@
-//! Encryption at rest with the real binary: stored bytes, key rotation, reloaded files, key services that start and
-//! stop, and objects that cannot be decrypted. Guarantees that no secret of these tests is ever found in the data
-//! directory in plain. Must never look at more than a client and a thief of the disk could.
+//! Encryption at rest with the real binary: stored bytes, key rotation, reloaded files, key services that start and stop, and
+//! objects that cannot be decrypted. Guarantees that no secret of these tests is ever found in the data directory in plain
+//! text. Must never use more than a client and a thief of the disk could.
 
 mod common;
 #[path = "../../store/encryption/tests/support/mod.rs"]
@@ -99,7 +99,7 @@ fn message(status: &Value) -> &str {
 }
 
 #[test]
-fn what_lies_on_disk_is_sealed() {
+fn values_on_disk_are_encrypted() {
     let scratch = common::Scratch::new();
     let socket = scratch.path().join("kms.sock");
     let _plugin = Plugin::start(&socket, "key-1");
@@ -267,9 +267,9 @@ fn undecryptable_objects_are_deleted_on_demand() {
     assert_eq!(client.get(SECRETS).expect("an answer").expect(200)["items"].as_array().map(Vec::len), Some(1));
 }
 
-/// A controller that took an unreadable owner for gone would delete what it owns.
+/// A controller that took an unreadable owner for a deleted one would delete its dependents.
 #[test]
-fn what_an_unreadable_object_owns_stays_and_so_does_its_namespace() {
+fn dependents_and_the_namespace_of_an_unreadable_object_are_kept() {
     let mut vault = Vault::new(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
     vault.flags = vec!["--controllers-settle-time=1ms"];
     let map = |name: &str, owner: &Value| {

@@ -1,6 +1,6 @@
-//! Servers on an etcd of one member: what is stored there, what several servers know of each other, what they give out.
-//! Guarantees that what one server acknowledged every other shows to the next request, whatever the version of etcd.
-//! Must never need two etcds: each test starts one of each version that is installed.
+//! Servers on an etcd of one member: stored objects, several servers, unique allocations. Guarantees that a write acknowledged
+//! by one server is visible to the next request on every other, for each version of etcd. Must never need two etcds: each test
+//! starts one of each installed version.
 
 mod common;
 
@@ -88,7 +88,7 @@ fn objects_are_stored_as_the_reference_stores_them() {
 }
 
 #[test]
-fn what_others_wrote_otherwise_is_written_anew_by_an_update_that_changes_nothing() {
+fn a_no_op_update_rewrites_values_in_another_encoding() {
     on_each_version(|etcd| {
         let (_installation, process) = server(etcd, "10.1.0.1");
         let mut client = process.endpoint().client();
@@ -128,7 +128,7 @@ fn what_others_wrote_otherwise_is_written_anew_by_an_update_that_changes_nothing
 }
 
 #[test]
-fn what_one_server_acknowledged_every_other_shows() {
+fn acknowledged_writes_are_visible_on_every_server() {
     on_each_version(|etcd| {
         let (_a, a) = server(etcd, "10.1.0.1");
         let (_b, b) = server(etcd, "10.1.0.2");

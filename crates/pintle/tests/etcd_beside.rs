@@ -135,7 +135,7 @@ fn compaction_is_done_in_turns() {
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/stored/objects.jsonl");
 
 #[test]
-fn what_is_taken_over_is_given_back_as_it_was() {
+fn data_of_kube_apiserver_can_be_taken_over_and_given_back() {
     let (Some(program), Ok(text)) = (program("3.5"), std::fs::read_to_string(Path::new(RECORDED))) else { return };
     let mut recorded: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     // What is served by several groups was recorded of each.
@@ -189,7 +189,7 @@ fn what_is_taken_over_is_given_back_as_it_was() {
             client.send("PATCH", &format!("{path}?fieldManager=t"), MERGE_PATCH, patch.as_bytes()).expect("an answer")
         };
         let answers = [write(more), write(finalizers)];
-        // DiscoveryCache within an object are compared with their blanks, which no client sees; so kube-apiserver too
+        // JSON documents within an object are compared with their blanks, which no client sees; so kube-apiserver too
         // lets nobody change an object that must keep one with blanks.
         let has_blanks = before.windows(3).any(|window| window == b"\": ");
         let refused = answers.iter().find(|answer| answer.status != 200);

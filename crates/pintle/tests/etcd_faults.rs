@@ -1,9 +1,9 @@
-//! Two servers on one etcd cluster, written and read by many clients, and by kube-apiserver beside them, while members,
-//! servers, wires and clocks fail. Guarantees that one order of changes explains everything that any client did and
-//! saw, and that writes go on after each fault. Must never depend on luck: a round ends when every server has
-//! acknowledged a new write.
+//! Two servers on one etcd cluster, written and read by many clients, and by kube-apiserver at the same time, while members,
+//! servers, connections and clocks fail. Guarantees that one order of changes explains everything that any client did and saw,
+//! and that writes continue after each fault. Must never depend on luck: a round ends when every server has acknowledged a new
+//! write.
 //!
-//! `PINTLE_FAULT_ROUNDS` says how many rounds there are: 10 when it does not, 200 by night.
+//! `PINTLE_FAULT_ROUNDS` sets the number of rounds: 10 by default, 200 at night.
 
 mod common;
 

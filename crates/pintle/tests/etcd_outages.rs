@@ -1,6 +1,5 @@
-//! What clients notice when a cluster of etcd loses its leader, is full, or has servers whose clocks jump.
-//! Guarantees that no answer and no watch fails that need not.
-//! Must never compare durations but with what etcd itself took meanwhile: a slow machine slows both.
+//! The effects on clients of an etcd cluster that loses its leader, is full, or has servers whose clocks jump. Guarantees that
+//! no request and no watch fails unnecessarily. Must never compare durations except with etcd's own: a slow machine slows both.
 
 mod common;
 

@@ -42,7 +42,7 @@ fn get(client: &mut Client, path: &str) -> Value {
 }
 
 #[test]
-fn what_is_warned_of_is_warned_of_when_an_action_is_refused_too() {
+fn warnings_are_returned_with_errors_of_actions() {
     let (_server, mut client) = InProcess::for_pods();
     let node = json!({"kind": "Node", "name": "n"});
     for path in [&format!("{PODS}/p/eviction"), &format!("{PODS}/p/binding"), "/api/v1/namespaces/default/bindings"] {

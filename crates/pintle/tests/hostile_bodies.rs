@@ -1,6 +1,6 @@
-//! Requests that are small but expensive to serve: the real binary gets each, several at once where one is not enough.
-//! Guarantees a clear answer in kube-apiserver's shape, a peak of memory that is a few times what was sent, answers to
-//! `/livez` meanwhile, and a server that goes on. Must never depend on timing: deadlines only end a hanging test.
+//! Small requests that are expensive to serve: the real binary gets each, several at once where one is not enough. Guarantees a
+//! clear response in kube-apiserver's form, a peak of memory that is a few times the request, responses to `/livez` meanwhile,
+//! and a server that continues. Must never depend on timing: deadlines only end a hanging test.
 
 mod common;
 #[path = "hostile_bodies/rows.rs"]
@@ -13,7 +13,7 @@ use rows::{Row, Set};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Memory that any row may take, whatever its size: allocators keep what was freed, and a binary without optimization is large.
+/// Additional memory for any row: allocators keep freed memory, and a binary without optimization is large.
 const SLACK_BYTES: u64 = 48 << 20;
 
 struct Server {
@@ -45,7 +45,7 @@ impl Server {
     }
 }
 
-/// Sends a row's request as often as it asks for at once, while `/livez` is asked again and again. What is wrong, if anything is.
+/// Sends a row's request as often as it specifies at once, while `/livez` is polled. Returns an error for a failed row.
 fn run(server: &Server, row: &Row) -> Result<String, String> {
     let livez = || server.endpoint.client().get("/livez").map(|answer| answer.status);
     for (method, path, content_type, body) in &row.before {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use common::fixture::Fixture;
 use http::Response;
 use pintle_plugins::configuration::ImagePolicy;
-use pintle_reviews::{Posted, ReviewVersion};
+use pintle_reviews::{ReviewClient, ReviewVersion};
 use pintle_webhook::{Address, Backoff, Credentials, InProcess, Settings, TlsSettings};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ fn server(default_allow: bool) -> (Fixture, Sent) {
         let address = Address::Url(clients.register("images", webhook));
         let (tls, credentials) = (TlsSettings::default(), Credentials::default());
         let client = clients.client(Settings { address, tls, credentials, user_agent: "test".to_owned() });
-        let mut posted = Posted::new(client.expect("a client"), ReviewVersion::V1alpha1, Duration::from_secs(30));
+        let mut posted = ReviewClient::new(client.expect("a client"), ReviewVersion::V1alpha1, Duration::from_secs(30));
         posted.backoff = Backoff::starting_with(Duration::from_millis(1));
         let hour = Duration::from_secs(3600);
         builder.admission.configuration.image_policy = Some(ImagePolicy::new(posted, hour, hour, default_allow));

@@ -1,6 +1,5 @@
-//! kube-rs against the server: typed objects, objects of kinds found by discovery, and watches.
-//! Guarantees that what a controller written with it needs is there.
-//! Must never look at anything but what the crate returns: it is an unmodified client.
+//! kube-rs against the server: typed objects, objects of kinds found by discovery, and watches. Guarantees that a controller
+//! written with it works. Must never use anything but the crate's results: it is an unmodified client.
 
 mod common;
 

@@ -1,6 +1,6 @@
-//! An unmodified kubectl against the real binary: tables of command lines, their exit codes and what they print.
-//! Guarantees that the commands people use every day work on the kinds of every group.
-//! Must never be left out in silence: without kubectl it says so, and on CI it fails.
+//! An unmodified kubectl against the real binary: tables of command lines, their exit codes and output. Guarantees that common
+//! commands work on the kinds of every group. Must never be skipped silently: without kubectl a message is printed, and on CI
+//! it fails.
 
 mod common;
 
@@ -497,7 +497,7 @@ fn piped(kubectl: &Kubectl, input: &[u8], line: &str) -> Output {
 }
 
 #[test]
-fn what_must_not_be_done_is_refused() {
+fn forbidden_changes_are_rejected() {
     let Some(kubectl) = start() else { return };
     kubectl.table(&[
         ("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[]),

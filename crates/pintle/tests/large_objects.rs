@@ -1,6 +1,6 @@
-//! Objects with large parts: whatever the server acknowledges can be read, listed, watched and deleted, also after a
-//! restart. Guarantees that one such object does not affect other requests. Must never use an object that
-//! kube-apiserver would refuse: each row was chosen within its limits.
+//! Objects with large parts: every acknowledged object can be read, listed, watched and deleted, also after a restart.
+//! Guarantees that one such object does not affect other requests. Must never use an object that kube-apiserver would reject:
+//! each row is within its limits.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn names(client: &mut Client, collection: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_acknowledged_can_be_read_watched_and_deleted() {
+fn acknowledged_large_objects_can_be_read_watched_and_deleted() {
     let installation = Installation::new();
     // ManagedFieldsUpdate that do not exist would have the garbage collector delete what is to be read.
     let process = installation.start_with(&["--controllers="]);

@@ -1,6 +1,6 @@
-//! Legacy service account tokens, which are kept in secrets: used, tracked, invalidated, and gone with their secrets.
-//! Guarantees that the label of the last use is there when the request is answered.
-//! Must never depend on the day of the test: only days long past are written by it.
+//! Legacy service account tokens, which are stored in secrets: use, tracking, invalidation, and removal with their secrets.
+//! Guarantees that the label of the last use is set when the response arrives. Must never depend on the day of the test: it
+//! writes only days long past.
 
 mod common;
 

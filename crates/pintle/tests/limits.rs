@@ -43,7 +43,7 @@ impl Limited {
         self.endpoint.client()
     }
 
-    /// A create whose answer is not taken: it is being worked on for as long as this lives.
+    /// A create whose response is not read: it is in flight as long as this lives.
     fn hold(&self) -> Http2 {
         let mut client = Http2::connect(&self.endpoint, "", 0);
         let id = client.request("POST", CONFIG_MAPS, true);
@@ -51,7 +51,7 @@ impl Limited {
         client
     }
 
-    /// A create whose body does not come.
+    /// A create whose body does not arrive.
     fn begin(&self) -> TcpStream {
         let mut stream = TcpStream::connect(self.endpoint.address).expect("a connection");
         let head =

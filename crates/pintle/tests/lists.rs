@@ -1,6 +1,6 @@
-//! Lists: what resourceVersion, resourceVersionMatch, limit and continue ask for together; and updates that create.
-//! Guarantees that each combination is answered from the state that it names, or refused in kube-apiserver's words.
-//! Must never depend on what revisions are: rows name the one before a change and the one after it.
+//! Lists: combinations of resourceVersion, resourceVersionMatch, limit and continue; and updates that create. Guarantees that
+//! each combination is served from the state that it names, or rejected with kube-apiserver's message. Must never depend on
+//! particular revisions: rows name the one before a change and the one after it.
 
 mod common;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
-/// What a list is to be: of which state, with which objects, how many more there are; or a refusal and what it says.
+/// The expected list: its state, its objects, and the number of remaining ones; or an error with its message.
 enum Expected {
     List(State, &'static [&'static str], u64),
     Refusal(u16, &'static str),
@@ -39,7 +39,7 @@ const NO_MATCH: Expected = Refusal(
 const WITH_TOKEN: Expected =
     Refusal(422, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided");
 
-/// `OLD` and `NEW` stand for versions, `TOKEN` for what continues a page of the old state.
+/// `OLD` and `NEW` are placeholders for versions, `TOKEN` for a continue token of the old state.
 const ROWS: [(&str, Expected); 26] = [
     ("", ALL_NEW),
     ("limit=1", PAGE_NEW),
@@ -142,14 +142,14 @@ fn an_update_creates_where_the_kind_allows_it() {
     client.put(&absent, &json!({"metadata": {"name": "x"}})).expect("an answer").expect(404);
 }
 
-/// Lists one object, and says how to go on.
+/// Lists one object with a continue token.
 fn first_page(client: &mut Client) -> (u64, String) {
     let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect("an answer").expect(200);
     (resource_version(&page), page["metadata"]["continue"].as_str().expect("a token").to_owned())
 }
 
 #[test]
-fn what_is_continued_too_late_is_refused_and_can_be_gone_on_with() {
+fn expired_continue_tokens_are_rejected_with_a_new_token() {
     const TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can start a \
                            new list without the continue parameter, or use the continue token in this response to retrieve \
                            the remainder of the results. Continuing with the provided token results in an inconsistent list - \

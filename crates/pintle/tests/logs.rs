@@ -1,4 +1,4 @@
-//! What a server logs: its lines as text and as JSON, and how many there are at which verbosity.
+//! The log of a server: its lines as text and as JSON, and their number at each verbosity.
 
 #![cfg(unix)]
 

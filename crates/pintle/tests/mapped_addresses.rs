@@ -1,6 +1,6 @@
-//! IPv6 addresses that stand for IPv4 ones, `::ffff:1.2.3.4`, in every field that takes addresses. Guarantees kube-apiserver's
-//! causes, as recorded where they were: such an address is refused, and counts as the IPv4 one that it stands for in what is
-//! said beside that. Must never depend on addresses that are handed out: nothing is kept.
+//! IPv4-mapped IPv6 addresses, `::ffff:1.2.3.4`, in every field with addresses. Guarantees kube-apiserver's causes where they
+//! were recorded: such an address is rejected, and counts as its IPv4 address in further causes. Must never depend on allocated
+//! addresses: nothing is stored.
 
 mod common;
 
@@ -13,7 +13,7 @@ const ADDRESS: &str = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-ma
 const BLOCK: &str = "Invalid value: \"::ffff:1.2.3.0/120\": must not have an IPv4-mapped IPv6 address";
 const ONE_EACH: &str = "may specify no more than one IP for each IP family";
 
-/// A request that is refused, and the causes: field and message.
+/// A rejected request, and its causes: field and message.
 struct Row {
     method: &'static str,
     path: &'static str,

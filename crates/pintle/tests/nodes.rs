@@ -1,4 +1,4 @@
-//! A node as it joins and works: by a bootstrap token first, then as itself, with what its pods need and no more.
+//! A node that joins and works: with a bootstrap token first, then as itself, with access to the objects of its pods only.
 
 mod common;
 

@@ -1,6 +1,5 @@
-//! The pod security standards on a server: what older versions of them refuse, and what is counted.
-//! Guarantees that the counts of a fresh server are those of the requests of the test.
-//! Must never repeat the rows of the standards: these are tested beside the code.
+//! The pod security standards on a server: differences of older versions, and the metrics. Guarantees that the counts of a new
+//! server are those of the test's requests. Must never repeat the rows of the standards: these are tested next to the code.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Admission policies on a whole server: what they refuse, change and warn of, with parameters of built-in and custom kinds.
-//! Guarantees that a policy acts on the first request after it was stored.
+//! Admission policies on a whole server: rejections, changes and warnings, with parameters of built-in and custom kinds.
+//! Guarantees that a policy applies to the first request after it was stored.
 
 mod common;
 

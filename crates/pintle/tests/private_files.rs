@@ -1,7 +1,6 @@
-//! What the server writes, whom it lets read it, and whose certificates it believes.
-//! Guarantees that files are their owner's alone whatever the process's umask, that looser ones are reported when it starts, and that
-//! the authorities of clients that an operator names decide alone.
-//! Must never look into the store's own files: those are tested where they are written.
+//! Files and trust: what the server writes, who can read it, and whose certificates it trusts. Guarantees that files are
+//! private whatever the process's umask, that less private ones are reported at start, and that client CAs configured by an
+//! operator are the only ones. Must never look into the store's own files: those are tested where they are written.
 
 #![cfg(unix)]
 
@@ -40,7 +39,7 @@ fn modes(folder: &Path, found: &mut Vec<(PathBuf, u32)>) {
 }
 
 #[test]
-fn what_it_makes_is_its_owners_alone_whatever_the_umask() {
+fn files_are_private_regardless_of_the_umask() {
     let scratch = Scratch::new();
     // StrategyEnvironment of the folder that is looked at.
     let certs = scratch.path().join("made/certificates/deep");

@@ -1,7 +1,6 @@
-//! Config maps that the server publishes in kube-system: the authorities that extension servers read, and the day since which
-//! uses of legacy tokens are recorded.
-//! Guarantees that both are brought up to date by a start, and while the server runs.
-//! Must never compare a day with the clock: only that it changed is looked at.
+//! Config maps that the server publishes in kube-system: the CAs for extension servers, and the day since which uses of legacy
+//! tokens are recorded. Guarantees that both are updated at start, and while the server runs. Must never compare a day with the
+//! clock: only changes are checked.
 
 mod common;
 

@@ -1,6 +1,6 @@
-//! The Python `kubernetes` client against the real binary: TLS, a client certificate, the kubeconfig that it wrote.
-//! Guarantees that `tests/python/client.py` runs to its end.
-//! Must never be left out in silence: without Python or the package it says so, and on CI it fails.
+//! The Python `kubernetes` client against the real binary: TLS, a client certificate, the generated kubeconfig. Guarantees that
+//! `tests/python/client.py` runs to its end. Must never be skipped silently: without Python or the package a message is
+//! printed, and on CI it fails.
 
 mod common;
 

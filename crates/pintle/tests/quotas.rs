@@ -1,6 +1,5 @@
-//! Resource quotas on a whole server: many writers at a limit, and what is charged for which write.
-//! Guarantees that usage is what is stored, whatever order writers come in.
-//! Must never depend on who is faster: only totals are compared.
+//! Resource quotas on a whole server: many concurrent writers at a limit, and the charge of each kind of write. Guarantees that
+//! usage equals the stored objects, in whatever order writers commit. Must never depend on timing: only totals are compared.
 
 mod common;
 
@@ -152,7 +151,7 @@ fn usage_follows_objects_that_come_and_go() {
 }
 
 #[test]
-fn what_is_not_stored_is_not_charged() {
+fn requests_that_store_nothing_are_not_charged() {
     let server = InProcess::start();
     let mut client = server.client();
     quota(&mut client, "q", &json!({"configmaps": "2"}));

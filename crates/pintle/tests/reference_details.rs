@@ -1,7 +1,6 @@
-//! Details in which the server answers as kube-apiserver does, seen from outside: forms of documents, watches in the form of
-//! lists, what cannot be deleted, what is checked first, component statuses and health checks. Guarantees nothing about
-//! kube-apiserver: the expectations are its recorded answers, or what its source says. Must never use a store that it does not
-//! name: they all answer alike here.
+//! Details of kube-apiserver's behaviour, seen from outside: forms of documents, watches of single objects, protected objects,
+//! the order of checks, component statuses and health checks. The expectations are kube-apiserver's recorded responses, or its
+//! source. Must never use a default store: all stores behave alike here.
 
 mod common;
 

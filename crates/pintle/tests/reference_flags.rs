@@ -1,6 +1,5 @@
-//! Flags that a server takes as kube-apiserver does, each with the effect that it has there. Guarantees
-//! that a start of kube-apiserver with one of them is a start here. Must never pass where a flag is
-//! taken and does nothing, unless the server says so.
+//! Flags of kube-apiserver, each with its effect. Guarantees that a command line of kube-apiserver with one of them works here.
+//! Must never pass where a flag is accepted without effect, unless the server says so.
 
 mod common;
 
@@ -46,7 +45,7 @@ fn the_lifecycle_of_namespaces_can_be_left_alone() {
 }
 
 #[test]
-fn a_cache_that_is_to_be_off_is_said_to_be_on() {
+fn disabling_the_watch_cache_is_warned_of() {
     let installation = Installation::own();
     let flags = ["--storage=memory", "--watch-cache=false", "--lease-reuse-duration-seconds=0", "--apiserver-count=3"];
     let process = installation.start_with(&flags);
@@ -69,7 +68,7 @@ fn set(addresses: &[&str]) -> Option<BTreeSet<String>> {
 }
 
 #[test]
-fn servers_of_a_store_of_their_own_reconcile_endpoints_as_they_are_told() {
+fn endpoints_are_reconciled_as_configured() {
     for (kind, expected) in [("lease", set(&["10.1.0.1"])), ("master-count", set(&["10.1.0.1"])), ("none", None)] {
         let installation = Installation::own();
         let reconciler = format!("--endpoint-reconciler-type={kind}");

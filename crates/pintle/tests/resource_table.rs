@@ -1,6 +1,6 @@
-//! Resources that come and go while the server runs, with a schema that is made at run time.
-//! Guarantees that installing and removing one takes effect in every part of the server, and disturbs no other request.
-//! Must never depend on a group that is built in, but for what a namespace and an owner are.
+//! Resources that are installed and removed while the server runs, with a schema built at run time. Guarantees that installing
+//! and removing one takes effect in every part of the server, and affects no other request. Must never depend on a built-in
+//! group, except for namespaces and owners.
 
 mod common;
 
@@ -219,7 +219,7 @@ fn namespaces_and_owners_of_such_objects_are_respected() {
 }
 
 #[test]
-fn an_owner_that_goes_while_its_kind_is_away_is_missed_when_the_kind_returns() {
+fn owners_deleted_while_their_kind_was_removed_are_noticed() {
     each_store(|fixture| {
         fixture.registry.install(frobbers(1));
         let mut client = fixture.client();
@@ -277,11 +277,11 @@ fn resident_bytes() -> u64 {
     kib * 1024
 }
 
-/// How often a resource comes and goes.
+/// How often a resource is installed and removed.
 const ROUNDS: usize = 10_000;
 
 #[test]
-fn ten_thousand_changes_under_load_disturb_nobody_and_leave_nothing() {
+fn ten_thousand_installs_under_load_fail_no_request_and_leak_nothing() {
     let fixture = Fixture::start();
     fixture.registry.install(frobbers(1));
     let mut client = fixture.client();

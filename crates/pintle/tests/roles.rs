@@ -50,7 +50,7 @@ fn binding(name: &str, kind: &str) -> Value {
 }
 
 #[test]
-fn what_changes_in_a_scope_is_heard_of_there() {
+fn changed_roles_take_effect_in_their_scope() {
     let installation = Installation::new();
     let process = installation.start();
     let mut reviews = Reviews(process.endpoint().client());
@@ -84,7 +84,7 @@ fn what_changes_in_a_scope_is_heard_of_there() {
 }
 
 #[test]
-fn what_claims_are_given_takes_the_right_to_bind_them() {
+fn device_status_of_claims_needs_the_right_to_bind() {
     let installation = Installation::new();
     let process = installation.start();
     let mut admin = process.endpoint().client();
@@ -120,7 +120,7 @@ fn what_claims_are_given_takes_the_right_to_bind_them() {
 }
 
 #[test]
-fn what_was_split_takes_over_what_an_administrator_left() {
+fn split_roles_keep_changes_of_an_administrator() {
     let installation = Installation::new();
     let process = installation.start();
     let mut admin = process.endpoint().client();

@@ -1,5 +1,5 @@
-//! Validation as operators, authors of manifests and readers of the API meet it: the commands, the stages, the published rules.
-//! Guarantees exit codes and lines, counters and log, and that rules are published to those who ask.
+//! Validation for operators, authors of manifests and readers of the API: the commands, the stages, the published rules.
+//! Guarantees exit codes and output, counters and log, and that rules are published on request.
 
 mod common;
 
@@ -176,7 +176,7 @@ fn signing_request() -> Value {
 }
 
 #[test]
-fn what_tags_and_functions_disagree_on_is_logged_and_counted() {
+fn mismatches_of_tags_and_functions_are_logged_and_counted() {
     let installation = Installation::new();
     let process = installation.start();
     let mut client = process.endpoint().client();

@@ -28,7 +28,7 @@ struct Others {
 
 struct Shared(MemoryStore, Arc<Others>);
 
-/// Counts who waits, until they do no more.
+/// Counts waiting requests.
 struct Waiting(Arc<Others>);
 
 impl Drop for Waiting {

@@ -61,12 +61,12 @@ impl Small {
         Endpoint { token: Some(token.to_owned()), ..self.endpoint.clone() }.client()
     }
 
-    /// The code that a user's list is answered with.
+    /// The status code of a user's list.
     fn read(&self, token: &str) -> u16 {
         self.client(token).get(CONFIG_MAPS).expect("an answer").status
     }
 
-    /// The code that a user's create is answered with.
+    /// The status code of a user's create.
     fn write(&self, token: &str, name: &str) -> u16 {
         self.client(token).post(CONFIG_MAPS, &json!({"metadata": {"name": name}})).expect("an answer").status
     }
@@ -83,7 +83,7 @@ impl Small {
         value.and_then(|value| value.parse().ok()).expect("a figure")
     }
 
-    /// Waits until so many requests hold a slot, beside that which asks.
+    /// Waits until so many requests hold a slot, besides its own.
     fn wait_in_flight(&self, kind: &str, wanted: u64) {
         let asking = u64::from(kind == "readOnly");
         wait_for(&format!("{wanted} in flight"), || (self.in_flight(kind) == wanted + asking).then_some(()));
@@ -128,7 +128,7 @@ fn answered(streams: &[u32]) -> impl Fn(&Http2) -> bool {
 }
 
 #[test]
-fn bodies_that_do_not_come_keep_nobody_from_writing() {
+fn stalled_bodies_do_not_block_other_writes() {
     let server = Small::start(&[]);
     let mut held: Vec<Tls> = (0..20).map(|_| begun(&server.endpoint, GREEDY[0])).collect();
     // Streams of one connection as well, some without a byte.
@@ -153,7 +153,7 @@ fn bodies_that_do_not_come_keep_nobody_from_writing() {
 }
 
 #[test]
-fn a_body_has_no_longer_than_its_request() {
+fn a_body_must_arrive_before_the_request_timeout() {
     let server = Small::start(&["--request-timeout=1s"]);
     let mut stream = begun(&server.endpoint, GREEDY[0]);
     let mut answer = String::new();
@@ -164,7 +164,7 @@ fn a_body_has_no_longer_than_its_request() {
 }
 
 #[test]
-fn bodies_of_one_user_take_so_much_memory_and_no_more() {
+fn bodies_of_one_user_are_bounded_in_memory() {
     let server = Small::start(&[]);
     let before = server.memory();
     // 40 connections and 8 bodies on each, nearly whole: 880 MiB in all.
@@ -192,7 +192,7 @@ fn bodies_of_one_user_take_so_much_memory_and_no_more() {
 }
 
 #[test]
-fn reads_of_the_future_keep_nobody_from_reading() {
+fn reads_of_future_revisions_do_not_block_other_reads() {
     let server = Small::start(&[]);
     let path = format!("{CONFIG_MAPS}?resourceVersion=1000000&resourceVersionMatch=NotOlderThan");
     let mut waiting = server.http2(GREEDY[0], 65_535);
@@ -214,7 +214,7 @@ fn reads_of_the_future_keep_nobody_from_reading() {
 }
 
 #[test]
-fn answers_that_nobody_takes_hold_no_more_than_a_share_and_end() {
+fn unread_responses_hold_at_most_a_share_and_end() {
     let server = Small::start(&["--request-timeout=3s"]);
     // No byte of an answer goes out, though the heads do.
     let mut client = server.http2(GREEDY[0], 0);
@@ -338,7 +338,7 @@ fn flood(endpoint: &Endpoint, is_over: &AtomicBool) -> (u64, u64) {
 }
 
 #[test]
-fn connections_that_say_nothing_or_only_begin_keep_nobody_out() {
+fn idle_and_stalled_connections_do_not_block_others() {
     let server = Small::start(&[]);
     let half = [
         &b""[..],
@@ -369,7 +369,7 @@ fn connections_that_say_nothing_or_only_begin_keep_nobody_out() {
 }
 
 #[test]
-fn strangers_have_one_request_on_a_connection_of_http2() {
+fn unauthenticated_clients_have_one_request_per_http2_connection() {
     let server = Small::start(&[]);
     for (token, code, leaves) in [("", 200, true), ("wrong", 401, true), (OTHER, 200, false)] {
         let mut client = server.http2(token, 65_535);

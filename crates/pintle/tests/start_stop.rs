@@ -13,7 +13,7 @@ const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 #[test]
-fn a_signal_ends_it_in_good_order_and_what_was_written_stays() {
+fn a_signal_stops_gracefully_and_keeps_writes() {
     let installation = Installation::new();
     let mut written = Vec::new();
     for signal in ["TERM", "INT"] {
@@ -56,7 +56,7 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn it_takes_as_many_clients_as_the_system_lets_it() {
+fn the_limit_of_open_files_is_raised() {
     let installation = Installation::own();
     // Fewer than the clients below need, as a shell may have set it.
     let command = |port| {
@@ -143,7 +143,7 @@ fn node_ports_out_of_range_are_warned_of_at_the_start() {
 }
 
 #[test]
-fn browsers_and_clients_are_told_what_flags_say() {
+fn flags_of_cors_and_hsts() {
     let installation = Installation::own();
     let process = installation.start_with(&[
         "--cors-allowed-origins=^https://a\\.example$",
@@ -187,7 +187,7 @@ fn a_second_process_on_the_same_data_is_refused() {
 }
 
 #[test]
-fn what_a_start_cannot_have_is_named() {
+fn start_errors_name_the_missing_resource() {
     let (first, second) = (Installation::own(), Installation::own());
     let process = first.start();
     let file = second.path("tokens.csv");
@@ -231,7 +231,7 @@ fn command_lines_that_are_refused() {
 }
 
 #[test]
-fn alone_in_an_empty_folder_it_makes_everything_it_needs() {
+fn an_empty_directory_is_populated_at_start() {
     let folder = Scratch::new();
     let command = |port: u16| {
         let mut command = pintle(folder.path());
@@ -257,7 +257,7 @@ fn alone_in_an_empty_folder_it_makes_everything_it_needs() {
 }
 
 #[test]
-fn no_credential_no_data() {
+fn anonymous_requests_get_no_data() {
     let installation = Installation::new();
     let process = installation.start();
     let tokens = [(Some(ADMIN_TOKEN), 200), (Some(NOBODY_TOKEN), 403), (Some("wrong"), 401), (None, 403)];

@@ -1,6 +1,5 @@
-//! What a write of a status may change besides it, and who owns that afterwards.
-//! Guarantees that ownership is tracked for exactly those fields of metadata that such a write changes.
-//! Must never name a kind that has no status.
+//! Fields of metadata that a status write may change, and their ownership. Guarantees that ownership is tracked for exactly
+//! these fields. Must never name a kind without a status.
 
 mod common;
 

@@ -149,7 +149,7 @@ fn check_says_what_is_wrong() {
 }
 
 #[test]
-fn what_an_older_program_wrote_is_written_anew_by_an_update_that_changes_nothing() {
+fn a_no_op_update_rewrites_values_of_an_older_version() {
     let installation = filled();
     let store = EmbeddedStore::open(&installation.path("data/store"), EmbeddedOptions::default()).expect("opens");
     let records = Records::default();
@@ -177,7 +177,7 @@ fn what_an_older_program_wrote_is_written_anew_by_an_update_that_changes_nothing
 }
 
 #[test]
-fn a_copy_serves_as_before_and_may_be_sealed() {
+fn a_copy_serves_the_same_and_can_be_encrypted() {
     let installation = filled();
     let before = seen(&installation.start());
     let rules = "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: ['*.*']\n  \

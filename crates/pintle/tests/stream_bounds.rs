@@ -20,12 +20,12 @@ const POD: &str = "/api/v1/namespaces/default/pods/p";
 const MESSAGE: usize = 32 << 20;
 /// How many send one at a time.
 const CLIENTS: usize = 4;
-/// What a connection may hold: buffers of both sides, and pieces on their way.
+/// Memory of a connection: buffers of both sides, and chunks in transit.
 const CONNECTION_BYTES: u64 = 512 << 10;
 /// Memory that a binary without optimization takes meanwhile for whatever else it does.
 const SLACK_BYTES: u64 = 24 << 20;
 
-/// Agrees to SPDY, or to whatever else is asked for.
+/// Accepts SPDY, or any other requested protocol.
 fn agree(head: &Head, stream: &mut dyn Stream) {
     let (protocol, streams) = (head.header("upgrade"), head.header("x-stream-protocol-version"));
     let answer = format!(
@@ -74,7 +74,7 @@ const WAYS: [(&str, &str, &str); 2] = [
 ];
 
 #[test]
-fn a_kubelet_that_takes_nothing_holds_up_its_own_client_and_no_memory() {
+fn a_stalled_kubelet_blocks_only_its_client_and_uses_no_memory() {
     let released = Arc::new(AtomicBool::new(false));
     let taken = Arc::new(AtomicUsize::new(0));
     let backend = {

@@ -57,7 +57,7 @@ fn a_kubelets_error_has_the_reference_message() {
 }
 
 #[test]
-fn nobody_at_home() {
+fn unreachable_backends() {
     let port =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).expect("a port").port();
     let fixture = Fixture::start(port);
@@ -275,7 +275,7 @@ fn a_kubelet_must_be_who_it_should_be() {
 }
 
 #[test]
-fn a_kubelet_is_shown_the_servers_certificate_and_nobody_else() {
+fn only_kubelets_are_shown_the_servers_client_certificate() {
     let made = rcgen::generate_simple_self_signed(["apiserver".to_owned()]).expect("a certificate");
     let backend = || {
         let client = Some(made.cert.der().clone());

@@ -1,6 +1,6 @@
-//! Service account tokens from end to end: asked for with kubectl and by request, used, bound, reviewed, revoked.
-//! Guarantees that a token ends with what it is bound to, at the next request and not after some time.
-//! Must never wait for an expiration: what time does to tokens is tested beside the code.
+//! Service account tokens from end to end: created with kubectl and by request, used, bound, reviewed, revoked. Guarantees that
+//! a token ends with the object that it is bound to, at the next request and not after some time. Must never wait for an
+//! expiration: that is tested next to the code.
 
 mod common;
 
@@ -35,7 +35,7 @@ impl Fixture {
         Endpoint { token: Some(token.to_owned()), ..self.endpoint.clone() }.client()
     }
 
-    /// What the server answers to a request for a token.
+    /// The response to a token request.
     fn request(&mut self, spec: Value) -> Value {
         let path = format!("{ACCOUNTS}/robot/token");
         self.admin.post(&path, &json!({"spec": spec})).expect("an answer").json()
@@ -133,7 +133,7 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
 }
 
 #[test]
-fn what_a_token_may_be_bound_to() {
+fn objects_that_tokens_can_be_bound_to() {
     let mut fixture = Fixture::start(&[]);
     let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
     fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "other"}})).expect("an answer").expect(201);

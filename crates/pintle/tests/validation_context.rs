@@ -21,7 +21,7 @@ fn post(client: &mut Client, path: &str, object: Value) -> Answer {
     client.post(&format!("{path}?dryRun=All"), &object).expect("an answer")
 }
 
-/// The fields that a refusal names.
+/// The fields named by an error.
 fn fields(answer: &Answer) -> Vec<String> {
     let causes = answer.json()["details"]["causes"].as_array().cloned().unwrap_or_default();
     causes.iter().map(|cause| cause["field"].as_str().unwrap_or_default().to_owned()).collect()
@@ -35,7 +35,7 @@ fn template(namespace: &str, metadata: Value, admin: bool) -> (String, Value) {
 }
 
 #[test]
-fn what_is_sent_empty_is_not_absent() {
+fn empty_values_are_not_absent() {
     let installation = Installation::new();
     let process = serve(&installation);
     let client = &mut process.endpoint().client();

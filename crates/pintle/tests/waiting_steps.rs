@@ -1,6 +1,6 @@
-//! Steps of a request that wait: conversion between versions, and admission plugins.
-//! Guarantees that every verb waits for them, that their failures are answered, and that a client who leaves ends the waiting.
-//! Must never let time decide: what waits is let go by the test.
+//! Steps of a request that wait: conversion between versions, and admission plugins. Guarantees that every verb waits for them,
+//! that their failures are returned, and that a disconnected client ends the wait. Must never depend on timing: the test ends
+//! each wait.
 
 mod common;
 
@@ -79,7 +79,7 @@ fn frobbers(version: &'static str, height: &str, conversion: Option<Arc<dyn Conv
     })
 }
 
-/// Holds what is named `slow` until it is let go or dropped, and refuses what is named `bad`.
+/// Blocks objects named `slow` until they are released or dropped, and rejects those named `bad`.
 #[derive(Default)]
 struct Holding {
     held: AtomicUsize,
@@ -268,7 +268,7 @@ fn a_conversion_that_fails_is_answered_and_stores_nothing() {
 }
 
 #[test]
-fn a_plugin_that_waits_holds_its_request_alone_and_ends_with_its_client() {
+fn a_waiting_plugin_blocks_only_its_request_and_is_cancelled_with_it() {
     let fixture = Fixture::start();
     let path = "/api/v1/namespaces/default/configmaps";
     let named = |name: &str| json!({"metadata": {"name": name}});

@@ -1,6 +1,6 @@
-//! Admission webhooks of a whole server: closures of the process, and a peer that accepts connections and says nothing.
-//! Guarantees that a webhook that hangs, lies or answers without measure harms only the requests that it matches.
-//! Must never depend on a timeout: the peer decides when a call ends.
+//! Admission webhooks of a whole server: closures of the process, and a peer that accepts connections and never responds.
+//! Guarantees that a webhook that hangs, sends invalid or endless responses affects only the requests that it matches. Must
+//! never depend on a timeout: the peer decides when a call ends.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn configure(client: &mut Client, kind: &str, url: &str, failure_policy: &str) {
     client.post(&path, &configuration).expect("an answer").expect(201);
 }
 
-/// A closure that answers every review with this body.
+/// A closure that returns this body for every review.
 fn answering(body: Vec<u8>) -> InProcess {
     let body = Bytes::from(body);
     InProcess::new(move |_| {
@@ -59,7 +59,7 @@ fn allowing(more: Value) -> InProcess {
 }
 
 #[test]
-fn a_webhook_that_says_nothing_holds_only_what_it_matches() {
+fn a_hanging_webhook_blocks_only_matching_requests() {
     let peer = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let url = format!("https://127.0.0.1:{}/", peer.local_addr().expect("an address").port());
     let fixture = Fixture::empty(|_| {});
@@ -90,7 +90,7 @@ fn a_webhook_that_says_nothing_holds_only_what_it_matches() {
 }
 
 #[test]
-fn an_answer_that_is_none_fails_as_the_policy_says() {
+fn invalid_responses_follow_the_failure_policy() {
     let mut urls = Vec::new();
     let fixture = Fixture::empty(|builder| {
         let review = |response: Value| json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
@@ -137,7 +137,7 @@ fn a_closure_changes_what_is_written() {
     assert_eq!(answer.expect(201)["data"], json!({"a": "b"}));
 }
 
-/// A closure that converts things: what `v1` calls a host, `v2` calls an address.
+/// A closure that converts things: the field `host` of `v1` is `address` in `v2`.
 fn converting() -> InProcess {
     converting_with(|_, _| {})
 }

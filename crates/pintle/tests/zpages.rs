@@ -1,5 +1,5 @@
-//! `/statusz` and `/flagz`, as people and programs ask for them. Guarantees kube-apiserver's forms,
-//! its refusals and who may look. Must never read what the texts say of times.
+//! `/statusz` and `/flagz` for people and programs. Guarantees kube-apiserver's forms, errors and permissions. Must never read
+//! the times in the texts.
 
 mod common;
 
@@ -89,7 +89,7 @@ fn the_server_says_what_it_is() {
 }
 
 #[test]
-fn those_who_monitor_may_look_and_gates_turn_it_off() {
+fn zpages_need_monitoring_rights_and_their_gates() {
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory"]);
     let binding = json!({

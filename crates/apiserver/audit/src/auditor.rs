@@ -1,5 +1,5 @@
-//! `Auditor` and `Record`: what steps of a request tell the audit log, and when events are made of it.
-//! Guarantees that an event shows what was known at its stage. Must never delay a request for longer than its backends ask for.
+//! `Auditor` and `Record`: collect the data of a request and emit its audit events. Guarantees that an event contains what is
+//! known at its stage. Must never delay a request for longer than its backends require.
 
 use crate::backend::{Stats, Target};
 use crate::event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus};
@@ -20,7 +20,7 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Requests are recorded as the policy says, in all backends.
+    /// Requests are recorded according to the policy, in all backends.
     pub fn new(policy: Policy, targets: Vec<Target>, stats: Arc<Stats>) -> Auditor {
         Auditor { policy: ArcSwap::from_pointee(policy), targets, stats }
     }
@@ -98,7 +98,7 @@ impl Record {
         details.impersonation_constraint = constraint.into();
     }
 
-    /// What the object of the request says of itself. What the path says counts first.
+    /// The metadata of the request's object. Values from the path have precedence.
     pub fn object(&self, namespace: &str, name: &str, uid: &str, resource_version: &str) {
         let mut details = self.details();
         let reference = details.object.get_or_insert_default();
@@ -132,7 +132,7 @@ impl Record {
         self.details().response = Some(status);
     }
 
-    /// Whether the outcome is known.
+    /// Whether there is a response.
     pub fn has_response(&self) -> bool {
         self.details().response.is_some()
     }

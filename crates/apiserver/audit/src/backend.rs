@@ -1,6 +1,6 @@
-//! `Backend`: where events go; and the counters of all backends.
-//! Guarantees that a failure is counted and logged with the events that it affects. Must never make a request fail by itself:
-//! a backend says whether it has the events, and the request's mode decides.
+//! `Backend`: a receiver of events; and the counters of all backends. Guarantees that a failure is counted and logged with the
+//! affected events. Must never make a request fail by itself: a backend reports whether it accepted the events, and the
+//! request's mode decides.
 
 use crate::event::Event;
 use futures_util::future::BoxFuture;
@@ -14,7 +14,7 @@ const LOGGED_EVENTS: usize = 20;
 
 /// Takes events.
 pub trait Backend: Send + Sync {
-    /// Writes or sends events, or keeps them for later. Returns whether they were taken.
+    /// Writes or sends events, or buffers them. Returns whether they were accepted.
     fn process(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, bool>;
 
     /// Takes events that need not be written before a later call of `process` returns, whose events are written after
@@ -69,7 +69,7 @@ pub struct Stats {
     failed: [Counter; 4],
     /// Requests by level, the least first.
     pub levels: [Counter; 4],
-    /// Requests that failed because their event was not taken.
+    /// Requests that failed because their event was not accepted.
     pub rejected: Counter,
 }
 

@@ -30,9 +30,9 @@ pub struct BatchOptions {
     pub max_batch_size: usize,
     /// How long a batch that is not full waits.
     pub max_wait: Duration,
-    /// Batches per second, and how many may follow each other at once; `None` is no limit.
+    /// Batches per second, and the burst; `None` is no limit.
     pub throttle: Option<(f32, u32)>,
-    /// Whether the next batch is passed on before the one before has been taken.
+    /// Whether batches may be passed on concurrently.
     pub concurrent: bool,
 }
 
@@ -112,7 +112,7 @@ impl Worker {
         loop {
             let (batch, is_over) = self.collect(&closing).await;
             if is_over {
-                // Nothing more is taken, but what was taken is passed on.
+                // No more events are accepted, but buffered ones are passed on.
                 self.events.close();
             }
             let is_empty = batch.is_empty();
@@ -124,7 +124,7 @@ impl Worker {
         while self.sending.join_next().await.is_some() {}
     }
 
-    /// A batch that is full, or whose time is over; and whether the end has come.
+    /// The next batch, full or due, and whether the buffer is closed.
     async fn collect(&mut self, closing: &Notify) -> (Vec<Arc<Event>>, bool) {
         if let Some(linger) = self.options.linger() {
             return self.collect_joined(linger, closing).await;

@@ -16,10 +16,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Longer user agents are cut.
 const USER_AGENT_BYTES: usize = 1024;
-/// What follows a user agent that was cut.
+/// The suffix of a truncated user agent.
 const CUT: &str = "...TRUNCATED";
 
-/// What is known of a request before it is worked on.
+/// The data of a request before it is processed.
 #[derive(Clone, Debug)]
 pub struct RequestInfo {
     /// The `Audit-ID`.
@@ -28,7 +28,7 @@ pub struct RequestInfo {
     /// Path and query, as they came.
     pub uri: String,
     pub verb: String,
-    /// Whose credential the request has; `None` if it could not be authenticated.
+    /// The authenticated user; `None` if authentication failed.
     pub user: Option<Arc<UserInfo>>,
     /// The addresses of proxies that the client named, then that of the peer.
     pub source_ips: Vec<IpAddr>,
@@ -73,11 +73,11 @@ impl ResponseStatus {
     }
 }
 
-/// What becomes known of a request while it is worked on.
+/// The data of a request that is collected while it is processed.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
     pub object: Option<ObjectReference>,
-    /// As whom the request acts, if not as its user.
+    /// The impersonated user, if any.
     pub impersonated: Option<Arc<UserInfo>>,
     /// The kind of constrained impersonation that was allowed.
     pub impersonation_constraint: String,
@@ -110,7 +110,7 @@ pub fn truncated_user_agent(agent: &[u8]) -> String {
 }
 
 impl Event {
-    /// Appends the event as JSON: with its kind and version if it stands alone, without them in a list.
+    /// Appends the event as JSON: with its kind and version if `alone`, without them in a list.
     pub fn write_json(&self, alone: bool, out: &mut Vec<u8>) {
         let request = &self.request;
         let mut object = Members::begin(out);

@@ -1,6 +1,6 @@
-//! The audit log: which requests are recorded, in how much detail, and where their events go.
-//! Guarantees that an event is written whole or not at all, and that a backend that fails or hangs delays only the requests
-//! whose mode asks to wait for it. Must never read a request: what an event says is given to a [`Record`].
+//! The audit log: which requests are recorded, in how much detail, and which backends get their events. Guarantees that an
+//! event is written whole or not at all, and that a backend that fails or hangs delays only requests whose mode requires it.
+//! Must never read a request: callers fill a [`Record`].
 
 mod auditor;
 mod backend;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
-/// Batches that wait for the thread. Who finds no room waits, too.
+/// Batches that wait for the thread. If it is full, senders wait.
 const QUEUE: usize = 1024;
 /// At most so many batches are written at a time.
 const GROUP: usize = 256;

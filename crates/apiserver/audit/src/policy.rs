@@ -3,12 +3,12 @@
 
 use pintle_auth::Attributes;
 
-/// How much an event says of its request.
+/// The level of detail of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// There is no event.
     None,
-    /// Who asked for what, and the outcome.
+    /// User, verb, resource and outcome.
     Metadata,
     /// The object of the request, too.
     Request,
@@ -82,7 +82,7 @@ impl FromIterator<Stage> for Stages {
     }
 }
 
-/// What the policy says of a request.
+/// The outcome of the policy for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleOutcome {
     pub level: Level,
@@ -116,7 +116,7 @@ pub struct GroupResources {
     pub names: Vec<String>,
 }
 
-/// Rules in their order, and what holds where none matches.
+/// Rules in their order, and the defaults where none matches.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub rules: Vec<Rule>,
@@ -124,13 +124,13 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy that audits every request alike.
+    /// A policy with one level for all requests.
     pub fn of_level(level: Level) -> Policy {
         let otherwise = RuleOutcome { level, omit_stages: Stages::default(), omit_managed_fields: false };
         Policy { rules: Vec::new(), otherwise }
     }
 
-    /// What the policy says of a request; a request that could not be authenticated has no user.
+    /// Evaluates the policy; `has_user` is false if authentication failed.
     pub fn evaluate(&self, attributes: &Attributes<'_>, has_user: bool) -> RuleOutcome {
         let rule = self.rules.iter().find(|rule| rule.matches(attributes, has_user));
         rule.map_or(self.otherwise, |rule| rule.outcome)

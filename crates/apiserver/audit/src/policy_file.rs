@@ -1,5 +1,5 @@
-//! The file of an audit policy: `audit.k8s.io/v1`, kind `Policy`.
-//! Guarantees that a file with an invalid rule is refused with kube-apiserver's text. Must never evaluate a policy.
+//! The file of an audit policy: `audit.k8s.io/v1`, kind `Policy`. Guarantees that a file with an invalid rule is rejected with
+//! kube-apiserver's message. Must never evaluate a policy.
 
 use crate::policy::{GroupResources, Level, Policy, Rule, RuleOutcome, Stage, Stages};
 use pintle_codec::{Strictness, yaml};

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MEGABYTE: u64 = 1 << 20;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// What follows the name of a file that was compressed.
+/// The suffix of a compressed file.
 const COMPRESSED: &str = ".gz";
 
 /// When files are renamed and removed.
@@ -120,7 +120,7 @@ impl LogFile {
         (text(self.path.file_stem()).unwrap_or_default(), extension.unwrap_or_default())
     }
 
-    /// Removes old files, and compresses those that remain. What fails is tried again after the next rotation.
+    /// Removes old files, and compresses those that remain. Failures are retried after the next rotation.
     pub fn clean_up(&self, now: SystemTime) {
         let mut backups = self.backups();
         backups.sort_by(|(a, _), (b, _)| b.cmp(a));

@@ -22,7 +22,7 @@ pub struct Truncate {
 }
 
 impl Truncate {
-    /// The event as it may go on, and its size.
+    /// The event, truncated if necessary, and its size.
     fn fitting(&self, event: Arc<Event>) -> Option<(Arc<Event>, u64)> {
         let (limit, size) = (self.options.max_event_bytes, size(&event));
         if size <= limit {

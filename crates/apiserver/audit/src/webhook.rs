@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// How long a call may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Nothing in the answer is of interest.
+/// The content of the response is ignored.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// The webhook backend.
@@ -47,7 +47,7 @@ impl Backend for Webhook {
                 };
                 async {
                     match self.client.post(call).await {
-                        // There is nothing to answer.
+                        // An empty response is expected.
                         Ok(_) | Err(CallError::Empty(_)) => Ok(()),
                         Err(error) => Err(error),
                     }

@@ -1,7 +1,7 @@
-//! Impersonation: in which mode a user may act as another one, and the user as which the request goes on.
+//! Impersonation: the mode in which a user may act as another one, and the resulting user.
 //!
-//! Guarantees that the name, the uid, every group and every extra value were each allowed, and that a mode with constraints
-//! never gives the group that may do everything. Must never read a header, nor give more than was requested.
+//! Guarantees that the name, the uid, every group and every extra value were each authorized, and that a constrained mode never
+//! grants `system:masters`. Must never read a header, nor grant more than requested.
 
 use crate::authorization::{Attributes, Authorizer, Forbidden, forbidden};
 use crate::user::{NODE_NAME_KEY, groups, users};
@@ -90,7 +90,7 @@ impl Mode {
     }
 }
 
-/// Decides who may act as whom, and keeps the mode in which each user last succeeded.
+/// Authorizes impersonation, and remembers the mode in which each user last succeeded.
 ///
 /// Decisions are not cached: authorizing again costs less than a cache would.
 pub struct Impersonator {
@@ -108,11 +108,11 @@ impl Default for Impersonator {
 }
 
 impl Impersonator {
-    /// The user as which a request goes on. `request` has the attributes of the request, with its original user; without
+    /// The user that a request acts as. `request` has the attributes of the request, with its original user; without
     /// `constrained` only the verb `impersonate` counts.
     ///
     /// # Errors
-    /// The refusal of the mode that was tried first.
+    /// The rejection of the mode that was tried first.
     pub async fn impersonate(
         &self,
         authorizer: &dyn Authorizer,
@@ -141,7 +141,7 @@ impl Impersonator {
             }
         }
         ImpersonationStats::made(&self.stats.attempts, "", false, since);
-        // The last mode is for every user, so there is a refusal.
+        // The last mode applies to every user, so there is a rejection.
         Err(refused.unwrap_or_else(|| forbidden(request, "")))
     }
 }
@@ -281,7 +281,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Why a mode with constraints refuses an extra value.
+/// Why a constrained mode rejects an extra value.
 fn extra_fault(key: &str, values: &[Str]) -> Option<String> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed".into());

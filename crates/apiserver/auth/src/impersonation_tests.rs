@@ -1,6 +1,5 @@
-//! Who may act as whom, as rows.
-//! Guarantees that each part of a user has a row in which it alone is what is missing.
-//! Must never build its expectations with the code under test.
+//! Tests of impersonation. Guarantees that each part of a user has a row in which only its permission is missing. Must never
+//! build its expectations with the code under test.
 
 use super::*;
 use crate::authorization::{Decision, Reason, UserRules};
@@ -15,7 +14,7 @@ fn user(name: &str, groups: &[&str]) -> UserInfo {
     UserInfo { name: name.into(), groups: strs(groups), ..UserInfo::default() }
 }
 
-/// Allows members of the group `g` what a rule says: `verb group resource name`.
+/// Allows members of the group `g` what a rule grants: `verb group resource name`.
 struct Rules(Vec<String>);
 
 impl Authorizer for Rules {
@@ -45,7 +44,7 @@ fn rules(rules: &[&str]) -> Rules {
     Rules(rules.iter().map(ToString::to_string).collect())
 }
 
-/// The groups of the user that the request goes on as, or why it does not.
+/// The groups of the resulting user, or the error.
 fn list_pods(allowed: &[&str], requestor: &UserInfo, wanted: UserInfo) -> Result<Vec<Str>, String> {
     let request = Attributes::resource(requestor, "list", "", "pods");
     let (impersonator, rules) = (Impersonator::default(), rules(allowed));

@@ -1,7 +1,6 @@
-//! Who a request comes from (authentication) and what it may do (authorization): traits, unions of their implementations, and
-//! the implementations that need no kind.
-//! Guarantees that without a credential a request is anonymous at most, and that nothing is allowed unless an authorizer says so.
-//! Must never know a kind: roles, service accounts, secrets and nodes are for outer crates.
+//! Authentication and authorization: traits, unions of their implementations, and the implementations that need no kind.
+//! Guarantees that a request without a credential is anonymous at most, and that nothing is allowed unless an authorizer allows
+//! it. Must never know a kind: roles, service accounts, secrets and nodes are for outer crates.
 
 pub mod authentication;
 pub mod authorization;

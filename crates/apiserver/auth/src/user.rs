@@ -36,7 +36,7 @@ pub mod users {
 
 /// Groups with a meaning in Kubernetes.
 pub mod groups {
-    /// May do everything; no authorizer is asked.
+    /// May do everything; no authorizer is called.
     pub const MASTERS: &str = "system:masters";
     /// All users with a credential.
     pub const AUTHENTICATED: &str = "system:authenticated";

@@ -1,6 +1,6 @@
-//! `Catalog`: what a server serves, by group and version, in the order that discovery shows.
+//! `Catalog`: the served resources by group and version, in the order of discovery.
 //!
-//! Built-in and custom resources are alike in it, and what other servers serve has a place. It is a snapshot: a change of what is served makes a new one.
+//! It contains built-in, custom and aggregated resources. It is a snapshot: a change creates a new one.
 
 use crate::openapi::names;
 use pintle_resource::{
@@ -36,7 +36,7 @@ pub struct VersionEntry {
     pub resources: Vec<DiscoveredResource>,
     /// Another server has the resources.
     pub is_elsewhere: bool,
-    /// What that server says of its resources, as aggregated discovery shows them; `None` while that is not known.
+    /// Its resources in the form of aggregated discovery; `None` while unknown.
     pub reported: Option<Arc<Vec<Value>>>,
     priority: i32,
 }
@@ -48,7 +48,7 @@ pub struct AggregatedVersion {
     pub version: Str,
     pub group_priority: i32,
     pub version_priority: i32,
-    /// Its resources, as aggregated discovery shows them; `None` while the server does not answer.
+    /// Its resources in the form of aggregated discovery; `None` while the server does not respond.
     pub resources: Option<Arc<Vec<Value>>>,
 }
 
@@ -62,17 +62,17 @@ pub struct DiscoveredResource {
     pub kind: Str,
     pub list_kind: Str,
     pub namespaced: bool,
-    /// In the order they are shown.
+    /// In the order of discovery.
     pub verbs: Vec<&'static str>,
     pub short_names: Vec<Str>,
     pub categories: Vec<Str>,
     pub storage_version_hash: Str,
-    /// In the order they are shown.
+    /// In the order of discovery.
     pub subresources: Vec<DiscoveredSubresource>,
     pub schema: Ref<Struct>,
-    /// What is known of a kind that was defined at run time.
+    /// The custom kind, if the kind was defined at run time.
     pub custom: Option<Arc<dyn CustomKind>>,
-    /// Whether a delete answers the object it removed.
+    /// Whether a delete returns the removed object.
     pub delete_answers_object: bool,
     /// Whether a strategic merge patch is understood: by all but custom resources.
     pub strategic_patch: bool,
@@ -86,14 +86,14 @@ pub struct DiscoveredSubresource {
     /// Group and version of the kind when they are not the resource's.
     pub group_version: Option<(Str, Str)>,
     pub verbs: Vec<&'static str>,
-    /// What is sent and answered; of the query's options when `stream` is set.
+    /// The type of request and response, or of the query's options if `stream` is set.
     pub schema: Option<Ref<Struct>>,
     /// Whether it opens a stream instead of reading and writing objects.
     pub stream: bool,
 }
 
 impl Catalog {
-    /// The catalog of what a table serves.
+    /// The catalog of a resource table.
     pub fn of(table: &ResourceTable) -> Self {
         // Gathered before it is sorted: a table may have ten thousand groups, or as many resources in one.
         let mut groups: HashMap<&str, GroupEntry> = HashMap::new();
@@ -125,8 +125,8 @@ impl Catalog {
         version.resources.insert(at, resource);
     }
 
-    /// Adds a version that another server serves, unless it is there.
-    pub fn add_elsewhere(&mut self, elsewhere: &AggregatedVersion) {
+    /// Adds a version of another server, unless it exists.
+    pub fn add_aggregated(&mut self, elsewhere: &AggregatedVersion) {
         if self.version(&elsewhere.group, &elsewhere.version).is_none() {
             let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };
             let group = self.group_entry(&elsewhere.group, priorities);
@@ -183,7 +183,7 @@ impl GroupEntry {
         self.built_in
     }
 
-    /// Before whom it stands.
+    /// Its sort key.
     fn rank(&self) -> (bool, Reverse<i32>, &str) {
         (!self.name.is_empty(), Reverse(self.priority), &self.name)
     }
@@ -249,7 +249,7 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
     }
 }
 
-/// The hash by which discovery tells the version that a kind is stored in.
+/// The hash by which discovery identifies the storage version of a kind.
 pub fn storage_version_hash(group: &str, storage_version: &str, kind: &str) -> String {
     let digest = digest(&SHA256, format!("{group}/{storage_version}/{kind}").as_bytes());
     pintle_schema::base64::encode(digest.as_ref().get(..8).unwrap_or_default())

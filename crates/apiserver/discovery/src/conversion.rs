@@ -1,7 +1,6 @@
-//! OpenAPI documents of version 3 for extension servers that only have version 2.
-//! Guarantees kube-apiserver's conversion, with what it loses (headers of responses, and bounds of parameters without a schema),
-//! and a result of bounded size.
-//! Must never trust a document: what is malformed is left out.
+//! Converts OpenAPI documents of extension servers from version 2 to version 3. Guarantees kube-apiserver's conversion,
+//! including its losses (headers of responses, and bounds of parameters without a schema), and a result of bounded size. Must
+//! never trust a document: malformed parts are left out.
 
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Map, Str, Value, value};
@@ -14,7 +13,7 @@ const MAX_MEDIA_TYPES: usize = 16;
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
-/// A document of version 2 as one of version 3; `None` if it is no JSON object.
+/// Converts a document; `None` if it is no JSON object.
 pub fn openapi_v3_of_v2(document: &[u8]) -> Option<Vec<u8>> {
     let document = json::parse(document, Strictness::Ignore).ok()?.value;
     document.as_map()?;
@@ -39,7 +38,7 @@ fn each(map: &Map, convert: impl Fn(&str, &Value) -> Value) -> Value {
     Value::Map(Map::from_entries(map.iter().map(|(key, value)| (key.clone(), convert(key, value))).collect()))
 }
 
-/// Copies the fields of these names, as far as they are there.
+/// Copies the fields of these names, if present.
 fn copy(from: &Value, names: &[&'static str], to: &mut Map) {
     for name in names {
         if let Some(value) = from.get(name) {
@@ -140,7 +139,7 @@ fn operation(operation: &Value) -> Value {
     Value::Map(converted)
 }
 
-/// A value's reference, to where version 3 has what `before` had.
+/// A reference in version 3, from `before` to `after`.
 fn moved(value: &Value, before: &str, after: &str) -> Option<Value> {
     let reference = value.str_at(&["$ref"]);
     (!reference.is_empty()).then(|| reference.replacen(before, after, 1).into())
@@ -180,8 +179,8 @@ fn parameter(parameter: &Value) -> Value {
     Value::Map(converted)
 }
 
-/// A schema whose references are those of version 3. A reference that has something beside it is wrapped, as nothing may stand there
-/// in version 3. The depth of documents is bounded where they are parsed.
+/// Converts a schema and its references. A reference with siblings is wrapped, since version 3 does not allow them. The parser
+/// bounds the depth of documents.
 fn schema(found: &Value) -> Value {
     let Some(fields) = found.as_map() else { return found.clone() };
     let mut converted = Map::new();

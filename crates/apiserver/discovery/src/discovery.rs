@@ -1,7 +1,7 @@
 //! The documents below `/api` and `/apis`.
 //!
-//! Legacy documents are one per group and version, the aggregated ones hold everything at once. Both are made of the
-//! same catalog, so they can never disagree.
+//! Legacy documents are one per group and version; the aggregated ones contain everything. Both are built from the same
+//! catalog, so they always agree.
 
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, api_version};
 use crate::document::Document;
@@ -27,7 +27,7 @@ pub fn group_list(catalog: &Catalog) -> Document {
     Document::new::<meta::v1::APIGroupList>("v1", "APIGroupList", document)
 }
 
-/// `/apis/<group>`; `None` when nothing of the group is served.
+/// `/apis/<group>`; `None` when the group is not served.
 pub fn group(catalog: &Catalog, name: &str) -> Option<Document> {
     let group = named_groups(catalog).find(|group| group.name == name)?;
     let document = Value::Map(group_body(head("APIGroup"), group));
@@ -44,7 +44,7 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Do
     }
     let mut document = head("APIResourceList");
     if group.is_empty() {
-        // The oldest of these documents never had a version.
+        // The oldest of these documents has no version.
         document.remove("apiVersion");
     }
     document.push(Str::new_static("groupVersion"), api_version(group, version).into());
@@ -157,7 +157,7 @@ fn aggregated_version(version: &VersionEntry) -> Value {
     value!({ "version": (version.name.clone()), "resources": (Value::List(resources)), "freshness": "Current" })
 }
 
-/// A kind of the resource's own group and version is shown without them, as kube-apiserver does.
+/// Group and version are omitted if they are the resource's own, as in kube-apiserver.
 fn response_kind(group_version: Option<&(Str, Str)>, kind: &Str) -> Value {
     let (group, version) = group_version.cloned().unwrap_or_default();
     value!({ "group": group, "version": version, "kind": (kind.clone()) })

@@ -1,6 +1,6 @@
-//! What every document of discovery is: a value under a schema; and how its ETag is made.
+//! A discovery document: a value under a schema, and its ETag.
 //!
-//! The ETag depends on the content alone, so that equal servers give equal ones.
+//! The ETag depends on the content alone, so that equal servers return equal ones.
 
 use data_encoding::HEXUPPER;
 use pintle_schema::{ApiType, Struct, Value};
@@ -8,7 +8,7 @@ use ring::digest::{SHA512, digest};
 
 /// A document that JSON, YAML and protobuf can show.
 pub struct Document {
-    /// As the protobuf envelope names it; empty where the document has none.
+    /// For the protobuf envelope; empty where the document has none.
     pub api_version: &'static str,
     pub kind: &'static str,
     pub schema: &'static Struct,

@@ -1,6 +1,6 @@
-//! Documents of extension servers: their resources, as aggregated discovery shows them, and their parts of OpenAPI.
-//! Guarantees that of a document only what belongs to the version that a server was given is taken.
-//! Must never trust a document: each is decoded under its schema, and what does not fit it is left out.
+//! Documents of extension servers: their resources in the form of aggregated discovery, and their parts of OpenAPI. Guarantees
+//! that only the content of the server's own version is used. Must never trust a document: each is decoded under its schema,
+//! and parts that do not fit are left out.
 
 use pintle_codec::{Strictness, json};
 use pintle_meta::apidiscovery::v2::{APIGroupDiscoveryList, APIVersionDiscovery};
@@ -8,7 +8,7 @@ use pintle_meta::meta::v1::{APIResource, APIResourceList};
 use pintle_schema::{ApiType, ApiValue, Map, Str, Value, canonicalize, value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The resources of a version in an aggregated document of discovery; `None` when it is none, or has no such version.
+/// The resources of a version in a document of aggregated discovery; `None` if it is malformed or lacks the version.
 pub fn of_aggregated(document: &[u8], group: &str, version: &str) -> Option<Vec<Value>> {
     let schema = APIGroupDiscoveryList::schema();
     let mut list = json::decode(schema, document, Strictness::Ignore).ok()?.value;
@@ -21,7 +21,7 @@ pub fn of_aggregated(document: &[u8], group: &str, version: &str) -> Option<Vec<
     Some(found.get("resources").and_then(Value::as_list).unwrap_or_default().to_vec())
 }
 
-/// The resources of a version's own document, in the form of aggregated discovery; `None` when it is no such document.
+/// The resources of a version's own document, in the form of aggregated discovery; `None` if it is malformed.
 pub fn of_resource_list(document: &[u8], group: &str, version: &str) -> Option<Vec<Value>> {
     let decoded = json::decode(APIResourceList::schema(), document, Strictness::Ignore).ok()?.value;
     let list = APIResourceList::from_value(&decoded).ok()?;
@@ -72,14 +72,14 @@ fn response_kind(resource: &APIResource, group: &str, version: &str) -> Value {
     })
 }
 
-/// Where a server has its OpenAPI document of a version, by its index; `None` when it has none.
+/// The URL of a version's OpenAPI document in the server's index; `None` if absent.
 pub fn openapi_v3_url(index: &[u8], group: &str, version: &str) -> Option<String> {
     let index = json::parse(index, Strictness::Ignore).ok()?.value;
     let url = index.get("paths")?.get(&format!("apis/{group}/{version}"))?.str_at(&["serverRelativeURL"]);
     (!url.is_empty()).then(|| url.to_owned())
 }
 
-/// What a server adds to the OpenAPI document of version 2.
+/// A server's part of the OpenAPI document of version 2.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenApiPart {
     pub(crate) paths: Vec<(Str, Value)>,
@@ -91,7 +91,7 @@ const DEFINITIONS: &str = "#/definitions/";
 const PARAMETERS: &str = "#/parameters/";
 
 impl OpenApiPart {
-    /// The paths of one version, and what they refer to; `None` when the document is no JSON.
+    /// The paths of one version, and the definitions that they refer to; `None` when the document is no JSON.
     pub fn of(document: &[u8], group: &str, version: &str) -> Option<OpenApiPart> {
         let document = json::parse(document, Strictness::Ignore).ok()?.value;
         let below = format!("/apis/{group}/{version}/");
@@ -119,7 +119,7 @@ impl OpenApiPart {
         Some(part)
     }
 
-    /// Gives other names to what `known` has under the same name with another content.
+    /// Renames definitions whose name `known` uses for another content.
     pub(crate) fn renamed(
         mut self,
         known_definition: impl Fn(&str) -> Option<Value>,

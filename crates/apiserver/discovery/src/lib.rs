@@ -1,11 +1,11 @@
-//! Discovery documents and OpenAPI, published from the resources that a server serves and from their schemas.
+//! Discovery and OpenAPI documents, generated from the served resources and their schemas.
 //!
-//! Pure functions from a [`Catalog`] to documents: no HTTP, no cache, no clock. Nothing here may know a kind by name,
-//! and a document is never kept: who serves it decides for how long.
+//! Pure functions from a [`Catalog`] to documents: no HTTP, no cache, no clock. Nothing here may know a kind by name; callers
+//! cache documents.
 //!
-//! - [`discovery`][] holds `/api`, `/apis` and what is below them, in the old form and the aggregated one.
-//! - [`openapi`][] holds `/openapi/v3` and `/openapi/v2`, the latter in JSON and in its protobuf form.
-//! - [`version`][] holds `/version`.
+//! - [`discovery`][] has `/api`, `/apis` and the paths below them, in the legacy form and the aggregated one.
+//! - [`openapi`][] has `/openapi/v3` and `/openapi/v2`, in JSON and in protobuf.
+//! - [`version`][] has `/version`.
 
 pub mod catalog;
 pub mod conversion;

@@ -1,7 +1,6 @@
-//! `/version`: which Kubernetes this server behaves as.
+//! `/version`: the Kubernetes version that this server implements.
 //!
-//! Clients compare these numbers, so they are kube-apiserver's; what is said of the build is
-//! Pintle's.
+//! Clients compare these numbers, so they are kube-apiserver's; the build information is Pintle's.
 
 use crate::document::Document;
 use pintle_meta::version::Info;
@@ -43,7 +42,7 @@ impl Default for EffectiveVersion {
     }
 }
 
-/// What the program was built with.
+/// The compiler of the program.
 pub const COMPILER: &str = "rustc";
 
 /// The system and processor that the program was built for, as clients know them.
@@ -51,7 +50,7 @@ pub fn platform() -> String {
     format!("{}/{}", std::env::consts::OS, go_architecture(std::env::consts::ARCH))
 }
 
-/// What is known about a build of this program.
+/// Information about a build of this program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Build<'a> {
     /// The source revision.

@@ -13,7 +13,7 @@ use pintle_endpoints::patch::{Patch, PatchType};
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_endpoints::scheme::Scheme;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, Update};
-use pintle_registry::{AdmissionChain, Applying, Environment, Registry, Target, WriteOptions};
+use pintle_registry::{AdmissionChain, ApplyRequest, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::Future;
@@ -111,7 +111,7 @@ impl Home {
             "metadata": {"name": (self.target.name.as_str()), "annotations": {"example.com/round": (round.to_string())}},
             "spec": {"containers": [{"name": "one", "image": "registry.example.com/team/app:1.2.3"}]},
         });
-        let applying = Applying { config: &config, force: true, subresource: "" };
+        let applying = ApplyRequest { config: &config, force: true, subresource: "" };
         let options = options("applier");
         let change = |live: Option<&Value>| wait(self.registry.apply(&self.target, live, applying, &options).get());
         self.update(&change, ManagedFieldsUpdate::Provided, true, "applier");

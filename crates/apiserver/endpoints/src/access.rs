@@ -76,7 +76,7 @@ pub(crate) async fn identify(
     Ok(Identity { original: user, user: acted_as })
 }
 
-/// What a client is warned of whose header names a token that is not looked at.
+/// The warning for an `Authorization` header whose bearer token is ignored.
 const EXTRA_SPACE_WARNING: &str =
     "the provided Authorization header contains extra space before the bearer token, and is ignored";
 
@@ -119,7 +119,7 @@ fn remove_identity_headers(api: &Api, headers: &mut HeaderMap) {
     names.iter().for_each(|name| drop(headers.remove(name)));
 }
 
-/// Why a request may not go on.
+/// Why a request is not authorized.
 pub enum NotAllowed {
     /// It is forbidden.
     Forbidden(Status),

@@ -1,6 +1,6 @@
-//! Groups and versions that other servers serve.
+//! API groups and versions that are served by other servers (aggregation).
 //!
-//! What is known of them comes in through `AggregatedApis`. Must never be asked about what is served here.
+//! `AggregatedApis` provides them. It must never be asked about a version that this server serves itself.
 
 use crate::backend::ByteStream;
 use crate::body::Body;
@@ -18,7 +18,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use tokio::time::Instant;
 
-/// The groups and versions that are served elsewhere, as far as objects of this server say.
+/// The aggregated groups and versions, as declared by the API services of this server.
 pub trait AggregatedApis: Send + Sync {
     /// The server of a version; `None` if no other server serves it.
     fn find(&self, registry: &Registry, group: &str, version: &str) -> Option<Arc<dyn AggregatedApi>>;
@@ -26,18 +26,19 @@ pub trait AggregatedApis: Send + Sync {
     /// Another number whenever anything below has changed.
     fn generation(&self, registry: &Registry) -> u64;
 
-    /// The versions that are served elsewhere and not `here`; those that are only known by name as well, unless `with_service`.
+    /// The aggregated versions that `here` does not serve. With `with_service`, API services that name no service are left
+    /// out.
     fn versions(&self, registry: &Registry, here: &Catalog, with_service: bool) -> Vec<AggregatedVersion>;
 
     /// The OpenAPI documents of version 3 of these versions: the path of each, and where it is.
     fn openapi_v3(&self, registry: &Registry, here: &Catalog) -> Vec<(String, String)>;
 
-    /// What they add to the document of version 2.
+    /// The additions of other servers to the OpenAPI document of version 2.
     fn openapi_v2(&self, registry: &Registry, here: &Catalog) -> Vec<Arc<OpenApiPart>>;
 }
 
-/// A request that another server answers.
-pub struct Delegated {
+/// A request that is answered by another server.
+pub struct DelegatedRequest {
     pub api: SharedApi,
     pub request: Request,
     pub query: Query,
@@ -47,10 +48,10 @@ pub struct Delegated {
 /// A version of a group that another server serves.
 pub trait AggregatedApi: Send + Sync {
     /// Passes a request on and waits for the head of the response.
-    fn serve(self: Arc<Self>, delegated: Delegated) -> BoxFuture<'static, ApiResponse>;
+    fn serve(self: Arc<Self>, delegated: DelegatedRequest) -> BoxFuture<'static, ApiResponse>;
 }
 
-/// Nothing is served elsewhere.
+/// A server without aggregation.
 impl AggregatedApis for () {
     fn find(&self, _: &Registry, _: &str, _: &str) -> Option<Arc<dyn AggregatedApi>> {
         None
@@ -82,7 +83,7 @@ pub fn find(api: &Api, group: &str, version: &str) -> Option<Arc<dyn AggregatedA
 }
 
 /// The server of a document outside of resources: that of a version's resources, or its OpenAPI document.
-pub fn of_document(api: &Api, path: &str) -> Option<Arc<dyn AggregatedApi>> {
+pub fn server_of_document(api: &Api, path: &str) -> Option<Arc<dyn AggregatedApi>> {
     let below = path.strip_prefix("/openapi/v3").unwrap_or(path).strip_prefix("/apis/")?;
     let (group, version) = below.split_once('/')?;
     let version = version.strip_suffix('/').unwrap_or(version);
@@ -92,23 +93,23 @@ pub fn of_document(api: &Api, path: &str) -> Option<Arc<dyn AggregatedApi>> {
     find(api, group, version)
 }
 
-/// Has another server answer a request. One that ends does so in time, whatever that server does.
+/// Sends a request to another server. If the request has a deadline, its response ends by then, whatever that server does.
 ///
 /// # Errors
-/// 504 when the response has not begun in time.
-pub async fn pass(server: Arc<dyn AggregatedApi>, delegated: Delegated) -> Result<ApiResponse, Status> {
+/// 504 when the response has not begun before the deadline.
+pub async fn forward(server: Arc<dyn AggregatedApi>, delegated: DelegatedRequest) -> Result<ApiResponse, Status> {
     let deadline = delegated.context.deadline.map(Instant::from);
     let answering = server.serve(delegated);
     let Some(deadline) = deadline else { return Ok(answering.await) };
     let mut answer = tokio::time::timeout_at(deadline, answering).await.map_err(|_| Status::timed_out())?;
-    if let Body::Passed(pieces) = answer.body {
-        answer.body = Body::Passed(until(pieces, deadline));
+    if let Body::Proxied(pieces) = answer.body {
+        answer.body = Body::Proxied(with_deadline(pieces, deadline));
     }
     Ok(answer)
 }
 
 /// A body that breaks off when its time is over.
-fn until(pieces: ByteStream, deadline: Instant) -> ByteStream {
+fn with_deadline(pieces: ByteStream, deadline: Instant) -> ByteStream {
     let late = || io::Error::from(io::ErrorKind::TimedOut);
     let limited = stream::unfold(Some(pieces), move |pieces| async move {
         let mut pieces = pieces?;
@@ -120,15 +121,15 @@ fn until(pieces: ByteStream, deadline: Instant) -> ByteStream {
     limited.boxed()
 }
 
-/// The documents about what is served here and elsewhere, as long as neither changes.
+/// The documents about this server's own and aggregated versions. Rebuilt when either changes.
 pub struct AggregatedDiscovery {
     here: Arc<DocumentSet>,
     generation: u64,
-    /// What discovery by group lists: with versions of API services that name no service.
+    /// The content of discovery by group, including versions of API services that name no service.
     listed: Option<Catalog>,
-    /// What aggregated discovery lists; `None` when nothing is served elsewhere.
+    /// The content of aggregated discovery; `None` without aggregated versions.
     served: Option<Catalog>,
-    /// Documents that are not those of this server alone.
+    /// Documents that describe more than this server alone.
     documents: Documents,
     openapi_v3: OnceLock<Vec<(String, String)>>,
 }
@@ -150,7 +151,7 @@ impl AggregatedDiscovery {
         let with = |with_service: bool| {
             let versions = api.aggregated.versions(&api.registry, &here.catalog, with_service);
             let mut catalog = (!versions.is_empty()).then(|| here.catalog.clone());
-            catalog.iter_mut().for_each(|catalog| versions.iter().for_each(|other| catalog.add_elsewhere(other)));
+            catalog.iter_mut().for_each(|catalog| versions.iter().for_each(|other| catalog.add_aggregated(other)));
             catalog
         };
         Arc::new(AggregatedDiscovery {
@@ -189,7 +190,7 @@ impl AggregatedDiscovery {
         })
     }
 
-    /// What other servers add to the document of version 2.
+    /// The additions of other servers to the document of version 2.
     pub fn openapi_v2(&self, api: &Api) -> Vec<Arc<OpenApiPart>> {
         match &self.served {
             Some(_) => api.aggregated.openapi_v2(&api.registry, &self.here.catalog),
@@ -209,12 +210,12 @@ mod tests {
         let first = stream::iter([Ok(Bytes::from_static(b"a"))]);
         let endless = first.chain(stream::pending()).boxed();
         let started = Instant::now();
-        let mut limited = until(endless, started + Duration::from_secs(7));
+        let mut limited = with_deadline(endless, started + Duration::from_secs(7));
         assert_eq!(limited.next().await.expect("a piece").expect("no error"), "a");
         assert!(limited.next().await.expect("an end").is_err());
         assert!(limited.next().await.is_none());
         assert_eq!(started.elapsed(), Duration::from_secs(7));
-        let mut whole = until(stream::iter([Ok(Bytes::new())]).boxed(), started);
+        let mut whole = with_deadline(stream::iter([Ok(Bytes::new())]).boxed(), started);
         assert!(whole.next().await.expect("a piece").is_ok() && whole.next().await.is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Server-side apply: from a body to the registry and back.
 //!
-//! A configuration is read as YAML or CBOR without a schema; what it means is the registry's to say.
+//! A configuration is parsed from YAML or CBOR without a schema; the registry interprets it.
 
 use crate::context::Context;
 use crate::decode::{check_objects, warnings_of};
@@ -10,7 +10,7 @@ use crate::response::ApiResponse;
 use crate::write::{answer, check_name, check_namespace};
 use pintle_codec::{Strictness, cbor, yaml};
 use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
-use pintle_registry::{Applying, Result, Status, Target, metadata};
+use pintle_registry::{ApplyRequest, Result, Status, Target, metadata};
 use pintle_resource::MaybeReady;
 use pintle_schema::{Value, canonicalize};
 use std::borrow::Cow;
@@ -32,13 +32,13 @@ pub async fn apply(
         target.get()?;
     }
     let subresource = part.map_or("", |part| part.name);
-    let applying = Applying { config: &config.value, force: query.force == Some(true), subresource };
+    let applying = ApplyRequest { config: &config.value, force: query.force == Some(true), subresource };
     let application =
         Application { context, target, config: &config, applying, query, was_merged: AtomicBool::new(false) };
     let update =
         Update { change: &application, part, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
     let written = context.api.registry.update(target, &update, &query.options).await;
-    // What could not even be merged is not warned of.
+    // No warnings for a configuration that could not even be merged.
     let warnings = if application.was_merged.load(Ordering::Relaxed) {
         config.warnings(query.field_validation)
     } else {
@@ -47,12 +47,12 @@ pub async fn apply(
     answer(context, target, wanted, written, warnings).await
 }
 
-/// What applying a configuration makes of a stored object, or of none.
+/// Computes the result of applying a configuration to a stored object, or to none.
 struct Application<'a> {
     context: &'a Context,
     target: &'a Target,
     config: &'a Configuration,
-    applying: Applying<'a>,
+    applying: ApplyRequest<'a>,
     query: &'a WriteQuery,
     was_merged: AtomicBool,
 }
@@ -98,7 +98,7 @@ impl Change for Application<'_> {
     }
 }
 
-/// What is applied, as it was read.
+/// An applied configuration, as parsed.
 pub struct Configuration {
     pub value: Value,
     problems: Vec<String>,
@@ -112,7 +112,7 @@ impl Configuration {
     pub fn read(bytes: &[u8], format: Format) -> Result<Self> {
         let refuse = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
         if format == Format::Cbor {
-            // Keys that stand twice are refused by the reading itself.
+            // The CBOR parser rejects duplicate keys itself.
             return match cbor::parse(bytes).map_err(|error| refuse(error.to_string()))? {
                 value @ Value::Map(_) => {
                     check_objects(&value)?;
@@ -137,10 +137,10 @@ impl Configuration {
         Ok(Configuration { value, problems: problems.collect() })
     }
 
-    /// Refuses keys that stand twice, if the request asks for that.
+    /// Rejects duplicate keys, if the request asks for strict validation.
     ///
     /// # Errors
-    /// There are some.
+    /// There are duplicate keys.
     pub fn check(&self, validation: FieldValidation) -> Result<()> {
         match self.problems.as_slice() {
             [first, ..] if validation == FieldValidation::Strict => {

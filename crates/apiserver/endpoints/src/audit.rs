@@ -1,6 +1,6 @@
-//! Audit: what a request tells its [`Record`] on its way, and when events are made of it.
-//! Guarantees that a request that is not audited costs a look at an option. Must never change a response, but for one whose
-//! event had to be stored first and was not.
+//! Audit: fills the [`Record`] of a request and emits its events. Guarantees that a request that is not audited costs one check
+//! of an option. Must never change a response, except that a request is rejected when its first event had to be stored and was
+//! not.
 
 use crate::access::requested_name;
 use crate::body::{Body, Size};
@@ -9,7 +9,7 @@ use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::response::ApiResponse;
-use crate::{Api, limits, represent};
+use crate::{Api, encoding, limits};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::HeaderMap;
@@ -36,14 +36,14 @@ pub fn audit_id(api: &Api, headers: &HeaderMap) -> String {
     }
 }
 
-/// Puts the id into a response that has none from elsewhere.
+/// Sets the audit id of a response, unless a backend has set one.
 pub fn set_audit_id<B>(response: &mut http::Response<B>, id: &str) {
     if let Ok(value) = HeaderValue::from_bytes(id.as_bytes()) {
         response.headers_mut().entry(AUDIT_ID).or_insert(value);
     }
 }
 
-/// What is noted of a request before anything of it is read; there is none where nothing is audited.
+/// The time and URI of a request, noted before anything of it is parsed. Absent when auditing is off.
 pub(crate) struct RequestStart {
     received: SystemTime,
     uri: String,
@@ -58,7 +58,7 @@ impl RequestStart {
     }
 }
 
-/// A request whose user is about to be known.
+/// The inputs of an audit record, available when the user is known.
 pub(crate) struct RecordBuilder<'a> {
     pub api: &'a Api,
     pub request: &'a Request,
@@ -113,7 +113,7 @@ impl RecordBuilder<'_> {
     }
 }
 
-/// Stores the first event of a request. Returns whether the request may go on.
+/// Emits `RequestReceived`. Returns false if the event had to be stored and was not: the request must then be rejected.
 pub(crate) async fn record_received(record: &Record, context: &RequestContext) -> bool {
     let stored = record.stage(Stage::RequestReceived, context.annotations()).await;
     if !stored {
@@ -174,7 +174,7 @@ fn encoded(record: &Record, schema: &Struct, mut object: Value) -> Bytes {
     if record.omits_managed_fields() {
         remove_managed_fields(&mut object);
     }
-    let mut json = represent::encode(&object, schema, MediaTypeOptions::JSON);
+    let mut json = encoding::encode(&object, schema, MediaTypeOptions::JSON);
     json.truncate(json.trim_ascii_end().len());
     json
 }
@@ -227,7 +227,7 @@ pub(crate) enum FinalStage {
     /// `ResponseComplete`.
     #[default]
     Complete,
-    /// `ResponseStarted` alone: the request never came to the steps that are audited.
+    /// `ResponseStarted` only: the request failed before the audited steps.
     Started,
     /// None: the first event could not be stored.
     None,
@@ -244,7 +244,7 @@ pub(crate) struct ResponseAuditor<'a> {
 }
 
 impl ResponseAuditor<'_> {
-    /// Makes the events of a response whose head is known. `error` is the `Status` that it was made of.
+    /// Emits the events of a response whose head is known. `error` is the `Status` that the response was made of.
     pub(crate) async fn record(&self, answer: &mut ApiResponse, error: Option<Value>) {
         let status = error.or_else(|| status_of(answer));
         self.record.response(match &status {
@@ -301,7 +301,7 @@ impl ResponseAuditor<'_> {
         };
         let mut value = protobuf::decode(schema, envelope.raw).ok()?;
         set_type(&mut value, &api_version, &kind);
-        let mut json = represent::encode(&value, schema, MediaTypeOptions::JSON);
+        let mut json = encoding::encode(&value, schema, MediaTypeOptions::JSON);
         json.truncate(json.trim_ascii_end().len());
         parsed(Format::Json, &json)
     }
@@ -357,10 +357,10 @@ fn status_of(answer: &ApiResponse) -> Option<Value> {
     }
 }
 
-/// Larger bodies are not looked at for a `Status`: those of good responses are short.
+/// Larger bodies are not searched for a `Status`: those of successful responses are short.
 const MAX_STATUS_BYTES: usize = 16 << 10;
 
-/// Makes the last event of a request when it is dropped: its body has been sent, or its client has gone.
+/// Emits the last event of a request when it is dropped: its body has been sent, or its client has disconnected.
 pub(crate) struct CompletionGuard {
     pub(crate) context: Option<Arc<RequestContext>>,
 }

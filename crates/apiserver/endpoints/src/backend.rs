@@ -14,20 +14,20 @@ use std::net::IpAddr;
 /// A body on its way through: read as fast as the other side takes it.
 pub type ByteStream = BoxStream<'static, io::Result<Bytes>>;
 
-/// What a TLS connection to a backend relies on.
+/// How a TLS connection to a backend is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The kubelets' authority; this server shows its certificate.
+    /// Verified against the kubelets' CA; this server presents its client certificate.
     Kubelet,
-    /// Any certificate is accepted, and this server presents its own: the user asked for a log without verification.
+    /// Not verified, and this server presents its client certificate: the user asked for a log without verification.
     UnverifiedKubelet,
-    /// Any certificate is accepted, and none is presented: any user may run pods and services.
+    /// Not verified, and no certificate is presented: any user may run pods and services.
     Unverified,
-    /// The same on this machine alone: the components of the control plane that run beside this server.
+    /// Like `Unverified`, but limited to this machine: control plane components that run next to this server.
     Local,
 }
 
-/// Where a request goes.
+/// The address of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     pub tls: bool,
@@ -38,13 +38,13 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// `host:port`, as it stands in a URL.
+    /// `host:port`, as in a URL.
     pub fn authority(&self) -> String {
         authority(&self.host, self.port)
     }
 }
 
-/// Why a backend gave no answer: a sentence for the client.
+/// Why a backend could not be reached: a sentence for the client.
 #[derive(Debug)]
 pub struct Unreachable(pub String);
 
@@ -54,19 +54,22 @@ impl fmt::Display for Unreachable {
     }
 }
 
-/// A backend's answer.
-pub struct Exchange {
+/// The response of a backend.
+pub struct BackendResponse {
     pub response: http::response::Parts,
     pub body: ByteStream,
-    /// The connection, when the answer is 101.
+    /// The connection, after a 101 response.
     pub upgraded: BoxFuture<'static, io::Result<Upgraded>>,
 }
 
 /// Sends requests to backends.
 pub trait Connector: Send + Sync {
-    /// Sends a request and waits for the head of the answer. Dropping the answer's parts ends the connection.
-    fn send(&self, to: Destination, request: http::Request<ByteStream>)
-    -> BoxFuture<'_, Result<Exchange, Unreachable>>;
+    /// Sends a request and waits for the head of the response. Dropping the response ends the connection.
+    fn send(
+        &self,
+        to: Destination,
+        request: http::Request<ByteStream>,
+    ) -> BoxFuture<'_, Result<BackendResponse, Unreachable>>;
 }
 
 /// A server that serves a version of a group in this one's place.
@@ -79,34 +82,34 @@ pub struct ExtensionServer {
     pub port: u16,
     /// The name that its certificate must have.
     pub server_name: String,
-    /// The authorities that its certificate must come from, in PEM; those of the system if empty.
+    /// The CA certificates in PEM that verify it; those of the system if empty.
     pub ca_pem: Vec<u8>,
     /// Takes any certificate.
     pub insecure: bool,
 }
 
 impl ExtensionServer {
-    /// `host:port`, as it stands in a URL.
+    /// `host:port`, as in a URL.
     pub fn authority(&self) -> String {
         authority(&self.host, self.port)
     }
 }
 
-/// Sends requests to extension servers, to which this server shows the certificate of a front proxy.
+/// Sends requests to extension servers, authenticated by the front proxy's client certificate.
 pub trait ExtensionServers: Send + Sync {
     /// Sends a request, whose URI is a path, and waits for the head of the response.
     fn send<'a>(
         &'a self,
         to: &'a ExtensionServer,
         request: http::Request<ByteStream>,
-    ) -> BoxFuture<'a, Result<Exchange, Unreachable>>;
+    ) -> BoxFuture<'a, Result<BackendResponse, Unreachable>>;
 
     /// The same over a connection of its own, which the response may hand over.
     fn upgrade<'a>(
         &'a self,
         to: &'a ExtensionServer,
         request: http::Request<ByteStream>,
-    ) -> BoxFuture<'a, Result<Exchange, Unreachable>>;
+    ) -> BoxFuture<'a, Result<BackendResponse, Unreachable>>;
 
     /// Closes the connections to servers that are no longer known.
     fn retain(&self, is_known: &dyn Fn(&str) -> bool);

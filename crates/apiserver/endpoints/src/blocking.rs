@@ -1,6 +1,5 @@
-//! Requests that take long to work at: those with a large body, and patches of large objects.
-//! Guarantees that such work keeps no worker thread from answering others, and that only so much of it is done at a time,
-//! which bounds the memory it takes. Must never delay a request that is not large.
+//! Requests that take long to process: those with a large body, and patches of large objects. Guarantees that they do not block
+//! worker threads, and that few run at a time, which bounds their memory. Must never delay a request that is not large.
 
 use crate::limits;
 use futures_util::FutureExt;
@@ -22,7 +21,7 @@ task_local! {
 
 /// Room for the large requests that may be worked at together, in units of [`UNIT_BYTES`]. They share the processors and
 /// the memory of one process.
-static PLACES: LazyLock<Arc<Semaphore>> =
+static PERMITS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(limits::LARGE_REQUESTS_BYTES / UNIT_BYTES)));
 
 const UNIT_BYTES: usize = 1024;
@@ -33,34 +32,34 @@ fn units(bytes: usize) -> u32 {
     u32::try_from(bytes / UNIT_BYTES).unwrap_or(u32::MAX)
 }
 
-/// Works at a request. Once it [turns out](expect) to be large it waits for a place, which it keeps to its end, and is
-/// worked at beside the worker threads.
+/// Processes a request. Once [`expect`] reports that it is large, it waits for a permit, which it keeps until its end, and runs
+/// with `block_in_place`.
 pub fn work<F: Future + Unpin + Send>(request: F) -> impl Future<Output = F::Output> + Send {
     let large = Arc::<AtomicUsize>::default();
-    LARGE.scope(large.clone(), Work { request, large, waiting: None, place: None })
+    LARGE.scope(large.clone(), LargeRequest { request, large, waiting: None, place: None })
 }
 
-/// Tells the request that is being worked at how many bytes it is about to work through.
+/// Declares how many bytes the current request is about to process.
 pub async fn expect(bytes: usize) {
     if bytes <= limits::LARGE_BODY_BYTES {
         return;
     }
     if LARGE.try_with(|large| large.fetch_max(bytes, Ordering::Relaxed)).is_ok() {
-        // What follows is done when the request is called the next time.
+        // The permit is taken at the next poll.
         yield_now().await;
     }
 }
 
 type Acquired = Result<OwnedSemaphorePermit, AcquireError>;
 
-struct Work<F> {
+struct LargeRequest<F> {
     request: F,
     large: Arc<AtomicUsize>,
     waiting: Option<BoxFuture<'static, Acquired>>,
     place: Option<OwnedSemaphorePermit>,
 }
 
-impl<F: Future + Unpin> Future for Work<F> {
+impl<F: Future + Unpin> Future for LargeRequest<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -70,8 +69,8 @@ impl<F: Future + Unpin> Future for Work<F> {
             return work.request.poll_unpin(context);
         }
         if work.place.is_none() {
-            let waiting = work.waiting.get_or_insert_with(|| PLACES.clone().acquire_many_owned(units(bytes)).boxed());
-            // The semaphore is never closed; if it were, requests would go on without a place.
+            let waiting = work.waiting.get_or_insert_with(|| PERMITS.clone().acquire_many_owned(units(bytes)).boxed());
+            // The semaphore is never closed; if it were, requests would go on without a permit.
             work.place = ready!(waiting.poll_unpin(context)).ok();
             work.waiting = None;
         }
@@ -92,7 +91,7 @@ mod tests {
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
     }
 
-    /// One worker thread: a large request that never comes to an await would keep it from everybody else.
+    /// One worker thread: a large request that never awaits would block all others.
     #[test]
     fn a_large_request_leaves_the_worker_to_others() {
         let runtime = runtime();
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_large_requests_are_worked_at() {
+    fn large_requests_in_progress_are_bounded() {
         let runtime = runtime();
         let now = Arc::new(AtomicUsize::new(0));
         let most = limits::LARGE_REQUESTS_BYTES / limits::LARGE_REQUEST_BYTES;
@@ -122,7 +121,7 @@ mod tests {
                 runtime.spawn(work(Box::pin(async move {
                     expect(limits::LARGE_BODY_BYTES + 1).await;
                     let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
-                    // As many as may are there together.
+                    // Waits until as many as allowed are running.
                     met.wait();
                     now.fetch_sub(1, Ordering::SeqCst);
                     at_once
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_does_all_there_is() {
+    fn a_single_thread_does_all_work() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let large = work(Box::pin(async {
             expect(usize::MAX).await;

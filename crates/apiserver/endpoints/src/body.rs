@@ -1,7 +1,7 @@
-//! `Body`: what an answer is made of, from one buffer to a stream without end.
+//! `Body`: the body of a response, from one buffer to an endless stream.
 //!
-//! Lists are spliced while they are sent: at any time one chunk is in memory, whatever the list's size. No piece is larger
-//! than a client is waited for to take.
+//! Lists are assembled while they are sent: one chunk is in memory at a time, whatever the size of the list. Chunks are
+//! bounded, so that a slow client can take each within the stall timeout.
 
 use crate::backend::ByteStream;
 use crate::flow::Slot;
@@ -16,22 +16,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// An answer's body.
+/// The body of a response.
 pub enum Body {
     Full(Bytes),
     /// Ends by itself.
     Chunks(BoxStream<'static, Bytes>, Size),
-    /// Ends when the client goes, its time is over, or the server stops. Beside it stands what lives as long.
+    /// Ends when the client disconnects, its timeout expires, or the server stops. The second part is dropped with it.
     Watch(BoxStream<'static, Bytes>, Option<Box<dyn Send>>),
-    /// What a backend answers, as it comes; breaks off where the backend does.
-    Passed(ByteStream),
-    /// One that ends, with what is known and held of its request until it is sent.
+    /// The body of a backend's response, streamed; fails where the backend does.
+    Proxied(ByteStream),
+    /// A body that ends, with the metrics series and the slot of its request.
     Tracked(Box<Tracked>),
     /// No body but the connection itself, which is handed over once the head is sent.
     Upgrade(Takeover),
 }
 
-/// An answer that is being sent.
+/// A response that is being sent.
 pub struct Tracked {
     body: Body,
     bytes: u64,
@@ -69,14 +69,14 @@ impl Body {
 
     /// Whether it has no end of its own.
     pub fn is_long_running(&self) -> bool {
-        matches!(self, Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_))
+        matches!(self, Body::Watch(..) | Body::Proxied(_) | Body::Upgrade(_))
     }
 
-    /// The same body, which keeps something alive until it has ended or is given up.
+    /// The same body, which keeps `held` alive until it ends or is dropped.
     pub fn with_guard(self, held: impl Send + 'static) -> Self {
         match self {
             Body::Watch(chunks, others) => Body::Watch(chunks, Some(Box::new((others, held)))),
-            Body::Passed(pieces) => Body::Passed(Box::pin(WithGuard { stream: pieces, _held: held })),
+            Body::Proxied(pieces) => Body::Proxied(Box::pin(WithGuard { stream: pieces, _held: held })),
             Body::Upgrade(takeover) => Body::Upgrade(Box::new(move |connection| {
                 let done = takeover(connection);
                 Box::pin(async move {
@@ -99,7 +99,7 @@ impl Body {
             Body::Full(bytes) => bytes.len() as u64,
             Body::Chunks(_, size) => size.bytes(),
             Body::Tracked(sent) => sent.body.size(),
-            Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_) => 0,
+            Body::Watch(..) | Body::Proxied(_) | Body::Upgrade(_) => 0,
         }
     }
 
@@ -126,13 +126,13 @@ fn split_piece(bytes: &mut Bytes) -> Option<Bytes> {
     (!bytes.is_empty()).then(|| bytes.split_to(bytes.len().min(PIECE_BYTES)))
 }
 
-/// A stream and what lives as long as it.
+/// A stream, and a value that is dropped with it.
 struct WithGuard<S, T> {
     stream: S,
     _held: T,
 }
 
-// The stream is boxed and moves freely; what is held is never pinned.
+// The stream is boxed and moves freely; the held value is never pinned.
 impl<S, T> Unpin for WithGuard<S, T> {}
 
 impl<S: Stream + Unpin, T> Stream for WithGuard<S, T> {
@@ -159,7 +159,7 @@ impl http_body::Body for Body {
             Body::Chunks(stream, _) | Body::Watch(stream, _) => {
                 stream.poll_next_unpin(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
-            Body::Passed(stream) => stream.poll_next_unpin(context).map_ok(Frame::data),
+            Body::Proxied(stream) => stream.poll_next_unpin(context).map_ok(Frame::data),
             Body::Upgrade(_) => Poll::Ready(None),
         }
     }

@@ -1,7 +1,6 @@
-//! Compression of answers, piece by piece while they are sent.
-//! Guarantees that an answer is never in memory as a whole because it is compressed, and that no thread that answers requests
-//! compresses: threads for blocking work do, as many at a time as there are processors.
-//! Must never run ahead of the client by more than one piece.
+//! Compression of responses while they are sent. Guarantees that a response is never buffered whole for compression, and that
+//! compression runs on blocking threads only, as many as there are processors. Must never run ahead of the client by more than
+//! one chunk.
 
 use crate::body::Body;
 use bytes::Bytes;
@@ -19,7 +18,7 @@ const PIECE: usize = 1 << 20;
 
 struct Compressing {
     body: Body,
-    /// Gone once all is compressed.
+    /// `None` once everything is compressed.
     encoder: Option<GzEncoder<Vec<u8>>>,
     compressors: Arc<Semaphore>,
 }
@@ -39,7 +38,7 @@ impl Compressing {
         loop {
             let mut encoder = self.encoder.take()?;
             let (pieces, is_last) = self.plain().await;
-            // Nobody closes the semaphore, and the work ends early only with the runtime.
+            // The semaphore is never closed, and the work ends early only with the runtime.
             let turn = Arc::clone(&self.compressors).acquire_owned().await.ok()?;
             let work = move || {
                 // Writing to memory cannot fail.
@@ -58,7 +57,7 @@ impl Compressing {
         }
     }
 
-    /// What is compressed next, and whether it is the last.
+    /// The next chunks to compress, and whether they are the last.
     async fn plain(&mut self) -> (Vec<Bytes>, bool) {
         let (mut pieces, mut size) = (Vec::new(), 0);
         while size < PIECE {
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_is_what_was_there() {
+    async fn compressed_bodies_decompress_to_the_original() {
         for length in [0, 1, PIECE - 1, PIECE, 3 * PIECE + 17] {
             let expected = plain(length);
             let pieces: Vec<_> = expected.chunks(60_000).map(Bytes::copy_from_slice).collect();

@@ -1,6 +1,5 @@
-//! Admission of connections: streams, and requests that are passed on, whose object is made of the query.
-//! Guarantees that the object is made only where a plugin has something to say about the request.
-//! Must never change how a connection is made.
+//! Admission of connections: streams and proxied requests, whose object is built from the query. Guarantees that the object is
+//! built only when a plugin handles the request. Must never change how a connection is made.
 
 use crate::handler::Call;
 use crate::query::Query;
@@ -8,14 +7,14 @@ use pintle_registry::{AdmissionRequest, Charges, Operation, Result, WriteOptions
 use pintle_resource::{Action, Verbs};
 use pintle_schema::{Struct, Type, Value};
 
-/// Asks admission about a request for a subresource that connects. Any other is let through.
+/// Runs admission for a request to a connecting subresource. Other requests pass.
 ///
 /// # Errors
-/// It is refused, or a number in the query is none.
+/// Admission rejects it, or a number in the query is malformed.
 pub(crate) async fn admit(call: Call<'_>) -> Result<()> {
     let Call { context, resource, path, .. } = call;
     let Some(subresource) = resource.subresource(&path.subresource) else { return Ok(()) };
-    // What can only be read is no connection.
+    // A subresource that can only be read does not connect.
     if !matches!(subresource.action, Action::Connect) || !subresource.verbs.contains(Verbs::CREATE) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
-//! What every step of a request knows once its user is known.
+//! The context of a request after authentication.
 //!
-//! Nothing here decides: it only finds what the request says.
+//! It only provides what the request contains; it makes no decisions.
 
 use crate::access::NotAllowed;
 use crate::flow::InFlightRequest;
@@ -19,7 +19,7 @@ use pintle_schema::names::is_printable;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What every step after authentication knows.
+/// The context of a request after authentication.
 pub struct Context {
     pub api: SharedApi,
     /// The request as all rings know it.
@@ -27,7 +27,7 @@ pub struct Context {
     pub query: Query,
     pub method: Method,
     pub headers: http::HeaderMap,
-    /// What the request holds of the server's limits.
+    /// The request's slot and its use of other limits.
     pub in_flight: InFlightRequest,
 }
 
@@ -63,27 +63,27 @@ impl Context {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
 
-    /// The form of the answer.
+    /// Negotiates the form of the response.
     ///
     /// # Errors
-    /// The client accepts nothing that is offered.
+    /// 406 when the client accepts none of the offered forms.
     pub fn negotiate(&self, offer: AllowedMediaTypes) -> Result<MediaTypeOptions, Status> {
         negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
     }
 
-    /// The form of an answer with objects of a resource.
+    /// Negotiates the form of a response with objects of a resource.
     ///
     /// # Errors
-    /// The client accepts nothing that is offered.
+    /// 406 when the client accepts none of the offered forms.
     pub fn negotiate_of(&self, resource: &Resource, offer: AllowedMediaTypes) -> Result<MediaTypeOptions, Status> {
         let negotiate = if resource.custom.is_some() { negotiate_custom } else { negotiate };
         negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
     }
 
-    /// What kind of patch of a resource's objects the body is.
+    /// The patch type of the body, for a resource's objects.
     ///
     /// # Errors
-    /// 415 for what is no patch.
+    /// 415 for any other media type.
     pub fn patch_type(&self, resource: &Resource) -> Result<PatchType, Status> {
         let of = if resource.custom.is_some() { PatchType::of_custom } else { PatchType::of };
         of(self.header(http::header::CONTENT_TYPE), self.api.formats())
@@ -109,7 +109,7 @@ impl Context {
     }
 }
 
-/// The name in a User-Agent: what stands before the first slash, as far as it can be printed and a manager's name may go.
+/// The client's name in a User-Agent: the text before the first slash, printable characters only, at most 128 bytes.
 pub(crate) fn agent_name(agent: &[u8]) -> String {
     const LONGEST: usize = 128;
     let first = agent.split(|byte| *byte == b'/').next().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Bodies of writes: from bytes to a decoded object of the kind that the path asks for.
+//! Request bodies: decodes an object of the kind that the path requires.
 //!
-//! The errors are kube-apiserver's, which tells a body that is no object at all from one of another kind and from one with
-//! a wrong field.
+//! The errors are those of kube-apiserver, which distinguishes a body that is no object, one of another kind, and one with an
+//! invalid field.
 
 use crate::negotiation::Format;
 use crate::query::FieldValidation;
@@ -18,13 +18,13 @@ pub struct Expected<'a> {
     pub version: &'a str,
     pub kind: &'a str,
     pub schema: &'a Struct,
-    /// Other versions whose objects of the kind have the same shape and are taken as well.
+    /// Other versions with the same shape, which are accepted too.
     pub also: &'static [&'static str],
-    /// Why an object of the right shape is none all the same.
+    /// Returns why a decoded object is malformed all the same.
     pub malformed: Option<fn(&Value) -> Option<String>>,
-    /// What is known of a kind that was defined at run time.
+    /// The custom kind, if the kind was defined at run time.
     pub custom: Option<&'a dyn CustomKind>,
-    /// The kinds that there are, for what is said of one that is not expected.
+    /// The known kinds, for messages about unexpected ones.
     pub scheme: &'a Scheme,
 }
 
@@ -57,7 +57,7 @@ pub fn body(
             .and_then(|envelope| protobuf::decode(expected.schema, envelope.raw))
             .map(|value| Decoded { value, problems: Vec::new() }),
     };
-    // What the body says it is comes first; it is looked for apart only when something is wrong.
+    // Errors of `apiVersion` and `kind` come first; they are parsed separately only when decoding failed.
     let head = match &decoded {
         Ok(decoded) if format != Format::Protobuf && decoded.value.get("kind").is_some() => Head {
             api_version: decoded.value.str_at(&["apiVersion"]).to_owned(),
@@ -87,11 +87,11 @@ pub fn body(
     Ok(value)
 }
 
-/// Coerces an object by the schema of the version that it says it is of, and adds what was unknown to the problems, in
-/// kube-apiserver's order. An object of another kind is left as it is.
+/// Coerces an object by the schema of the version that it declares, and adds unknown fields to the problems in kube-apiserver's
+/// order. An object of another kind is left unchanged.
 ///
 /// # Errors
-/// An object inside it has the wrong shape.
+/// An embedded object is malformed.
 fn custom_problems(
     expected: &Expected<'_>,
     custom: &dyn CustomKind,
@@ -99,7 +99,7 @@ fn custom_problems(
     object: &mut Value,
     problems: &mut Vec<StrictProblem>,
 ) -> std::result::Result<(), String> {
-    // Keys that stand twice are found while the body is read.
+    // Duplicate keys are found during parsing, before unknown fields.
     problems.sort_by_key(|problem| matches!(problem, StrictProblem::UnknownField(_)));
     if head.kind != expected.kind || group_of(&head.api_version) != expected.group {
         return Ok(());
@@ -117,7 +117,7 @@ fn custom_problems(
     Ok(())
 }
 
-/// Removes the fields that not every object has, none of which a version without a schema knows.
+/// Removes all fields except metadata and type: a version without a schema has no others.
 fn take_fields(object: &mut Value) -> Vec<String> {
     let Some(map) = object.as_map_mut() else { return Vec::new() };
     let mut taken = Vec::new();
@@ -132,7 +132,7 @@ fn take_fields(object: &mut Value) -> Vec<String> {
     taken
 }
 
-/// A body of a kind that was defined at run time must say what it is.
+/// The body of a custom resource must declare its `apiVersion` and `kind`.
 fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> {
     let missing = match (head.kind.is_empty(), head.api_version.is_empty()) {
         (true, _) => "Kind",
@@ -178,16 +178,16 @@ pub fn check_custom_type(object: &Value, api_version: &str, kind: &str) -> Resul
     Err(Status::invalid(group, object.str_at(&["kind"]), metadata::text(object, "name"), &errors))
 }
 
-/// Refuses what takes too much memory to be worked at.
+/// Rejects objects that take too much memory to process.
 ///
 /// # Errors
-/// It is made of too many objects.
+/// The value has too many nested objects.
 pub fn check_objects(value: &Value) -> Result<()> {
     let too_large = |error: TooManyObjects| Status::new(413, "RequestEntityTooLarge", error.to_string());
     pintle_codec::check_objects(value).map_err(too_large)
 }
 
-/// Kind and apiVersion as the body says them.
+/// `apiVersion` and `kind` as declared by the body.
 pub struct Head {
     pub api_version: String,
     pub kind: String,
@@ -289,7 +289,7 @@ fn report(
     Err(cannot_be_handled(expected, head, &strict_message(&texts)))
 }
 
-/// The warnings of a strict problem: what YAML tells as one text is warned of line by line.
+/// The warnings of a strict problem: YAML reports several lines as one text, which becomes one warning per line.
 pub fn warnings_of(problem: &str) -> Vec<String> {
     let told = problem.strip_prefix("error converting YAML to JSON: ").unwrap_or(problem);
     match told.strip_prefix("yaml: unmarshal errors:\n") {

@@ -1,7 +1,7 @@
-//! DiscoveryCache that describe the server: discovery, OpenAPI, version.
+//! Documents that describe the server: discovery, OpenAPI, version.
 //!
-//! What is large is made when it is first asked for: aggregated discovery, kept as clients want it, and OpenAPI documents,
-//! kept compressed. These have an ETag, so that clients that know them get 304.
+//! Large ones are built when first requested: aggregated discovery, kept encoded, and OpenAPI documents, kept compressed. They
+//! have an ETag, so that clients can get 304.
 
 use crate::Api;
 use crate::aggregated_discovery::AggregatedDiscovery;
@@ -11,7 +11,7 @@ use crate::negotiation::{
 use crate::query::Query;
 use crate::request::Request;
 use crate::response::ApiResponse;
-use crate::{represent, zpages};
+use crate::{encoding, zpages};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
@@ -22,12 +22,12 @@ use pintle_resource::{ResourceTable, Resources};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What the server says of itself.
+/// The discovery and OpenAPI documents of the server.
 pub struct DiscoveryCache {
     resources: Arc<Resources>,
     pub build: pintle_discovery::version::Build<'static>,
     current: ArcSwap<DocumentSet>,
-    everywhere: ArcSwapOption<AggregatedDiscovery>,
+    with_aggregated: ArcSwapOption<AggregatedDiscovery>,
 }
 
 /// The documents of one table of resources.
@@ -39,12 +39,12 @@ pub struct DocumentSet {
     hashes: Arc<Mutex<HashMap<String, String>>>,
 }
 
-/// Documents that are made when they are first asked for.
+/// Documents that are built when first requested.
 #[derive(Default)]
 pub struct Documents {
     /// `/api` and `/apis`.
     aggregated: [OnceLock<Aggregated>; 2],
-    made: Mutex<HashMap<String, Arc<Made>>>,
+    made: Mutex<HashMap<String, Arc<CompressedDocument>>>,
 }
 
 /// Discovery of everything at once, as nearly all want it. Its ETag is that of its JSON, whatever the form.
@@ -54,7 +54,7 @@ struct Aggregated {
 }
 
 /// A document that was made, compressed, with its ETag.
-struct Made {
+struct CompressedDocument {
     compressed: Vec<u8>,
     length: usize,
     etag: String,
@@ -64,15 +64,15 @@ impl DiscoveryCache {
     pub fn new(resources: Arc<Resources>) -> Self {
         let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read(), None));
         let build = pintle_discovery::version::Build::default();
-        DiscoveryCache { resources, build, current, everywhere: ArcSwapOption::empty() }
+        DiscoveryCache { resources, build, current, with_aggregated: ArcSwapOption::empty() }
     }
 
-    /// The documents about what is served here and elsewhere now.
-    pub(crate) fn everywhere(&self, api: &Api) -> Arc<AggregatedDiscovery> {
-        let known = self.everywhere.load();
+    /// The documents about this server's own and aggregated versions.
+    pub(crate) fn with_aggregated(&self, api: &Api) -> Arc<AggregatedDiscovery> {
+        let known = self.with_aggregated.load();
         let current = AggregatedDiscovery::current(api, &self.current(), known.as_ref());
         if known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &current)) {
-            self.everywhere.store(Some(current.clone()));
+            self.with_aggregated.store(Some(current.clone()));
         }
         current
     }
@@ -85,7 +85,7 @@ impl DiscoveryCache {
             return current;
         }
         let new = Arc::new(DocumentSet::of(&table, Some(&current)));
-        // Who made one of an older table meanwhile is corrected by the next who asks.
+        // If another thread stored one of an older table meanwhile, the next caller replaces it.
         self.current.store(new.clone());
         new
     }
@@ -105,7 +105,7 @@ impl DocumentSet {
         }
     }
 
-    /// The index of OpenAPI version 3. The key tells indexes with rules from those without.
+    /// The index of OpenAPI version 3. The key distinguishes indexes with validation rules from those without.
     fn index(&self, key: &str, gates: Option<openapi::v3::Gates<'_>>) -> Vec<u8> {
         openapi::v3::index(&self.catalog, gates, &mut |path, make| {
             let key = format!("{key}/{path}");
@@ -135,13 +135,13 @@ impl Documents {
         (bytes, etag.clone())
     }
 
-    /// The document under a key, made when it is asked for first.
-    fn kept(&self, key: &str, make: impl FnOnce() -> Option<Vec<u8>>) -> Option<(Vec<u8>, String)> {
+    /// The document under a key, built when first requested.
+    fn get_or_make(&self, key: &str, make: impl FnOnce() -> Option<Vec<u8>>) -> Option<(Vec<u8>, String)> {
         if let Some(made) = self.made.lock().ok().and_then(|made| made.get(key).cloned()) {
             return inflate(&made).map(|bytes| (bytes, made.etag.clone()));
         }
         let bytes = make()?;
-        let made = Made { compressed: deflate(&bytes), length: bytes.len(), etag: etag(&bytes) };
+        let made = CompressedDocument { compressed: deflate(&bytes), length: bytes.len(), etag: etag(&bytes) };
         let tag = made.etag.clone();
         if let Ok(mut all) = self.made.lock() {
             all.insert(key.to_owned(), Arc::new(made));
@@ -158,17 +158,17 @@ fn deflate(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-fn inflate(made: &Made) -> Option<Vec<u8>> {
+fn inflate(made: &CompressedDocument) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::with_capacity(made.length);
     flate2::read::DeflateDecoder::new(&made.compressed[..]).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// Answers a path outside of resources.
+/// Serves a path outside of resources.
 ///
 /// # Errors
-/// The form asked for cannot be given.
+/// 406 when the requested form is not available.
 pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
     let trimmed = match request.path.strip_suffix('/') {
         Some(path) if !path.is_empty() => path,
@@ -192,18 +192,18 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
         .flatten();
     if let Some((wanted, is_local)) = aggregated {
         let is_core = segments == ["api"];
-        let everywhere = api.documents.everywhere(api);
+        let with_aggregated = api.documents.with_aggregated(api);
         if let Some(peers) = api.peers.as_ref().filter(|_| !is_core) {
             if is_local {
                 api.peer_discovery.local.increment();
-            } else if let Some((document, json, tag)) = api.peer_discovery.document(&everywhere, peers.groups()) {
+            } else if let Some((document, json, tag)) = api.peer_discovery.document(&with_aggregated, peers.groups()) {
                 let bytes = if wanted == MediaTypeOptions::JSON { json } else { encode(&document, wanted) };
-                return Ok(aggregated_answer(request, bytes, tag, wanted.format));
+                return Ok(aggregated_response(request, bytes, tag, wanted.format));
             }
         }
-        let (all, kept) = if is_core { (catalog, &documents.documents) } else { everywhere.served() };
+        let (all, kept) = if is_core { (catalog, &documents.documents) } else { with_aggregated.served() };
         let (bytes, tag) = kept.aggregated(is_core, all, wanted);
-        return Ok(aggregated_answer(request, bytes, tag, wanted.format));
+        return Ok(aggregated_response(request, bytes, tag, wanted.format));
     }
     if let Some(document) = api.published.iter().find(|document| document.path == trimmed) {
         return published(document, request);
@@ -218,14 +218,14 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
             return Ok(ApiResponse::new(
                 200,
                 "application/json",
-                represent::encode(&document.value, document.schema, wanted),
+                encoding::encode(&document.value, document.schema, wanted),
             ));
         }
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
-        ["apis"] => Some(discovery::group_list(api.documents.everywhere(api).listed())),
+        ["apis"] => Some(discovery::group_list(api.documents.with_aggregated(api).listed())),
         ["api", version] => discovery::resource_list(catalog, "", version),
         ["apis", "", ..] => None,
-        ["apis", group] => discovery::group(api.documents.everywhere(api).listed(), group),
+        ["apis", group] => discovery::group(api.documents.with_aggregated(api).listed(), group),
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
@@ -242,7 +242,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
             if !is_groups {
                 only_get(request)?;
             }
-            discovery_answer(
+            discovery_response(
                 request,
                 query,
                 &document,
@@ -275,7 +275,7 @@ fn only_get(request: &Request) -> Result<()> {
     if request.method == Method::GET { Ok(()) } else { Err(Status::method_not_allowed()) }
 }
 
-fn discovery_answer(
+fn discovery_response(
     request: &Request,
     query: &Query,
     document: &Document,
@@ -287,7 +287,7 @@ fn discovery_answer(
 
 fn encode(document: &Document, wanted: MediaTypeOptions) -> Bytes {
     if wanted.format != Format::Protobuf {
-        return represent::encode(&document.value, document.schema, wanted);
+        return encoding::encode(&document.value, document.schema, wanted);
     }
     let (mut raw, mut bytes) = (Vec::new(), Vec::new());
     pintle_codec::protobuf::encode(document.schema, &document.value, &mut raw);
@@ -295,7 +295,7 @@ fn encode(document: &Document, wanted: MediaTypeOptions) -> Bytes {
     bytes.into()
 }
 
-fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Format) -> ApiResponse {
+fn aggregated_response(request: &Request, bytes: Bytes, tag: String, format: Format) -> ApiResponse {
     let content_type = format!("{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", format.content_type());
     let mut answer = with_etag(request, bytes, &content_type, tag);
     answer.headers.push(("vary", "Accept".into()));
@@ -306,7 +306,7 @@ fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Forma
 /// The paths the server knows, sorted.
 pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
-    for group in api.documents.everywhere(api).listed().groups() {
+    for group in api.documents.with_aggregated(api).listed().groups() {
         if group.name.is_empty() {
             paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.name)));
             continue;
@@ -329,10 +329,10 @@ fn root(api: &Api) -> ApiResponse {
     let schema = <pintle_meta::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
     // It is written as it is, whatever the client accepts.
     let wanted = MediaTypeOptions { pretty: true, ..MediaTypeOptions::JSON };
-    ApiResponse::new(200, "application/json", represent::encode(&value, schema, wanted))
+    ApiResponse::new(200, "application/json", encoding::encode(&value, schema, wanted))
 }
 
-/// Rules of validation are shown to those who ask: they are no part of kube-apiserver's documents.
+/// Validation rules are published only on request: kube-apiserver's documents do not have them.
 fn shows_rules(query: &Query) -> bool {
     query.all("rules").any(|value| value == "true")
 }
@@ -345,30 +345,30 @@ fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, Strin
         if rules { (Some(&enabled), "v3+rules") } else { (None, "v3") };
     let (kept, catalog) = (&documents.documents, &documents.catalog);
     if let Some(tag) = openapi::v3::custom_etag(catalog, path) {
-        // Made when it is asked for, and not kept: there may be ten thousand of them.
+        // Built on request and not kept: there may be ten thousand of them.
         return Some((openapi::v3::document(catalog, path, gates)?, tag));
     }
     if !path.is_empty() {
-        return kept.kept(&format!("{key}/{path}"), || openapi::v3::document(catalog, path, gates));
+        return kept.get_or_make(&format!("{key}/{path}"), || openapi::v3::document(catalog, path, gates));
     }
-    let own = kept.kept(key, || Some(documents.index(key, gates)))?;
-    let everywhere = api.documents.everywhere(api);
-    match everywhere.openapi_v3(api) {
+    let own = kept.get_or_make(key, || Some(documents.index(key, gates)))?;
+    let with_aggregated = api.documents.with_aggregated(api);
+    match with_aggregated.openapi_v3(api) {
         [] => Some(own),
-        others => everywhere.documents().kept(key, || openapi::v3::index_with(&own.0, others)),
+        others => with_aggregated.documents().get_or_make(key, || openapi::v3::index_with(&own.0, others)),
     }
 }
 
-/// The same document as protobuf. It goes by the ETag of its JSON.
+/// The same document in protobuf, with the ETag of its JSON.
 fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u8> {
     let key = if rules { "v3.pb+rules" } else { "v3.pb" };
-    let made = api.documents.current().documents.kept(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
+    let made = api.documents.current().documents.get_or_make(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
     made.map_or_else(Vec::new, |(bytes, _)| bytes)
 }
 
 fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
     let Some((bytes, tag)) = openapi_v3_json(api, shows_rules(query), "") else { return Err(Status::no_such_path()) };
-    // It does not say that it is JSON, in kube-apiserver neither.
+    // Not declared as JSON, as in kube-apiserver.
     Ok(with_etag(request, bytes.into(), "text/plain; charset=utf-8", tag))
 }
 
@@ -432,12 +432,14 @@ fn openapi_v2(api: &Api, request: &Request) -> Result<ApiResponse> {
     let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v2::PROTOBUF_MEDIA_TYPE) else {
         return Ok(none_acceptable());
     };
-    let (everywhere, catalog) = (api.documents.everywhere(api), &documents.catalog);
+    let (with_aggregated, catalog) = (api.documents.with_aggregated(api), &documents.catalog);
     let made = match is_protobuf {
-        true => {
-            everywhere.documents().kept("v2.pb", || Some(openapi::v2::protobuf(catalog, &everywhere.openapi_v2(api))))
-        }
-        false => everywhere.documents().kept("v2", || Some(openapi::v2::json(catalog, &everywhere.openapi_v2(api)))),
+        true => with_aggregated
+            .documents()
+            .get_or_make("v2.pb", || Some(openapi::v2::protobuf(catalog, &with_aggregated.openapi_v2(api)))),
+        false => with_aggregated
+            .documents()
+            .get_or_make("v2", || Some(openapi::v2::json(catalog, &with_aggregated.openapi_v2(api)))),
     };
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
     let mut answer = with_etag(request, bytes.into(), content_type, tag);

@@ -27,7 +27,7 @@ use pintle_schema::{ApiType, Map, Str, Struct, Value, canonicalize, value};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What a table shows of each object.
+/// The object column of a table's rows (`includeObject`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncludeObject {
     None,
@@ -41,12 +41,12 @@ pub struct ObjectEncoder<'a> {
     pub target: &'a Target,
     pub wanted: MediaTypeOptions,
     pub include_object: IncludeObject,
-    /// What had to be converted ahead; empty where objects convert at once.
+    /// Objects converted in advance; empty where conversion does not wait.
     pub converted: &'a Converted,
 }
 
 impl ObjectEncoder<'_> {
-    /// One object as an answer's body.
+    /// One object as the body of a response.
     ///
     /// # Errors
     /// The stored object cannot be decoded, or the form does not fit a single object.
@@ -90,7 +90,7 @@ impl ObjectEncoder<'_> {
         }
     }
 
-    /// A list as an answer's body.
+    /// A list as the body of a response.
     ///
     /// # Errors
     /// A stored object cannot be decoded, or the form does not fit a list.
@@ -109,7 +109,7 @@ impl ObjectEncoder<'_> {
                 let mut items = Vec::with_capacity(page.items.len());
                 for object in page.items.iter() {
                     let mut item = self.served(&Payload::Stored(object.clone()))?;
-                    // Items of typed lists do not repeat what the list's kind says.
+                    // Items of built-in lists have no `apiVersion` and `kind`.
                     if !is_custom {
                         let map = item.make_map();
                         map.remove("kind");
@@ -141,7 +141,7 @@ impl ObjectEncoder<'_> {
         }
     }
 
-    /// The JSON a watch or a list shows of a stored object, in the target's version.
+    /// A stored object as JSON in the target's version, for watches and lists.
     ///
     /// # Errors
     /// The stored object cannot be decoded.
@@ -170,11 +170,11 @@ impl ObjectEncoder<'_> {
         })
     }
 
-    /// Versions of a resource share its objects, so the version is part of what a derived encoding is.
+    /// The key of a cached encoding. It includes the version, since versions of a resource share its stored objects.
     fn variant(&self, format: Format) -> Variant {
         let resource = &self.target.resource;
         let mut hasher = DefaultHasher::new();
-        // A version whose schema was replaced is another one.
+        // The schema id changes when the schema of a version is replaced.
         (&resource.version, &resource.group, resource.schema.compiled.id(), format as u8).hash(&mut hasher);
         Variant(hasher.finish())
     }
@@ -217,7 +217,7 @@ impl ObjectEncoder<'_> {
         );
         json::encode(&Value::Map(typed_list_meta(&page)), &mut head);
         head.extend_from_slice(b",\"items\":[");
-        // Items of typed lists do not repeat what the list's kind says: it is cut off, always the same length.
+        // Items of built-in lists have no `apiVersion` and `kind`: this prefix of fixed length is cut off.
         let skip = format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", resource.kind, resource.api_version()).len();
         let tail = b"]}\n";
         let items: usize = page.items.iter().map(|object| from(object, skip).len() + 1).sum();
@@ -231,7 +231,7 @@ impl ObjectEncoder<'_> {
         splice::items(page.items, Size::Exactly(total as u64), head, put, tail)
     }
 
-    /// The same for a kind that was defined at run time: a list of trees, sorted by field, whose items say what they are.
+    /// The same for custom resources, whose lists are sorted by field and whose items have `apiVersion` and `kind`.
     fn spliced_whole(&self, page: Page) -> Body {
         let resource = &self.target.resource;
         let head = format!("{{\"apiVersion\":\"{}\",\"items\":[", resource.api_version()).into_bytes();
@@ -297,10 +297,10 @@ impl ObjectEncoder<'_> {
         Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
     }
 
-    /// A table's row of an object.
+    /// The table row of an object.
     ///
     /// # Errors
-    /// The object cannot be shown in the target's version.
+    /// The object cannot be converted to the target's version.
     pub fn row(&self, payload: &Payload) -> Result<Value> {
         let object = &self.printed(payload)?;
         let printer = self.printer();
@@ -330,15 +330,15 @@ impl ObjectEncoder<'_> {
         Now::At(self.registry.environment.now_unix())
     }
 
-    /// A table; its columns are left out where a stream has shown them already.
+    /// A table, without columns if a stream has already sent them.
     pub fn table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Value {
         table(self.printer(), Value::Map(meta), with_columns, rows, self.wanted)
     }
 
-    /// Appends a table in JSON up to its first row; after the last one comes `TABLE_END`.
+    /// Appends a table in JSON up to its first row; `TABLE_END` follows the last one.
     pub(crate) fn put_table_head(&self, meta: Map, with_columns: bool, out: &mut Vec<u8>) {
         json::encode(&self.table(meta, with_columns, Vec::new()), out);
-        // The table without rows ends in the list that the rows come into.
+        // An empty table ends in the empty list of rows: remove its end.
         out.truncate(out.len().saturating_sub(TABLE_END.len()));
     }
 
@@ -372,12 +372,12 @@ impl ObjectEncoder<'_> {
         encode(list, schema, self.wanted)
     }
 
-    /// Annotations that are shown with the whole object only.
+    /// Annotations that are shown in the whole object only.
     fn hidden(&self) -> &'static [&'static str] {
         self.target.stored.hub.hidden_annotations
     }
 
-    /// The metadata of an object alone.
+    /// An object's metadata (`PartialObjectMetadata`).
     pub fn partial(&self, object: &Value) -> Value {
         let mut shown = partial(object, self.wanted);
         if let Some(metadata) = shown.get_mut("metadata") {
@@ -399,7 +399,7 @@ impl ObjectEncoder<'_> {
     }
 }
 
-/// What ends a table in JSON.
+/// The end of a table in JSON.
 pub(crate) const TABLE_END: &[u8] = b"]}";
 
 fn put_partial(object: &Object, hidden: &[&str], out: &mut Vec<u8>) {
@@ -421,7 +421,7 @@ fn from(object: &Object, skip: usize) -> &[u8] {
     object.encoded.json().get(skip..).unwrap_or_default()
 }
 
-/// An object that is stored nowhere, in its form or its metadata alone.
+/// Encodes an object that is not stored, whole or as its metadata.
 ///
 /// # Errors
 /// The form does not fit a single object.
@@ -433,14 +433,14 @@ pub fn made(object: &Value, kind: &str, schema: &Struct, wanted: MediaTypeOption
     }
 }
 
-/// The refusal of a list's metadata where there is one object.
+/// The error for list metadata requested of a single object.
 pub fn not_a_list(schema: &Struct, kind: &str) -> Status {
     let ty = go_type(schema, kind);
     let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{ty})");
     Status::new(406, "NotAcceptable", message)
 }
 
-/// The refusal of one object's metadata where there is a list.
+/// The error for object metadata requested of a list.
 pub fn is_a_list(resource: &Resource) -> Status {
     let schema = resource.storage.as_ref().map_or(&resource.schema, |storage| &storage.schema);
     let ty = go_type(schema, &resource.kind);
@@ -570,7 +570,7 @@ pub fn indent(json: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The metadata of an object alone.
+/// An object's metadata (`PartialObjectMetadata`).
 pub fn partial(object: &Value, wanted: MediaTypeOptions) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
     value!({"kind": "PartialObjectMetadata", "apiVersion": (wanted.meta_version()), "metadata": metadata})

@@ -7,7 +7,7 @@ mod estimate;
 mod shares;
 
 use crate::limits::{
-    ANSWER_BYTES, BODY_COST, FRESHNESS_WAITS, IN_FLIGHT_POLL, OPEN_ANSWERS, RECEIVED_BYTES, REQUEST_TIMEOUT,
+    BODY_BASE_BYTES, FRESHNESS_WAITS, IN_FLIGHT_POLL, OPEN_ANSWERS, RECEIVED_BYTES, REQUEST_TIMEOUT, RESPONSE_BYTES,
     RETRY_AFTER_SECONDS,
 };
 use crate::query::Query;
@@ -147,7 +147,7 @@ impl InFlightLimits {
             watches: SharedLimit::new(settings.max_watches),
             waits: SharedLimit::new(FRESHNESS_WAITS),
             bodies: SharedLimit::new(RECEIVED_BYTES),
-            answers: SharedLimit::new(ANSWER_BYTES),
+            answers: SharedLimit::new(RESPONSE_BYTES),
             open: SharedLimit::new(total.unsigned_abs().saturating_mul(OPEN_ANSWERS)),
             uncounted: total,
             began: Instant::now(),
@@ -432,7 +432,7 @@ impl InFlightRequest {
     /// There is none for another body.
     pub(crate) fn body_room(&self) -> Result<impl FnMut(usize) -> bool + Send + use<>, BodyFailure> {
         let mut held = match self.is_exempt {
-            false => Some(self.flow.bodies.acquire(&self.user, BODY_COST).ok_or(BodyFailure::NoRoom)?),
+            false => Some(self.flow.bodies.acquire(&self.user, BODY_BASE_BYTES).ok_or(BodyFailure::NoRoom)?),
             true => None,
         };
         Ok(move |bytes: usize| held.as_mut().is_none_or(|held| held.grow(bytes as u64)))

@@ -1,8 +1,8 @@
-//! Handlers of requests that the registry does not answer, and the table that holds them.
+//! Handlers of requests that the registry does not serve, and the table that holds them.
 //!
 //! A handler belongs to a subresource (`pods/eviction`, `pods/exec`) or to a resource that stores nothing (`tokenreviews`).
-//! Guarantees that a request has been authenticated, has its slot and is authorized before its handler is called, and that
-//! its path takes its method. Must never know a group: handlers are registered where a group is installed.
+//! Guarantees that a request is authenticated, has its slot and is authorized before its handler is called, and that its path
+//! supports its method. Must never know a group: handlers are registered where a group is installed.
 
 use crate::connection;
 use crate::context::Context;
@@ -15,7 +15,7 @@ use pintle_resource::{Resource, Subresource};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A request that a handler answers.
+/// A request for a handler.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub context: &'a Context,
@@ -44,9 +44,9 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Answers requests for a subresource, or for a resource that stores nothing.
+/// Serves requests for a subresource, or for a resource that stores nothing.
 pub trait Handler: Send + Sync {
-    /// The answer to a request; its error is put into the form that the client accepts.
+    /// The response to a request. An error is encoded in the form that the client accepts.
     fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>>;
 }
 
@@ -85,10 +85,10 @@ impl Handlers {
     }
 }
 
-/// Answers a request by its handler.
+/// Serves a request by its handler.
 ///
 /// # Errors
-/// There is none, or it refuses the request.
+/// There is no handler, or it rejects the request.
 pub(crate) async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let handler = call.context.api.handlers.find(call.resource, &call.path.subresource);
     connection::admit(call).await?;

@@ -1,7 +1,7 @@
-//! `/healthz`, `/livez`, `/readyz` and their checks one by one.
+//! `/healthz`, `/livez`, `/readyz` and their individual checks.
 //!
-//! A check is a name and a flag that the server sets; a request only reads flags. The reason of a failure is never shown,
-//! because these paths need no authorization.
+//! A check is a name and a flag that the server sets, or a probe; requests only read them. The reason of a failure is shown for
+//! an individual check only, because these paths need no authorization.
 
 use crate::metrics::{Exposition, Family};
 use crate::query::Query;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-/// The paths, each of which asks for a set of checks.
+/// The endpoints, each with its set of checks.
 pub const ENDPOINTS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 const HEALTHY: Family = Family::gauge(
@@ -23,7 +23,7 @@ const HEALTHY: Family = Family::gauge(
 const HEALTH_CHECKS: Family =
     Family::counter("kubernetes_healthchecks_total", "How often a check was asked for, by its outcome.").stable();
 
-/// Which endpoints ask for a check.
+/// The endpoints that include a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Everywhere,
@@ -39,13 +39,13 @@ struct Check {
     name: &'static str,
     scope: Scope,
     passes: AtomicBool,
-    /// What knows whether it passes, where that is not set.
+    /// Evaluates the check, if it is not set by the server.
     probe: Option<Probe>,
     /// By endpoint, how often it failed and passed.
     outcomes: [[AtomicU64; 2]; ENDPOINTS.len()],
 }
 
-/// Knows whether a check passes and why not. Called whenever it is asked for, so it must not work or wait.
+/// Returns why a check fails. Called for every request, so it must neither work nor wait.
 pub type Probe = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 impl Check {
@@ -98,7 +98,7 @@ impl Default for Health {
     }
 }
 
-/// The checks of a server that answers at all.
+/// The checks that pass whenever the server responds.
 const ALWAYS: [&str; 2] = ["ping", "log"];
 
 /// The checks of the store, as kube-apiserver names them whatever the store is.
@@ -109,7 +109,7 @@ const STORE_READINESS: &str = "etcd-readiness";
 const SHUTDOWN: &str = "shutdown";
 
 impl Health {
-    /// Sets whether a check passes; a new one is asked for everywhere.
+    /// Sets whether a check passes; a new one is included everywhere.
     pub fn set(&self, name: &'static str, passes: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name) {
@@ -133,7 +133,7 @@ impl Health {
         checks.iter().find(|check| check.name == STORE).is_none_or(|check| check.passes.load(Ordering::Relaxed))
     }
 
-    /// Adds a check that a probe decides. It is about what others do: whether this process lives it does not tell.
+    /// Adds a check of a dependency, evaluated by `probe`. It is not part of liveness.
     pub fn watch(&self, name: &'static str, probe: Probe) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Scope::NotLivez, true) });
@@ -142,7 +142,7 @@ impl Health {
     /// Sets whether the store is alive and ready.
     pub fn set_store(&self, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
-        // Before the others, as what they need.
+        // Before the others, which depend on the store.
         for (name, scope, passes) in [(STORE_READINESS, Scope::Readyz, ready), (STORE, Scope::NotReadyz, alive)] {
             match checks.iter().find(|check| check.name == name) {
                 Some(check) => check.passes.store(passes, Ordering::Relaxed),
@@ -160,19 +160,19 @@ impl Health {
         self.set(SHUTDOWN, false);
     }
 
-    /// From now on requests are turned away, but for those about how the server is, and its like's.
+    /// From now on requests are rejected, except for health checks, metrics, and requests of other API servers.
     pub fn reject_requests(&self) {
         self.rejects_requests.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a request comes too late.
+    /// Whether a request is rejected because the server is stopping.
     pub(crate) fn rejects(&self, path: &str, user_agent: &str) -> bool {
         self.rejects_requests.load(Ordering::Relaxed)
             && !ENDPOINTS.into_iter().chain(["/metrics"]).any(|exempt| path.starts_with(exempt))
             && !user_agent.starts_with("kube-apiserver/")
     }
 
-    /// What was asked for and how it went, in the text format of metrics.
+    /// Health check metrics, in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         let asked = || {
@@ -200,7 +200,7 @@ impl Health {
         out.into_text()
     }
 
-    /// One check's answer.
+    /// The response for one check.
     fn one(&self, endpoint: usize, name: &str) -> ApiResponse {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name && is_in_scope(check, endpoint)) {
@@ -212,7 +212,7 @@ impl Health {
         }
     }
 
-    /// The answer of all checks of an endpoint together.
+    /// The response for all checks of an endpoint.
     fn all(&self, endpoint: usize, query: &Query) -> ApiResponse {
         let excluded: BTreeSet<&str> = query.all("exclude").collect();
         let mut unknown = excluded.clone();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_says_why_it_fails_to_who_asks_for_it_alone() {
+    fn a_single_check_shows_why_it_fails() {
         let health = Health::default();
         let well = std::sync::Arc::new(AtomicBool::new(true));
         let asked = well.clone();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_new_start_mends_is_no_question_of_readiness() {
+    fn liveness_checks_do_not_affect_readiness() {
         let health = Health::default();
         assert!(health.has_store(), "nobody said otherwise");
         let good = std::sync::Arc::new(AtomicBool::new(true));

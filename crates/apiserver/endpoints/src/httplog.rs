@@ -21,7 +21,7 @@ pub const SLOW: &str = "pintle::trace";
 /// Requests that take longer show their steps, as in kube-apiserver.
 const SLOW_THRESHOLD: Duration = Duration::from_millis(500);
 
-/// What of a request is logged at its end, whenever that is.
+/// The fields of a request that are logged at its end.
 pub struct RequestLog {
     method: String,
     uri: String,
@@ -31,7 +31,7 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    /// Remembers a request as it arrived; `None` when it will not be logged.
+    /// Copies them from a request that has arrived; `None` when it will not be logged.
     pub fn of(request: &Request) -> Option<RequestLog> {
         if !enabled!(target: REQUESTS, tracing::Level::INFO) && !enabled!(target: SLOW, tracing::Level::INFO) {
             return None;
@@ -46,14 +46,13 @@ impl RequestLog {
         })
     }
 
-    /// The line of a request whose answer has been made, or, where that has no end of its own, has ended when the returned
-    /// value is dropped.
+    /// Logs the request when the returned value is dropped: at once, or at the end of a long-running response.
     pub fn on_drop(self, context: Arc<RequestContext>, verb: Verb, code: u16) -> LogOnDrop {
         LogOnDrop { line: self, context, verb, code, ends: true }
     }
 }
 
-/// A request whose end is logged when this is dropped.
+/// A request that is logged when this is dropped.
 pub struct LogOnDrop {
     line: RequestLog,
     context: Arc<RequestContext>,

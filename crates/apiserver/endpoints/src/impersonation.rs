@@ -47,7 +47,7 @@ pub fn take(headers: &mut HeaderMap, constrained: bool) -> Result<Option<UserInf
     Ok(Some(wanted))
 }
 
-/// kube-apiserver shows what was asked for as Go prints it.
+/// The requested user, formatted as Go does.
 fn nameless(wanted: &UserInfo, constrained: bool) -> String {
     let references = |kind: &str, version: &str, names: &[Str], path: &str| -> Vec<String> {
         names.iter().map(|name| format!("{{{kind}  {name}  {version}  {path}}}")).collect()
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_a_name_are_refused_in_the_references_words() {
+    fn impersonation_without_a_user_is_rejected() {
         let rows = [
             (
                 "Impersonate-Group",

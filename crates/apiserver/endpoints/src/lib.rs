@@ -1,7 +1,7 @@
-//! `serve()`: the way of a request, from path to answer.
+//! `serve()`: a request from path to response.
 //!
-//! A request goes in and a response comes out; nothing here knows of sockets. What happens to objects is the
-//! registry's work; here is how requests are spelled and how answers look.
+//! A request goes in and a response comes out; nothing here knows about sockets. The registry changes objects; this crate
+//! parses requests and encodes responses.
 
 pub mod access;
 pub mod aggregated_discovery;
@@ -15,6 +15,7 @@ mod connection;
 pub mod context;
 pub mod decode;
 pub mod documents;
+pub mod encoding;
 pub mod flow;
 pub mod handler;
 pub mod health;
@@ -30,7 +31,6 @@ pub mod query;
 pub mod read;
 mod redefined;
 pub mod remove;
-pub mod represent;
 pub mod request;
 pub mod response;
 mod routes;
@@ -83,17 +83,17 @@ pub struct Settings {
     pub min_request_timeout_seconds: u64,
     /// How many objects of a collection are deleted at a time.
     pub delete_collection_workers: usize,
-    /// `host:port`, as `/api` tells it to clients.
+    /// `host:port`, as shown by `/api`.
     pub server_address: String,
-    /// The flags of the program, for `/flagz`; `None`: there is none.
+    /// The program's flags for `/flagz`; `None` if there are none.
     pub flags: Option<BTreeMap<String, String>>,
-    /// What labels of metrics may show.
+    /// The allowed values of metric labels.
     pub metric_labels: Arc<metrics::AllowedLabels>,
     /// The release that the server behaves as.
     pub version: EffectiveVersion,
     /// When the process began, in seconds since 1970.
     pub started_unix: i64,
-    /// Subresources whose requests have no end of their own: limits of time and of requests in flight are not for them.
+    /// Long-running subresources: exempt from the request timeout and the limits of requests in flight.
     pub long_running_subresources: &'static [&'static str],
     /// Whether requests get seats by priority and fairness; if not, by the two limits above.
     pub priority_and_fairness: bool,
@@ -127,7 +127,7 @@ impl Default for Settings {
     }
 }
 
-/// Everything that answering requests needs.
+/// The state that serves requests.
 pub struct Api {
     pub registry: Arc<Registry>,
     pub authenticator: RequestAuthenticator,
@@ -142,10 +142,10 @@ pub struct Api {
     pub settings: Settings,
     /// How other servers are reached.
     pub connector: Arc<dyn Connector>,
-    /// What answers for subresources that do something, and for resources that store nothing.
+    /// The handlers of subresources that act, and of resources that store nothing.
     pub handlers: Handlers,
     pub scheme: Scheme,
-    /// Where audit events go; `None` if nothing is audited.
+    /// The receiver of audit events; `None` if nothing is audited.
     pub auditor: Option<Arc<Auditor>>,
     /// Where spans of requests go; `None` if nothing is traced.
     pub tracer: Option<Arc<Tracer>>,
@@ -157,7 +157,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// The forms in which objects are answered and read.
+    /// The media types of objects, in requests and responses.
     pub(crate) fn formats(&self) -> &'static [Format] {
         match self.registry.environment.feature_enabled("CBORServingAndStorage") {
             true => negotiation::FORMATS,
@@ -165,7 +165,7 @@ impl Api {
         }
     }
 
-    /// How long a watch that does not say so is kept open: the minimum and up to as much again.
+    /// The timeout of a watch that specifies none: the minimum and up to as much again, at random.
     pub(crate) fn default_watch_seconds(&self) -> u64 {
         let mut random = [0u8; 2];
         self.registry.environment.random(&mut random);

@@ -12,7 +12,7 @@ pub const READ_ONLY_REQUESTS_IN_FLIGHT: i64 = 400;
 
 /// How many users with all that they may hold fill the server: each may hold a quarter of the waits, answers and bytes. So no single
 /// user, nor three, can have others turned away.
-pub const USERS_TO_FILL: u64 = 4;
+pub const USERS_PER_LIMIT: u64 = 4;
 
 /// How many times the seats of the server there may be requests in work or being answered, beyond as many as the seats: a user
 /// may have once the seats (600 by default). They hold no seat while they are answered, but some 64 KiB each, if the client does
@@ -38,11 +38,11 @@ pub const FRESHNESS_WAITS: u64 = 2000;
 pub const RECEIVED_BYTES: u64 = 256 << 20;
 
 /// What a body counts for before a byte of it has come: about what its stream and its task hold in memory.
-pub const BODY_COST: u64 = 16 << 10;
+pub const BODY_BASE_BYTES: u64 = 16 << 10;
 
 /// Bytes of answers that are held in memory while they are sent. Most lists are put together piece by piece as they are sent, and
 /// small answers are let be: what counts is what is encoded as a whole, as lists in protobuf and in YAML are.
-pub const ANSWER_BYTES: u64 = 512 << 20;
+pub const RESPONSE_BYTES: u64 = 512 << 20;
 
 /// How large an answer is that counts as held in memory; it is sent in one piece below.
 pub const PIECE_BYTES: usize = 64 << 10;
@@ -71,16 +71,16 @@ pub const AUDITED_BODY_BYTES: usize = 64 * 1024 * 1024;
 pub const WARNINGS_CHARACTERS: usize = 4096;
 
 /// What is left of a warning where there are too many: kube-apiserver's 256 characters.
-pub const CUT_WARNING_CHARACTERS: usize = 256;
+pub const TRUNCATED_WARNING_CHARACTERS: usize = 256;
 
-/// Bodies, and stored objects to be patched, beyond this are worked at beside the worker threads: 128 KiB take a few
-/// milliseconds, which is what others may wait.
+/// Requests with larger bodies, and patches of larger stored objects, are processed with `block_in_place`: 128 KiB take a few
+/// milliseconds, which is how long other requests may wait.
 pub const LARGE_BODY_BYTES: usize = 128 * 1024;
 
-/// How many bytes those that are worked at together may have. An object under work takes up to two hundred times its body;
-/// together with that this bounds what all take.
+/// The total bytes of large requests in progress. An object takes up to two hundred times the size of its body while it is
+/// processed; this bounds their memory.
 pub const LARGE_REQUESTS_BYTES: usize = 6 * 1024 * 1024;
 
-/// What each of them counts for at the least, so that there are four at most: more would not be done sooner, and would take
+/// The least that each of them counts for, so that at most four run at a time: more would not finish sooner, and would take
 /// processors from all others.
 pub const LARGE_REQUEST_BYTES: usize = LARGE_REQUESTS_BYTES / 4;

@@ -1,6 +1,6 @@
-//! Media types of bodies, read as strictly as kube-apiserver reads them.
+//! Media types of bodies, parsed as strictly as by kube-apiserver.
 //!
-//! What is malformed is no media type, so that bodies under it are refused; what parameters say is not looked at.
+//! A malformed media type is rejected; parameters are checked for syntax and otherwise ignored.
 
 /// The type and subtype of a `Content-Type`, in lower case; `None` when type or parameters are malformed.
 pub(crate) fn media_type(header: &str) -> Option<String> {
@@ -25,7 +25,7 @@ pub(crate) fn media_type(header: &str) -> Option<String> {
     Some(media)
 }
 
-/// The parameter that a text begins with, behind its semicolon, and what follows it.
+/// Parses a parameter after its semicolon. Returns its name, its value and the rest.
 fn parameter(text: &str) -> Option<(String, String, &str)> {
     let (key, rest) = token(text.trim_start().strip_prefix(';')?.trim_start())?;
     let rest = rest.trim_start().strip_prefix('=')?.trim_start();
@@ -36,14 +36,14 @@ fn parameter(text: &str) -> Option<(String, String, &str)> {
     Some((key.to_ascii_lowercase(), value, rest))
 }
 
-/// What stands before the closing quotation mark, and after it.
+/// Splits a quoted string at its closing quotation mark.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => return Some((value, text.get(at + 1..).unwrap_or(""))),
-            // Only what needs it is escaped: other backslashes are part of file names.
+            // Only special characters can be escaped: other backslashes are part of file names.
             '\\' => value.push(chars.next_if(|(_, next)| is_special(*next)).map_or(c, |(_, escaped)| escaped)),
             '\r' | '\n' => return None,
             c => value.push(c),

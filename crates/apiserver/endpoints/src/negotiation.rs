@@ -1,10 +1,10 @@
-//! Content negotiation: in which form an answer is wanted, and in which a body came.
+//! Content negotiation: the form of a response and of a body.
 
 use crate::media_type::media_type;
 use crate::query::Query;
 use pintle_registry::{Details, Result, Status};
 
-/// A form in which objects are answered and read.
+/// A serialization format of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     Json,
@@ -16,7 +16,7 @@ pub enum Format {
 /// All forms, in the order in which they are offered.
 pub const FORMATS: &[Format] = &[Format::Json, Format::Yaml, Format::Protobuf, Format::Cbor];
 
-/// The forms of a server that is not asked for CBOR.
+/// The formats of a server without CBOR.
 pub const GENERAL: &[Format] = &[Format::Json, Format::Yaml, Format::Protobuf];
 
 impl Format {
@@ -29,7 +29,7 @@ impl Format {
         }
     }
 
-    /// The media type by which a watch in this form is asked for; `None` where there is no stream.
+    /// The media type of a watch in this format; `None` where watches are not supported.
     const fn stream(self) -> Option<&'static str> {
         match self {
             Format::Json => Some("application/json;stream=watch"),
@@ -39,7 +39,7 @@ impl Format {
         }
     }
 
-    /// The media type of a watch's answer.
+    /// The content type of a watch response.
     pub const fn stream_content_type(self) -> &'static str {
         match self {
             Format::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
@@ -54,7 +54,7 @@ fn media_types(formats: &[Format]) -> Vec<&'static str> {
     formats.iter().map(|format| format.content_type()).collect()
 }
 
-/// Which object is shown in place of the one asked for.
+/// The shape in which objects are returned: whole, as a table, or as metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResponseKind {
     Object,
@@ -63,7 +63,7 @@ pub enum ResponseKind {
     PartialList,
 }
 
-/// The form of an answer.
+/// The form of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MediaTypeOptions {
     pub format: Format,
@@ -77,33 +77,33 @@ impl MediaTypeOptions {
     pub const JSON: MediaTypeOptions =
         MediaTypeOptions { format: Format::Json, shape: ResponseKind::Object, pretty: false, beta: false };
 
-    /// The `apiVersion` of tables and of metadata alone.
+    /// The `apiVersion` of tables and partial metadata.
     pub fn meta_version(self) -> &'static str {
         if self.beta { "meta.k8s.io/v1beta1" } else { "meta.k8s.io/v1" }
     }
 }
 
-/// What a path can answer with.
+/// The kinds of responses that a path can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllowedMediaTypes {
-    /// Objects of a resource, also as tables or as metadata alone.
+    /// Objects of a resource, also as a table or as metadata.
     Objects,
-    /// What an action answers, of which there are no tables.
+    /// Results of actions, which have no table form.
     Actions,
     /// A collection, which may be watched as well.
     Collection,
     /// The changes of a collection.
     Watch,
-    /// DiscoveryCache that have one shape.
+    /// Documents of one shape.
     DiscoveryCache,
-    /// DiscoveryCache that have one shape, at paths that are found whatever is accepted.
+    /// Documents of one shape, at paths that exist whatever the client accepts.
     Groups,
-    /// DiscoveryCache that are JSON, whatever parameters a client's wishes have.
+    /// JSON documents, whatever parameters the accepted media types have.
     JsonDocuments,
 }
 
 impl AllowedMediaTypes {
-    /// The forms among those of the server that the answer itself can have.
+    /// The formats, among those of the server, that the response can have.
     fn formats(self, served: &'static [Format]) -> &'static [Format] {
         match self {
             AllowedMediaTypes::JsonDocuments => &GENERAL[..1],
@@ -112,7 +112,7 @@ impl AllowedMediaTypes {
         }
     }
 
-    /// The media types that the path is known by.
+    /// The media types that are listed in a 406 response.
     fn available(self, served: &'static [Format]) -> Vec<&'static str> {
         let formats = self.formats(served);
         let mut types = media_types(formats);
@@ -137,10 +137,10 @@ struct Clause<'a> {
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// Chooses the form of an answer among those that are served.
+/// Chooses the form of a response among those that are served.
 ///
 /// # Errors
-/// 406 when nothing the client accepts can be given; the text differs by whether any media type was known at all.
+/// 406 when the client accepts none of them; the message depends on whether any media type was known.
 pub fn negotiate(
     accept: &str,
     user_agent: &str,
@@ -151,7 +151,7 @@ pub fn negotiate(
     if accept.trim().is_empty() {
         return Ok(MediaTypeOptions { pretty: pretty(query, user_agent), ..MediaTypeOptions::JSON });
     }
-    // The path is found by media types alone; only then is it asked for shapes.
+    // The media types are checked first, their parameters second.
     if offer != AllowedMediaTypes::Groups {
         find_path(accept, &offer.available(served))?;
     }
@@ -222,7 +222,7 @@ fn choose(
     Err(Status::not_acceptable(&media_types(formats)))
 }
 
-/// Finds a path by what it can answer with: parameters and wishes like `application/*` say nothing here.
+/// Checks the media types of a path; parameters and wildcards are ignored.
 ///
 /// # Errors
 /// 406 when the client accepts none of the available media types.
@@ -284,13 +284,13 @@ impl Clause<'_> {
         }
     }
 
-    /// What a parameter says last; one without a value says nothing.
+    /// The last value of a parameter; one without a value is ignored.
     fn parameter(&self, key: &str) -> Option<&str> {
         let mut values = self.parameters.iter().rev().filter(|(name, value)| *name == key && !value.is_empty());
         values.next().map(|(_, value)| *value)
     }
 
-    /// `None` when the parameters ask for something that cannot be given.
+    /// `None` when the parameters require an unsupported shape.
     fn shape(&self) -> Option<ResponseKind> {
         if self.parameter("stream").is_some_and(|stream| stream != "watch")
             || self.parameter("sv").is_some_and(|version| version != "v1")
@@ -310,7 +310,7 @@ impl Clause<'_> {
     }
 }
 
-/// Whether JSON is indented: asked for, or else a browser or curl is looking.
+/// Whether JSON is indented: on request, and for browsers and curl.
 pub fn pretty(query: &Query, user_agent: &str) -> bool {
     match query.get("pretty") {
         "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|agent| user_agent.starts_with(agent)),
@@ -338,15 +338,15 @@ pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Op
     })
 }
 
-/// A kind that is answered when it is asked for by name and version.
+/// A kind that can be requested by name and version.
 pub struct Kind<'a> {
     pub group: &'a str,
     pub kind: &'a str,
     pub versions: &'a [&'static str],
 }
 
-/// Chooses between text and an object of a kind, in one of these forms; `None` is text. An object must be asked for by its kind,
-/// text must not.
+/// Chooses between text and an object of a kind in one of these formats; `None` is text. An object must be requested by its
+/// kind.
 ///
 /// # Errors
 /// 406 when the client accepts neither.
@@ -380,14 +380,13 @@ pub fn negotiate_kind(
             return Ok(None);
         }
     }
-    // Text comes before CBOR, which is an addition to the usual forms.
+    // Text comes before CBOR, which is optional.
     let mut accepted = media_types(formats);
     accepted.insert(accepted.len().min(2), TEXT);
     Err(Status::not_acceptable(&accepted))
 }
 
-/// The position of the media type that a client likes best among those of a document that is not an object; `None` when it
-/// accepts none of them.
+/// The index of the client's preferred media type among those offered; `None` when it accepts none of them.
 pub fn preferred(accept: &str, offered: &[&str]) -> Option<usize> {
     let accept = if accept.trim().is_empty() { "*/*" } else { accept };
     let of = |offered: &str, wanted: (&str, &str)| {
@@ -522,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn discovery_of_everything_is_found_among_other_wishes() {
+    fn aggregated_discovery_is_found_among_other_media_types() {
         let rows = [
             ("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", Some(Format::Json)),
             (
@@ -544,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn cbor_is_there_where_it_is_served() {
+    fn cbor_is_negotiated_where_it_is_served() {
         let none = Query::default();
         let rows = [
             ("application/cbor", AllowedMediaTypes::Objects, Ok(Format::Cbor)),

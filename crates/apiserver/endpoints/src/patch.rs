@@ -1,5 +1,5 @@
-//! Patches: from a body to the registry and back. Guarantees kube-apiserver's refusals, whatever a patch makes of an
-//! object. Must never merge: how patches of each kind apply is `pintle_apply`'s to say.
+//! Patches: from a body to the registry and back. Guarantees kube-apiserver's errors, whatever a patch makes of an object. Must
+//! never merge: `pintle_apply` does.
 
 use crate::apply::{self, Configuration};
 use crate::audit;
@@ -37,14 +37,14 @@ pub async fn patch(
     let query = patch_options(&context.query, kind.applies(), context.request.clone())?;
     audit::request_patch(context, &bytes, kind.format());
     if let Ok(stored) = target.get() {
-        // A small patch may ask for much work where the object is large.
+        // A small patch of a large object takes long.
         blocking::expect(stored.encoded.size()).await;
     }
     if let PatchType::Apply(format) = kind {
         let config = Configuration::read(&bytes, format)?;
         return apply::apply(context, target, wanted, config, &query, part).await;
     }
-    // What is not there is missed before the patch is looked at.
+    // A missing object is reported before errors of the patch.
     target.get()?;
     let patch = Patch::read(kind, &bytes, query.field_validation)?;
     let schema = &target.resource.schema;
@@ -100,11 +100,11 @@ const PATCH_TYPES: [(&str, PatchType); 5] = [
 ];
 
 impl PatchType {
-    /// The patch type of a Content-Type, where these forms of objects are read.
+    /// The patch type of a Content-Type, among the formats that are served.
     ///
     /// # Errors
-    /// 415 for anything that is no patch. Routes are lenient about spaces and lists, and what reads patches is not, so
-    /// there are two texts of it.
+    /// 415 for any other media type. Routing tolerates spaces and lists, and the patch parser does not, so there are two
+    /// messages.
     pub fn of(content_type: &str, formats: &[Format]) -> Result<Self> {
         let is_read = |kind| kind != PatchType::Apply(Format::Cbor) || formats.contains(&Format::Cbor);
         let known = || PATCH_TYPES.into_iter().filter(|(_, kind)| is_read(*kind));
@@ -152,11 +152,11 @@ impl PatchType {
     }
 }
 
-/// The kind of what is patched.
+/// The kind of the patched object.
 #[derive(Clone, Copy)]
 pub struct PatchedKind<'a> {
     schema: &'a Struct,
-    /// What is known of a kind that was defined at run time.
+    /// The custom kind, if the kind was defined at run time.
     custom: Option<&'a dyn CustomKind>,
 }
 
@@ -182,7 +182,7 @@ impl<'a> From<&'a Ref<Struct>> for PatchedKind<'a> {
 pub struct Patch {
     kind: PatchType,
     value: Value,
-    /// Whether objects in the value are raw JSON, which may have keys that stand twice.
+    /// Whether the value contains raw JSON, which may have duplicate keys.
     written: bool,
     problems: Vec<String>,
 }
@@ -193,7 +193,7 @@ impl Patch {
     /// # Errors
     /// It is not JSON, or not of the shape its type needs.
     pub fn read(kind: PatchType, bytes: &[u8], validation: FieldValidation) -> Result<Self> {
-        // What a strategic patch makes is no JSON any more, and its numbers have no spelling.
+        // A strategic patch yields objects, not JSON text: its numbers have no original spelling.
         let parse = if matches!(kind, PatchType::Strategic) { json::parse } else { json::parse_spelled };
         let decoded = parse(bytes, Strictness::Collect).map_err(|error| match kind {
             PatchType::Merge if validation == FieldValidation::Ignore => Status::bad_request("Invalid JSON Patch"),
@@ -248,7 +248,7 @@ impl Patch {
             FieldValidation::Ignore => Strictness::Ignore,
             _ => Strictness::Collect,
         };
-        // Who is refused is shown what the patch made, which is made again then.
+        // The error message shows the patched object, which is computed again.
         let invalid = |why: &str| match self.patched(schema, stored) {
             Ok(patched) => self.invalid(&patched, why),
             Err(status) => status,
@@ -293,7 +293,7 @@ impl Patch {
         .map_err(|error| patch_failed(&error))
     }
 
-    /// Takes out the fields of an object that the patch leaves alone: they are as they were once decoded. Raw JSON is the
+    /// Takes out the fields of an object that the patch does not touch: they need not be decoded again. Raw JSON is the
     /// exception: any patch encodes it again.
     fn take_untouched(&self, patched: &mut Value) -> Vec<(Str, Value)> {
         let Some(fields) = patched.as_map_mut() else { return Vec::new() };
@@ -301,7 +301,7 @@ impl Patch {
         fields.entries_mut().extract_if(.., |(field, value)| !self.may_touch(field) && is_tree(value)).collect()
     }
 
-    /// Whether the patch may change, or move, what a field of the object holds.
+    /// Whether the patch may change or move the content of a field.
     fn may_touch(&self, field: &str) -> bool {
         let is_at = |pointer: &Value| match pointer.as_str().and_then(|pointer| pointer.strip_prefix('/')) {
             Some(pointer) => pointer.split('/').next().is_none_or(|first| first == field || first.contains('~')),
@@ -317,7 +317,8 @@ impl Patch {
         }
     }
 
-    /// The patched tree under a schema. Strategic patches work on objects, whose numbers have no spelling.
+    /// Decodes the patched value under a schema. Strategic patches work on objects, whose numbers have no original
+    /// spelling.
     fn conform(
         &self,
         schema: &Struct,
@@ -351,7 +352,8 @@ impl Patch {
         Err(self.invalid(patched, &scheme.mismatch_message(found_version, found_kind, group, kind)))
     }
 
-    /// kube-apiserver names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.
+    /// The error for a result that cannot be decoded. kube-apiserver names no kind, but shows the result, or the strategic
+    /// patch.
     fn invalid(&self, patched: &Value, why: &str) -> Status {
         let shown = match self.kind {
             PatchType::Strategic => go_text::plain(&self.value),

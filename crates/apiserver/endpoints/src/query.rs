@@ -1,7 +1,6 @@
-//! The query of a request: its parameters, and the options they are read into.
+//! The query of a request: its parameters, and the options parsed from them.
 //!
-//! Values that cannot be read answer 400, values that are not allowed 422 in the name of the options' kind, as
-//! kube-apiserver does.
+//! Values that cannot be parsed give 400, values that are not allowed 422 with the options' kind, as in kube-apiserver.
 
 use pintle_registry::list::Match;
 use pintle_registry::options::Propagation;
@@ -19,8 +18,7 @@ use std::time::Duration;
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads a query. Pairs that are malformed are left out, as kube-apiserver does: those with an escape that is
-    /// none or a semicolon.
+    /// Parses a query. Malformed pairs (with an invalid escape or a semicolon) are ignored, as by kube-apiserver.
     pub fn parse(query: &str) -> Self {
         let well_formed = |pair: &&str| !pair.is_empty() && !pair.contains(';') && well_escaped(pair);
         let pairs = query.split('&').filter(well_formed).map(|pair| {
@@ -49,7 +47,7 @@ impl Query {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// A boolean parameter: present counts as true unless it says 0 or false.
+    /// A boolean parameter: true if present, unless its value is 0 or false.
     pub fn flag(&self, key: &str) -> bool {
         self.has(key) && !matches!(self.get(key).to_ascii_lowercase().as_str(), "0" | "false")
     }
@@ -61,7 +59,7 @@ impl Query {
     /// A number; `None` when the parameter is absent.
     ///
     /// # Errors
-    /// 400 for what is no number.
+    /// 400 for a value that is no number.
     pub fn integer(&self, key: &str) -> Result<Option<i64>> {
         self.has(key).then(|| Self::number(self.get(key))).transpose()
     }
@@ -69,7 +67,7 @@ impl Query {
     /// All numbers of a parameter.
     ///
     /// # Errors
-    /// 400 for what is no number.
+    /// 400 for a value that is no number.
     pub fn integers(&self, key: &str) -> Result<Vec<i64>> {
         self.all(key).map(Self::number).collect()
     }
@@ -105,7 +103,7 @@ pub struct WriteQuery {
 /// # Errors
 /// 422 for values that are not allowed.
 pub fn write_options(query: &Query, kind: &str, context: Arc<RequestContext>) -> Result<WriteQuery> {
-    judged_write(query, kind, context, ErrorList::default())
+    parse_write_options(query, kind, context, ErrorList::default())
 }
 
 /// Reads the options of a patch.
@@ -120,10 +118,15 @@ pub fn patch_options(query: &Query, applies: bool, context: Arc<RequestContext>)
     if applies && query.get("fieldManager").is_empty() {
         errors.required("fieldManager", "is required for apply patch");
     }
-    judged_write(query, "PatchOptions", context, errors)
+    parse_write_options(query, "PatchOptions", context, errors)
 }
 
-fn judged_write(query: &Query, kind: &str, context: Arc<RequestContext>, mut errors: ErrorList) -> Result<WriteQuery> {
+fn parse_write_options(
+    query: &Query,
+    kind: &str,
+    context: Arc<RequestContext>,
+    mut errors: ErrorList,
+) -> Result<WriteQuery> {
     let field_manager = query.get("fieldManager");
     validate_field_manager(field_manager, "fieldManager", &mut errors);
     let dry_run = dry_run(query.all("dryRun"), &mut errors);
@@ -136,7 +139,7 @@ fn judged_write(query: &Query, kind: &str, context: Arc<RequestContext>, mut err
             FieldValidation::Warn
         }
     };
-    judged(kind, errors)?;
+    check_errors(kind, errors)?;
     let field_manager = if field_manager.is_empty() { context.agent.clone() } else { field_manager.to_owned() };
     let field_validation_sent = match (query.get("fieldValidation"), field_validation) {
         ("", _) => "",
@@ -162,7 +165,7 @@ fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut ErrorList) ->
     true
 }
 
-fn judged(kind: &str, errors: ErrorList) -> Result<()> {
+fn check_errors(kind: &str, errors: ErrorList) -> Result<()> {
     if errors.is_empty() { Ok(()) } else { Err(Status::invalid("meta.k8s.io", kind, "", &errors)) }
 }
 
@@ -176,14 +179,14 @@ pub struct ListQuery {
     pub watch: bool,
     pub allow_bookmarks: bool,
     pub send_initial_events: Option<bool>,
-    /// How long a watch is to be kept open; `None` where the server may choose.
+    /// The timeout of a watch; `None` where the server chooses.
     pub timeout: Option<Duration>,
 }
 
-/// Reads the options of a list or watch.
+/// Parses the options of a list or watch.
 ///
 /// # Errors
-/// 400 for numbers that are none, 422 for combinations that are not allowed.
+/// 400 for malformed numbers, 422 for combinations that are not allowed.
 pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     let limit = query.integer("limit")?.unwrap_or(0).max(0);
     let timeout = query.integer("timeoutSeconds")?;
@@ -192,7 +195,7 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     let version = query.get("resourceVersion");
     let mut wanted = query.get("resourceVersionMatch");
     if is_watch && send_initial_events.is_none() && wanted.is_empty() && matches!(version, "" | "0") {
-        // What watches of old ask for has had a name since.
+        // The legacy behaviour of watches, expressed by the newer options.
         (send_initial_events, wanted) = (Some(true), "NotOlderThan");
     }
     let mut errors = ErrorList::default();
@@ -207,7 +210,7 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     } else {
         list_combinations(query, wanted, version, send_initial_events, &mut errors);
     }
-    judged("ListOptions", errors)?;
+    check_errors("ListOptions", errors)?;
     Ok(ListQuery {
         list: ListOptions {
             resource_version: version.to_owned(),
@@ -360,7 +363,7 @@ fn validate_delete<'a>(
             errors.invalid(UNSAFE_DELETION_OPTION, true, format!("cannot be set together with .{other}"));
         }
     }
-    judged("DeleteOptions", errors)
+    check_errors("DeleteOptions", errors)
 }
 
 /// Whether every percent sign begins an escape.
@@ -369,7 +372,7 @@ pub fn well_escaped(text: &str) -> bool {
     text.split('%').skip(1).all(escape)
 }
 
-/// Undoes percent-encoding; what is no escape stays as it is, and bytes that are no UTF-8 become U+FFFD.
+/// Decodes percent-encoding; invalid escapes are kept, and bytes that are no UTF-8 become U+FFFD.
 pub fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return text.into();
@@ -425,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_seconds_is_some_time() {
+    fn any_number_of_seconds_is_accepted() {
         let rows = [
             (0, None),
             (5, Some(Duration::from_secs(5))),

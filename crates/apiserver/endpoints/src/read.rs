@@ -2,10 +2,10 @@
 
 use crate::body::Body;
 use crate::context::Context;
+use crate::encoding::converted::Converted;
+use crate::encoding::{IncludeObject, ObjectEncoder};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{Query, list_options};
-use crate::represent::converted::Converted;
-use crate::represent::{IncludeObject, ObjectEncoder};
 use crate::request::ResourcePath;
 use crate::response::ApiResponse;
 use crate::{Api, upgrade, watch, websocket};
@@ -17,8 +17,8 @@ use std::time::Duration;
 /// How long a read waits for a revision of the future.
 const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 
-/// Waits for a revision of the future, but not for ever: says whether it came.
-pub async fn reached(api: &Api, revision: Revision) -> bool {
+/// Waits up to three seconds for a future revision. Returns whether it was reached.
+pub async fn wait_for_revision(api: &Api, revision: Revision) -> bool {
     if api.registry.revision() >= revision {
         return true;
     }
@@ -34,19 +34,19 @@ async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
     if context.api.registry.revision() >= revision {
         return Ok(());
     }
-    match context.in_flight.wait(reached(&context.api, revision)).await? {
+    match context.in_flight.wait(wait_for_revision(&context.api, revision)).await? {
         true => context.in_flight.enter().await,
         // The error is returned where the version is checked, which takes no work.
         false => Ok(()),
     }
 }
 
-/// One object. Budget: a map look-up and one copy of the stored bytes.
+/// Gets one object. Budget: a map look-up and one copy of the stored bytes.
 ///
 /// # Errors
-/// There is none, or the version asked for cannot be had.
+/// There is no such object, or the requested version is not available.
 pub async fn get(context: &Context, target: &Target, wanted: MediaTypeOptions) -> Result<ApiResponse> {
-    refuse_export(&context.query)?;
+    reject_export(&context.query)?;
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
         if let Ok(version) = version.parse() {
@@ -59,25 +59,25 @@ pub async fn get(context: &Context, target: &Target, wanted: MediaTypeOptions) -
     let registry = &context.api.registry;
     let payload = Payload::Stored(object);
     let converted = &Converted::of(registry, target, std::slice::from_ref(&payload)).await?;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
-    Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&payload)?))
+    let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
+    Ok(ApiResponse::new(200, wanted.format.content_type(), encoder.object(&payload)?))
 }
 
-/// Refuses to leave out what only one cluster knows, which gets were once asked for.
+/// Rejects the `export` parameter, which was removed.
 ///
 /// # Errors
-/// They are asked for it.
-pub fn refuse_export(query: &Query) -> Result<()> {
+/// The parameter is set.
+pub fn reject_export(query: &Query) -> Result<()> {
     if query.flag("export") {
         return Err(Status::bad_request("the export parameter, deprecated since v1.14, is no longer supported"));
     }
     Ok(())
 }
 
-/// A collection, once or as a stream of changes.
+/// Lists or watches a collection.
 ///
 /// # Errors
-/// Options or selectors are wrong, or the version asked for cannot be had.
+/// Options or selectors are invalid, or the requested version is not available.
 pub async fn list_or_watch(
     context: &Context,
     target: Target,
@@ -116,17 +116,17 @@ pub async fn list_or_watch(
     }
     let mut page = registry.list(&target, &selection, &query.list)?;
     let converted = &Converted::of_stored(registry, &target, page.items.iter()).await?;
-    let presenter = ObjectEncoder { registry, target: &target, wanted, include_object, converted };
-    page.items = presenter.selected(page.items, &selection)?;
+    let encoder = ObjectEncoder { registry, target: &target, wanted, include_object, converted };
+    page.items = encoder.selected(page.items, &selection)?;
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
-    answer.body = presenter.list(page)?;
+    answer.body = encoder.list(page)?;
     Ok(answer)
 }
 
-/// What a table's rows show of their objects.
+/// The object column of a table's rows.
 ///
 /// # Errors
-/// 400 for a value that is not allowed, if a table is wanted at all.
+/// 400 for a value that is not allowed, if a table is requested.
 pub fn include_object(query: &Query, wanted: MediaTypeOptions) -> Result<IncludeObject> {
     match query.get("includeObject") {
         _ if wanted.shape != ResponseKind::Table => Ok(IncludeObject::Metadata),

@@ -2,11 +2,11 @@
 
 use crate::audit;
 use crate::context::Context;
+use crate::encoding::converted::Converted;
+use crate::encoding::{self, ObjectEncoder};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
-use crate::represent::converted::Converted;
-use crate::represent::{self, ObjectEncoder};
 use crate::request::Request;
 use crate::response::{ApiResponse, attach_warnings};
 use crate::write::read_body;
@@ -46,7 +46,7 @@ pub async fn delete(
         let mut status = status::success(Some(&details));
         status.set_at(&["code"], 200);
         let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
-        let body = represent::encode(&status, v1::Status::schema(), wanted);
+        let body = encoding::encode(&status, v1::Status::schema(), wanted);
         return Ok(ApiResponse::new(200, wanted.format.content_type(), body));
     }
     let warnings = orphan_warning(target, &options);
@@ -63,7 +63,7 @@ pub async fn delete(
     }
     let details = pintle_registry::Details { uid: deleted.uid, ..status::named(&target.resource, &target.name) };
     let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
-    let body = represent::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
+    let body = encoding::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
     Ok(ApiResponse::new(200, wanted.format.content_type(), body).with_warnings(warnings))
 }
 
@@ -95,14 +95,14 @@ async fn show(context: &Context, target: &Target, wanted: MediaTypeOptions, dele
     let registry = &context.api.registry;
     let include_object = include_object(&context.query, wanted)?;
     let converted = &Converted::of(registry, target, std::slice::from_ref(&deleted.payload)).await?;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
-    Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&deleted.payload)?))
+    let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
+    Ok(ApiResponse::new(200, wanted.format.content_type(), encoder.object(&deleted.payload)?))
 }
 
 /// DELETE of a collection: every object that the selectors match.
 ///
 /// # Errors
-/// The options are wrong, or an object cannot be deleted for another reason than that it is gone.
+/// The options are invalid, or an object cannot be deleted for another reason than that it no longer exists.
 pub async fn delete_collection(
     context: &Context,
     target: &Target,
@@ -135,13 +135,13 @@ async fn delete_selected(
     let mut page = registry.list(target, &selection, &query.list)?;
     let include_object = include_object(&context.query, wanted)?;
     let converted = &Converted::of_stored(registry, target, page.items.iter()).await?;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
-    page.items = presenter.selected(page.items, &selection)?;
+    let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
+    page.items = encoder.selected(page.items, &selection)?;
     let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
         async move {
             match registry.delete(&one, options).await {
-                // Who was faster has done it.
+                // Another client has deleted it.
                 Err(status) if status.code != 404 => Err(status),
                 _ => Ok(()),
             }
@@ -151,7 +151,7 @@ async fn delete_selected(
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
     deleting.try_collect::<()>().await?;
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
-    answer.body = presenter.list(page)?;
+    answer.body = encoder.list(page)?;
     Ok(answer)
 }
 

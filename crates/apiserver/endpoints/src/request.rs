@@ -1,7 +1,7 @@
-//! What a request asks for, read from its method and path.
+//! The resource and verb of a request, parsed from its method and path.
 //!
-//! The forms are those of kube-apiserver's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name
-//! resources, everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
+//! The forms are those of kube-apiserver's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name resources,
+//! everything else is a path. Parsing never fails; an unknown resource is found at look-up.
 
 use crate::backend::ByteStream;
 use crate::query::Query;
@@ -14,19 +14,19 @@ use pintle_registry::resource_path::NAMESPACES;
 use rustls_pki_types::CertificateDer;
 use std::sync::Arc;
 
-/// Why a body could not be had.
+/// Why a body could not be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFailure {
     TooLarge,
     /// It came more slowly than is waited for.
     TooSlow,
-    /// Too much of the bodies of its user, its connection, or everybody is being received.
+    /// The bodies of its user, its connection, or everybody use too much memory.
     NoRoom,
     /// The connection broke or the body was malformed.
     Broken,
 }
 
-/// Given the size of every piece of a body, says whether there is room for it.
+/// Called with the size of every chunk of a body; returns whether there is room for it.
 pub type Room = Box<dyn FnMut(usize) -> bool + Send>;
 
 /// A request body that has not been read yet.
@@ -34,20 +34,20 @@ pub trait UnreadBody: Send {
     /// Reads it to its end, up to the limit of bodies, at no less than their least rate, and as long as there is room.
     fn whole(self: Box<Self>, room: Room) -> BoxFuture<'static, Result<Bytes, BodyFailure>>;
 
-    /// Its pieces as they come, without a limit, for who passes them on.
+    /// Its chunks as they arrive, without a limit, for proxies.
     fn pieces(self: Box<Self>) -> ByteStream;
 
-    /// Whether it is known that it has no bytes.
+    /// Whether it is known to be empty.
     fn is_empty(&self) -> bool;
 }
 
-/// A body that is read when it is wanted, and not at all when the request is refused before.
+/// A body that is read on demand, and not at all when the request is rejected first.
 pub type LazyBody = Box<dyn UnreadBody>;
 
 /// A request, independent of the connection it came over.
 pub struct Request {
     pub method: Method,
-    /// Percent-encoded, as it came; `serve` undoes that before it looks at it.
+    /// Percent-encoded at first; `serve` decodes it.
     pub path: String,
     pub query: String,
     pub headers: HeaderMap,
@@ -114,7 +114,7 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
     Some(found)
 }
 
-/// What a request does to a resource, as authorization, metrics and audit know it.
+/// The verb of a request, as used by authorization, metrics and audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Get,
@@ -125,7 +125,7 @@ pub enum Verb {
     Patch,
     Delete,
     DeleteCollection,
-    /// What no other method does.
+    /// Any other method.
     Other,
 }
 

@@ -1,12 +1,12 @@
-//! `ApiResponse`: what a step answers with, and how it is put on the wire: headers, warnings, compression.
+//! `ApiResponse`: the response of a step, and how it is sent: headers, warnings, compression.
 //!
-//! Everything that is sent passes through `respond`; it never changes what an answer says.
+//! Every response passes through `respond`, which never changes its content.
 
 use crate::body::{Body, Size};
 use crate::compress::compressed;
+use crate::encoding;
 use crate::limits;
 use crate::negotiation::{MediaTypeOptions, ResponseKind};
-use crate::represent;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
 use http::{HeaderMap, Response, StatusCode};
@@ -14,7 +14,7 @@ use pintle_registry::Status;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What something comes to, with what is to be warned of whether it is refused or not.
+/// Adds warnings to a response or to an error.
 pub fn attach_warnings(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
     match outcome {
         Ok(answer) => Ok(answer.with_warnings(warnings)),
@@ -22,14 +22,14 @@ pub fn attach_warnings(outcome: Result<ApiResponse, Status>, warnings: Vec<Strin
     }
 }
 
-/// An answer before it is put on the wire.
+/// A response before it is encoded as HTTP.
 pub struct ApiResponse {
     pub code: u16,
     pub content_type: String,
     pub body: Body,
     pub warnings: Vec<String>,
     pub headers: Vec<(&'static str, String)>,
-    /// Headers of a backend's answer, passed on beside those that every answer has.
+    /// Headers of a backend's response, added to the usual ones.
     pub passed: HeaderMap,
 }
 
@@ -57,11 +57,11 @@ impl ApiResponse {
     }
 }
 
-/// A Status as an answer, in the form that was negotiated.
+/// A Status as a response, in the negotiated form.
 pub fn error_response(status: &Status, wanted: MediaTypeOptions) -> ApiResponse {
     let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
     let schema = <pintle_meta::meta::v1::Status as pintle_schema::ApiType>::schema();
-    let body = represent::encode(&status.to_value(), schema, wanted);
+    let body = encoding::encode(&status.to_value(), schema, wanted);
     let mut answer = ApiResponse::new(status.code, wanted.format.content_type(), body);
     answer.warnings = status.warnings.clone();
     let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
@@ -71,25 +71,25 @@ pub fn error_response(status: &Status, wanted: MediaTypeOptions) -> ApiResponse 
     answer
 }
 
-/// Whether a client takes compressed answers: only the plain word counts, with a weight it does not.
+/// Whether a client accepts gzip: only the plain word counts, not one with a weight.
 pub fn accepts_gzip(accept_encoding: &str) -> bool {
     accept_encoding.split(',').any(|token| token.trim() == "gzip")
 }
 
-/// Answers at least this large are compressed when the client takes it; smaller ones cost more than they save.
+/// Responses of this size and more are compressed if the client accepts it; compressing smaller ones costs more than it saves.
 const GZIP_MIN_BYTES: u64 = 128 << 10;
 
-/// How an answer is to be sent.
+/// How a response is sent.
 #[derive(Clone, Copy)]
 pub struct ResponseOptions<'a> {
     pub accepts_gzip: bool,
-    /// The head alone.
+    /// Without the body.
     pub is_head: bool,
-    /// Who may compress at a time.
+    /// Limits how many responses are compressed at a time.
     pub compressors: &'a Arc<Semaphore>,
 }
 
-/// Puts an answer on the wire.
+/// Converts a response to HTTP.
 pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -154,7 +154,7 @@ fn is_header_value(text: &str) -> bool {
 }
 
 fn truncated(text: &str) -> &str {
-    let end = text.char_indices().nth(limits::CUT_WARNING_CHARACTERS).map_or(text.len(), |(end, _)| end);
+    let end = text.char_indices().nth(limits::TRUNCATED_WARNING_CHARACTERS).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
 
@@ -189,6 +189,6 @@ mod tests {
         let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(sendable_warnings(&texts(&["a", "", "b\nc", "a", "é \"\\"])), ["a", "é \"\\"]);
         let long = "x".repeat(limits::WARNINGS_CHARACTERS);
-        assert_eq!(sendable_warnings(&texts(&["a", &long])), ["a", &long[..limits::CUT_WARNING_CHARACTERS]]);
+        assert_eq!(sendable_warnings(&texts(&["a", &long])), ["a", &long[..limits::TRUNCATED_WARNING_CHARACTERS]]);
     }
 }

@@ -1,16 +1,16 @@
-//! Which paths a resource has, and what may be done at each.
+//! The paths of a resource and the methods of each.
 //!
-//! An unknown path is reported before anything else, and then an unsupported method.
+//! An unknown path is reported before an unsupported method.
 
 use crate::request::ResourcePath;
 use http::Method;
 use pintle_registry::{Result, Status};
 use pintle_resource::{Resource, Verbs};
 
-/// What may be done to a collection, where its resource allows it.
-const OF_COLLECTIONS: Verbs = Verbs::LIST.and(Verbs::CREATE).and(Verbs::DELETECOLLECTION);
-/// What may be done to an object.
-const OF_OBJECTS: Verbs = Verbs::GET.and(Verbs::UPDATE).and(Verbs::PATCH).and(Verbs::DELETE);
+/// The verbs of a collection, as far as its resource supports them.
+const COLLECTION_VERBS: Verbs = Verbs::LIST.and(Verbs::CREATE).and(Verbs::DELETECOLLECTION);
+/// The verbs of an object.
+const OBJECT_VERBS: Verbs = Verbs::GET.and(Verbs::UPDATE).and(Verbs::PATCH).and(Verbs::DELETE);
 
 /// That a resource has such a path, and takes such a method there.
 ///
@@ -21,14 +21,14 @@ pub fn check(resource: &Resource, path: &ResourcePath, method: &Method) -> Resul
 }
 
 fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Verbs> {
-    let taken = taken(resource, path).ok_or_else(Status::no_such_path)?;
+    let verbs = path_verbs(resource, path).ok_or_else(Status::no_such_path)?;
     let is_collection = path.name.is_empty();
     let verb = match method.as_str() {
         "GET" if path.legacy_watch => Verbs::WATCH,
         "GET" if is_collection => Verbs::LIST,
         "GET" => Verbs::GET,
-        // A proxy passes on whatever comes.
-        "HEAD" | "OPTIONS" if taken == Verbs::PROXY => Verbs::GET,
+        // A proxy forwards any method.
+        "HEAD" | "OPTIONS" if verbs == Verbs::PROXY => Verbs::GET,
         "POST" => Verbs::CREATE,
         "PUT" => Verbs::UPDATE,
         "PATCH" => Verbs::PATCH,
@@ -36,11 +36,11 @@ fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Ver
         "DELETE" => Verbs::DELETE,
         _ => return Err(Status::method_not_allowed()),
     };
-    if taken.contains(verb) { Ok(verb) } else { Err(Status::method_not_allowed()) }
+    if verbs.contains(verb) { Ok(verb) } else { Err(Status::method_not_allowed()) }
 }
 
-/// The verbs that a path takes; `None` where there is none.
-fn taken(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
+/// The verbs of a path; `None` where there is no such path.
+fn path_verbs(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
     let is_collection = path.name.is_empty();
     let is_everywhere = resource.namespaced && path.namespace.is_empty();
     if !resource.namespaced && path.is_within_namespace() || is_everywhere && !is_collection {
@@ -50,18 +50,18 @@ fn taken(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
         let watches = if is_collection { Verbs::LIST } else { Verbs::GET }.and(Verbs::WATCH);
         return (path.subresource.is_empty() && resource.verbs.contains(watches)).then_some(Verbs::WATCH);
     }
-    let taken = match path.subresource.as_str() {
+    let verbs = match path.subresource.as_str() {
         "" if is_everywhere => resource.verbs.within(Verbs::LIST),
-        "" if is_collection => resource.verbs.within(OF_COLLECTIONS),
+        "" if is_collection => resource.verbs.within(COLLECTION_VERBS),
         // A client that creates an object may name it in the path.
-        "" if resource.custom.is_some() => resource.verbs.within(OF_OBJECTS.and(Verbs::CREATE)),
-        "" => resource.verbs.within(OF_OBJECTS),
+        "" if resource.custom.is_some() => resource.verbs.within(OBJECT_VERBS.and(Verbs::CREATE)),
+        "" => resource.verbs.within(OBJECT_VERBS),
         name => {
             let verbs = resource.subresource(name)?.verbs;
             if path.rest.is_empty() || verbs == Verbs::PROXY { verbs } else { Verbs::NONE }
         }
     };
-    (taken != Verbs::NONE).then_some(taken)
+    (verbs != Verbs::NONE).then_some(verbs)
 }
 
 #[cfg(test)]

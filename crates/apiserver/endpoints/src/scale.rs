@@ -1,17 +1,17 @@
-//! The scale of an object: how many replicas it has and is to have, whatever its kind.
-//! Guarantees that a write changes the number of replicas and who owns it, and nothing else of the object.
-//! Must never know where a kind keeps its replicas: its resource says so.
+//! The scale of an object: its actual and desired number of replicas, whatever its kind. Guarantees that a write changes the
+//! number of replicas and its ownership, and nothing else of the object. Must never know where a kind keeps its replicas: its
+//! resource does.
 
 use crate::apply::Configuration;
 use crate::audit;
 use crate::context::Context;
 use crate::decode::{self, Expected};
+use crate::encoding::converted::Converted;
+use crate::encoding::{self, IncludeObject, ObjectEncoder};
 use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use crate::patch::{Patch, PatchType};
 use crate::query::{FieldValidation, patch_options, write_options};
-use crate::read::{include_object, refuse_export};
-use crate::represent::converted::Converted;
-use crate::represent::{self, IncludeObject, ObjectEncoder};
+use crate::read::{include_object, reject_export};
 use crate::request::{Request, Verb};
 use crate::response::ApiResponse;
 use crate::subresource::label_selector;
@@ -20,7 +20,9 @@ use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::meta::v1;
 use pintle_registry::scale::{Scaling, managers_of_scale, settle_managers};
 use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
-use pintle_registry::{Admission, Details, Payload, Phase, Result, ShownAs, Status, Target, metadata, status};
+use pintle_registry::{
+    AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, status,
+};
 use pintle_resource::{Action, ScalePaths, Subresource};
 use pintle_resource::{Column, Now, Printer};
 use pintle_schema::Str;
@@ -39,10 +41,10 @@ pub(crate) struct ScaleCall<'a> {
     pub wanted: MediaTypeOptions,
 }
 
-/// Shows or sets the scale of an object.
+/// Gets or sets the scale of an object.
 ///
 /// # Errors
-/// What is sent is refused, or the object that it makes.
+/// The body is rejected, or the object that results from it.
 pub(crate) async fn serve(
     call: ScaleCall<'_>,
     paths: &ScalePaths,
@@ -51,16 +53,16 @@ pub(crate) async fn serve(
 ) -> Result<ApiResponse> {
     let ScaleCall { context, target, .. } = call;
     let registry = &context.api.registry;
-    let presenter = async |payload: &Payload| -> Result<Value> {
+    let encoder = async |payload: &Payload| -> Result<Value> {
         let (wanted, include_object) = (MediaTypeOptions::JSON, IncludeObject::None);
         let converted = &Converted::of(registry, target, std::slice::from_ref(payload)).await?;
-        let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
-        presenter.served(payload)
+        let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
+        encoder.served(payload)
     };
     if verb == Verb::Get {
-        refuse_export(&context.query)?;
+        reject_export(&context.query)?;
         let stored = target.get()?;
-        let object = presenter(&Payload::Stored(stored)).await?;
+        let object = encoder(&Payload::Stored(stored)).await?;
         let problem = target.resource.custom.as_ref().and_then(|custom| custom.scale_problem(&object));
         return match problem {
             Some(why) => Err(Status::internal(why)),
@@ -72,15 +74,15 @@ pub(crate) async fn serve(
         None => write_options(&context.query, "UpdateOptions", context.request.clone())?,
         Some(kind) => patch_options(&context.query, kind.applies(), context.request.clone())?,
     };
-    query.options.admission = Admission::Shown(AS_SCALE);
+    query.options.admission = AdmissionMode::Shown(AS_SCALE);
     let query = query;
     let bytes = read_body(context, request.body).await?;
     let mut found = Vec::new();
     if let Some(kind) = patch_type {
         audit::request_patch(context, &bytes, kind.format());
     }
-    let sent = Sent::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
-    if let Sent::Scale(scale) = &sent {
+    let sent = SentScale::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
+    if let SentScale::Scale(scale) = &sent {
         audit::request_body(context, Scale::schema(), "autoscaling/v1", "Scale", scale);
     }
     let warnings = Mutex::new(found);
@@ -89,8 +91,8 @@ pub(crate) async fn serve(
         let live = scale_of(stored, paths);
         let patched;
         let scaling = match &sent {
-            Sent::Scale(scale) => Scaling::To(scale),
-            Sent::Patch(patch) => {
+            SentScale::Scale(scale) => Scaling::To(scale),
+            SentScale::Patch(patch) => {
                 let mut found = Vec::new();
                 patched = patch.apply(Scale::schema(), &live, &query, &context.api.scheme, &mut found)?;
                 if let Ok(mut warnings) = warnings.lock() {
@@ -98,16 +100,16 @@ pub(crate) async fn serve(
                 }
                 Scaling::To(&patched)
             }
-            Sent::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),
+            SentScale::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),
         };
         let (scale, managed) =
             registry.scaled(target, stored, &paths.spec_replicas, &live, &scaling, &query.options)?;
-        if let Sent::Configuration(config) = &sent {
+        if let SentScale::Configuration(config) = &sent {
             config.check(query.field_validation)?;
         }
         match (&target.resource.custom, &sent) {
             (None, _) => check(target, &scale)?,
-            (Some(_), Sent::Configuration(_)) => return Err(not_converted(target)),
+            (Some(_), SentScale::Configuration(_)) => return Err(not_converted(target)),
             // The object that the scale makes is validated, not the scale.
             (Some(_), _) => {
                 check_namespace(target, &scale)?;
@@ -115,13 +117,13 @@ pub(crate) async fn serve(
             }
         }
         let (uid, stored_uid) = (metadata::text(&scale, "uid"), metadata::text(stored, "uid"));
-        // Of what is sent whole the uid is a precondition of the store, which tells it in its own words.
+        // For updates the uid is a precondition of the store, which has its own message.
         if patch_type.is_some() && !uid.is_empty() && uid != stored_uid {
             return Err(another_scale(target, uid, stored_uid));
         }
         let mut object = scaled(stored, &scale, managed, paths);
         if target.resource.custom.is_some() && metadata::text(&scale, "resourceVersion").is_empty() {
-            // Such a kind is not updated without a version: it is that of the object whose scale this is.
+            // Such a kind is not updated without a resourceVersion: it is that of the scaled object.
             metadata::set(&mut object, "resourceVersion", metadata::text(stored, "resourceVersion"));
         }
         Ok(object)
@@ -135,15 +137,14 @@ pub(crate) async fn serve(
     };
     let written = registry.update(target, &update, &query.options).await;
     let mut written = with_more_warnings(written, warnings.into_inner().unwrap_or_default())?;
-    if let Sent::Configuration(config) = &sent {
+    if let SentScale::Configuration(config) = &sent {
         written.warnings.splice(0..0, config.warnings(query.field_validation));
     }
-    let object = presenter(&written.payload).await?;
+    let object = encoder(&written.payload).await?;
     Ok(show(call, &scale_of(&object, paths))?.with_warnings(written.warnings))
 }
 
-/// The refusal of a configuration that was merged into the scale of a kind that was defined at run time, whose versions a
-/// scale is not one of.
+/// The error for a configuration applied to the scale of a custom resource, whose versions do not include `Scale`.
 fn not_converted(target: &Target) -> Status {
     let (name, version) = (&target.name, "autoscaling/v1");
     Status::unexplained(format!(
@@ -153,8 +154,8 @@ fn not_converted(target: &Target) -> Status {
 }
 
 /// How admission sees a write of a scale.
-const AS_SCALE: ShownAs =
-    ShownAs { subresource: "scale", show: shown_scale, take_over: take_over_scale, settle: settle_managers };
+const AS_SCALE: SubresourceView =
+    SubresourceView { subresource: "scale", show: shown_scale, take_over: take_over_scale, settle: settle_managers };
 
 /// Where an object of the storage version has its replicas.
 fn stored_paths(target: &Target) -> Option<&ScalePaths> {
@@ -182,37 +183,37 @@ fn take_over_scale(target: &Target, scale: &Value, object: &mut Value) {
     }
 }
 
-/// What a client sends to set a scale.
-enum Sent {
+/// The body of a request to set a scale.
+enum SentScale {
     Scale(Value),
     Patch(Patch),
     Configuration(Configuration),
 }
 
-impl Sent {
+impl SentScale {
     fn read(
         call: ScaleCall<'_>,
         patch_type: Option<PatchType>,
         bytes: &[u8],
         validation: FieldValidation,
         warnings: &mut Vec<String>,
-    ) -> Result<Sent> {
+    ) -> Result<SentScale> {
         Ok(match patch_type {
-            Some(PatchType::Apply(format)) => Sent::Configuration(Configuration::read(bytes, format)?),
-            Some(patch_type) => Sent::Patch(Patch::read(patch_type, bytes, validation)?),
+            Some(PatchType::Apply(format)) => SentScale::Configuration(Configuration::read(bytes, format)?),
+            Some(patch_type) => SentScale::Patch(Patch::read(patch_type, bytes, validation)?),
             None => {
                 let schema = call.subresource.schema.as_ref().ok_or_else(Status::method_not_allowed)?;
                 let scheme = &call.context.api.scheme;
                 let (group, version, kind) = ("autoscaling", "v1", "Scale");
                 let expected =
                     Expected { group, version, kind, schema, also: &[], malformed: None, custom: None, scheme };
-                Sent::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
+                SentScale::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
             }
         })
     }
 }
 
-/// What `Scale` shows of an object.
+/// The `Scale` of an object.
 fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
     let number = |path: &[Str]| object.at(path).and_then(Value::as_i64).unwrap_or(0);
     let mut meta = Value::map();
@@ -255,7 +256,7 @@ fn selector_text(selector: &Value) -> String {
     label_selector(&parts).map(|selector| selector.to_string()).unwrap_or_default()
 }
 
-/// The object with what its scale says.
+/// The object with the values of its scale.
 fn scaled(stored: &Value, scale: &Value, managed: Option<Value>, paths: &ScalePaths) -> Value {
     let mut object = stored.clone();
     metadata::clear(&mut object, "managedFields");
@@ -304,11 +305,11 @@ fn show(call: ScaleCall<'_>, scale: &Value) -> Result<ApiResponse> {
             let include = include_object(&context.query, wanted)?;
             let printer = &ScalePrinter { is_custom: target.resource.custom.is_some() };
             let now = context.api.registry.environment.now_unix();
-            let rows = represent::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
+            let rows = encoding::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
             let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
-            represent::encode(&represent::table(printer, meta, true, rows, wanted), v1::Table::schema(), wanted)
+            encoding::encode(&encoding::table(printer, meta, true, rows, wanted), v1::Table::schema(), wanted)
         }
-        _ => represent::made(scale, "Scale", Scale::schema(), wanted)?,
+        _ => encoding::made(scale, "Scale", Scale::schema(), wanted)?,
     };
     Ok(ApiResponse::new(200, wanted.format.content_type(), body))
 }

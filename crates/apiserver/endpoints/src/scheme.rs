@@ -1,17 +1,17 @@
-//! The kinds that bodies may name: those of the server's resources, and those that are known beside them.
+//! The kinds that bodies may name: those of the server's resources, and other known ones.
 //!
-//! Only messages depend on this: a kind that is known is refused in other words than one that is not.
+//! Only messages depend on this: the error for a known kind differs from that for an unknown one.
 
 use pintle_resource::{Resource, Resources};
 use std::sync::Arc;
 
-/// What every version has.
+/// The kinds that every version has.
 const OF_VERSIONS: &[&str] =
     &["CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"];
-/// What is the same whatever version it says.
+/// The kinds whose version is ignored.
 const UNVERSIONED: &[&str] = &["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
-/// Kinds that are known beside those of resources, and how kube-apiserver names groups in messages.
+/// Known kinds that no resource has, and kube-apiserver's names of groups in messages.
 pub trait KnownKinds: Send + Sync {
     /// Whether a kind is known in an `apiVersion` although no resource has it.
     fn is_known(&self, api_version: &str, kind: &str) -> bool;
@@ -70,12 +70,12 @@ pub fn group_of(api_version: &str) -> &str {
 }
 
 impl Scheme {
-    /// The kinds of these resources, whatever they are at a time, and those that are known beside them.
+    /// The kinds of these resources, at any time, and other known ones.
     pub fn new(resources: Arc<Resources>, known: Box<dyn KnownKinds>) -> Scheme {
         Scheme { resources, known }
     }
 
-    /// What messages call the scheme that the kinds of a group are known in.
+    /// The name, in messages, of the scheme that contains the kinds of a group.
     pub fn name_of(&self, group: &str) -> &'static str {
         self.known.scheme(group)
     }

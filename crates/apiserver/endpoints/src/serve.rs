@@ -1,7 +1,7 @@
-//! `serve()`: the steps of a request in their order. A reader learns the server from this page.
+//! `serve()`: the steps of a request in their order. Read this page first.
 
 use crate::access::NotAllowed;
-use crate::aggregated_discovery::{AggregatedApi, Delegated};
+use crate::aggregated_discovery::{AggregatedApi, DelegatedRequest};
 use crate::audit::{
     CompletionGuard, FinalStage, RecordBuilder, RequestStart, ResponseAuditor, audit_id, record_received, set_audit_id,
 };
@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 /// Closes HTTP/2 connections of unauthenticated clients after one response: over HTTP/2 they could have many requests at a time.
 const HTTP2_DOS_MITIGATION_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
 
-/// Answers a request.
+/// Serves a request.
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
     let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
@@ -98,7 +98,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         };
         Box::pin(auditor.record(&mut answer, error)).await;
     }
-    // Those about the client's credential come first.
+    // Warnings about the client's credential come first.
     answer.warnings.splice(0..0, context.take_warnings());
     if accounting.is_unauthenticated_http2 && shared.registry.environment.feature_enabled(HTTP2_DOS_MITIGATION_GATE) {
         answer.headers.push(("connection", "close".to_owned()));
@@ -155,8 +155,7 @@ impl Accounting {
         (self.series.take(), self.slot.take())
     }
 
-    /// What a request is answered that has been worked on. Its slot goes on with the answer, unless there was none after all, or
-    /// no room for the answer.
+    /// Passes the slot on to the response. A response that exceeds the user's share of memory is replaced by 429.
     fn keep_slot(
         &mut self,
         in_flight: &InFlightRequest,
@@ -240,9 +239,9 @@ async fn process(
         if let Err(why) = allowed {
             return forbidden_response(&request, why);
         }
-        return match aggregated_discovery::of_document(&api, &request.path) {
+        return match aggregated_discovery::server_of_document(&api, &request.path) {
             Some(server) => {
-                let delegated = Delegated { api: api.clone(), request, query, context: request_context.clone() };
+                let delegated = DelegatedRequest { api: api.clone(), request, query, context: request_context.clone() };
                 delegate(server, delegated, &in_flight, accounting).await
             }
             None => {
@@ -269,7 +268,7 @@ async fn process(
         Found::Resource(resource) if !path.malformed => resource,
         missing => match (elsewhere(&api, &request, path), missing) {
             (Some(server), _) => {
-                let delegated = Delegated { api: api.clone(), request, query, context: request_context.clone() };
+                let delegated = DelegatedRequest { api: api.clone(), request, query, context: request_context.clone() };
                 return delegate(server, delegated, &in_flight, accounting).await;
             }
             (None, Found::NoGroup) if !path.malformed => return Ok(ApiResponse::text(404, "404 page not found\n")),
@@ -334,14 +333,14 @@ fn elsewhere(api: &Api, request: &Request, path: &ResourcePath) -> Option<Arc<dy
 /// the request has no end.
 async fn delegate(
     server: Arc<dyn AggregatedApi>,
-    delegated: Delegated,
+    delegated: DelegatedRequest,
     in_flight: &InFlightRequest,
     accounting: &mut Accounting,
 ) -> Result<ApiResponse, Status> {
     if delegated.context.deadline.is_some() {
         drop(in_flight.take_slot());
     }
-    let outcome = aggregated_discovery::pass(server, delegated).await;
+    let outcome = aggregated_discovery::forward(server, delegated).await;
     accounting.keep_slot(in_flight, outcome)
 }
 
@@ -351,7 +350,7 @@ fn is_long_running(api: &Api, verb: Verb, subresource: &str) -> bool {
     verb == Verb::Watch || api.settings.long_running_subresources.contains(&subresource)
 }
 
-/// What is known of a request before its user is. One without an end of its own has no deadline.
+/// The context of a request before authentication. A long-running request has no deadline.
 fn context_of(
     api: &Api,
     request: &Request,
@@ -374,7 +373,7 @@ fn context_of(
     context
 }
 
-/// A step that may wait for another server, ended when the answer is due: also for requests that have no end of their own.
+/// Bounds a step that may wait for another server, also of long-running requests.
 ///
 /// # Errors
 /// 504 when it has taken too long.
@@ -382,12 +381,12 @@ async fn before_deadline<T>(context: &RequestContext, step: impl Future<Output =
     tokio::time::timeout_at(deadline(context), step).await.map_err(|_| Status::timed_out())
 }
 
-/// When the answer is due.
+/// The deadline of the response.
 fn deadline(context: &RequestContext) -> tokio::time::Instant {
     context.deadline.map_or_else(|| tokio::time::Instant::now() + limits::REQUEST_TIMEOUT, Into::into)
 }
 
-/// How long the request may take: what it asks for, at most what the server allows.
+/// The timeout of the request: as requested, up to the server's limit.
 fn time_limit(api: &Api, query: &Query) -> Duration {
     let allowed = api.settings.request_timeout;
     let asked = pintle_schema::Duration::parse(query.get("timeout")).ok();
@@ -438,7 +437,7 @@ async fn act(
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
     if verb == Verb::Patch {
-        // A path is known by what it takes before it is known by what it gives.
+        // The content type of the body is checked before the accepted types.
         context.patch_type(resource)?;
     }
     let offer = match verb {
@@ -447,7 +446,7 @@ async fn act(
         _ => AllowedMediaTypes::Objects,
     };
     let wanted = context.negotiate_of(resource, offer)?;
-    // What takes much room waits in a box of its own: most requests are reads, and many are under way at a time.
+    // Large futures are boxed: most requests are reads, and many run at a time.
     match verb {
         Verb::Get => read::get(context, &target, wanted).await,
         Verb::List | Verb::Watch => read::list_or_watch(context, target, path, wanted).await,
@@ -460,7 +459,7 @@ async fn act(
     }
 }
 
-/// Waits until everything has come that was written before; without a slot where others write, too, and have to be asked.
+/// Waits until all earlier writes are in the cache; without a slot where the store is shared and has to be asked.
 async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<(), Status> {
     let registry = &context.api.registry;
     let started = Instant::now();
@@ -480,7 +479,7 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
     outcome
 }
 
-/// Whether a read asks for everything that was written before it, or for what may not have been seen here yet.
+/// Whether a read needs all earlier writes, or a revision that may not be in the cache yet.
 fn needs_fresh_state(context: &Context) -> bool {
     let version = context.query.get("resourceVersion");
     !context.query.get("continue").is_empty()
@@ -510,7 +509,7 @@ fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -
     }
 }
 
-/// What is answered where a kind that was defined at run time has no such path: only its subresources are known to be its own.
+/// The response for an unsupported path of a custom resource: only its subresources have a Status.
 fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
     if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
         return Ok(ApiResponse::text(404, "404 page not found\n"));
@@ -518,7 +517,7 @@ fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Sta
     Err(Status::not_found(resource, &path.name))
 }
 
-/// Audit events of deprecated versions say so.
+/// Annotates the audit event of a request to a deprecated version.
 fn annotate_deprecated(context: &RequestContext, resource: &Resource) {
     if resource.deprecation.is_empty() || context.audit().is_none() {
         return;
@@ -530,7 +529,7 @@ fn annotate_deprecated(context: &RequestContext, resource: &Resource) {
     }
 }
 
-/// A time limit that cannot be read is refused.
+/// Rejects a malformed timeout.
 fn check_timeout(query: &Query) -> Result<(), Status> {
     let timeout = query.get("timeout");
     if timeout.is_empty() {
@@ -541,7 +540,7 @@ fn check_timeout(query: &Query) -> Result<(), Status> {
         .map_err(|error| Status::bad_request(format!("invalid timeout specified in the request URL - {error}")))
 }
 
-/// Counts a request beyond the limits that nothing more is known of.
+/// Counts a request that was rejected before it was routed.
 fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) {
     if let Found::Resource(resource) = api.registry.resources.read().find(&path.group, &path.version, &path.resource) {
         let series = api.metrics.requests.series(labels_of(resource, path, verb, query, request));
@@ -550,7 +549,7 @@ fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, req
     }
 }
 
-/// What a request beyond the limits is answered.
+/// The response to a request beyond the limits.
 fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
     let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
     answer.headers.push(("retry-after", in_flight.retry_after().to_string()));
@@ -583,14 +582,14 @@ fn url(request: &Request) -> String {
     format!("{}{query}{}", request.path, request.query)
 }
 
-/// What is answered to a path with a percent sign that begins no escape. The connection ends with it.
+/// The response to a path with an invalid escape, which closes the connection.
 fn bad_escape() -> ApiResponse {
     let mut answer = ApiResponse::text(400, "400 Bad Request");
     answer.headers.push(("connection", "close".to_owned()));
     answer
 }
 
-/// What a request is answered that comes while the server stops. The connection ends with it.
+/// The response to a request during shutdown, which closes the connection.
 fn shutting_down() -> ApiResponse {
     let mut answer = ApiResponse::text(429, "The apiserver is shutting down, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SHUTDOWN_SECONDS.to_string()));
@@ -625,7 +624,7 @@ fn non_resource(
         _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
         _ => {
             let answer = documents::serve(api, request, query);
-            // Discovery in the aggregated form counts, and it alone has a tag.
+            // Only aggregated discovery, which alone has an ETag, is counted.
             let aggregated = metrics::DISCOVERY.into_iter().find(|name| path.strip_prefix('/') == Some(*name));
             let is_tagged = |answer: &ApiResponse| answer.headers.iter().any(|(name, _)| *name == "etag");
             aggregated.filter(|_| answer.as_ref().is_ok_and(is_tagged)).into_iter().for_each(count);
@@ -653,7 +652,7 @@ fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query
     Labels::of(resource, subresource, verb, scope)
 }
 
-/// Collections that are listed, but not watched, say so themselves.
+/// Rejects watches of collections that support only lists.
 fn check_watchable(resource: &Resource, verb: Verb) -> Result<(), Status> {
     if verb != Verb::Watch || resource.verbs.contains(Verbs::WATCH) {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::request::{Request, Verb};
 use crate::response::ApiResponse;
 use crate::scale::ScaleCall;
 use crate::write::{self, read_body};
-use crate::{patch, represent, scale};
+use crate::{encoding, patch, scale};
 use pintle_meta::meta::v1;
 use pintle_registry::update::SubresourcePart;
 use pintle_registry::{Result, Status, WriteOptions, status};
@@ -18,10 +18,10 @@ use pintle_resource::{Action, Subresource};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, Str, Value};
 
-/// Answers a request for a subresource.
+/// Serves a request for a subresource.
 ///
 /// # Errors
-/// What it does is refused.
+/// The request is rejected.
 pub async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let Call { context, verb, .. } = call;
     let subresource = call.subresource()?;
@@ -54,11 +54,11 @@ pub async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     }
 }
 
-/// The body of what is posted to a subresource, decoded under the subresource's schema. It may say that it is of one of `also`,
-/// versions of the same shape.
+/// The body of a POST to a subresource, decoded under the subresource's schema. It may be of one of `also`, versions of the
+/// same shape.
 ///
 /// # Errors
-/// The body is refused.
+/// The body is rejected.
 pub async fn body(
     context: &Context,
     subresource: &Subresource,
@@ -79,7 +79,7 @@ pub async fn body(
     Ok((object, query.options, warnings))
 }
 
-/// The selector that an object's field says; `None` when it is not valid.
+/// The selector in an object's field; `None` when it is invalid.
 pub fn label_selector(field: &v1::LabelSelector) -> Option<LabelSelector> {
     let values: Vec<Vec<Str>> =
         field.match_expressions.iter().map(|expression| expression.values.iter().map(Str::new).collect()).collect();
@@ -92,10 +92,10 @@ pub fn label_selector(field: &v1::LabelSelector) -> Option<LabelSelector> {
     LabelSelector::from_parts(labels, expressions).ok()
 }
 
-/// What is answered where something was made to happen.
+/// The success response to an action.
 pub fn created(wanted: MediaTypeOptions) -> ApiResponse {
     let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
     let mut success = status::success(None);
     success.set_at(&["code"], 201);
-    ApiResponse::new(201, wanted.format.content_type(), represent::encode(&success, v1::Status::schema(), wanted))
+    ApiResponse::new(201, wanted.format.content_type(), encoding::encode(&success, v1::Status::schema(), wanted))
 }

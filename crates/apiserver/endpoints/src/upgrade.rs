@@ -17,17 +17,17 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 /// A connection that no longer speaks HTTP.
 pub type Upgraded = Box<dyn Duplex>;
 
-/// What happens on a connection once the answer 101 is sent. It ends when the returned future does, or is dropped.
+/// Takes over the connection after a 101 response. The connection ends when the returned future does, or is dropped.
 pub type Takeover = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
 
 const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
-/// Whether a client asks for another protocol on its connection.
+/// Whether a client requests another protocol on its connection.
 pub fn is_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(UPGRADE) && tokens(headers, &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"))
 }
 
-/// Whether it asks for a WebSocket.
+/// Whether it requests a WebSocket.
 pub fn is_websocket(headers: &HeaderMap) -> bool {
     is_upgrade(headers) && tokens(headers, &UPGRADE).any(|token| token.eq_ignore_ascii_case("websocket"))
 }
@@ -38,12 +38,12 @@ pub fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<It
     values.flat_map(|value| value.split(',')).map(str::trim).filter(|token| !token.is_empty())
 }
 
-/// A bearer token given as a WebSocket protocol is none, or stands alone.
+/// A bearer token among the WebSocket protocols is malformed, or no other protocol is offered.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InvalidToken;
 
-/// Takes the bearer token out of a WebSocket's protocols, which is where browsers can put it, as an `Authorization`
-/// value. The token is no protocol: it is not answered, so another one must be there.
+/// Removes the bearer token from the protocols of a WebSocket, where browsers can put it, and returns it as an `Authorization`
+/// value. The token is no protocol and is not echoed, so another one must be offered.
 ///
 /// # Errors
 /// The token is not base64url, there are several, or no other protocol is offered.
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_token_is_taken_out_of_the_protocols() {
-        /// Offered, token, what is left of the offer.
+        /// Offered protocols, token, remaining protocols.
         type Row = (&'static str, Result<Option<&'static str>, InvalidToken>, &'static str);
         let rows: [Row; 5] = [
             ("v5.channel.k8s.io", Ok(None), "v5.channel.k8s.io"),

@@ -1,7 +1,7 @@
-//! Watches: the initial state if it is wanted, then every change as it happens, until time is over.
+//! Watches: the initial state if requested, then every change, until the timeout.
 //!
-//! A watcher is a cursor into the resource's history, woken by what may concern it. It is shown shared frames, and costs
-//! nothing while it waits.
+//! A watch follows the history of its resource with a [`Watcher`], which is woken only by relevant events. It is sent shared
+//! frames, and costs nothing while it waits.
 //!
 //! Budget of an event that is delivered alone: no copy and no allocation, one look-up of its frame.
 
@@ -9,13 +9,13 @@ mod frames;
 
 use crate::Api;
 use crate::body::Body;
+use crate::encoding::IncludeObject;
+use crate::encoding::converted::Converted;
 use crate::negotiation::MediaTypeOptions;
 use crate::query::ListQuery;
-use crate::read::reached;
-use crate::represent::IncludeObject;
-use crate::represent::converted::Converted;
+use crate::read::wait_for_revision;
 use bytes::Bytes;
-use frames::{Candidate, Chunk, Frames, Shown, Subject};
+use frames::{Candidate, Chunk, Frames, WatchTarget, WatchedEvent};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::objects::end_of;
@@ -33,14 +33,15 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes of frames sent at a time.
 const CHUNK: usize = 64 << 10;
-/// Events taken from the history at a time.
+/// Maximum number of events taken from the history at a time.
 const BATCH: usize = 256;
 /// How often an idle watch is sent a bookmark.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
-/// A last bookmark comes this long before the end.
+/// The last bookmark is sent this long before the end.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
-/// A running watch. An event finds most of these out of the processor's caches, so what it does not need stands apart.
+/// A running watch. An event finds most of these fields out of the processor's caches, so fields that it does not need are in
+/// `ColdState`.
 struct Watch {
     frames: Frames,
     cursor: Watcher,
@@ -49,19 +50,19 @@ struct Watch {
     deadline: Instant,
     /// Set to the next bookmark or the end.
     timer: Pin<Box<Sleep>>,
-    /// It has taken from the history: if that moves past it, it was too slow.
+    /// It has read from the history: if the history moves past it, it was too slow.
     followed: bool,
     /// There is something to see to before the next event: it begins, fails or has ended.
     unsettled: bool,
-    apart: Box<Apart>,
+    cold: Box<ColdState>,
 }
 
-/// What a watch needs at its beginning, at its end and for bookmarks.
-struct Apart {
-    /// Until the revision that was asked for is there: says whether it came in time.
+/// The fields that a watch needs only at its beginning, at its end and for bookmarks.
+struct ColdState {
+    /// Waits for the requested revision, and returns whether it was reached in time.
     awaited: Option<(Revision, BoxFuture<'static, bool>)>,
     initial: VecDeque<Arc<Object>>,
-    /// The bookmark that ends the initial events is still to come.
+    /// The bookmark after the initial events has not been sent yet.
     initial_end: bool,
     bookmarked: Revision,
     /// What comes next, while it is converted to the version that is watched.
@@ -76,7 +77,7 @@ struct Apart {
 enum Pending {
     /// What may be shown, as far as can be said before.
     Candidates(Vec<Candidate>),
-    Shown(Vec<Shown>),
+    Shown(Vec<WatchedEvent>),
 }
 
 impl Pending {
@@ -95,7 +96,7 @@ impl Pending {
     }
 }
 
-impl Apart {
+impl ColdState {
     fn is_settled(&self) -> bool {
         let begins =
             self.awaited.is_some() || !self.initial.is_empty() || self.initial_end || self.converting.is_some();
@@ -131,7 +132,7 @@ pub fn start(
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
     let awaited = (with_state && asked > current.0).then(|| {
         let (api, revision) = (api.clone(), Revision(asked));
-        (revision, async move { reached(&api, revision).await }.boxed())
+        (revision, async move { wait_for_revision(&api, revision).await }.boxed())
     });
     let cursor = target.cache.watch_matching(start, interest(&target, &selection));
     let frames = Frames::new(api.clone(), target, selection, wanted, include_object);
@@ -141,7 +142,7 @@ pub fn start(
     };
     frames.counters.begins_with(initial.len());
     let deadline = now + timeout;
-    let apart = Apart {
+    let cold = ColdState {
         awaited,
         initial,
         initial_end: query.send_initial_events == Some(true) && query.allow_bookmarks,
@@ -160,12 +161,12 @@ pub fn start(
         timer: Box::pin(sleep_until(deadline)),
         followed: false,
         unsettled: true,
-        apart: Box::new(apart),
+        cold: Box::new(cold),
     };
     Ok(Body::Watch(Box::pin(watch), None))
 }
 
-/// When the next bookmark is due for a watch that ends at the deadline; none is sent shortly before the end.
+/// The time of the next bookmark; none is sent shortly before the deadline.
 fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
     let last = deadline.checked_sub(BOOKMARK_BEFORE_END).filter(|last| *last > now);
     last.map_or(deadline, |last| last.min(now + BOOKMARK_PERIOD))
@@ -180,9 +181,9 @@ fn scope(target: &Target) -> String {
     }
 }
 
-/// What a watch is about, as it is now.
-fn initial(subject: &Subject, state: &State) -> VecDeque<Arc<Object>> {
-    let Subject { target, selection } = subject;
+/// The watched objects in their current state.
+fn initial(subject: &WatchTarget, state: &State) -> VecDeque<Arc<Object>> {
+    let WatchTarget { target, selection } = subject;
     let from = format!("{}{}", target.storage().prefix, scope(target));
     let (keys, end) = (selection.indexed(state), end_of(&from));
     let entries = state.objects.within(keys.as_ref(), (Bound::Included(&from), Bound::Excluded(&end)));
@@ -213,21 +214,21 @@ impl Stream for Watch {
         let watch = self.get_mut();
         let mut out = Chunk::default();
         if watch.unsettled {
-            if watch.apart.ended {
+            if watch.cold.ended {
                 return Poll::Ready(None);
             }
             ready!(watch.poll_begin(context, &mut out));
         }
         while out.is_empty() {
-            if watch.apart.converting.is_some() {
+            if watch.cold.converting.is_some() {
                 ready!(watch.poll_begin(context, &mut out));
                 continue;
             }
-            if watch.unsettled && watch.apart.ended {
+            if watch.unsettled && watch.cold.ended {
                 return Poll::Ready(None);
             }
-            if let Some(status) = watch.unsettled.then(|| watch.apart.failure.take()).flatten() {
-                watch.apart.ended = true;
+            if let Some(status) = watch.unsettled.then(|| watch.cold.failure.take()).flatten() {
+                watch.cold.ended = true;
                 watch.frames.error(&status, &mut out);
             } else if !watch.followed || watch.cursor.poll_changed(context).is_ready() {
                 watch.gather(&mut out);
@@ -241,7 +242,7 @@ impl Stream for Watch {
             }
         }
         if out.is_refused {
-            watch.apart.ended = true;
+            watch.cold.ended = true;
             watch.unsettled = true;
             return Poll::Ready(None);
         }
@@ -259,41 +260,41 @@ impl Watch {
         self.timer.as_mut().poll(context)
     }
 
-    /// Appends more of the initial state, once that has reached the revision that was asked for.
+    /// Appends more of the initial state, once the requested revision is reached.
     fn poll_begin(&mut self, context: &mut Context<'_>, out: &mut Chunk) -> Poll<()> {
-        if let Some((revision, reached)) = &mut self.apart.awaited {
+        if let Some((revision, reached)) = &mut self.cold.awaited {
             let (revision, reached) = (*revision, ready!(reached.as_mut().poll(context)));
-            self.apart.awaited = None;
+            self.cold.awaited = None;
             self.begin(revision, reached);
         }
-        if let Some((_, converted)) = &mut self.apart.converting {
+        if let Some((_, converted)) = &mut self.cold.converting {
             let converted = ready!(converted.as_mut().poll(context));
             self.put_converted(converted, out);
         }
         self.put_initial(out);
-        self.unsettled = !self.apart.is_settled();
+        self.unsettled = !self.cold.is_settled();
         Poll::Ready(())
     }
 
-    /// Begins with the state as it is now, if that has reached the revision that was asked for.
+    /// Starts with the current state, if the requested revision was reached.
     fn begin(&mut self, revision: Revision, reached: bool) {
         let Frames { api, subject, .. } = &self.frames;
-        let Subject { target, selection } = &**subject;
+        let WatchTarget { target, selection } = &**subject;
         if reached {
             let state = target.cache.state();
             let from = api.registry.revision().max(state.last);
             self.cursor = target.cache.watch_matching(from, interest(target, selection));
-            self.apart.initial = initial(subject, &state);
+            self.cold.initial = initial(subject, &state);
         } else {
             let status = Status::too_large_resource_version(revision.0, api.registry.revision().0);
-            self.apart.failure = Some(status);
+            self.cold.failure = Some(status);
         }
     }
 
     /// Appends the frames of what has been converted, or finds out what of it is shown.
     fn put_converted(&mut self, converted: Result<Converted>, out: &mut Chunk) {
-        let Watch { frames, apart, .. } = self;
-        let Some((pending, _)) = apart.converting.take() else { return };
+        let Watch { frames, cold, .. } = self;
+        let Some((pending, _)) = cold.converting.take() else { return };
         let mut selected = Vec::new();
         let put = converted.and_then(|converted| {
             frames.converted = converted;
@@ -306,7 +307,7 @@ impl Watch {
             }
         });
         frames.converted = Converted::default();
-        apart.failure = apart.failure.take().or(put.err());
+        cold.failure = cold.failure.take().or(put.err());
         self.convert(Pending::Shown(selected));
     }
 
@@ -318,7 +319,7 @@ impl Watch {
         let (api, target) = (self.frames.api.clone(), self.frames.subject.target.clone());
         let objects = pending.objects();
         let converted = async move { Converted::of_stored(&api.registry, &target, objects.iter()).await };
-        self.apart.converting = Some((pending, converted.boxed()));
+        self.cold.converting = Some((pending, converted.boxed()));
         self.unsettled = true;
     }
 
@@ -336,26 +337,26 @@ impl Watch {
 
     /// Appends what is left of the initial state, up to a chunk, and the bookmark that ends it.
     fn put_initial(&mut self, out: &mut Chunk) {
-        if self.frames.waits && self.apart.converting.is_none() {
-            let batch = self.apart.initial.len().min(BATCH);
-            let candidates = self.apart.initial.drain(..batch).map(Candidate::Initial).collect();
+        if self.frames.waits && self.cold.converting.is_none() {
+            let batch = self.cold.initial.len().min(BATCH);
+            let candidates = self.cold.initial.drain(..batch).map(Candidate::Initial).collect();
             self.convert_candidates(candidates);
         }
-        let Watch { frames, apart, .. } = self;
+        let Watch { frames, cold, .. } = self;
         while !frames.waits
             && out.len() < CHUNK
             && !out.is_refused
-            && let Some(object) = apart.initial.pop_front()
+            && let Some(object) = cold.initial.pop_front()
         {
             if let Err(status) = frames.initial(&object, out) {
-                apart.failure = Some(status);
+                cold.failure = Some(status);
             }
         }
-        if !apart.initial.is_empty() || apart.converting.is_some() || apart.failure.is_some() {
+        if !cold.initial.is_empty() || cold.converting.is_some() || cold.failure.is_some() {
             return;
         }
-        if std::mem::take(&mut apart.initial_end) {
-            let since = apart.listing_since.take();
+        if std::mem::take(&mut cold.initial_end) {
+            let since = cold.listing_since.take();
             self.bookmark(self.cursor.revision(), true, out);
             if let Some(since) = since {
                 let Target { namespace, name, .. } = &self.frames.subject.target;
@@ -364,7 +365,7 @@ impl Watch {
         }
     }
 
-    /// Appends the frames of what has happened since.
+    /// Appends the frames of new events.
     fn gather(&mut self, out: &mut Chunk) {
         let Watch { cursor, frames, .. } = self;
         let (mut failure, mut held) = (None, Vec::new());
@@ -376,8 +377,8 @@ impl Watch {
             }
         });
         if taken.is_err() && cursor.is_ended() {
-            // The resource was taken out: the stream ends, as those of kube-apiserver do.
-            self.apart.ended = true;
+            // The resource was removed: the stream ends, as in kube-apiserver.
+            self.cold.ended = true;
             self.unsettled = true;
         } else if let Err(expired) = taken {
             if self.followed {
@@ -387,7 +388,7 @@ impl Watch {
             failure = Some(Status::expired(message));
         }
         if failure.is_some() {
-            self.apart.failure = failure;
+            self.cold.failure = failure;
             self.unsettled = true;
         }
         self.followed = true;
@@ -399,13 +400,13 @@ impl Watch {
         // Everything up to the store's revision has been published before it, and gathered by this watch.
         let reached = self.frames.api.registry.revision();
         self.gather(out);
-        if reached > self.apart.bookmarked {
+        if reached > self.cold.bookmarked {
             self.bookmark(reached.max(self.cursor.revision()), false, out);
         }
     }
 
     fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
-        self.apart.bookmarked = revision;
+        self.cold.bookmarked = revision;
         self.frames.bookmark(revision, initial_end, out);
     }
 }

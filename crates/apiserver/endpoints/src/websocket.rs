@@ -1,7 +1,7 @@
-//! WebSockets that end here: the handshake, and watches and logs, one message per event or piece.
+//! WebSockets that are served here: the handshake, and watches and logs, one message per event or chunk.
 //!
-//! Guarantees that a slow client holds up its own stream and nothing else, and a bound on what a client's message holds.
-//! Must never carry exec, attach or portforward: what those mean is for `connect` to know.
+//! Guarantees that a slow client blocks only its own stream, and that the memory of a client's message is bounded. Must never
+//! carry exec, attach or portforward, which the kubelet crate translates.
 
 pub mod frames;
 
@@ -21,7 +21,7 @@ use std::io;
 use std::pin::pin;
 use tungstenite::handshake::derive_accept_key;
 
-/// Largest message taken from a client, as in kube-apiserver. It arrives in pieces and is never held whole.
+/// Largest message of a client, as in kube-apiserver. It is read in pieces and never buffered whole.
 pub const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
 /// How a stream is cut into messages.
@@ -41,20 +41,19 @@ pub enum Framing {
 const READER_PROTOCOLS: [(&str, Framing); 2] =
     [("binary.k8s.io", Framing::Pieces), ("base64.binary.k8s.io", Framing::Base64Pieces)];
 
-/// Answers with a watch's stream, whose pieces are whole events. The first protocol offered is agreed to, whatever it
-/// is: events look the same in all.
+/// Sends a watch's stream, whose chunks are whole events. The first offered protocol is accepted: events are the same in all.
 ///
 /// # Errors
-/// The handshake is none.
+/// The handshake is invalid.
 pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<ApiResponse> {
     let protocol = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).next();
     accept(headers, protocol, Some(MAX_MESSAGE_BYTES), move |from, to| send(from, to, events, framing).boxed())
 }
 
-/// Answers with a stream of bytes, in the first protocol offered that is known.
+/// Sends a stream of bytes, in the first offered protocol that is known.
 ///
 /// # Errors
-/// The handshake is none, or no protocol offered is known.
+/// The handshake is invalid, or no offered protocol is known.
 pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<ApiResponse> {
     let mut offered = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).peekable();
     if offered.peek().is_none() {
@@ -69,7 +68,7 @@ pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<A
 /// The key of a handshake.
 ///
 /// # Errors
-/// It is none.
+/// The handshake is invalid.
 pub fn check(headers: &HeaderMap) -> Result<&HeaderValue> {
     let key = headers
         .get(SEC_WEBSOCKET_KEY)
@@ -80,7 +79,7 @@ pub fn check(headers: &HeaderMap) -> Result<&HeaderValue> {
 /// Accepts a WebSocket with a subprotocol and calls `run` with it. The size of the client's messages is limited.
 ///
 /// # Errors
-/// The handshake is none.
+/// The handshake is invalid.
 pub fn accept(
     headers: &HeaderMap,
     protocol: Option<&str>,
@@ -104,7 +103,7 @@ pub fn accept(
     Ok(answer)
 }
 
-/// Sends until the stream ends or the client goes.
+/// Sends until the stream ends or the client disconnects.
 async fn send(mut from_client: Reader, to_client: Writer, mut pieces: BoxStream<'static, Bytes>, framing: Framing) {
     let sending = async {
         while let Some(mut piece) = pieces.next().await {
@@ -119,12 +118,12 @@ async fn send(mut from_client: Reader, to_client: Writer, mut pieces: BoxStream<
         while from_client.next().await?.is_some() {}
         io::Result::Ok(())
     };
-    // The end of either ends both. An error cannot be reported, because the connection is gone.
+    // The end of either ends both. An error cannot be reported, because the connection is closed.
     select(pin!(sending), pin!(ignoring)).await;
 }
 
 impl Framing {
-    /// Cuts the next message off a piece; what is no message is dropped.
+    /// Splits off the next message; an incomplete one is dropped.
     fn next(self, piece: &mut Bytes) -> Option<(Kind, Bytes)> {
         if piece.is_empty() {
             return None;
@@ -154,7 +153,7 @@ mod tests {
     fn streams_are_cut_into_messages() {
         let (text, binary) =
             (|text| (Kind::Text, Bytes::from_static(text)), |bytes| (Kind::Binary, Bytes::from_static(bytes)));
-        /// How, what, and the messages.
+        /// Framing, input, messages.
         type Row = (Framing, &'static [u8], Vec<(Kind, Bytes)>);
         let rows: [Row; 6] = [
             (Framing::Lines, b"{}\n[]\n", vec![text(b"{}\n"), text(b"[]\n")]),

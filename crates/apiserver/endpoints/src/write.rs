@@ -1,14 +1,14 @@
-//! Create and update: from a body to the registry and back, and what all writes do on that way.
+//! Create and update: from a body to the registry and back, and the common steps of all writes.
 
 use crate::audit;
 use crate::blocking;
 use crate::context::Context;
 use crate::decode::{self, Expected};
+use crate::encoding::ObjectEncoder;
+use crate::encoding::converted::Converted;
 use crate::negotiation::MediaTypeOptions;
 use crate::query::{FieldValidation, write_options};
 use crate::read::include_object;
-use crate::represent::ObjectEncoder;
-use crate::represent::converted::Converted;
 use crate::request::{LazyBody, Request};
 use crate::response::ApiResponse;
 use bytes::Bytes;
@@ -17,10 +17,10 @@ use pintle_registry::{Result, Status, Target, Written, metadata};
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::Value;
 
-/// Reads a body. Only then does a request take a slot: a slow sender keeps no other request waiting.
+/// Reads a body. The request takes a slot only afterwards: a slow sender blocks no other request.
 ///
 /// # Errors
-/// 413 when it is too large, 504 when it comes too slowly, 400 when it breaks off, 429 when there is no room or no slot.
+/// 413 when it is too large, 504 when it is too slow, 400 when it breaks off, 429 when there is no room or no slot.
 pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
     let in_flight = &context.in_flight;
     let body = match in_flight.body_room() {
@@ -35,7 +35,7 @@ pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
 /// POST to a collection.
 ///
 /// # Errors
-/// The body or the object is refused.
+/// The body or the object is rejected.
 pub async fn create(
     context: &Context,
     target: &Target,
@@ -56,7 +56,7 @@ pub async fn create(
 /// PUT of an object, or of the part of it that a subresource writes.
 ///
 /// # Errors
-/// The body or the object is refused.
+/// The body or the object is rejected.
 pub async fn update(
     context: &Context,
     target: &Target,
@@ -78,7 +78,7 @@ pub async fn update(
     answer(context, target, wanted, written, warnings).await
 }
 
-/// What a PUT makes of any stored object: the one that was sent.
+/// The change of a PUT: replaces any stored object by the one sent.
 struct Replacement<'a> {
     context: &'a Context,
     target: &'a Target,
@@ -136,10 +136,10 @@ pub(crate) fn check_name(target: &Target, object: &Value) -> Result<()> {
     }
 }
 
-/// The namespace in a body must be the path's, unless there is none in it.
+/// Checks that the namespace of a body, if any, is that of the path.
 ///
 /// # Errors
-/// It is another.
+/// They differ.
 pub fn check_namespace(target: &Target, object: &Value) -> Result<()> {
     let namespace = metadata::text(object, "namespace");
     if !target.resource.namespaced || namespace.is_empty() || namespace == target.namespace {
@@ -148,7 +148,7 @@ pub fn check_namespace(target: &Target, object: &Value) -> Result<()> {
     Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"))
 }
 
-/// A write's outcome as an answer, its warnings with it.
+/// The response of a write, with its warnings.
 ///
 /// # Errors
 /// Those of the write.
@@ -162,13 +162,13 @@ pub async fn answer(
     let written = with_more_warnings(written, warnings)?;
     let (registry, include_object) = (&context.api.registry, include_object(&context.query, wanted)?);
     let converted = &Converted::of(registry, target, std::slice::from_ref(&written.payload)).await?;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
+    let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
     let code = if written.created { 201 } else { 200 };
-    let body = presenter.object(&written.payload)?;
+    let body = encoder.object(&written.payload)?;
     Ok(ApiResponse::new(code, wanted.format.content_type(), body).with_warnings(written.warnings))
 }
 
-/// A write's outcome with what was warned of before it.
+/// Prepends warnings to the outcome of a write.
 pub(crate) fn with_more_warnings(written: Result<Written>, mut warnings: Vec<String>) -> Result<Written> {
     match written {
         Ok(written) => {

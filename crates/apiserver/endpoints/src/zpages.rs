@@ -1,12 +1,12 @@
-//! `/statusz` and `/flagz`: what the server is, how long it has been running, and its flags, as text or as objects.
-//! Guarantees kube-apiserver's negotiation: text unless an object is asked for by kind and version. Must never show
-//! the content of a file that a flag names.
+//! `/statusz` and `/flagz`: the server's version, uptime and flags, as text or as objects. Guarantees kube-apiserver's
+//! negotiation: text unless an object is requested by kind and version. Must never show the content of a file that a flag
+//! names.
 
 use crate::Api;
 use crate::documents::listed_paths;
+use crate::encoding;
 use crate::negotiation::{Format, Kind, negotiate_kind};
 use crate::query::Query;
-use crate::represent;
 use crate::request::Request;
 use crate::response::ApiResponse;
 use http::header::{ACCEPT, USER_AGENT};
@@ -30,7 +30,7 @@ const DEPRECATED: &str = "v1alpha1";
 /// Delimiters between a name and a value. They vary, so that programs do not parse these pages.
 const DELIMITERS: [&str; 4] = [":", ": ", "=", " "];
 
-/// Folders that are there for clients of the API, and not for debugging.
+/// Directories for API clients, not for debugging.
 const OTHERS: [&str; 5] = ["/apis", "/api", "/openid", "/openapi", "/.well-known"];
 
 /// Whether a path is served.
@@ -40,10 +40,10 @@ pub fn is_served(api: &Api, path: &str) -> bool {
         && (path != "/flagz" || api.settings.flags.is_some())
 }
 
-/// Answers one of the paths; `None` for others.
+/// Serves one of the paths; `None` for others.
 ///
 /// # Errors
-/// 406 when the client accepts nothing that can be given.
+/// 406 when the client accepts none of the forms.
 pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<ApiResponse>> {
     let path = request.path.as_str();
     if !is_served(api, path) {
@@ -64,7 +64,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<ApiRe
         _ => (Statusz::schema(), Statusz { type_meta, metadata, ..status(api) }.to_value()),
     };
     canonicalize(schema, &mut object);
-    let mut answer = ApiResponse::new(200, form.format.content_type(), represent::encode(&object, schema, form));
+    let mut answer = ApiResponse::new(200, form.format.content_type(), encoding::encode(&object, schema, form));
     if version == DEPRECATED {
         let path = &path[1..];
         answer.warnings.push(format!("This version of the {path} endpoint is deprecated. Please use a newer version."));

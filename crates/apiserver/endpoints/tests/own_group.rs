@@ -11,7 +11,7 @@ use pintle_auth::authorization::AlwaysAllow;
 use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator};
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
-use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Unreachable};
+use pintle_endpoints::backend::{BackendResponse, ByteStream, Connector, Destination, Unreachable};
 use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::InFlightLimits;
 use pintle_endpoints::handler::{Call, Handler, Handlers};
@@ -120,7 +120,7 @@ impl Connector for Nobody {
         &self,
         _: Destination,
         _: http::Request<ByteStream>,
-    ) -> BoxFuture<'_, std::result::Result<Exchange, Unreachable>> {
+    ) -> BoxFuture<'_, std::result::Result<BackendResponse, Unreachable>> {
         async { Err(Unreachable("nobody is there".to_owned())) }.boxed()
     }
 }
@@ -338,7 +338,7 @@ impl Handler for Refuse {
 }
 
 #[tokio::test]
-async fn a_refusal_of_a_handler_is_a_status() {
+async fn errors_of_handlers_are_statuses() {
     let api = server();
     api.handlers.register(GROUP, "frobbers", "frob", Arc::new(Refuse));
     let (code, refused) = call(&api, Method::POST, &format!("{COLLECTION}/a/frob"), Some(frobber(1))).await;

@@ -3,7 +3,7 @@
 
 use crate::condition_metrics::{ConditionMetrics, ConditionOwner};
 use crate::evaluation::{Budget, Inputs, evaluate_all};
-use crate::{Answers, Expression, MATCH_CONDITIONS_BUDGET, Mode, PolicyVariables};
+use crate::{Expression, MATCH_CONDITIONS_BUDGET, Mode, PolicyVariables, RequestAuthorizer};
 use pintle_cel::environment::Policy;
 use pintle_cel::{Environment, Type, Value};
 use std::time::Instant;
@@ -15,14 +15,14 @@ pub struct MatchConditions {
     variables: PolicyVariables,
 }
 
-/// What conditions say of a request.
+/// The result of match conditions for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Matched<'c> {
     /// All hold.
     Yes,
     /// One does not: its name.
     No(&'c str),
-    /// None is false, but some have no value. What happens then is the failure policy's.
+    /// No condition is false, but some failed. The failure policy decides.
     Failed(String),
 }
 
@@ -54,7 +54,7 @@ impl MatchConditions {
     }
 
     /// Whether a request matches.
-    pub async fn matches<'c>(&'c self, inputs: &'c Inputs<'c>, answers: &Answers<'_>) -> Matched<'c> {
+    pub async fn matches<'c>(&'c self, inputs: &'c Inputs<'c>, answers: &RequestAuthorizer<'_>) -> Matched<'c> {
         self.evaluate(inputs, answers).await.0
     }
 
@@ -62,7 +62,7 @@ impl MatchConditions {
     pub async fn matches_counted<'c>(
         &'c self,
         inputs: &'c Inputs<'c>,
-        answers: &Answers<'_>,
+        answers: &RequestAuthorizer<'_>,
         metrics: &ConditionMetrics,
         owner: &ConditionOwner<'_>,
     ) -> Matched<'c> {
@@ -76,7 +76,7 @@ impl MatchConditions {
     }
 
     /// Whether a request matches, and how many conditions had no value before that was known.
-    async fn evaluate<'c>(&'c self, inputs: &'c Inputs<'c>, answers: &Answers<'_>) -> (Matched<'c>, usize) {
+    async fn evaluate<'c>(&'c self, inputs: &'c Inputs<'c>, answers: &RequestAuthorizer<'_>) -> (Matched<'c>, usize) {
         if self.list.is_empty() {
             return (Matched::Yes, 0);
         }

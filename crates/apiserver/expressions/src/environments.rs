@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 pub enum Mode {
     /// Those that a minor release of Kubernetes 1 has: for what is written now, and may have to be read by that release.
     New(u32),
-    /// All that there are: for what is stored.
+    /// For stored expressions: all features.
     Stored,
 }
 

@@ -3,7 +3,7 @@
 //! to one another in any number without nesting on the stack, and that objects are read in place.
 
 use crate::expression::{Expression, PolicyVariables};
-use crate::{Answers, CALL_LIMIT, RequestFacts};
+use crate::{CALL_LIMIT, RequestAuthorizer, RequestFacts};
 use pintle_cel::library::authorization::Resource;
 use pintle_cel::value::Opaque;
 use pintle_cel::{EvalError, Program, Type, Value, Variables};
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 /// repeated, so that the stack bounds nothing.
 const MAX_NESTED: u32 = 2;
 
-/// What expressions are evaluated over. What is `None` is null.
+/// The variables of expressions. `None` becomes null.
 pub struct Inputs<'a> {
     pub object: Option<&'a Data>,
     pub old_object: Option<&'a Data>,
@@ -56,7 +56,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// What is left of what expressions may cost together.
+/// The remaining cost that expressions share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(pub u64);
 
@@ -65,24 +65,24 @@ pub struct Budget(pub u64);
 #[error("validation failed due to running out of cost budget, no further validation rules will be run")]
 pub struct OutOfBudget;
 
-/// What an expression gave: its value, or the text of its error.
+/// The result of an expression: its value, or the error message.
 pub type Evaluation<'a> = Result<Value<'a>, String>;
 
-/// Evaluates expressions in order. `None` stands for one that is not there. Expressions without an authorizer cannot refer to it.
+/// Evaluates expressions in order. `None` stands for an absent one. Without an authorizer, expressions cannot refer to it.
 ///
 /// # Errors
-/// The budget does not suffice for all.
+/// The budget is exceeded.
 pub async fn evaluate_all<'a>(
     expressions: impl Iterator<Item = Option<&'a Expression>> + Clone,
     variables: &'a PolicyVariables,
     inputs: &'a Inputs<'a>,
-    answers: Option<&Answers<'_>>,
+    answers: Option<&RequestAuthorizer<'_>>,
     budget: &mut Budget,
 ) -> Result<Vec<Option<Evaluation<'a>>>, OutOfBudget> {
     loop {
         let mut left = *budget;
         let outcome = evaluate_round(expressions.clone(), variables, inputs, answers, &mut left);
-        // What was evaluated without knowing an answer means nothing.
+        // An evaluation with missing decisions is discarded.
         if let Some(answers) = answers
             && answers.fetch().await
         {
@@ -97,7 +97,7 @@ fn evaluate_round<'a>(
     expressions: impl Iterator<Item = Option<&'a Expression>>,
     variables: &'a PolicyVariables,
     inputs: &'a Inputs<'a>,
-    answers: Option<&Answers<'_>>,
+    answers: Option<&RequestAuthorizer<'_>>,
     budget: &mut Budget,
 ) -> Result<Vec<Option<Evaluation<'a>>>, OutOfBudget> {
     let activation = Activation::new(variables, inputs, answers);
@@ -110,17 +110,17 @@ fn evaluate_round<'a>(
 struct Activation<'a, 'v> {
     variables: &'a PolicyVariables,
     inputs: &'a Inputs<'a>,
-    answers: Option<&'v Answers<'v>>,
+    answers: Option<&'v RequestAuthorizer<'v>>,
     computed: Vec<OnceCell<Result<Value<'a>, EvalError>>>,
-    /// What variables cost since it was last asked.
+    /// The cost of variables since the last call.
     cost: Cell<u64>,
     nested: Cell<u32>,
-    /// The variable that has to be evaluated before an evaluation can go on.
+    /// The variable that has to be evaluated first.
     awaited: Cell<Option<usize>>,
 }
 
 impl<'a, 'v> Activation<'a, 'v> {
-    fn new(variables: &'a PolicyVariables, inputs: &'a Inputs<'a>, answers: Option<&'v Answers<'v>>) -> Self {
+    fn new(variables: &'a PolicyVariables, inputs: &'a Inputs<'a>, answers: Option<&'v RequestAuthorizer<'v>>) -> Self {
         Activation {
             variables,
             inputs,

@@ -1,6 +1,6 @@
-//! `Expression`: a text and the program that it is, or why it is none; `PolicyVariables`: named expressions that others use.
-//! Guarantees that faults have the texts of kube-apiserver.
-//! Must never refuse a policy because of one expression: a fault is reported when the expression is evaluated.
+//! `Expression`: a text and its program, or its error; `PolicyVariables`: named expressions that others use. Guarantees
+//! kube-apiserver's error messages. Must never reject a policy because of one expression: its error is reported when it is
+//! evaluated.
 
 use pintle_cel::environment::Policy;
 use pintle_cel::{Environment, Program, Type};
@@ -9,7 +9,7 @@ use crate::Mode;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Whose fault it is that an expression is no program.
+/// The cause of a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Its writer's.
@@ -34,7 +34,7 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Compiles an expression whose values are of one of these types; of any when none is named.
+    /// Compiles an expression with one of these result types; any type if none is given.
     pub fn compile(text: &str, environment: &Environment, allowed: &[Type]) -> Expression {
         Expression { text: text.to_owned(), program: program(text, environment, allowed) }
     }
@@ -52,7 +52,7 @@ impl Expression {
     /// The program.
     ///
     /// # Errors
-    /// Why it is none.
+    /// The compile error.
     pub fn program(&self) -> Result<&Program, &CompileFault> {
         self.program.as_ref()
     }
@@ -128,13 +128,13 @@ impl PolicyVariables {
         self.0.places.get(name).copied()
     }
 
-    /// The variable at a place.
+    /// The variable at an index.
     pub fn get(&self, at: usize) -> Option<(&str, &Expression)> {
         self.0.list.get(at).map(|(name, expression)| (name.as_str(), expression))
     }
 }
 
-/// What does not compile is no fault of what uses it.
+/// An expression that does not compile has type `dyn`, so that its users compile.
 fn type_of(expression: &Expression) -> Type {
     expression.program().map_or(Type::Error, |program| program.output_type().clone())
 }

@@ -1,5 +1,5 @@
-//! `RequestFacts`: the variable `request`: what an AdmissionRequest says besides the objects.
-//! Guarantees that what is empty is absent where kube-apiserver leaves it out.
+//! `RequestFacts`: the variable `request`, an AdmissionRequest without its objects. Guarantees that empty fields are absent
+//! where kube-apiserver omits them.
 
 use pintle_auth::UserInfo;
 use pintle_schema::{Map, Value};
@@ -14,13 +14,13 @@ pub struct RequestFacts<'a> {
     pub request_kind: [&'a str; 3],
     pub request_resource: [&'a str; 3],
     pub subresource: &'a str,
-    /// Empty for what is created under a generated name.
+    /// Empty for an object with a generated name.
     pub name: &'a str,
     pub namespace: &'a str,
     pub operation: &'a str,
     pub user: &'a UserInfo,
     pub dry_run: bool,
-    /// The options object (`CreateOptions` and its like).
+    /// The options object, such as `CreateOptions`.
     pub options: Option<&'a Value>,
 }
 

@@ -1,6 +1,5 @@
-//! `Answers`: what expressions have asked the authorizer for a request, and what it answered.
-//! Guarantees that each question is asked once for a request. An evaluation waits for nothing: it notes what it has to know,
-//! the answers are fetched, and it is repeated.
+//! `RequestAuthorizer`: the authorizer for expressions of one request, with its cached decisions. Guarantees that each check is
+//! made once for a request. An evaluation never waits: it notes missing decisions, which are fetched before it is repeated.
 
 use pintle_auth::{Attributes, Authorizer, UserInfo, users};
 use pintle_cel::library::authorization::{self, Decision, Decisions, Question, Resource, Subject, Target};
@@ -9,31 +8,31 @@ use pintle_schema::field_selector::FieldSelector;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The authorizer of a request, as expressions see it.
-pub struct Answers<'r> {
+pub struct RequestAuthorizer<'r> {
     authorizer: &'r dyn Authorizer,
     user: &'r UserInfo,
-    known: Arc<Known>,
+    known: Arc<KnownDecisions>,
 }
 
 #[derive(Debug, Default)]
-struct Known(Mutex<Decisions>);
+struct KnownDecisions(Mutex<Decisions>);
 
-impl Known {
+impl KnownDecisions {
     fn lock(&self) -> std::sync::MutexGuard<'_, Decisions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl authorization::Authorizer for Known {
+impl authorization::Authorizer for KnownDecisions {
     fn decide(&self, question: &Question) -> Decision {
         self.lock().decide(question)
     }
 }
 
-impl<'r> Answers<'r> {
-    /// An authorizer that nothing has been asked yet, for requests of this user.
+impl<'r> RequestAuthorizer<'r> {
+    /// An authorizer without decisions, for requests of this user.
     pub fn new(authorizer: &'r dyn Authorizer, user: &'r UserInfo) -> Self {
-        Answers { authorizer, user, known: Arc::default() }
+        RequestAuthorizer { authorizer, user, known: Arc::default() }
     }
 
     /// The variable `authorizer`.
@@ -46,7 +45,8 @@ impl<'r> Answers<'r> {
         authorization::request_resource(self.known.clone(), resource)
     }
 
-    /// Answers what the last evaluation asked. Whether there was anything to answer, so that it has to be repeated.
+    /// Fetches the decisions that the last evaluation missed. Returns whether there were any, so that it has to be
+    /// repeated.
     pub async fn fetch(&self) -> bool {
         let open = self.known.lock().take_open();
         let has_open = !open.is_empty();
@@ -90,7 +90,7 @@ impl<'r> Answers<'r> {
     }
 }
 
-/// What cannot be read selects nothing, so that the whole collection is asked about.
+/// A malformed selector is ignored, so that the whole collection is checked.
 fn selected_fields(text: &str) -> Option<FieldSelector> {
     FieldSelector::parse(text).ok().filter(|selector| !selector.is_everything())
 }

@@ -1,4 +1,4 @@
-//! What expressions give for a request: variables, budgets, the authorizer, match conditions.
+//! Tests of evaluation: variables, budgets, the authorizer, match conditions.
 
 use futures_util::FutureExt;
 use pintle_auth::authorization::{Reason, UserRules};
@@ -6,14 +6,14 @@ use pintle_auth::{Attributes, Authorizer, Decision, UserInfo};
 use pintle_cel::Value;
 use pintle_cel::environment::Policy;
 use pintle_expressions::{
-    Answers, BUDGET, Budget, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables, RequestFacts,
-    evaluate_all,
+    BUDGET, Budget, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables, RequestAuthorizer,
+    RequestFacts, evaluate_all,
 };
 use pintle_resource::MaybeReady;
 use pintle_schema::value;
 use std::sync::Mutex;
 
-/// Allows what is asked of `pods`, and notes every question.
+/// Allows requests for `pods`, and records every check.
 #[derive(Default)]
 struct OnlyPods(Mutex<Vec<String>>);
 
@@ -57,13 +57,13 @@ fn user() -> UserInfo {
 
 const AUTHORIZED: Policy = Policy { has_params: false, has_authorizer: true, has_patches: false };
 
-/// The texts of what expressions give, with variables before them, and what is left of the budget.
+/// The results of expressions as text, after variables, and the remaining budget.
 fn shown(variables: &[(&str, &str)], texts: &[&str]) -> (Result<Vec<String>, String>, u64, Vec<String>) {
     let (user, authorizer) = (user(), OnlyPods::default());
     let object = value!({"data": {"a": "1"}, "metadata": {"name": "c"}});
     let mut inputs = Inputs::new(facts(&user));
     inputs.object = Some(&object);
-    let answers = Answers::new(&authorizer, &user);
+    let answers = RequestAuthorizer::new(&authorizer, &user);
     let variables = PolicyVariables::compile(variables.iter().copied(), Mode::Stored, AUTHORIZED);
     let environment = variables.environment(Mode::Stored, AUTHORIZED);
     let compiled: Vec<_> = texts.iter().map(|text| Expression::compile(text, &environment, &[])).collect();
@@ -144,12 +144,12 @@ fn the_authorizer_is_asked_each_question_once() {
 }
 
 #[test]
-fn a_false_condition_decides_whatever_errs() {
+fn a_false_condition_outweighs_errors() {
     let (user, authorizer) = (user(), OnlyPods::default());
     let object = value!({"data": {"a": "1"}});
     let mut inputs = Inputs::new(facts(&user));
     inputs.object = Some(&object);
-    let answers = Answers::new(&authorizer, &user);
+    let answers = RequestAuthorizer::new(&authorizer, &user);
     let (yes, no) = (("yes", "request.userInfo.username == 'alice'"), ("no", "request.name == 'x'"));
     let (errs, other) = (("errs", "object.data.b == '1'"), ("other", "object.data.c == '1'"));
     let error = |key: &str| format!("expression 'object.data.{key} == '1'' resulted in error: no such key: {key}");

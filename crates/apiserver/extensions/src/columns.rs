@@ -1,12 +1,11 @@
-//! Columns of tables that a definition names: a JSONPath each, of which the first value found is shown.
-//! Guarantees the cells that kube-apiserver shows, in bounded time.
-//! Must never fail: a malformed path ends the columns, and a path that does not fit an object shows null.
+//! Table columns of a definition: a JSONPath each, of which the first value is shown. Guarantees kube-apiserver's cells, in
+//! bounded time. Must never fail: a malformed path ends the columns, and a path that does not fit an object shows null.
 
 use crate::json_path::{Found, JsonPath};
 use pintle_resource::{Column, Now, Printer};
 use pintle_schema::{Str, Time, Value};
 
-/// What a table shows for no time.
+/// Shown for an absent time.
 const UNKNOWN: &str = "<unknown>";
 
 /// The columns of a version.
@@ -15,7 +14,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns as a definition states them in its stored form; the age where it states none.
+    /// The columns of a definition in its stored form; the age if it has none.
     pub fn new(columns: &[Value]) -> Self {
         let text = |value: &Value, name: &str| Str::new(value.get(name).and_then(Value::as_str).unwrap_or_default());
         // kube-apiserver keeps the columns before the first malformed path.

@@ -1,6 +1,6 @@
-//! Conversion of custom resources by a webhook: ConversionReviews, and checks of what comes back.
-//! Guarantees kube-apiserver's messages, and that a webhook changes nothing of an object's metadata but labels and annotations.
-//! Must never convert a part of a batch: all objects are converted, or none.
+//! Conversion of custom resources by a webhook: ConversionReviews, and checks of the response. Guarantees kube-apiserver's
+//! messages, and that a webhook changes no metadata except labels and annotations. Must never convert a part of a batch: all
+//! objects are converted, or none.
 
 use crate::definition::text;
 use pintle_codec::{Strictness, json};
@@ -18,9 +18,9 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How many objects go into one review.
 const BATCH: usize = 250;
-/// How many bytes an answer may have: as many objects of the largest size as a page of a list usually holds.
+/// Maximum size of a response: as many objects of the largest size as a page of a list usually holds.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
-/// What the server calls itself to webhooks.
+/// The User-Agent of calls to webhooks.
 const USER_AGENT: &str = "kube-apiserver-admission";
 
 const GROUP: &str = "apiextensions.k8s.io";
@@ -33,11 +33,11 @@ pub(crate) struct ConversionWebhook {
     clients: Arc<Clients>,
     settings: Settings,
     client: OnceLock<Client>,
-    /// `v1` or `v1beta1`; `None` if the webhook understands neither.
+    /// `v1` or `v1beta1`; `None` if the webhook supports neither.
     version: Option<&'static str>,
 }
 
-/// The answer of a webhook.
+/// The response of a webhook.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Review {
     #[k8s(proto = 1, optional)]
@@ -137,7 +137,7 @@ impl ConversionWebhook {
         Ok(converted)
     }
 
-    /// Asks the webhook.
+    /// Calls the webhook.
     async fn review(&self, objects: &[Value], from: &str, to: &str) -> Result<Vec<RawExtension>, String> {
         let version = self.version.ok_or("does not support known conversionReviewVersions")?;
         let client = self.client()?;
@@ -173,7 +173,7 @@ impl ConversionWebhook {
     }
 }
 
-/// Reads and checks an answer.
+/// Decodes and checks a response.
 fn decode(body: &[u8], uid: &str, version: &str) -> Result<Vec<RawExtension>, String> {
     let head =
         json::type_meta(body).map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
@@ -235,7 +235,7 @@ fn check_same(object: &Value, converted: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives a converted object the metadata that the object had, with its own labels and annotations.
+/// Gives a converted object the metadata of the original, with its own labels and annotations.
 fn restore_metadata(object: &Value, converted: &mut Value) -> Result<(), String> {
     let answered = match converted.get("metadata") {
         None => return Err("missing metadata in converted object".to_owned()),
@@ -272,7 +272,7 @@ fn restore_metadata(object: &Value, converted: &mut Value) -> Result<(), String>
     Ok(())
 }
 
-/// What Go calls the type of a value that was decoded without a schema.
+/// Go's name of the type of a value that was decoded without a schema.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",

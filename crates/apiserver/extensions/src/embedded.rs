@@ -1,6 +1,5 @@
-//! Objects inside objects: their type is text and their metadata has the shape that all metadata has.
-//! Guarantees that metadata that was coerced is canonical. Must never look at an object's own metadata, which is decoded
-//! before.
+//! Embedded objects: their `apiVersion` and `kind` are strings, and their metadata has the shape of all metadata. Guarantees
+//! that coerced metadata is canonical. Must never touch an object's own metadata, which is decoded before.
 
 use crate::json_schema::JsonSchema;
 use crate::prune::At;
@@ -9,19 +8,19 @@ use pintle_meta::v1::ObjectMeta;
 use pintle_schema::{ApiType, Map, Value, canonicalize};
 use pintle_validation::{ErrorList, FieldPath};
 
-/// What happens to a value of the wrong shape.
+/// The treatment of a value of the wrong shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// It is an error: the object was sent.
     Refused,
-    /// It is removed: the object was stored when nobody looked.
+    /// Removed: the object was stored without this check.
     Dropped,
 }
 
-/// Coerces the objects that a value holds. Returns the paths of unknown metadata, sorted.
+/// Coerces the embedded objects of a value. Returns the paths of unknown metadata, sorted.
 ///
 /// # Errors
-/// A type or metadata has the wrong shape, and is to be refused.
+/// A type or metadata has the wrong shape and is rejected.
 pub fn coerce(value: &mut Value, schema: &JsonSchema, malformed: Malformed) -> Result<Vec<String>, String> {
     let mut coercion = Coercion { malformed, unknown: Vec::new() };
     coercion.value(value, schema, &At::Root, &FieldPath::ROOT)?;
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_wrong_shape_is_refused_or_dropped() {
+    fn embedded_objects_of_the_wrong_shape_are_rejected_or_dropped() {
         let rows = [
             (
                 value!({"metadata": {"labels": {"x": 1}, "name": "a"}}),

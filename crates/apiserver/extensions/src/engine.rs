@@ -9,7 +9,7 @@ use crate::json_schema::JsonSchema;
 use crate::object;
 use crate::openapi;
 use crate::prune;
-use crate::rules::{Budget, Findings, RULE_TIMES, Replaced, RuleTree, field_of};
+use crate::rules::{Budget, OldObject, RULE_TIMES, RuleReport, RuleTree, field_of};
 use crate::topology;
 use crate::values::{Purpose, ValueSchema};
 use pintle_codec::{Strictness, limits};
@@ -26,7 +26,7 @@ pub struct CustomSchema {
     values: OnceLock<ValueSchema>,
     status: OnceLock<Option<ValueSchema>>,
     scale: Option<Scale>,
-    /// Made when the first object is validated. `None` without rules.
+    /// Compiled when the first object is validated. `None` without rules.
     rules: OnceLock<Option<RuleTree>>,
     /// Made when an object is first written.
     topology: OnceLock<Struct>,
@@ -57,7 +57,7 @@ impl SchemaText {
         let text = pintle_codec::json::to_string(schema).into_boxed_str();
         match pintle_codec::json::depth(&text) < limits::TREE_DEPTH {
             true => SchemaText { text, tree: OnceLock::new() },
-            // Parts that were decoded one by one can be deeper together than what is decoded in one piece.
+            // Parts that were decoded one by one can be deeper together than a document may be.
             false => SchemaText { text: Box::default(), tree: SchemaTree::of(JsonSchema::from_value(schema)).into() },
         }
     }
@@ -80,7 +80,7 @@ impl SchemaText {
     }
 }
 
-/// Where a definition says that the number of replicas is, as it says it.
+/// The paths of replicas in a definition, as written there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scale {
     pub spec_replicas: String,
@@ -95,7 +95,7 @@ impl Scale {
     }
 }
 
-/// Errors after which rules are not evaluated: they may rely on what a schema promises.
+/// Errors after which rules are not evaluated: they may rely on the schema.
 const BLOCKING: [ErrorKind; 5] =
     [ErrorKind::NotSupported, ErrorKind::Required, ErrorKind::TooLong, ErrorKind::TooMany, ErrorKind::TypeInvalid];
 
@@ -120,12 +120,12 @@ impl CustomSchema {
         self.schema.tree().embeds
     }
 
-    /// What whole objects must meet.
+    /// The value schema of whole objects.
     fn values(&self) -> &ValueSchema {
         self.values.get_or_init(|| ValueSchema::new(self.schema(), Purpose::Objects))
     }
 
-    /// What a status must meet.
+    /// The value schema of a status.
     fn status(&self) -> Option<&ValueSchema> {
         let of_status = || self.schema().property("status").map(|schema| ValueSchema::new(schema, Purpose::Objects));
         self.status.get_or_init(of_status).as_ref()
@@ -136,10 +136,10 @@ impl CustomSchema {
         self.topology.get_or_init(|| topology::of_object(self.schema()))
     }
 
-    /// Removes what an object that was sent may not have. Returns the paths of unknown fields, as they are reported.
+    /// Removes unknown fields of a sent object. Returns their paths, in the order of the report.
     ///
     /// # Errors
-    /// The type or the metadata of an object inside has the wrong shape.
+    /// The type or the metadata of an embedded object has the wrong shape.
     pub fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
         let mut unknown = prune::prune_reporting(object, Some(self.schema()));
         if self.embeds() {
@@ -153,32 +153,30 @@ impl CustomSchema {
         self.schema.with(|schema| openapi::of_object(schema, version, metadata))
     }
 
-    /// Why the scale of an object cannot be shown.
+    /// Why an object has no valid scale.
     pub fn scale_problem(&self, object: &Value) -> Option<String> {
         let path = &self.scale.as_ref()?.spec_replicas;
         let is_there = object.at(&Scale::steps(path)).is_some();
         (!is_there).then(|| format!("the spec replicas field {path:?} does not exist"))
     }
 
-    /// Brings a decoded object into the form that is stored and read: without nulls that stand for absence and fields that the
-    /// schema does not know, with its defaults. Doing it again changes nothing.
+    /// Normalizes a decoded object: drops nulls that mean absence and unknown fields, and applies defaults. Idempotent.
     pub fn admit(&self, object: &mut Value) {
         object::drop_nulls(object, Some(self.schema()));
         object::default(object, self.schema());
         if self.embeds() {
-            // What was sent was coerced before, and what was stored is read whatever its shape.
+            // Sent objects were coerced before; stored objects are accepted in any shape.
             let _ = embedded::coerce(object, self.schema(), Malformed::Dropped);
         }
         self.prune(object);
     }
 
-    /// Removes the fields that the schema does not know, and brings the others into order: what conversion does, which fills
-    /// in no defaults.
+    /// Drops unknown fields and sorts the others, without defaults, as after a conversion.
     pub fn prune(&self, object: &mut Value) {
         prune::prune(object, self.schema(), true);
         let Value::Map(map) = object else { return };
         map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));
-        // Type and metadata stand first, as kube-apiserver's order of names has it.
+        // Type and metadata come first, in kube-apiserver's order of names.
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
@@ -217,9 +215,9 @@ impl CustomSchema {
                           errors to complete validation";
             return errors.invalid(field_of(&FieldPath::ROOT), Value::Null, detail);
         }
-        let replaced = old.map(|old| Replaced { old, schema: self.values(), ratchets: true });
+        let replaced = old.map(|old| OldObject { old, schema: self.values(), ratchets: true });
         let (mut budget, started) = (Budget::OF_OBJECT, Instant::now());
-        rules.evaluate(object, replaced, &FieldPath::ROOT, &mut budget, &mut Findings { errors, warnings });
+        rules.evaluate(object, replaced, &FieldPath::ROOT, &mut budget, &mut RuleReport { errors, warnings });
         RULE_TIMES.evaluation.observe_duration(started.elapsed());
     }
 
@@ -271,7 +269,7 @@ fn replicas(object: &Value, path: &str, errors: &mut ErrorList) {
     }
 }
 
-/// What kube-apiserver says of a value that is of another Go type than its path promises.
+/// kube-apiserver's message for a value of another Go type than its path requires.
 fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
     let found = match value {
         Value::Null => "<nil>",

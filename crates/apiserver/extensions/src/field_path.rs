@@ -1,4 +1,4 @@
-//! Paths such as `.spec.items['a.b']` that definitions name fields by, looked up in their schema.
+//! Field paths of definitions, such as `.spec.items['a.b']`, resolved in their schema.
 
 use crate::json_schema::JsonSchema;
 
@@ -81,7 +81,7 @@ fn unescaped(text: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Delimiters one by one, quoted texts whole, and what is between delimiters.
+/// A tokenizer: delimiters one by one, quoted strings whole, and the text between delimiters.
 struct Tokens<'a>(&'a str);
 
 impl<'a> Iterator for Tokens<'a> {

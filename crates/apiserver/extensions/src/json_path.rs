@@ -16,7 +16,7 @@ const COMPARED_BYTES: usize = 64;
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath {
-    /// The first part alone is printed, but all of them have to fit.
+    /// Only the first part is printed, but all of them must fit.
     parts: Vec<Vec<Step>>,
 }
 
@@ -65,7 +65,7 @@ enum Operator {
     Unknown,
 }
 
-/// What a path leads to.
+/// A value that a path selects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found<'a> {
     /// A value of the object.
@@ -93,7 +93,7 @@ enum Stop {
 type Evaluated<'a> = Result<Vec<Found<'a>>, Stop>;
 
 impl JsonPath {
-    /// Parses a path as it stands in a definition; `None` if it is malformed.
+    /// Parses a path of a definition; `None` if it is malformed.
     pub fn parse(path: &str) -> Option<JsonPath> {
         parse::column(path).map(|parts| JsonPath { parts })
     }
@@ -199,7 +199,7 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Appends a value and what is below it, without what has no members.
+    /// Appends a value and its descendants, except scalars.
     fn descend<'a>(&mut self, value: Found<'a>, found: &mut Vec<Found<'a>>) -> Result<(), Stop> {
         self.visit(1)?;
         match value {
@@ -223,7 +223,7 @@ impl Evaluation {
         if operator == Operator::Exists {
             return match left {
                 Ok(found) => Ok(!found.is_empty()),
-                // client-go looks at what the failed step was given.
+                // client-go inspects the input of the failed step.
                 Err(Stop::Misfit { some }) => Ok(some),
                 Err(stop) => Err(stop),
             };
@@ -283,7 +283,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What a value is compared as; `None` if it cannot be compared.
+    /// The value in a comparison; `None` if it cannot be compared.
     fn scalar(self) -> Option<Found<'a>> {
         Some(match self {
             Found::Value(Value::String(text)) => Found::Text(text),
@@ -309,7 +309,7 @@ impl Literal {
 }
 
 impl Slice {
-    /// The items and the step between them, `Some(None)` if none are asked for; `None` if the bounds do not fit.
+    /// The items and their step, `Some(None)` if none are selected; `None` if the bounds do not fit.
     fn of<'a>(&self, items: &'a [Value]) -> Option<Option<(&'a [Value], usize)>> {
         let length = i64::try_from(items.len()).ok()?;
         let from_end = |at: i64| if at < 0 { at.saturating_add(length) } else { at };

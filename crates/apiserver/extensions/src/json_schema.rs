@@ -1,11 +1,11 @@
-//! `JsonSchema`: the OpenAPI schema of a custom resource as its definition states it.
+//! `JsonSchema`: the OpenAPI schema of a custom resource, as written in its definition.
 //!
-//! Read from the JSON of a definition, whose shape the decoder has checked. Guarantees that all maps are in the order
-//! of their keys, so that whatever walks a schema does so in one order. Must never validate what it reads.
+//! Parsed from the JSON of a definition, whose shape the decoder has checked. Guarantees that all maps are sorted by key, so
+//! that every walk over a schema has the same order. Must never validate.
 
 use pintle_schema::{Map, Str, Value};
 
-/// A schema with all keywords that a definition may state, those that validation refuses included.
+/// A schema with all keywords that a definition may contain, including those that validation rejects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JsonSchema {
     pub id: Str,
@@ -18,7 +18,7 @@ pub struct JsonSchema {
     pub kind: Str,
     pub format: Str,
     pub title: Str,
-    /// Null is the same as none.
+    /// Null is equal to absence.
     pub default: Option<Value>,
     pub maximum: Option<f64>,
     pub exclusive_maximum: bool,
@@ -63,15 +63,15 @@ pub struct JsonSchema {
     pub sent_empty: bool,
 }
 
-/// What `items` states.
+/// The value of `items`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Items {
     One(Box<JsonSchema>),
-    /// One schema for each place, which validation refuses.
+    /// One schema for each position, which validation rejects.
     Each(Vec<JsonSchema>),
 }
 
-/// What `additionalProperties` and `additionalItems` state.
+/// The value of `additionalProperties` and `additionalItems`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchemaOrBool {
     Schema(Box<JsonSchema>),
@@ -102,7 +102,7 @@ pub struct ValidationRule {
 }
 
 impl JsonSchema {
-    /// Reads a schema as `openAPIV3Schema` holds it. What has another shape than the keyword's is passed over.
+    /// Parses the value of `openAPIV3Schema`. Keywords of the wrong shape are ignored.
     pub fn from_value(value: &Value) -> JsonSchema {
         JsonSchema::from_sent(value, None)
     }
@@ -215,7 +215,7 @@ impl JsonSchema {
         self.preserve_unknown == Some(true)
     }
 
-    /// Whether this schema or one inside it has a property, which is asked of each in turn until one has.
+    /// Whether `has` returns true for this schema or one inside it; stops at the first.
     pub fn any(&self, has: &mut dyn FnMut(&JsonSchema) -> bool) -> bool {
         if has(self) {
             return true;
@@ -283,7 +283,7 @@ fn number(value: &Value, key: &str) -> Option<f64> {
     }
 }
 
-/// JSON in a schema, none of it left as text.
+/// Parses raw JSON in a schema.
 fn opened(value: &Value) -> Value {
     match value {
         Value::Raw(_) => pintle_codec::json::opened(value).into_owned(),
@@ -317,7 +317,7 @@ fn dependencies(map: &Map) -> Vec<(Str, Dependency)> {
         .map(|(name, value)| {
             let dependency = match value {
                 Value::Map(_) => Dependency::Schema(Box::new(JsonSchema::from_value(value))),
-                // What is neither a schema nor a list of names counts as an empty list.
+                // A value that is neither a schema nor a list of names counts as an empty list.
                 names => Dependency::Names(names.as_list().unwrap_or(&[]).iter().map(text_of).collect()),
             };
             (name.clone(), dependency)

@@ -1,7 +1,7 @@
-//! Custom resources: what definitions may say, and the engine for their objects.
+//! Custom resources: the validation of definitions, and the engine for their objects.
 //!
-//! Plain functions from the JSON of a definition to errors, schemas and values, in kube-apiserver's words and order. Must
-//! never do I/O; who stores definitions and serves their resources calls these functions.
+//! Plain functions from the JSON of a definition to errors, schemas and values, with kube-apiserver's messages in its order.
+//! Must never do I/O; the controllers that store definitions and serve their resources call these functions.
 
 pub mod columns;
 mod conversion;

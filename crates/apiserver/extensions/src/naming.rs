@@ -1,6 +1,6 @@
-//! Which names a definition gets: those that it asks for, as far as no other definition of its group has them.
+//! The accepted names of a definition: those that it requests, unless another definition of its group has them.
 //!
-//! Pure functions over definitions; the controller that writes the result calls them one definition at a time.
+//! Pure functions over definitions; the controller that writes the result calls them for one definition at a time.
 
 use pintle_schema::Value;
 use pintle_schema::names::quoted;
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 /// The names that a definition has been given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claims {
+pub struct NamesInUse {
     pub group: String,
     /// Plural, singular and short names.
     pub resources: Vec<String>,
@@ -26,13 +26,13 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-impl Claims {
-    pub fn of(definition: &Value) -> Claims {
+impl NamesInUse {
+    pub fn of(definition: &Value) -> NamesInUse {
         let names = definition.at(&["status", "acceptedNames"]).unwrap_or(&NULL);
         let owned = |name: &str| text(names, name).to_owned();
         let mut resources = vec![owned("plural"), owned("singular")];
         resources.extend(texts(names, "shortNames").map(str::to_owned));
-        Claims {
+        NamesInUse {
             group: definition.str_at(&["spec", "group"]).to_owned(),
             resources,
             kinds: vec![owned("kind"), owned("listKind")],
@@ -40,23 +40,23 @@ impl Claims {
     }
 }
 
-/// What a condition says.
+/// The content of the `NamesAccepted` condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct NamesCondition {
     pub holds: bool,
     pub reason: &'static str,
     pub message: String,
 }
 
-/// What a definition is given of what it asks for.
+/// The accepted names of a definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accepted {
     pub names: Value,
-    pub condition: Finding,
+    pub condition: NamesCondition,
 }
 
-/// Gives a definition its names. `taken` are those of all definitions of its group, its own included.
-pub fn accept<'a>(definition: &Value, taken: impl Iterator<Item = &'a Claims>) -> Accepted {
+/// Determines the accepted names. `taken` are those of all definitions of its group, including its own.
+pub fn accept<'a>(definition: &Value, taken: impl Iterator<Item = &'a NamesInUse>) -> Accepted {
     let asked = definition.at(&["spec", "names"]).unwrap_or(&NULL);
     let given = definition.at(&["status", "acceptedNames"]).unwrap_or(&NULL);
     let (mut resources, mut kinds) = (HashSet::new(), HashSet::new());
@@ -65,12 +65,12 @@ pub fn accept<'a>(definition: &Value, taken: impl Iterator<Item = &'a Claims>) -
         kinds.extend(claims.kinds.iter().map(String::as_str));
     }
     let mut names = given.clone();
-    let mut condition = Finding { holds: true, reason: "NoConflicts", message: "no conflicts found".to_owned() };
+    let mut condition = NamesCondition { holds: true, reason: "NoConflicts", message: "no conflicts found".to_owned() };
     let in_use = |name: &str| format!("{} is already in use", quoted(name));
     let mut single = |field: &'static str, reason: &'static str, taken: &HashSet<&str>| {
         let name = text(asked, field);
         if name != text(given, field) && taken.contains(name) {
-            condition = Finding { holds: false, reason, message: in_use(name) };
+            condition = NamesCondition { holds: false, reason, message: in_use(name) };
         } else {
             names.make_map().set(field, name);
         }
@@ -96,7 +96,7 @@ pub fn accept<'a>(definition: &Value, taken: impl Iterator<Item = &'a Claims>) -
         None => _ = names.make_map().set("shortNames", list("shortNames")),
         // A conflict of kinds is reported before one of short names.
         Some(message) if condition.holds || matches!(condition.reason, "PluralConflict" | "SingularConflict") => {
-            condition = Finding { holds: false, reason: "ShortNamesConflict", message };
+            condition = NamesCondition { holds: false, reason: "ShortNamesConflict", message };
         }
         Some(_) => {}
     }
@@ -121,11 +121,14 @@ mod tests {
         assert!(accepted.condition.holds);
         let mut given = first.clone();
         given.set_at(&["status", "acceptedNames"], accepted.names);
-        let claims = [Claims::of(&given)];
+        let claims = [NamesInUse::of(&given)];
         assert!(accept(&given, claims.iter()).condition.holds, "its own names are no conflict");
         let second = accept(&definition("gadgets", "w", "Widget"), claims.iter());
-        let said =
-            Finding { holds: false, reason: "ListKindConflict", message: "\"WidgetList\" is already in use".into() };
+        let said = NamesCondition {
+            holds: false,
+            reason: "ListKindConflict",
+            message: "\"WidgetList\" is already in use".into(),
+        };
         assert_eq!(second.condition, said);
         assert_eq!(second.names, value!({"plural": "gadgets", "categories": []}));
         let third = accept(&definition("gadgets", "w", "Gadget"), claims.iter());

@@ -1,4 +1,4 @@
-//! Values under the schema of a definition: what is defaulted and dropped, and what lists and embedded objects must be.
+//! Objects under the schema of a definition: defaults, dropped nulls, and checks of lists and embedded objects.
 //!
 //! Recursion ends with the value, whose depth the decoder bounds.
 
@@ -10,12 +10,12 @@ use std::collections::HashMap;
 /// The fields that every object has.
 pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Whether null stands for absence under a schema.
+/// Whether null means absence under a schema.
 fn is_absent(value: &Value, schema: &JsonSchema) -> bool {
     value.is_null() && !schema.nullable
 }
 
-/// Drops nulls that stand for absence and that no default takes the place of.
+/// Drops nulls that mean absence and that no default replaces.
 pub fn drop_nulls(value: &mut Value, schema: Option<&JsonSchema>) {
     match value {
         Value::Map(map) => map.retain(|name, value| {
@@ -131,7 +131,7 @@ pub fn validate_lists(value: &Value, schema: &JsonSchema, path: &FieldPath<'_>, 
     }
 }
 
-/// What of an item must be its own.
+/// The identity of an item of a set or map.
 enum Item<'a> {
     Value(&'a Value),
     Keys(Value),
@@ -159,7 +159,7 @@ fn keyed(items: &[Value], keys: &[Str], path: &FieldPath<'_>, errors: &mut Error
     repeated(items.iter().map(keys_of), path, errors);
 }
 
-/// Tells the second of several equal items; further ones are passed over.
+/// Reports the second of several equal items; further ones are ignored.
 fn repeated<'a>(items: impl Iterator<Item = Item<'a>>, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let mut seen: HashMap<Vec<u8>, usize> = HashMap::new();
     for (at, item) in items.enumerate() {
@@ -197,7 +197,7 @@ fn sorted_text(value: &Value) -> Vec<u8> {
     text
 }
 
-/// What is wrong with the type and the metadata of objects that a value holds, or is.
+/// Validates the type and the metadata of embedded objects.
 pub fn validate_embedded(
     value: &Value,
     schema: &JsonSchema,

@@ -1,5 +1,5 @@
-//! The schema of a definition as OpenAPI publishes it: with the type and metadata that all objects have, and in version 2 without
-//! what that cannot say. Guarantees kube-apiserver's keywords. Must never publish what the definition does not say.
+//! The published OpenAPI schema of a definition: with the type and metadata of all objects, and in version 2 without
+//! unsupported keywords. Guarantees kube-apiserver's keywords. Must never publish anything that is not in the definition.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool, ValidationRule};
 use crate::topology::meta_fields;
@@ -12,7 +12,7 @@ pub fn of_object(schema: &JsonSchema, version: OpenApiVersion, metadata: &str) -
     let publishing = Publishing { version, metadata };
     let is_open = version == OpenApiVersion::V2 && schema.preserves_unknown();
     if is_open || *schema == JsonSchema::default() {
-        // Clients of version 2 would take what is not named for refused.
+        // Clients of version 2 would reject unnamed properties.
         return value!({"type": "object"});
     }
     let mut published = publishing.schema(schema);
@@ -60,7 +60,7 @@ impl Publishing<'_> {
 
     fn schema(&self, of: &JsonSchema) -> Map {
         let keeps_unknown = of.preserves_unknown();
-        // Clients of version 2 do not understand items and properties beside null or beside unknown fields.
+        // Clients of version 2 do not support items and properties together with null or unknown fields.
         let is_closed = !self.is_v2() || !of.nullable && !keeps_unknown;
         let is_untyped =
             self.is_v2() && (of.nullable || keeps_unknown && of.kind == "object" || of.kind == "array" && !is_closed);
@@ -162,7 +162,7 @@ impl Publishing<'_> {
         let reference = value!({"$ref": (self.metadata)});
         let shown = match self.version {
             OpenApiVersion::V2 => reference,
-            // A reference may not have anything beside it.
+            // A reference may not have siblings.
             OpenApiVersion::V3 => value!({"allOf": (Value::List(vec![reference]))}),
         };
         properties.set(metadata.name.to_key(), shown);

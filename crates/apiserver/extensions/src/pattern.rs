@@ -1,8 +1,8 @@
-//! Patterns of schemas: RE2's syntax as kube-apiserver reads it.
+//! Patterns of schemas: RE2's syntax, with kube-apiserver's errors.
 //!
-//! Guarantees that neither compiling nor matching takes longer than a bound, whatever the pattern and the text: compiling is
-//! linear in the pattern with its repetitions written out, matching in that and the text. Compiled patterns are kept in the
-//! bounded cache of the CEL engine, and with no schema, so that a definition of many patterns costs their text alone.
+//! Guarantees that compiling and matching have bounded time: compiling is linear in the pattern with its repetitions expanded,
+//! matching in that and the text. Compiled patterns are kept in the bounded cache of the CEL engine, not in the schema, so that
+//! a definition with many patterns holds only their text.
 
 use pintle_cel::library::regex::{self, Pattern};
 
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_take_long_is_refused() {
+    fn slow_patterns_are_rejected() {
         let pattern = "^(a|b|c|d|e|f|g|h|i|j){1,1000}$";
         assert_eq!(matches(pattern, "abc"), Ok(true));
         assert!(matches(pattern, &"a".repeat(1 << 20)).is_err());

@@ -1,5 +1,5 @@
-//! Pruning: removes the fields that a schema does not know, and says which. Guarantees kube-apiserver's order and spelling of
-//! paths. A path is written only for a field that is removed. Must never change a field that the schema knows.
+//! Pruning: removes unknown fields, and returns their paths. Guarantees kube-apiserver's order and spelling of paths. A path is
+//! formatted only for a removed field. Must never change a field that the schema knows.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool};
 use crate::object::META_FIELDS;
@@ -13,7 +13,7 @@ pub fn prune(value: &mut Value, schema: &JsonSchema, is_object: bool) {
 /// The same for an object of this schema; returns the paths of the removed fields, sorted.
 pub fn prune_reporting(object: &mut Value, schema: Option<&JsonSchema>) -> Vec<String> {
     let mut pruning = Pruning { removed: Some(Vec::new()) };
-    // Without a schema no field is known but those that every object has.
+    // Without a schema, only the fields of every object are known.
     let none = JsonSchema::default();
     pruning.prune(object, Some(schema.unwrap_or(&none)), true, &At::Root);
     let mut removed = pruning.removed.unwrap_or_default();
@@ -90,7 +90,7 @@ impl Pruning {
         }
     }
 
-    /// Prunes what the schema describes in a value whose unknown fields are kept.
+    /// Prunes the known parts of a value whose unknown fields are kept.
     fn keep(&mut self, value: &mut Value, schema: &JsonSchema, is_object: bool, at: &At<'_>) {
         match value {
             Value::Map(map) => {
@@ -110,7 +110,7 @@ impl Pruning {
         }
     }
 
-    /// Prunes a field's value if the schema knows the field, and says whether it does.
+    /// Prunes a field's value if the schema knows the field. Returns whether it does.
     fn known(&mut self, name: &str, value: &mut Value, schema: &JsonSchema, at: &At<'_>) -> bool {
         let schema = match (schema.property(name), &schema.additional_properties) {
             (Some(property), _) => Some(property),

@@ -1,6 +1,6 @@
-//! Resources from definitions: what is installed into the table for each version that a definition serves.
+//! Resources of definitions: the resource of each served version, for the table.
 //!
-//! Each resource brings its engine along, so that it goes with the resource.
+//! Each resource owns its engine, which is dropped with it.
 
 use crate::columns::Columns;
 use crate::conversion::ConversionWebhook;
@@ -22,7 +22,7 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Converts between versions: by a webhook where the definition names one. An object loses what its new version does not know.
+/// Converts between versions: by a webhook if the definition has one. Fields that the new version does not know are dropped.
 struct Versions {
     engines: HashMap<String, Arc<CustomSchema>>,
     webhook: Option<ConversionWebhook>,
@@ -79,7 +79,7 @@ static CUSTOM_WITH_STATUS: Strategy = Strategy {
     ..WITH_STATUS
 };
 
-/// What is different for the objects of a version.
+/// The objects of one version.
 struct Custom {
     engine: Arc<CustomSchema>,
     list_kind: Str,
@@ -149,7 +149,7 @@ fn set_generation(object: &mut Value, generation: i64) {
     object.set_at(&["metadata", "generation"], generation);
 }
 
-/// Every change counts but those of metadata; what the status is, a strategy with a status has settled before.
+/// Every change except of metadata counts; a strategy with a status has restored the status before.
 fn count_generation(object: &mut Value, old: &Value, _: &mut Context<'_>) {
     let counted = |object: &Value| {
         let mut object = object.clone();
@@ -177,7 +177,7 @@ fn keep_all_but_status(object: &mut Value, old: &Value, _: &mut Context<'_>) {
     *object = kept;
 }
 
-/// The schema that objects are decoded with: their metadata is typed, all else is the engine's to judge.
+/// The decoding schema of objects: their metadata is typed; the engine checks everything else.
 fn decoded(kind: &str, description: &str) -> Struct {
     let fields = Vec::from(meta_fields());
     Struct {
@@ -195,7 +195,7 @@ fn decoded(kind: &str, description: &str) -> Struct {
     }
 }
 
-/// What resources are made of: a definition whose schemas are not read.
+/// The inputs of resources: a definition whose schemas are not parsed yet.
 struct Definition<'a> {
     spec: &'a Value,
     versions: &'a [Value],
@@ -213,7 +213,7 @@ impl<'a> Definition<'a> {
     }
 }
 
-/// The schema in what may hold one.
+/// The schema inside its container.
 fn schema_in(holder: &Value) -> Option<&Value> {
     holder.get("openAPIV3Schema").filter(|schema| !schema.is_null())
 }
@@ -276,7 +276,7 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
     versions.iter().map(|version| (made(version), flag(version.of, "served"))).collect()
 }
 
-/// What a version states of a part, or all versions together.
+/// A part of a version, or the common part of all versions.
 fn part<'a>(definition: &Definition<'a>, version: &'a Value, name: &str) -> Option<&'a Value> {
     version.get(name).or(definition.spec.get(name)).filter(|part| !part.is_null())
 }
@@ -393,7 +393,7 @@ fn scale_paths(scale: &Scale) -> ScalePaths {
     ScalePaths {
         spec_replicas: steps(&scale.spec_replicas),
         status_replicas: steps(&scale.status_replicas),
-        // Metadata has no such field, so that no selector is shown where none is named.
+        // Metadata has no such field, so an unnamed selector is never shown.
         selector: scale.selector.as_deref().map_or_else(|| vec!["metadata".into(), "selector".into()], steps),
     }
 }

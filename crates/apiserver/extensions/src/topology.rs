@@ -1,6 +1,6 @@
-//! The topology of a definition's schema: which lists are sets or maps, which objects are atomic, and what is declared at all.
-//! Guarantees kube-apiserver's reading of `x-kubernetes-*` keywords. Apply and managed fields work by it; objects are never
-//! decoded with it.
+//! The topology of a definition's schema: which lists are sets or maps, which objects are atomic, and which fields are
+//! declared. Guarantees kube-apiserver's interpretation of `x-kubernetes-*` keywords. Used by apply and managed fields; objects
+//! are never decoded with it.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool};
 use pintle_meta::v1::ObjectMeta;
@@ -14,7 +14,7 @@ pub fn of_object(schema: &JsonSchema) -> Struct {
     Struct { atomic: false, ..object(schema, schema.preserves_unknown(), true) }
 }
 
-/// A field with its JSON name and type, and nothing else said.
+/// A field with only its JSON name and type.
 pub(crate) fn field(name: Text, ty: Type) -> Field {
     Field {
         name,
@@ -46,7 +46,7 @@ pub(crate) fn meta_fields() -> [Field; 3] {
 
 /// A struct of these fields, which are in the order of their names.
 fn of_fields(fields: Vec<Field>, preserve_unknown: bool) -> Struct {
-    // More fields than can be counted are not told apart.
+    // Fields beyond the limit are not distinguished.
     let fields = if u16::try_from(fields.len()).is_ok() { fields } else { Vec::new() };
     let by_name: Vec<u16> = (0..).take(fields.len()).collect();
     Struct {
@@ -81,7 +81,7 @@ fn object(schema: &JsonSchema, preserves: bool, is_object: bool) -> Struct {
     of_fields(fields, preserves)
 }
 
-/// What `x-kubernetes-map-type` says.
+/// The value of `x-kubernetes-map-type`.
 fn is_atomic(schema: &JsonSchema) -> Option<bool> {
     match schema.map_type.as_deref() {
         Some("atomic") => Some(true),
@@ -129,7 +129,7 @@ fn list(schema: &JsonSchema, preserves: bool) -> List {
     List { elem, kind, declared: true }
 }
 
-/// The type of items and of values in maps. One that says whether it is atomic is wrapped, since only fields say so.
+/// The type of items and map values. If it has a map type it is wrapped, since only fields have one.
 fn element(schema: &JsonSchema, preserves: bool) -> Type {
     let ty = type_of(schema, preserves);
     let Some(atomic) = is_atomic(schema) else { return ty };

@@ -1,5 +1,5 @@
-//! What the resources of a definition hold in memory. Counts of allocated bytes, not of the process: they are the same everywhere.
-//! Guarantees that a definition without objects holds little more than the text of its schemas.
+//! The memory of a definition's resources, in allocated bytes, which are the same on every machine. Guarantees that a
+//! definition without objects holds little more than the text of its schemas.
 
 use allocation_counter::measure;
 use pintle_extensions::resource::resources;
@@ -34,7 +34,7 @@ fn definition(spec: Value) -> Value {
     definition
 }
 
-/// What a version takes besides its schema: names, and tables of functions.
+/// The memory of a version besides its schema: names, and tables of functions.
 const OF_VERSION_BYTES: usize = 8 << 10;
 
 #[test]

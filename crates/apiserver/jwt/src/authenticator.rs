@@ -1,6 +1,6 @@
-//! The authenticator of issuers' tokens: discovery, verification and mapping.
-//! Guarantees that an issuer that cannot be reached is tried again every ten seconds, and that its tokens are refused until it
-//! was reached. Must never take a token whose `iss` is not written exactly as configured.
+//! The authenticator of issuers' tokens: discovery, verification and mapping. Guarantees that an unreachable issuer is retried
+//! every ten seconds, and that its tokens are rejected until then. Must never accept a token whose `iss` differs from the
+//! configured text.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -27,7 +27,7 @@ use crate::quoted_list;
 /// How long after a failed discovery the next one is tried.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
-/// How much earlier than its `nbf` a token is taken, for clocks that differ.
+/// How much before its `nbf` a token is accepted, for clock skew.
 const LEEWAY_SECONDS: i64 = 60;
 
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
@@ -41,7 +41,7 @@ const LATENCY_BOUNDS: [f64; 15] = exponential(0.001, 2.0);
 /// An issuer, and how its tokens become users.
 #[derive(Clone, Debug)]
 pub struct Issuer {
-    /// What the claim `iss` says.
+    /// The claim `iss`.
     pub url: Str,
     /// Where the discovery document is, if not under the issuer's URL.
     pub discovery_url: Option<String>,
@@ -52,7 +52,7 @@ pub struct Issuer {
     pub mapping: Mapping,
 }
 
-/// What tokens are checked by beside their signature.
+/// The checks of a token besides its signature.
 #[derive(Clone, Debug)]
 pub(crate) struct Checks {
     audiences: Vec<Str>,
@@ -153,7 +153,7 @@ fn go_time(seconds: i64) -> String {
     Time::from_seconds(seconds).to_string().replacen('T', " ", 1).replacen('Z', " +0000 UTC", 1)
 }
 
-/// What is counted of an issuer.
+/// Counters of an issuer.
 pub struct JwtStats {
     /// The hash by which metrics name the issuer.
     pub issuer: String,
@@ -174,7 +174,7 @@ pub struct JwtAuthenticator {
 }
 
 impl JwtAuthenticator {
-    /// Starts to look for the issuer. Must be called within a runtime; the search ends with the authenticator.
+    /// Starts the discovery of the issuer. Must be called within a runtime; the discovery ends with the authenticator.
     pub fn start(issuer: Issuer, fetch: Arc<dyn Fetch>) -> Arc<JwtAuthenticator> {
         let checks = Checks { audiences: issuer.audiences.clone(), algorithms: issuer.algorithms.clone() };
         let claim = issuer.mapping.groups_claim();

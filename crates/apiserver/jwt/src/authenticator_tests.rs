@@ -219,7 +219,7 @@ async fn an_issuer_is_looked_for_until_it_is_found() {
 }
 
 #[tokio::test]
-async fn groups_may_be_elsewhere() {
+async fn groups_may_come_from_distributed_claims() {
     const B: &str = "https://b.example.com";
     let (key, of_b) = (Key::new("k"), Key::new("b"));
     let documents = Arc::new(Documents::default());
@@ -251,7 +251,7 @@ async fn groups_may_be_elsewhere() {
 }
 
 #[test]
-fn a_signature_on_the_curve_that_ring_does_not_have() {
+fn p521_signatures_are_verified() {
     // Made with OpenSSL.
     let set = br#"{"keys": [{"kty": "EC", "crv": "P-521",
         "x": "AbhIg9LhpLABc9FYdhlPo0VWu5DHrjBHgrJpi5wUdmM40Fo5GfSldPLmVryj9SIri5bJpdz-cPofRfE9adcdhjnZ",

@@ -1,6 +1,5 @@
-//! Groups that an issuer keeps elsewhere: the token names an endpoint that gives a second token with the claim.
-//! Guarantees that the second token is verified as the first one is. Must never ask an endpoint that a token names before that
-//! token is verified.
+//! Distributed claims: a token names an endpoint that returns a second token with the groups claim. Guarantees that the second
+//! token is verified like the first one. Must never call an endpoint before the token that names it is verified.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +15,7 @@ use crate::jose::CompactToken;
 /// Issuers of second tokens that are kept; there are very few.
 const MAX_ISSUERS: usize = 64;
 
-/// Fetches a claim from where a token says that it is.
+/// Resolves a distributed claim.
 pub(crate) struct Distributed {
     claim: Str,
     fetch: Arc<dyn Fetch>,
@@ -30,10 +29,10 @@ impl Distributed {
         Distributed { claim: claim.into(), fetch, checks, verifiers: Mutex::default() }
     }
 
-    /// Adds the claim to a token's claims, if they say where it is.
+    /// Adds the claim to a token's claims, if it is distributed.
     ///
     /// # Errors
-    /// What they say is malformed, or the second token cannot be had or verified.
+    /// The reference is malformed, or the second token cannot be fetched or verified.
     pub async fn expand(&self, payload: &mut Value, now: SystemTime) -> Result<(), String> {
         let Some(claims) = payload.as_map_mut() else { return Ok(()) };
         let Some((endpoint, access_token)) = self.source(claims)? else { return Ok(()) };
@@ -42,7 +41,7 @@ impl Distributed {
         Ok(())
     }
 
-    /// The endpoint of the claim and the access token for it; `None` where the claim is not elsewhere.
+    /// The endpoint of the claim and its access token; `None` if the claim is not distributed.
     fn source(&self, claims: &Map) -> Result<Option<(String, Option<String>)>, String> {
         let (None, Some(names)) = (claims.get(&self.claim), claims.get("_claim_names")) else { return Ok(None) };
         let Some(sources) = claims.get("_claim_sources") else { return Err("oidc: no claim sources".to_owned()) };

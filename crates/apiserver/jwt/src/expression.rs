@@ -1,5 +1,5 @@
-//! Expressions over the claims of a token, and over the user that is made of them.
-//! Guarantees that evaluating one has a bound in cost. Must never see a claim that was not verified: the caller gives values.
+//! Expressions over the claims of a token, and over the mapped user. Guarantees a bounded cost. Must never see an unverified
+//! claim: the caller provides the values.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,13 +9,13 @@ use pintle_cel::value::{Entries, Map};
 use pintle_cel::{CompileError, Environment, Program, Type, Value};
 use pintle_schema::Value as Data;
 
-/// What one evaluation may cost; kube-apiserver has no limit here.
+/// The cost limit of one evaluation; kube-apiserver has no limit here.
 const COST_LIMIT: u64 = 10_000_000;
 
 static OVER_CLAIMS: LazyLock<Environment> = LazyLock::new(|| Environment::for_claims(CURRENT_MINOR));
 static OVER_USER: LazyLock<Environment> = LazyLock::new(|| Environment::for_user(CURRENT_MINOR));
 
-/// What an expression must evaluate to.
+/// The required type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// Checked when it is evaluated.
@@ -23,7 +23,7 @@ pub enum Returns {
     Bool,
 }
 
-/// Why an expression is refused.
+/// Why an expression is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     #[error("compilation failed: {0}")]
@@ -48,7 +48,7 @@ pub struct Expression {
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub expression: Expression,
-    /// What is said of a token that does not satisfy it.
+    /// The error for a token that does not satisfy it.
     pub message: Str,
 }
 

@@ -16,22 +16,22 @@ pub struct Fetched {
 
 /// Gets documents by HTTPS, following redirects.
 pub trait Fetch: Send + Sync + 'static {
-    /// A document. The access token, if there is one, goes into the `Authorization` header.
+    /// Fetches a document, with an optional bearer token.
     ///
     /// # Errors
-    /// Nobody answers, with the reason as text.
+    /// There is no response; the text is the reason.
     fn get<'a>(&'a self, url: &'a str, access_token: Option<&'a str>) -> BoxFuture<'a, Result<Fetched, String>>;
 }
 
 impl Fetched {
-    /// The status line of an answer that is no document: `500 Internal Server Error: text`.
+    /// The status line and body of an error response: `500 Internal Server Error: text`.
     pub(crate) fn failure(&self) -> String {
         let status =
             http::StatusCode::from_u16(self.code).ok().and_then(|status| status.canonical_reason()).unwrap_or("");
         format!("{} {status}: {}", self.code, String::from_utf8_lossy(&self.body))
     }
 
-    /// The error of a body that is no JSON document, with what the content type said.
+    /// The error for a body that is no JSON document, with its content type.
     pub(crate) fn not_json(&self, why: &str) -> String {
         let given = self.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
         let media_type = given.split(';').next().unwrap_or("").trim();

@@ -8,7 +8,7 @@ use pintle_codec::{Strictness, json};
 use pintle_schema::Value;
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
 
-/// A longer token is refused before anything is decoded.
+/// A longer token is rejected before anything is decoded.
 pub(crate) const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 /// How a token is signed.
@@ -74,7 +74,7 @@ impl Algorithm {
 
 /// A token in its three parts.
 pub(crate) struct CompactToken<'a> {
-    /// What is signed: header and payload as they are written.
+    /// The signed text: header and payload as written.
     signed: &'a str,
     pub algorithm: String,
     pub key_id: String,
@@ -93,7 +93,7 @@ pub(crate) enum Malformed {
 }
 
 impl<'a> CompactToken<'a> {
-    /// The claims of a token, unverified; `None` for what is no compact token.
+    /// The claims of a token, unverified; `None` for anything but a compact token.
     pub fn untrusted_claims(token: &str) -> Option<Value> {
         if token.len() > MAX_TOKEN_BYTES || token.trim_start().starts_with('{') {
             return None;
@@ -161,7 +161,7 @@ enum PublicKey {
     Curve(Algorithm, Vec<u8>),
 }
 
-/// The first byte of a point whose coordinates both follow.
+/// The first byte of an uncompressed point.
 const UNCOMPRESSED_POINT: u8 = 4;
 
 impl Jwk {

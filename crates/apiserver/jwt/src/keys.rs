@@ -1,7 +1,6 @@
-//! The keys of an issuer, fetched when a token needs them.
-//! Guarantees that at most one fetch is under way, that all who wait for it share its outcome, and that known keys verify
-//! without a fetch, so that an issuer that is out of order does not turn away tokens of known keys.
-//! Must never keep a key that the issuer's latest document does not have.
+//! The keys of an issuer, fetched on demand. Guarantees that at most one fetch is in progress and shared by all waiters, and
+//! that known keys verify without a fetch, so that an issuer that is down does not affect tokens of known keys. Must never keep
+//! a key that the issuer's latest document does not have.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -15,7 +14,7 @@ use pintle_metrics::Counter;
 use crate::fetch::Fetch;
 use crate::jose::{CompactToken, Jwk};
 
-/// Keys that end within this time are fetched again for a token that none of them verifies.
+/// Keys that expire within this time are fetched again for a token that none of them verifies.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
 /// Keys kept of one issuer at most. Issuers have a handful.
@@ -36,7 +35,7 @@ pub(crate) struct RemoteKeys {
 #[derive(Default)]
 struct State {
     keys: Arc<[Jwk]>,
-    /// Until when the issuer says that the keys do not change.
+    /// When the keys expire, according to the issuer.
     fresh_until: Option<SystemTime>,
     under_way: Option<Shared<BoxFuture<'static, Outcome>>>,
 }
@@ -48,7 +47,8 @@ impl RemoteKeys {
         Arc::new(RemoteKeys { url, fetch, state, fetched, failed })
     }
 
-    /// Verifies the signature of a token, with the keys at hand or, if none of them signed it, with those that the issuer has now.
+    /// Verifies the signature of a token, with the known keys or, if none of them signed it, with the issuer's current
+    /// ones.
     ///
     /// # Errors
     /// No key signed it, or the keys cannot be fetched.
@@ -66,7 +66,7 @@ impl RemoteKeys {
             if state.fresh_until.is_some_and(|end| now + EXPIRY_MARGIN <= end) {
                 return Err(refused());
             }
-            // A task of its own: it ends even if nobody waits any more.
+            // A separate task, which completes even if all waiters are dropped.
             let start = || {
                 let task = tokio::spawn(self.clone().refresh());
                 async move { task.await.unwrap_or_else(|error| Err(error.to_string())) }.boxed().shared()
@@ -104,7 +104,7 @@ impl RemoteKeys {
     }
 }
 
-/// Until when a document does not change, if its headers say so.
+/// When a document expires, according to its headers.
 fn fresh_until(headers: &HeaderMap, now: SystemTime) -> Option<SystemTime> {
     let control = headers.get(CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or("");
     let mut max_age = None;

@@ -1,6 +1,6 @@
-//! From claims to a user: by the names of claims or by expressions, and the rules that both must satisfy. Guarantees
-//! kube-apiserver's order of steps, which decides which error is reported. Must never invent a value: a claim that is mapped
-//! and has the wrong type refuses the token.
+//! Maps claims to a user: by the names of claims or by expressions, and the rules that both must satisfy. Guarantees
+//! kube-apiserver's order of steps, which decides which error is reported. Must never invent a value: a mapped claim of the
+//! wrong type rejects the token.
 
 use pintle_auth::{CREDENTIAL_ID_KEY, Str, UserInfo};
 use pintle_cel::Value as CelValue;
@@ -24,7 +24,7 @@ pub struct Mapping {
     pub user_rules: Vec<Rule>,
 }
 
-/// Where the user name comes from.
+/// The source of the user name.
 pub type UsernameFrom = ClaimOrExpression<PrefixedClaim>;
 
 /// A claim by its name, or an expression.
@@ -34,7 +34,7 @@ pub enum ClaimOrExpression<C> {
     Expression(Expression),
 }
 
-/// A claim, and what is put before its text.
+/// A claim and the prefix of its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefixedClaim {
     pub claim: Str,
@@ -50,7 +50,7 @@ impl PrefixedClaim {
 const NOT_PRESENT: &str = "claim not present";
 
 impl Mapping {
-    /// The claim of groups, which may be kept elsewhere.
+    /// The groups claim, which may be distributed.
     pub(crate) fn groups_claim(&self) -> Option<&str> {
         match &self.groups {
             Some(ClaimOrExpression::Claim(of)) => Some(&of.claim),
@@ -179,7 +179,7 @@ impl Mapping {
     }
 }
 
-/// Whether all rules are satisfied. All are evaluated before the first one is looked at, as in kube-apiserver.
+/// Whether all rules are satisfied. All are evaluated before the first result is checked, as in kube-apiserver.
 fn satisfied(rules: &[Rule], value: &CelValue<'static>) -> Result<(), String> {
     let results: Result<Vec<_>, String> = rules.iter().map(|rule| rule.expression.evaluate(value)).collect();
     for (rule, result) in rules.iter().zip(results?) {

@@ -1,7 +1,6 @@
-//! What some objects are given when they are written and no other object may have, such as addresses and ports.
-//! Guarantees that a reservation is held until the outcome of the object's commit is known, and that what an allocator
-//! writes is written in the object's own transaction.
-//! Must never know what is allocated, or to which resources.
+//! Values that are unique to one object and allocated when it is written, such as addresses and ports. Guarantees that a
+//! reservation is held until the outcome of the object's commit is known, and that an allocator's writes are in the object's
+//! own transaction. Must never know what is allocated, or to which resources.
 
 use crate::status::Result;
 use crate::{Registry, Target, WriteOptions};
@@ -9,17 +8,17 @@ use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::Value;
 use pintle_storage::Write;
 
-/// Gives the objects of some resources what only one object can have. A registry has any number of allocators; a resource
-/// has one at most.
+/// Allocates unique values to the objects of some resources. A registry has any number of allocators; a resource has one at
+/// most.
 pub trait Allocator: Send + Sync {
-    /// Whether objects of the resource are given something. Asked for every write.
+    /// Whether it allocates values to objects of the resource. Called for every write.
     fn handles(&self, resource: &Resource) -> bool;
 
-    /// Gives an object what it needs and has not, before it is validated: a new one, or one that replaces `old`. What is
-    /// given stays reserved until the answer is dropped.
+    /// Allocates the missing values of an object before it is validated: a new one, or one that replaces `old`. They stay
+    /// reserved until the returned value is dropped.
     ///
     /// # Errors
-    /// What the object asks for cannot be had.
+    /// A requested value is not available.
     fn reserve<'a>(
         &'a self,
         registry: &'a Registry,
@@ -29,8 +28,8 @@ pub trait Allocator: Send + Sync {
         options: &'a WriteOptions,
     ) -> MaybeReady<'a, Result<Box<dyn Reservation>>>;
 
-    /// The writes that go with that of an object from `old` (`None`: it is new) to `new` (`None`: it is removed). When one of
-    /// their preconditions does not hold any more, the object's write is tried again from the beginning.
+    /// The writes that accompany that of an object from `old` (`None`: it is new) to `new` (`None`: it is removed). When
+    /// one of their preconditions no longer holds, the object's write is retried from the beginning.
     ///
     /// # Errors
     /// A stored object cannot be decoded.
@@ -43,16 +42,16 @@ pub trait Allocator: Send + Sync {
     ) -> Result<Vec<Write>>;
 }
 
-/// What one request holds until it is dropped.
+/// The reserved values of one request, released when dropped.
 pub trait Reservation: Send + Sync {
     /// The commit begins: from here on, being dropped does not mean that nothing was stored.
     fn committing(&mut self);
 
-    /// The commit's outcome is known, and what it stored can be seen.
+    /// The outcome of the commit is known, and its writes are visible.
     fn settled(&mut self);
 }
 
-/// What a request holds of the resource's allocator; empty where there is none.
+/// The reservation of a request; empty without an allocator.
 #[derive(Default)]
 pub(crate) struct Reserved(Option<Box<dyn Reservation>>);
 
@@ -80,7 +79,7 @@ impl Registry {
         self.allocator(resource).is_some()
     }
 
-    /// Asks the resource's allocator, if there is one; what is given is held in `reserved`.
+    /// Calls the resource's allocator, if there is one; `reserved` holds the reservation.
     pub(crate) async fn allocate(
         &self,
         target: &Target,

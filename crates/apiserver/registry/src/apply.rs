@@ -1,7 +1,7 @@
-//! Server-side apply: a configuration merged into an object, or made one.
+//! Server-side apply: merges a configuration into an object, or creates one.
 //!
-//! The result is an object of the target's version, as if a client had sent it, with its owners settled; what follows is
-//! an update like any other.
+//! The result is an object of the target's version, as if a client had sent it, with its managed fields; the rest is an
+//! ordinary update.
 
 use crate::field_manager::{KindVersions, MANAGED_FIELDS, decode_stored, empty};
 use crate::status::{Cause, Details, Result, Status};
@@ -12,26 +12,26 @@ use pintle_meta::meta::v1::ManagedFieldsEntry;
 use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, Struct, Value};
 
-/// What is applied, and how.
+/// The inputs of an apply.
 #[derive(Clone, Copy)]
-pub struct Applying<'a> {
+pub struct ApplyRequest<'a> {
     pub config: &'a Value,
     pub force: bool,
     pub subresource: &'a str,
 }
 
 impl Registry {
-    /// The object that a configuration makes of a live one (`None`: there is none). `live` is canonical.
+    /// The result of applying a configuration to a live object (`None`: there is none). `live` is canonical.
     ///
-    /// It waits where managers wrote other versions, and conversion to those does.
+    /// Waits if managers wrote other versions and the conversion to those waits.
     ///
     /// # Errors
-    /// The configuration is no object of the kind, others own what it would change, or a conversion fails.
+    /// The configuration is no object of the kind, conflicts with other managers, or a conversion fails.
     pub fn apply<'a>(
         &'a self,
         target: &'a Target,
         live: Option<&'a Value>,
-        applying: Applying<'a>,
+        applying: ApplyRequest<'a>,
         options: &'a WriteOptions,
     ) -> MaybeReady<'a, Result<Value>> {
         let versions = KindVersions::new(self, target, applying.subresource);
@@ -54,11 +54,11 @@ impl Registry {
         versions: &KindVersions<'_>,
         target: &Target,
         live: Option<&Value>,
-        applying: &Applying<'_>,
+        applying: &ApplyRequest<'_>,
         options: &WriteOptions,
     ) -> std::result::Result<Value, Failure> {
         let resource = &target.resource;
-        let place = Place {
+        let place = AppliedType {
             group: &resource.group,
             version: &resource.version,
             kind: &resource.kind,
@@ -67,7 +67,7 @@ impl Registry {
         let empty = empty(target);
         let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
         let managed = decode_stored(stored).map_err(undecodable).map_err(Failure::Status)?;
-        let live = Live { object: live.unwrap_or(&empty), empty: &empty, managed };
+        let live = LiveObject { object: live.unwrap_or(&empty), empty: &empty, managed };
         let (mut object, managed) = self.apply_in(versions, &place, live, applying, options)?;
         let _ = object.remove_at(&["metadata", MANAGED_FIELDS]);
         if let Some(entries) = managed.encode() {
@@ -83,9 +83,9 @@ impl Registry {
     pub(crate) fn apply_in(
         &self,
         versions: &dyn Versions,
-        place: &Place<'_>,
-        live: Live<'_>,
-        applying: &Applying<'_>,
+        place: &AppliedType<'_>,
+        live: LiveObject<'_>,
+        applying: &ApplyRequest<'_>,
         options: &WriteOptions,
     ) -> std::result::Result<(Value, Managed), Failure> {
         let config = applying.config;
@@ -130,7 +130,7 @@ impl Registry {
     }
 }
 
-/// Whether a value is a list of managers, as far as types go. Anything else is for the schema to refuse.
+/// Whether a value has the type of a list of managers. The schema rejects anything else.
 fn are_entries(value: &Value) -> bool {
     let is_entry = |entry: &Value| {
         entry.as_map().is_some()
@@ -161,23 +161,23 @@ impl From<Status> for Failure {
     }
 }
 
-/// What a configuration is applied to.
-pub(crate) struct Live<'a> {
+/// The object that a configuration is applied to.
+pub(crate) struct LiveObject<'a> {
     pub object: &'a Value,
     /// An object of its type in which nothing is set.
     pub empty: &'a Value,
     pub managed: Managed,
 }
 
-/// The type of what is applied.
-pub(crate) struct Place<'a> {
+/// The type of the configuration.
+pub(crate) struct AppliedType<'a> {
     pub group: &'a str,
     pub version: &'a str,
     pub kind: &'a str,
     pub schema: &'a Struct,
 }
 
-impl Place<'_> {
+impl AppliedType<'_> {
     fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
     }
@@ -208,7 +208,7 @@ impl Place<'_> {
     }
 }
 
-fn failed(place: &Place<'_>, config: &Value, error: Error) -> Status {
+fn failed(place: &AppliedType<'_>, config: &Value, error: Error) -> Status {
     match error {
         Error::Conflicts(conflicts) => conflicting(&conflicts),
         Error::Configuration(error) => {

@@ -1,20 +1,19 @@
-//! Waiting for an object that a write was refused for and that a controller is expected to create. Guarantees kube-apiserver's
-//! bound: nine pauses of the same length, each between 100 and 200 milliseconds. Must never hold a lock or a reservation while
-//! it waits.
+//! Waiting for a missing object that a controller is expected to create, after a write was rejected for its absence. Guarantees
+//! kube-apiserver's bound: nine pauses of the same length, each between 100 and 200 milliseconds. Must never hold a lock or a
+//! reservation while it waits.
 
 use crate::Registry;
 use crate::status::AwaitedObject;
 use std::time::Duration;
 
-/// How often the object is looked for again.
+/// Number of look-ups.
 const PAUSES: usize = 9;
-const SHORTEST_PAUSE_MILLIS: u64 = 100;
+const MIN_PAUSE_MILLIS: u64 = 100;
 /// Pauses are up to this much longer, so that many writes that wait together are not tried again together.
 const SPREAD_MILLIS: u64 = 100;
 
 impl Registry {
-    /// Whether an object that a refusal awaits appears within the time that writes wait for it. `false` at once when the refusal
-    /// awaits none.
+    /// Whether the awaited object of an error appears in time. `false` at once when the error awaits none.
     pub(crate) async fn appears(&self, awaited: Option<&AwaitedObject>) -> bool {
         let Some(AwaitedObject { group, version, plural, namespace, name }) = awaited else { return false };
         let table = self.resources.snapshot();
@@ -23,10 +22,11 @@ impl Registry {
         let mut random = [0; 2];
         self.environment.random(&mut random);
         let spread = u64::from(u16::from_le_bytes(random)) % SPREAD_MILLIS;
-        let pause = Duration::from_millis(SHORTEST_PAUSE_MILLIS + spread);
+        let pause = Duration::from_millis(MIN_PAUSE_MILLIS + spread);
         for _ in 0..PAUSES {
             self.environment.sleep(pause).await;
-            // Another server may have created it. Without the store's answer the cache is all there is to look at.
+            // Another server may have created it. If the store does not respond, the cache is searched as
+            // it is.
             let _ = self.catch_up().await;
             if target.cache.get(&target.key()).is_some() {
                 return true;
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Refuses pods as long as the account `default` is missing.
+    /// Rejects pods as long as the account `default` is missing.
     struct NeedsAccount(Arc<AtomicUsize>);
 
     impl AdmissionPlugin for NeedsAccount {
@@ -121,7 +121,7 @@ mod tests {
         registry.target(pintle_groups::find("", "v1", plural).unwrap(), "default", name).unwrap()
     }
 
-    /// The outcome of a create, by an update if `by_update`, the pauses before it, and how often admission was asked.
+    /// The outcome of a create (by an update if `by_update`), the pauses before it, and the number of calls of admission.
     fn create(account_comes_in: usize, by_update: bool) -> (Result<()>, Vec<Duration>, usize) {
         let (link, seen, asked) = (Arc::<OnceLock<_>>::default(), Arc::<Mutex<_>>::default(), Arc::default());
         let pauses = Pauses { registry: Arc::clone(&link), account_comes_in, seen: Arc::clone(&seen) };

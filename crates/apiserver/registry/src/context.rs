@@ -1,6 +1,6 @@
-//! `RequestContext`: what is known of a request from its first byte to its last, shared by every step that works on it.
-//! Guarantees that whom a request acts as is set once, by authentication, and that what steps note of it keeps its order.
-//! Must never decide anything: steps read it and add to it.
+//! `RequestContext`: the state of a request from its first byte to its last, shared by all steps. Guarantees that the identity
+//! is set once, by authentication, and that warnings and annotations keep their order. Must never make a decision: steps read
+//! it and add to it.
 
 use crate::ResourcePath;
 use pintle_audit::{Level, Record};
@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 /// A request, as every step of its way knows it.
 #[derive(Debug)]
 pub struct RequestContext {
-    /// Identifies the request in logs, audit events and answers (`Audit-ID`); empty for the server's own work.
+    /// Identifies the request in logs, audit events and responses (`Audit-ID`); empty for the server's own work.
     pub id: String,
-    /// When its first line had been read.
+    /// When the head of the request had been read.
     pub started: Instant,
     /// The verb of its attributes, as rules of authorization name it; empty for the server's own work.
     pub verb: &'static str,
-    /// What the client calls itself: the name of a field manager that gives none.
+    /// The client's name from its User-Agent: the default field manager.
     pub agent: String,
-    /// When its answer is due; `None` for requests without an end of their own.
+    /// The deadline of the response; `None` for long-running requests.
     pub deadline: Option<Instant>,
     /// What its path names; `None` for paths that name no resource, and for the server's own work.
     pub resource_path: Option<ResourcePath>,
@@ -32,16 +32,16 @@ pub struct RequestContext {
     notes: Mutex<Notes>,
 }
 
-/// Who sends a request, and as whom it acts.
+/// The authenticated user of a request, and the user that it acts as.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// Whose credential the request shows.
+    /// The authenticated user.
     pub original: Arc<UserInfo>,
     /// The user that the request acts as: another one when it impersonates.
     pub user: Arc<UserInfo>,
 }
 
-/// What the steps of a request leave for its end.
+/// Warnings, annotations and timings collected for the end of a request.
 #[derive(Debug, Default)]
 struct Notes {
     warnings: Vec<String>,
@@ -60,7 +60,7 @@ pub enum Step {
     MutatingAdmission,
     Validation,
     ValidatingAdmission,
-    /// Until what is written is durable.
+    /// Until the write is durable.
     Commit,
 }
 
@@ -71,7 +71,7 @@ impl Default for RequestContext {
 }
 
 impl RequestContext {
-    /// A request of which only this is known yet.
+    /// A request before authentication.
     pub fn new(verb: &'static str, agent: String) -> Self {
         RequestContext {
             id: String::new(),
@@ -103,12 +103,12 @@ impl RequestContext {
         self
     }
 
-    /// Says who sends the request. Only the first call counts.
+    /// Sets the identity. Only the first call has an effect.
     pub fn identify(&self, identity: Identity) {
         let _ = self.identity.set(identity);
     }
 
-    /// Who sends the request; `None` until it is authenticated.
+    /// The identity; `None` until the request is authenticated.
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.get()
     }
@@ -119,22 +119,22 @@ impl RequestContext {
         self.identity.get().map_or(&NOBODY, |identity| &identity.user)
     }
 
-    /// Says that the request is audited. Only the first call counts.
+    /// Sets the audit record. Only the first call has an effect.
     pub fn audited_by(&self, record: Arc<Record>) {
         let _ = self.audit.set(record);
     }
 
-    /// What audit events are made of; `None` if the request is not audited, or it is not known yet.
+    /// The audit record; `None` if the request is not audited, or has none yet.
     pub fn audit(&self) -> Option<&Arc<Record>> {
         self.audit.get()
     }
 
-    /// Adds a text for a Warning header, whatever the answer will be.
+    /// Adds a text for a Warning header of the response, also of errors.
     pub fn warn(&self, text: impl Into<String>) {
         self.notes().warnings.push(text.into());
     }
 
-    /// The warnings so far; they are gone from the context then.
+    /// Takes the warnings so far.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.notes().warnings)
     }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sends_a_request_is_said_once() {
+    fn the_identity_is_set_once() {
         let user = |name: &str| Arc::new(UserInfo { name: name.into(), ..UserInfo::default() });
         let context = RequestContext::default();
         assert_eq!(context.user().name, "");

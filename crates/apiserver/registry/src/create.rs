@@ -1,4 +1,4 @@
-//! Create: a new object, durable before it is answered.
+//! Create: a new object, durable before the response.
 
 use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
@@ -17,19 +17,19 @@ use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction};
 use std::time::Instant;
 
-/// How many times a name is generated again because it is taken, and another address is drawn.
+/// How often a generated name and random allocations are replaced because they are taken.
 const ATTEMPTS: usize = 8;
 
 impl Registry {
-    /// Creates an object. It comes decoded, of the target's version; the target's name is ignored but for `PUT`s that create.
+    /// Creates an object of the target's version. The target's name is used only by a `PUT` that creates.
     ///
     /// # Errors
-    /// The object is refused, exists already, or its namespace does not exist.
+    /// The object is rejected, exists already, or its namespace does not exist.
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
         self.create_owned(target, object, options, ManagedFieldsUpdate::Compute).await
     }
 
-    /// The same for an object whose owners may be settled already.
+    /// The same for an object whose managed fields may be computed already.
     pub(crate) async fn create_owned(
         &self,
         target: &Target,
@@ -37,7 +37,8 @@ impl Registry {
         options: &WriteOptions,
         owners: ManagedFieldsUpdate,
     ) -> Result<Written> {
-        // What is no version at all is left out, like all that clients may not set; a dry run does not look.
+        // A malformed version is dropped, like all fields that clients may not set; a dry run does not check
+        // it.
         let version = metadata::text(&object, "resourceVersion").parse::<u64>();
         if !options.dry_run && version.is_ok_and(|version| version != 0) {
             return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
@@ -74,32 +75,32 @@ impl Registry {
             let (candidate, mut warnings) = (object.clone(), warnings.clone());
             match creation.once(candidate, &mut warnings).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => attempt += 1,
-                Ok(Attempted::AllocationTaken) if attempt < attempts => attempt += 1,
-                Ok(Attempted::AllocationTaken) => break,
+                Ok(CreateOutcome::AllocationTaken) if attempt < attempts => attempt += 1,
+                Ok(CreateOutcome::AllocationTaken) => break,
                 // Another write was charged, so that the writes together make progress.
-                Ok(Attempted::ChargeChanged) => self.catch_up().await?,
-                Ok(Attempted::Created(payload)) => return Ok(Written { payload, created: true, warnings }),
+                Ok(CreateOutcome::ChargeChanged) => self.catch_up().await?,
+                Ok(CreateOutcome::Created(payload)) => return Ok(Written { payload, created: true, warnings }),
                 Err(refusal) if !has_waited && self.appears(refusal.awaits.as_deref()).await => has_waited = true,
                 Err(refusal) if !has_learned && self.may_accept_now(&refusal, since).await => has_learned = true,
-                // Nobody waits twice for the same object.
+                // A request waits for an awaited object once.
                 Err(refusal) => return Err(Status { awaits: None, ..refusal.with_warnings(warnings) }),
             }
         }
         Err(Status::internal("neither a name nor an address could be found that nobody else took meanwhile"))
     }
 
-    /// Creates objects in one transaction, or as few as the store takes: what a fresh server starts with. Their
+    /// Creates objects in one transaction, or as few as the store accepts: the bootstrap objects of a new server. Their
     /// namespaces may be among them.
     ///
     /// # Errors
-    /// An object is refused or exists, or the store fails.
+    /// An object is rejected or exists, or the store fails.
     pub async fn create_all(&self, objects: Vec<(Target, Value, WriteOptions)>) -> Result<()> {
         if objects.is_empty() {
             return Ok(());
         }
         let mut writes = Vec::with_capacity(objects.len());
         for (target, mut object, options) in objects {
-            // These bring the addresses they have, and the objects that stand for them.
+            // Bootstrap objects have their addresses, and come with the objects that represent these.
             let creation = Creation::new(self, &target, &object, &options, ManagedFieldsUpdate::Compute);
             self.complete(&target, &mut object).await?;
             metadata::clear_on_create(&mut object);
@@ -107,7 +108,7 @@ impl Registry {
             let status = object.get("status").cloned();
             creation.prepare(&mut object, None, &Charges::default(), &mut Vec::new()).await?;
             if let Some(status) = status {
-                // A caller inside the server sets the status of what it creates; no controller would do it later.
+                // A caller inside the server sets the status: no controller would set it later.
                 object.make_map().set("status", status);
                 self.finish(&target, &mut object);
             }
@@ -120,7 +121,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes the namespace of what is to be created, if it is not there.
+    /// Creates the namespace of an object, if it is missing.
     async fn provision_namespace(&self, target: &Target) -> Result<()> {
         let home = self.namespace(&target.namespace).filter(|_| target.resource.namespaced);
         let Some(home) = home else { return Ok(()) };
@@ -161,16 +162,16 @@ impl Registry {
     }
 }
 
-/// What an attempt to create an object came to.
-enum Attempted {
+/// The outcome of one attempt to create an object.
+enum CreateOutcome {
     Created(Payload),
-    /// What was allocated was taken meanwhile.
+    /// An allocated value was taken meanwhile.
     AllocationTaken,
-    /// What the write was charged to has changed meanwhile.
+    /// The state that the write is charged to has changed meanwhile.
     ChargeChanged,
 }
 
-/// What is asked for, whatever name and addresses it gets.
+/// A requested object, before its name and addresses are generated.
 struct Creation<'a> {
     registry: &'a Registry,
     /// Of the version that the object is worked on in.
@@ -179,13 +180,13 @@ struct Creation<'a> {
     stored: &'a Target,
     options: &'a WriteOptions,
     owners: ManagedFieldsUpdate,
-    /// What was empty in what was sent, which had a canonical form before its metadata was completed.
+    /// The object as sent, if the error messages need its empty fields.
     sent: Option<Value>,
     sent_labels: bool,
 }
 
 impl<'a> Creation<'a> {
-    /// What is asked for with an object as it was sent.
+    /// Prepares the creation of an object as sent.
     fn new(
         registry: &'a Registry,
         target: &'a Target,
@@ -215,11 +216,11 @@ impl<'a> Creation<'a> {
             ..AdmissionRequest::new(registry, target, "", Operation::Create, options, charges)
         };
         registry.admission.mutate(&request, object, warnings).await?;
-        // Whatever plugins make of it: the server alone names and identifies new objects.
+        // After mutating plugins: only the server names and identifies new objects.
         metadata::identify(object, registry.environment.as_ref());
         self.name(object);
         metadata::dedup_owners(object, true, warnings);
-        // Kinds that count no generations keep what they are given.
+        // Kinds without generations keep the given value.
         if strategy.generation.is_some() {
             metadata::set(object, "generation", 1);
         }
@@ -262,7 +263,7 @@ impl<'a> Creation<'a> {
         }
     }
 
-    async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<Attempted> {
+    async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<CreateOutcome> {
         let Creation { registry, target, stored, .. } = *self;
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
         registry.check_namespace(target, metadata::text(&object, "name"))?;
@@ -275,7 +276,7 @@ impl<'a> Creation<'a> {
             return Err(exists(&place, &object, existing.encoded.terminating));
         }
         if self.options.dry_run {
-            return Ok(Attempted::Created(registry.as_read(stored, object)));
+            return Ok(CreateOutcome::Created(registry.as_read(stored, object)));
         }
         let others = registry.allocation_writes(target, Some(&object), None)?;
         let allocated = others.len();
@@ -287,16 +288,16 @@ impl<'a> Creation<'a> {
         self.options.context.spent(Step::Commit, started);
         reserved.settled();
         match outcome? {
-            Ok(stored) => Ok(Attempted::Created(Payload::Stored(stored))),
+            Ok(stored) => Ok(CreateOutcome::Created(Payload::Stored(stored))),
             Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
-            Err(CommitError::Conflict { index, .. }) if index > allocated => Ok(Attempted::ChargeChanged),
-            Err(CommitError::Conflict { .. }) => Ok(Attempted::AllocationTaken),
+            Err(CommitError::Conflict { index, .. }) if index > allocated => Ok(CreateOutcome::ChargeChanged),
+            Err(CommitError::Conflict { .. }) => Ok(CreateOutcome::AllocationTaken),
             Err(error) => Err(commit_failed(&error)),
         }
     }
 }
 
-/// The refusal of an object whose name is taken.
+/// The error for a name that is taken.
 fn exists(target: &Target, object: &Value, terminating: bool) -> Status {
     let mut status = Status::already_exists(&target.resource, &target.name);
     // With both a name and generateName, the message says that the name was not generated.

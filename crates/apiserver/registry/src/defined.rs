@@ -24,11 +24,12 @@ pub struct DefinedResource {
 }
 
 impl Registry {
-    /// Installs the versions of definitions, and takes out their versions that are defined no more. Objects that were stored
-    /// under other definitions are shown as these versions have them.
+    /// Installs the versions of definitions, and removes versions that are no longer defined. Objects stored under previous
+    /// definitions are served by the new ones.
     pub fn install_defined(&self, defined: &[DefinedResource]) {
         let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Known before their caches, so that what the store reports meanwhile is read in their form.
+        // Installed before their caches, so that objects reported by the store meanwhile are decoded by the new
+        // definition.
         let is_new = |resource: &Arc<Resource>| {
             resource.storage.as_ref().is_some_and(|storage| self.cache.resource(&storage.prefix).is_none())
         };
@@ -209,7 +210,7 @@ pub(crate) fn read_stored(custom: &dyn CustomKind, object: &mut Value) -> bool {
     is_less
 }
 
-/// The record of an object that is read as `now`; `None` if that is as it is kept.
+/// The record of an object that decodes to `now`; `None` if the stored record is equal.
 fn record_of(target: &Target, object: &Object, kept: &Value, now: &Value, original: Option<&Value>) -> Option<Bytes> {
     let fields = field_values(&target.stored, now);
     let is_changed = now != kept;
@@ -233,10 +234,10 @@ pub(crate) fn condition(target: &Target) -> Option<Condition> {
     Some(Condition { key: defined_by.key().into(), at: Revision(defined_by.revision()) })
 }
 
-/// Nothing is created of a kind whose definition is being deleted.
+/// Rejects creates of a kind whose definition is being deleted.
 ///
 /// # Errors
-/// It is.
+/// It is being deleted.
 pub(crate) fn check_definition(target: &Target, name: &str) -> Result<()> {
     if target.resource.custom.as_ref().is_some_and(|custom| custom.is_terminating()) {
         let why = "create not allowed while custom resource definition is terminating";

@@ -20,16 +20,16 @@ const GRACE_PERIOD: &str = "deletionGracePeriodSeconds";
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What a delete did.
+/// The outcome of a delete.
 pub struct Deleted {
     /// The object: as it still is, or as it last was.
     pub payload: Payload,
-    /// Whether it is gone; otherwise a finalizer or its grace period holds it.
+    /// Whether the object is removed; otherwise a finalizer or its grace period keeps it.
     pub gone: bool,
     pub uid: String,
 }
 
-/// What a delete decides about an object.
+/// The next step of a delete.
 enum Decision {
     /// It is being deleted already, with time or content left, and nothing about it changes.
     Leave,
@@ -56,7 +56,7 @@ impl DeleteOptions {
             (None, None) => return Ok(()),
         };
         if resource.strategy.begin_deletion.is_some() {
-            // Kinds with a way of their own to end say it otherwise.
+            // Kinds with graceful deletion have another message.
             return Err(Status::conflict(resource, &target.name, &precondition_failed(what, asked, found)));
         }
         let why = format!(
@@ -72,7 +72,7 @@ impl Registry {
     /// Deletes one object.
     ///
     /// # Errors
-    /// There is none, a precondition does not hold, or it keeps changing.
+    /// It does not exist, a precondition fails, or it keeps changing.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
         let since = self.revision();
         match self.delete_known(target, options).await {
@@ -81,7 +81,7 @@ impl Registry {
         }
     }
 
-    /// The same, as far as others' writes are known.
+    /// The same, based on the cached state.
     async fn delete_known(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
         let mut clashes = 0;
         loop {
@@ -143,7 +143,7 @@ impl Registry {
         }
     }
 
-    /// Asks admission about the deletion of a stored object.
+    /// Runs admission for the deletion of a stored object.
     async fn admit_deletion(&self, target: &Target, old: &Value, deletion: &DeleteOptions) -> Result<()> {
         let options =
             WriteOptions { dry_run: deletion.dry_run, context: deletion.context.clone(), ..WriteOptions::default() };
@@ -156,7 +156,7 @@ impl Registry {
         self.admission.delete(&request, old).await
     }
 
-    /// Removes an object whose time is over, whatever else would hold it, if it is still as given.
+    /// Removes an expired object, regardless of finalizers, if it is unchanged.
     pub fn expire(&self, object: &Object) -> CommitFuture {
         self.store.commit(Transaction::one(object.key.clone(), Expect::At(object.revision), None))
     }
@@ -171,7 +171,7 @@ impl Registry {
         self.commit(target, Expect::At(stored.revision), record).await
     }
 
-    /// Removes an object from the store; the answer is its last state.
+    /// Removes an object from the store. Returns its last state.
     async fn remove(
         &self,
         target: &Target,
@@ -199,9 +199,9 @@ impl Registry {
                 Some(period)
             }
             (Some(_), true) => match shortened(old, asked, now) {
-                Shortened::Not => return Decision::Leave,
-                Shortened::Over => None,
-                Shortened::To { end, period } => {
+                GracePeriodChange::Not => return Decision::Leave,
+                GracePeriodChange::Over => None,
+                GracePeriodChange::To { end, period } => {
                     set_end(&mut object, end, period);
                     Some(period)
                 }
@@ -241,9 +241,9 @@ impl Registry {
     }
 }
 
-/// What a delete of an object that is being deleted makes of the time that it was given.
-enum Shortened {
-    /// It has its time still, and not less was asked for.
+/// How a delete changes the grace period of a terminating object.
+enum GracePeriodChange {
+    /// The period is still running, and no shorter one is requested.
     Not,
     /// There was none.
     Over,
@@ -254,15 +254,19 @@ enum Shortened {
 }
 
 /// A grace period can only get shorter. One that would be over by now lasts one second, so that the kubelet sees it.
-fn shortened(old: &Value, asked: Option<i64>, now: i64) -> Shortened {
+fn shortened(old: &Value, asked: Option<i64>, now: i64) -> GracePeriodChange {
     let left = old.at(&["metadata", GRACE_PERIOD]).and_then(Value::as_i64).map_or(0, at_least_one);
     match (left, asked) {
-        (0, _) => Shortened::Over,
+        (0, _) => GracePeriodChange::Over,
         (_, Some(period)) if period < left => {
             let end = deletion_end(old).unwrap_or(now).saturating_sub(left).saturating_add(period);
-            if end > now { Shortened::To { end, period } } else { Shortened::To { end: now, period: period.min(1) } }
+            if end > now {
+                GracePeriodChange::To { end, period }
+            } else {
+                GracePeriodChange::To { end: now, period: period.min(1) }
+            }
         }
-        _ => Shortened::Not,
+        _ => GracePeriodChange::Not,
     }
 }
 
@@ -280,7 +284,7 @@ fn set_end(object: &mut Value, end: i64, period: i64) {
     metadata::set(object, GRACE_PERIOD, period);
 }
 
-/// The end of an object counts as a change of what is wanted, for kinds that count.
+/// Termination counts as a change of the desired state, for kinds with generations.
 fn raise_generation(object: &mut Value, old: &Value) {
     if metadata::generation(old) > 0 {
         metadata::set(object, "generation", metadata::generation(old) + 1);
@@ -325,9 +329,9 @@ mod tests {
         // Deleted at 1970-01-01T00:01:00Z, with half a minute to go.
         let of = |left: i64| value!({"metadata": {"deletionTimestamp": "1970-01-01T00:01:30Z", "deletionGracePeriodSeconds": left}});
         let told = |left, asked, now| match shortened(&of(left), asked, now) {
-            Shortened::Not => None,
-            Shortened::Over => Some((0, 0)),
-            Shortened::To { end, period } => Some((end, period)),
+            GracePeriodChange::Not => None,
+            GracePeriodChange::Over => Some((0, 0)),
+            GracePeriodChange::To { end, period } => Some((end, period)),
         };
         assert_eq!(told(30, None, 61), None);
         assert_eq!(told(30, Some(30), 61), None);

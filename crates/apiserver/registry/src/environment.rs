@@ -1,4 +1,4 @@
-//! What the outside world gives to the registry: time and randomness, so that tests can give their own.
+//! Time and randomness of the registry, replaceable in tests.
 
 use pintle_resource::StrategyEnvironment;
 use std::future::{Future, ready};
@@ -49,11 +49,11 @@ pub fn new_uid(environment: &dyn Environment) -> String {
 /// The letters and digits of generated names: no vowels, so no words.
 const NAME_ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const GENERATED_SUFFIX: usize = 5;
-const LONGEST_GENERATED_NAME: usize = 63;
+const MAX_GENERATED_NAME: usize = 63;
 
 /// A name made from `generateName`: its first 58 bytes and five random characters.
 pub fn generate_name(prefix: &str, environment: &dyn Environment) -> String {
-    let mut end = prefix.len().min(LONGEST_GENERATED_NAME - GENERATED_SUFFIX);
+    let mut end = prefix.len().min(MAX_GENERATED_NAME - GENERATED_SUFFIX);
     while !prefix.is_char_boundary(end) {
         end -= 1;
     }

@@ -1,6 +1,6 @@
-//! `EtcdCodec`: converts between the encoded objects of the cache and kube-apiserver's stored form. Guarantees
-//! kube-apiserver's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion. Must never
-//! know a resource by name: what differs is in its `Storage`.
+//! `EtcdCodec`: converts between the encoded objects of the cache and kube-apiserver's stored form. Guarantees kube-apiserver's
+//! bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion. Must never know a resource by
+//! name: differences are in its `Storage`.
 
 use crate::defined::read_stored;
 use crate::selection::field_values;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The form that stores shared with kube-apiserver keep.
 pub struct EtcdCodec {
-    /// The resources whose objects are kept.
+    /// The stored resources.
     pub resources: Arc<Resources>,
     /// Everything is written as JSON.
     pub json: bool,
@@ -64,8 +64,8 @@ impl EtcdCodec {
     }
 }
 
-/// kube-apiserver's form of a canonical object in the storage version, in protobuf where it has one and no JSON is asked
-/// for.
+/// kube-apiserver's form of a canonical object in the storage version: protobuf where the kind has it and JSON is not
+/// requested.
 pub(crate) fn encode(storage: &Storage, object: &Value, as_json: bool) -> Bytes {
     let mut stored = Vec::with_capacity(1024);
     if as_json || storage.json {

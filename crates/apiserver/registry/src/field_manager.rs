@@ -1,6 +1,6 @@
-//! Field managers of a resource: who owns which field after a write, kept in `metadata.managedFields`.
+//! Field managers: which manager owns which field after a write, kept in `metadata.managedFields`.
 //!
-//! The apply crate computes the owners; this module gives it kinds, versions and the fields that a strategy resets. It must
+//! The apply crate computes the ownership; this module provides kinds, versions and the fields that a strategy resets. It must
 //! not reject a write: only apply can, see `apply`.
 
 use crate::known_sets::KnownSets;
@@ -19,7 +19,7 @@ pub(crate) struct KindVersions<'a> {
     /// Of a kind that was defined at run time.
     is_custom: bool,
     known_sets: &'a KnownSets,
-    /// What a conversion that may wait has given, and what it is still to give.
+    /// Converted objects, and those still to be converted.
     converted: Mutex<Vec<ConvertedObject>>,
 }
 
@@ -59,10 +59,11 @@ impl<'a> KindVersions<'a> {
         self.versions.iter().find(|version| version.api_version == api_version)
     }
 
-    /// Converts what was missed, in one call for each pair of versions, so that the upkeep can be tried again.
+    /// Converts the missing objects, in one call for each pair of versions, so that the update of managed fields can be
+    /// retried.
     ///
     /// # Errors
-    /// A conversion fails, or nothing was missed.
+    /// A conversion fails, or none was missing.
     pub(crate) async fn convert_missing(&self) -> Result<(), Status> {
         let mut objects = std::mem::take(&mut *self.converted());
         let mut has_missed = false;
@@ -110,7 +111,7 @@ impl<'a> KindVersions<'a> {
 }
 
 impl Version {
-    /// Its conversion to and from the storage version; `None` where shapes are equal.
+    /// Its conversion to and from the storage version; `None` if their shapes are equal.
     fn conversion(&self) -> Option<&dyn Conversion> {
         self.resource.storage.as_ref()?.conversion.as_deref()
     }
@@ -129,7 +130,7 @@ impl Version {
     }
 }
 
-/// What writes to a subresource reset.
+/// The fields that writes to a subresource reset.
 fn ignored(resource: &Resource, subresource: &str) -> Ignored {
     let paths = match resource.subresource(subresource).map(|found| &found.action) {
         Some(Action::Part(part)) => part.reset_fields,
@@ -194,16 +195,16 @@ impl Versions for KindVersions<'_> {
     }
 }
 
-/// What came with a new object and is no part of its canonical form.
+/// Parts of a sent object that its canonical form does not have.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Sent<'a> {
+pub(crate) struct SentFields<'a> {
     /// The managers that it brings.
     pub managed: Option<&'a Value>,
-    /// What was empty in it: who sends a list without items where others have none at all sets it.
+    /// Its empty fields: a client that sends an empty list owns it.
     pub empties: Option<&'a Value>,
 }
 
-impl Sent<'_> {
+impl SentFields<'_> {
     /// The managers before a write that replaces an object, if there is one.
     fn managers(&self, subresource: &str, live: Option<&Value>) -> Managed {
         let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
@@ -216,8 +217,8 @@ impl Sent<'_> {
 }
 
 impl Registry {
-    /// Writes the owners of a new object's fields into it. The object is complete and of the storage version. Managers that it
-    /// brings keep only what they own of fields that it does not have.
+    /// Sets the managed fields of a new object, which is complete and of the storage version. Managers that it brings keep
+    /// only fields that the object does not have.
     ///
     /// # Errors
     /// The object cannot be converted to a version that a manager wrote.
@@ -230,11 +231,12 @@ impl Registry {
     ) -> Result<(), Status> {
         self.finish(target, object);
         let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
-        self.track(target, "", None, Sent { managed: managed.as_ref(), empties }, object, options).await
+        self.track(target, "", None, SentFields { managed: managed.as_ref(), empties }, object, options).await
     }
 
-    /// Writes the owners of an object's fields into it; after an update when it replaces a live one, as the target's version
-    /// shows it. The object is complete, of the storage version and without managers. What cannot be tracked loses its owners.
+    /// Sets the managed fields of an object: as an update, if it replaces a live one, given in the target's version. The
+    /// object is complete, of the storage version and without managed fields. Fields that cannot be tracked lose their
+    /// owners.
     ///
     /// # Errors
     /// The object cannot be converted to a version that a manager wrote.
@@ -243,7 +245,7 @@ impl Registry {
         target: &Target,
         subresource: &str,
         live: Option<&Value>,
-        sent: Sent<'_>,
+        sent: SentFields<'_>,
         object: &mut Value,
         options: &WriteOptions,
     ) -> Result<(), Status> {
@@ -305,9 +307,9 @@ pub(crate) fn empty(target: &Target) -> Value {
 }
 
 /// The one version of an object that is posted to a subresource and not stored.
-struct Posted<'a>(&'a Struct);
+struct PostedVersion<'a>(&'a Struct);
 
-impl Versions for Posted<'_> {
+impl Versions for PostedVersion<'_> {
     fn schema(&self, _: &str) -> Option<&Struct> {
         Some(self.0)
     }
@@ -335,8 +337,13 @@ pub fn track_posted(
     canonicalize(schema, object);
     canonicalize(schema, &mut empty);
     let now = metadata::now_text(environment);
-    let write =
-        Write { versions: &Posted(schema), api_version, subresource, manager: &options.field_manager, now: &now };
+    let write = Write {
+        versions: &PostedVersion(schema),
+        api_version,
+        subresource,
+        manager: &options.field_manager,
+        now: &now,
+    };
     let tracked = write.update(&empty, object, Managed::default(), true);
     if let Some(entries) = tracked.ok().and_then(Managed::encode) {
         metadata::set(object, MANAGED_FIELDS, entries);
@@ -345,7 +352,7 @@ pub fn track_posted(
 
 pub(crate) const MANAGED_FIELDS: &str = "managedFields";
 
-/// The managers that a request sends with the whole object, if it sends good ones; it may also ask that there be none.
+/// The managed fields sent by a request, if they are valid; a request may also clear them.
 fn sent_or_stored(sent: Option<&Value>, stored: Option<&Value>) -> Managed {
     if sent == stored {
         return decode(stored);

@@ -1,5 +1,4 @@
-//! `KnownSets`: sets of fields that were found to be in the form that their schema gives them.
-//! Guarantees a bound; what is forgotten is looked at again.
+//! `KnownSets`: field sets that are known to be in the current form of their schema. Bounded; a forgotten set is checked again.
 
 use pintle_schema::{Struct, Value};
 use std::collections::HashSet;
@@ -17,7 +16,7 @@ pub(crate) struct KnownSets {
 }
 
 impl KnownSets {
-    /// Whether a set is current, as `look` finds when it is not known to be.
+    /// Whether a set is current; `look` checks an unknown one.
     pub(crate) fn is_current(&self, schema: &Struct, fields: &Value, look: &dyn Fn() -> bool) -> bool {
         let Value::Raw(text) = fields else { return look() };
         let digest = self.state.hash_one((schema.compiled.id(), text.as_str()));
@@ -44,7 +43,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn what_is_current_is_looked_at_once() {
+    fn a_current_set_is_checked_once() {
         let known = KnownSets::default();
         let looks = Cell::new(0);
         let ask = |schema: &Struct, text: &str, answer: bool| {

@@ -1,7 +1,7 @@
-//! The generic store of a resource: one way to create, get, list, update, patch, delete and watch for every kind.
+//! The generic registry: create, get, list, update, patch, delete and watch for every kind.
 //!
-//! What differs between kinds comes from their `Resource` and `Strategy`; nothing here knows a kind by name. Handlers
-//! above decide how a request is spelled and how an answer looks; here stands what happens.
+//! Differences between kinds come from their `Resource` and `Strategy`; nothing here knows a kind by name. The endpoints above
+//! parse requests and encode responses; this crate performs the operations.
 
 pub mod admission;
 mod allocation;
@@ -37,16 +37,16 @@ mod write_environment;
 
 pub use admission::{
     AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, Committed,
-    NamespaceCheck, Operation, Phase, RequestRules, RequestSelectors, Rights, Rounds, read_selector,
+    NamespaceCheck, Operation, Phase, Reinvocation, RequestRules, RequestSelectors, Rights, read_selector,
 };
 pub use allocation::{Allocator, Reservation};
-pub use apply::Applying;
+pub use apply::ApplyRequest;
 pub use context::{Identity, RequestContext, SERVER_USER, Step};
 pub use environment::Environment;
 pub use etcd_codec::EtcdCodec;
 pub use field_manager::track_posted;
 pub use list::ListOptions;
-pub use options::{Admission, DeleteOptions, SentOptions, ShownAs, WriteOptions};
+pub use options::{AdmissionMode, DeleteOptions, SentOptions, SubresourceView, WriteOptions};
 pub use page::{Items, Page};
 pub use resource_path::ResourcePath;
 pub use selection::Selection;
@@ -61,22 +61,22 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// All resources: their caches, the store behind them, and what the outside world gives.
+/// All resources with their caches, the store behind them, and the environment.
 pub struct Registry {
     pub cache: Arc<Cache>,
     pub store: Arc<dyn Store>,
     pub environment: Box<dyn Environment>,
     pub admission: AdmissionChain,
-    /// What gives objects of some resources what only one object can have.
+    /// The allocators of unique values.
     pub allocators: Vec<Arc<dyn Allocator>>,
     /// How often the store is compacted: continue tokens last for one to two intervals.
     pub compaction_interval: Option<Duration>,
     known_sets: known_sets::KnownSets,
-    /// What was written later was written by this program.
+    /// Everything stored after this revision was written by this program.
     opened_at: Revision,
     /// The resources that there are.
     pub resources: Arc<Resources>,
-    /// Held while the table and the caches are changed together, so that none is served without its cache.
+    /// Held while the table and the caches are changed together, so that no resource is served without its cache.
     installing: Mutex<()>,
 }
 
@@ -91,7 +91,7 @@ pub struct Target {
     pub namespace: String,
     /// "" for the collection.
     pub name: String,
-    /// Whether errors tell that an object cannot be read, and which.
+    /// Whether errors report unreadable objects.
     pub tells_unreadable: bool,
 }
 
@@ -101,14 +101,14 @@ impl Target {
         self.resource.storage.as_ref().unwrap_or_else(|| unreachable!("a target has a storage"))
     }
 
-    /// The target that a write is worked on with, from its decoding to its validation: of a kind that was defined at run time the
-    /// version that was asked for, of others the storage version.
+    /// The target in the working version of a write, from decoding to validation: for custom resources the requested
+    /// version, for others the storage version.
     pub(crate) fn working(&self) -> Cow<'_, Target> {
         let is_other = self.resource.custom.is_some() && self.storage().conversion.is_some();
         if !is_other {
             return Cow::Borrowed(self);
         }
-        // The schema's ID tells this version from others, also from that of a definition before.
+        // The schema's ID distinguishes this version from others, also from that of a previous definition.
         let working = self.stored.compiled.get_or_insert_with(self.resource.schema.compiled.id(), || {
             let storage = Storage {
                 api_version: self.resource.api_version().into(),
@@ -125,7 +125,7 @@ impl Target {
         self.storage().key(&self.namespace, &self.name)
     }
 
-    /// The 404 of an object, or why there can be none of its name.
+    /// The 404 for an object, or the reason why no object can have its name.
     pub fn not_found(&self) -> Status {
         let faults = names::path_segment_name(&self.name);
         if faults.is_empty() {
@@ -134,10 +134,10 @@ impl Target {
         Status::bad_request(format!("Name parameter invalid: {}: {}", names::quoted(&self.name), faults.join(";")))
     }
 
-    /// The stored object, or the 404 that names it.
+    /// The stored object.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// 404 if it does not exist; another error if it is unreadable.
     pub fn get(&self) -> Result<Arc<Object>> {
         self.cache.get(&self.key()).ok_or_else(|| self.missing())
     }
@@ -148,7 +148,7 @@ impl Target {
 pub enum Payload {
     /// As it is in the cache or was just committed.
     Stored(Arc<Object>),
-    /// In the storage version, not stored: a dry run's answer.
+    /// In the storage version, not stored: the result of a dry run.
     Value(Box<Value>),
 }
 
@@ -166,7 +166,7 @@ impl Encoded {
     }
 }
 
-/// What a write did.
+/// The outcome of a write.
 pub struct Written {
     pub payload: Payload,
     pub created: bool,
@@ -199,20 +199,20 @@ impl Registry {
         }
     }
 
-    /// Adds a version of a resource, or replaces the one of the same names, and serves what the store keeps of it.
+    /// Adds a version of a resource, or replaces the one of the same names, and serves its stored objects.
     pub fn install(&self, resource: Arc<Resource>) {
         let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
         let is_announced = |storage: &Storage| self.cache.resource(&storage.prefix).is_some();
         if let Some(storage) = resource.storage.as_ref().filter(|storage| !is_announced(storage)) {
-            // Known before its cache, so that what the store reports meanwhile is read in its form.
+            // Installed before its cache, so that objects reported by the store meanwhile are decoded.
             self.resources.update(|table| table.install(resource.clone(), false));
             self.cache.announce(&storage.prefix, resource.indexed_fields());
         }
         self.resources.update(|table| table.install(resource, true));
     }
 
-    /// Takes a version of a resource out: requests for it get 404 from now on. With its last version its watches end; what
-    /// it has stored stays in the store.
+    /// Removes a version of a resource: requests for it get 404. Removing the last version ends its watches; its objects
+    /// stay in the store.
     pub fn uninstall(&self, group: &str, version: &str, plural: &str) -> bool {
         let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(resource) = self.resources.read().get(group, version, plural).cloned() else { return false };
@@ -231,7 +231,7 @@ impl Registry {
         let storage = resource.storage.as_ref()?;
         let cache = self.cache.resource(&storage.prefix)?;
         let stored = self.resources.read().stored(&storage.prefix).cloned();
-        // A request can name a version that was taken out after it began.
+        // A request may use a version that was removed after it started.
         let stored = stored.or_else(|| StoredVersions::new(vec![resource.clone()]).map(Arc::new))?;
         let tells_unreadable = self.environment.feature_enabled(unreadable::UNSAFE_DELETION_GATE);
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
@@ -245,14 +245,14 @@ impl Registry {
         self.target(&resource, namespace, name)
     }
 
-    /// The target of what is stored under a prefix, in its storage version; `None` when no resource is.
+    /// The target of the objects under a prefix, in the storage version; `None` when no resource has the prefix.
     pub fn stored_target(&self, prefix: &str, namespace: &str, name: &str) -> Option<Target> {
         let hub = self.resources.read().stored(prefix)?.hub.clone();
         self.target(&hub, namespace, name)
     }
 
-    /// A canonical object of the storage version as it is written; its resourceVersion and its link go. The record is of what is
-    /// read then.
+    /// Encodes a canonical object of the storage version for the store, without its resourceVersion and selfLink, together
+    /// with its cache record.
     pub(crate) fn encode(&self, target: &Target, object: &mut Value) -> Encoded {
         ["resourceVersion", "selfLink"].iter().for_each(|field| metadata::clear(object, field));
         let stored = EtcdCodec::of(&*self.store).map(|form| form.encode(target.storage(), object));
@@ -304,7 +304,7 @@ impl Registry {
         stored.revision <= self.opened_at && self.store.value_codec().is_none()
     }
 
-    /// What a dry run answers: what would be read of a canonical object if it were stored.
+    /// The result of a dry run: a canonical object as it would be read after being stored.
     pub(crate) fn as_read(&self, target: &Target, object: Value) -> Payload {
         let completed = target.resource.completed(&object);
         Payload::Value(Box::new(completed.unwrap_or(object)))
@@ -322,8 +322,8 @@ impl Registry {
         committed.unwrap_or_else(|status| Err(CommitError::Invalid(status.message)))
     }
 
-    /// Encodes and commits one object together with other writes. What is too large for etcd, or for the store, is tried again
-    /// without its managed fields, unless it was applied: who applies cannot do without.
+    /// Encodes and commits one object together with other writes. If it is too large for etcd or the store, the commit is
+    /// retried without managed fields, unless it was applied: apply needs them.
     pub(crate) async fn commit_object(
         &self,
         target: &Target,
@@ -374,7 +374,7 @@ impl Registry {
         let key: Key = target.key().into();
         let record = object.record.clone();
         let unreadable = |error| CommitError::Storage(Arc::new(error));
-        // Refused here, where nothing has been written: once committed it would be in the way of every list.
+        // Rejected before the commit: once stored, it would break every list.
         if let Err(error) = encoded_object::check(&record) {
             return Ok(Err(unreadable(error)));
         }
@@ -406,7 +406,7 @@ impl Registry {
         json::decode_trusted(&target.storage().schema, object.encoded.as_written()).map_err(Status::internal)
     }
 
-    /// Decodes what a table prints of a stored object.
+    /// Decodes the printed columns of a stored object.
     ///
     /// # Errors
     /// The stored bytes cannot be decoded.
@@ -415,7 +415,7 @@ impl Registry {
             .map_err(Status::internal)
     }
 
-    /// A storage-version object as the target's version shows it.
+    /// Converts an object of the storage version to the target's version.
     ///
     /// # Errors
     /// It cannot be converted.
@@ -457,7 +457,7 @@ impl Registry {
         Ok(())
     }
 
-    /// What a served version shows besides what conversion gives: its kind and what its strategy adds.
+    /// Adds to a converted object its kind and the fields that its strategy adds to served objects.
     pub fn dress(&self, target: &Target, object: &mut Value) {
         set_type(object, &target.resource.api_version(), &target.resource.kind);
         if let Some(decorate) = target.resource.strategy.decorate {
@@ -465,14 +465,14 @@ impl Registry {
         }
     }
 
-    /// Whether answers in the target's version are the stored bytes as they are.
+    /// Whether the stored bytes are served unchanged in the target's version.
     pub fn serves_stored_form(&self, target: &Target) -> bool {
         target.resource.api_version() == target.storage().api_version
             && target.resource.kind == target.storage().kind
             && target.resource.strategy.decorate.is_none()
     }
 
-    /// The object that a namespace is; `None` where namespaces are no objects.
+    /// The target of a namespace; `None` where namespaces are no objects.
     pub fn namespace(&self, name: &str) -> Option<Target> {
         let hub = self.resources.read().namespaces()?.hub.clone();
         self.target(&hub, "", name)
@@ -494,13 +494,13 @@ impl Registry {
         }
     }
 
-    /// Whether what was decided at a revision may be decided otherwise now, since others write too: catches up.
+    /// Whether a decision made at a revision may change now, since other servers write too: catches up with the store.
     pub async fn has_learned(&self, since: Revision) -> bool {
         self.is_shared() && self.catch_up().await.is_ok() && self.revision() > since
     }
 
-    /// Whether a refusal may come from not knowing what others wrote: catches up. What failed otherwise may have taken
-    /// place, and must not be tried again.
+    /// Whether a rejection may be due to writes of others that were not visible yet: catches up with the store. Other
+    /// failures may have committed, and must not be retried.
     pub(crate) async fn may_accept_now(&self, refusal: &Status, since: Revision) -> bool {
         refusal.code < 500 && self.has_learned(since).await
     }
@@ -525,18 +525,18 @@ impl Registry {
     }
 }
 
-/// Sets kind and apiVersion, which stand first in every object.
+/// Sets kind and apiVersion, the first fields of every object.
 pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
     let map = object.make_map();
     map.set("kind", kind);
     map.set("apiVersion", api_version);
 }
 
-/// What a failed commit is to a client, when it is not a conflict to be retried.
+/// The Status for a failed commit that is not a conflict to be retried.
 pub(crate) fn commit_failed(error: &CommitError) -> Status {
     match error {
         CommitError::Closed => Status::new(503, "ServiceUnavailable", "the server is shutting down"),
-        // kube-apiserver passes on what its store says.
+        // kube-apiserver passes on the message of its store.
         CommitError::Storage(error) => Status::unexplained(error.to_string()),
         CommitError::ConditionFailed { .. } => Status::redefined(),
         error => Status::internal(error),

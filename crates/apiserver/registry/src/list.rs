@@ -1,7 +1,7 @@
-//! Lists: which revision a list shows, which objects, and how it goes on.
+//! Lists: the revision of a list, its objects, and its continuation.
 //!
-//! Every list is served from a snapshot of the cache; a page holds the snapshot or pointers, never copies of objects. The combinations of
-//! resourceVersion, resourceVersionMatch, limit and continue follow the table of the API concepts.
+//! Every list is served from a snapshot of the cache; a page holds the snapshot or pointers, never copies of objects. The
+//! combinations of resourceVersion, resourceVersionMatch, limit and continue follow the table of the API concepts.
 
 use crate::status::{Result, Status};
 use crate::{Items, Page, Registry, Selection, Target};
@@ -14,7 +14,7 @@ use pintle_storage::Revision;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// How old an answer may be.
+/// How old a list may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
     Exact,
@@ -45,33 +45,33 @@ struct Start {
     revision: Revision,
     /// From this key on, relative to the collection: tokens of one collection work in others.
     after: Option<String>,
-    /// Newest state whatever the revision says.
+    /// The newest state, regardless of the revision.
     newest: bool,
-    /// What the page before said follows, and in which collection.
+    /// The remaining items reported by the previous page, and their collection.
     following: Option<Following>,
-    /// When the first page was read, in seconds, if a token says so.
+    /// When the first page was read, in seconds, if the token has it.
     began: Option<i64>,
 }
 
-/// What a continue token says.
+/// The content of a continue token.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Continue {
     /// `None`: the newest.
     revision: Option<Revision>,
-    /// The path to go on from.
+    /// The path to continue after.
     after: String,
     following: Option<Following>,
     began: Option<i64>,
 }
 
-/// How many objects of a collection follow a token, so that no page counts what comes after it.
+/// The number of remaining objects of a collection, so that no page counts them again.
 #[derive(Debug, PartialEq, Eq)]
 struct Following {
     collection: String,
     count: i64,
 }
 
-/// What a page holds of the objects that were looked at for it.
+/// The objects of a page that were examined one by one.
 #[derive(Default)]
 struct Walk<'a> {
     fetched: usize,
@@ -86,7 +86,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Looks at objects until the page is full, and behind it at as many as it takes to say what follows.
+    /// Examines objects until the page is full, and then as many as it takes to know whether another page follows.
     fn over(
         entries: impl Iterator<Item = &'a Entry>,
         selection: &Selection,
@@ -132,7 +132,7 @@ impl Registry {
         let current = self.revision();
         let state = target.cache.state();
         let current = current.max(state.last);
-        // What the selectors say narrows where a list begins, not where it goes on.
+        // Selectors narrow the first page only; a token already contains its position.
         let begins = options.continue_token.is_empty();
         let narrowed = selection.single_namespace().filter(|_| begins && target.namespace.is_empty());
         let namespace = narrowed.unwrap_or(&target.namespace);
@@ -166,7 +166,7 @@ impl Registry {
         };
         page.shard = selection.shard().map(ToString::to_string);
         if let Some(name) = single_name {
-            // A list by name is a look-up: it costs the same however many objects there are.
+            // A list by name is a look-up: its cost does not depend on the number of objects.
             let key = format!("{within}{name}");
             target.check_readable(&state, &key, &format!("{key}\0"))?;
             let found = objects.get(key.as_str()).filter(|object| selection.matches(object));
@@ -204,8 +204,8 @@ impl Registry {
         Ok(page)
     }
 
-    /// Whether a list has gone on for longer than its revision would last in etcd. There each compaction makes a revision, so
-    /// that a token expires even without writes. Here the token carries its age instead.
+    /// Whether a list has been continued for longer than its revision would exist in etcd. There each compaction makes a
+    /// revision, so that a token expires even without writes. Here the token contains its age instead.
     fn has_expired(&self, start: &Start, now: i64) -> bool {
         let interval = self.compaction_interval.map(|interval| i64::try_from(interval.as_secs()).unwrap_or(i64::MAX));
         let age = start.began.map(|began| now.saturating_sub(began));
@@ -213,10 +213,10 @@ impl Registry {
         age.zip(interval).is_some_and(|(age, interval)| age > interval.saturating_add(interval / 2))
     }
 
-    /// Waits for nothing: says whether a read may answer from the newest state.
+    /// Checks, without waiting, whether a get may be served from the newest state.
     ///
     /// # Errors
-    /// The version is unreadable (500, as kube-apiserver answers gets) or lies in the future.
+    /// The version is malformed (500, as for gets of kube-apiserver) or lies in the future.
     pub fn check_get_version(&self, state: &State, resource_version: &str) -> Result<()> {
         if resource_version.is_empty() || resource_version == "0" {
             return Ok(());
@@ -279,7 +279,7 @@ pub fn unreadable_version(text: &str) -> String {
     format!("strconv.ParseUint: parsing {text:?}: {why}")
 }
 
-/// 410: with a token to go on inconsistently, when the list was being continued.
+/// 410; a continued list gets a token to go on with, at a newer revision.
 fn expired(options: &ListOptions, start: &Start) -> Status {
     if options.continue_token.is_empty() {
         return Status::expired("The resourceVersion for the provided list is too old.");
@@ -298,7 +298,8 @@ fn encode_token(revision: Revision, last: &str, following: Option<&Following>, b
     token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"), following, Some(began))
 }
 
-/// kube-apiserver's form of a token, and what it does not have and ignores: how many follow, and when the list began.
+/// kube-apiserver's form of a token, with two additions that it ignores: the number of remaining objects, and when the list
+/// began.
 fn token(revision: i64, start: &str, following: Option<&Following>, began: Option<i64>) -> String {
     let mut token = value!({"v": "meta.k8s.io/v1", "rv": revision, "start": start});
     if let Some(following) = following {
@@ -313,7 +314,7 @@ fn token(revision: i64, start: &str, following: Option<&Following>, began: Optio
     BASE64URL_NOPAD.encode(&text)
 }
 
-/// What a token says.
+/// Decodes a token.
 fn decode_token(token: &str) -> Result<Continue> {
     let fail = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     if let Some(at) = corrupt(token) {
@@ -371,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_back_as_they_were_made() {
+    fn continue_tokens_round_trip() {
         let after = || "ns/a\0".to_owned();
         let told = |following| Continue {
             revision: Some(Revision(17)),

@@ -1,4 +1,4 @@
-//! What the server itself writes into an object's metadata, on create and on update.
+//! The metadata that the server itself sets, on create and on update.
 //!
 //! Typed where the field has a type; the schema is ObjectMeta for every kind.
 
@@ -29,18 +29,18 @@ pub fn clear(object: &mut Value, field: &'static str) {
     object.remove_at(&["metadata", field]);
 }
 
-/// How often what is wanted has changed; 0 when it is not counted.
+/// The generation; 0 if it is not counted.
 pub fn generation(object: &Value) -> i64 {
     object.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// What is to be done before the object may go.
+/// The finalizers.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     let list = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or(&[]);
     list.iter().filter_map(Value::as_str).collect()
 }
 
-/// The same, set; none is not shown.
+/// Sets the finalizers; an empty list is omitted.
 pub fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
     match finalizers.is_empty() {
         true => clear(object, "finalizers"),
@@ -58,26 +58,26 @@ pub fn now_text(environment: &dyn Environment) -> String {
     time::Time::from_seconds(environment.now_unix()).to_rfc3339()
 }
 
-/// Fills what identifies a new object, and drops what only the server may set.
+/// Sets the identity of a new object, and clears fields that only the server may set.
 pub fn fill_new(object: &mut Value, environment: &dyn Environment) {
     clear_on_create(object);
     identify(object, environment);
 }
 
-/// Drops what only the server may set on a new object.
+/// Clears the fields of a new object that only the server may set.
 pub fn clear_on_create(object: &mut Value) {
     let fields =
         ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"];
     fields.iter().for_each(|field| clear(object, field));
 }
 
-/// Gives a new object what identifies it.
+/// Sets the identity of a new object: uid and creation time.
 pub fn identify(object: &mut Value, environment: &dyn Environment) {
     set(object, "uid", new_uid(environment));
     set(object, "creationTimestamp", now_text(environment));
 }
 
-/// Drops owner references that stand twice, and warns of them.
+/// Drops duplicate owner references, and warns of them.
 pub fn dedup_owners(object: &mut Value, after_admission: bool, warnings: &mut Vec<String>) {
     let Some(owners) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else { return };
     let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
@@ -107,7 +107,7 @@ pub fn dedup_owners(object: &mut Value, after_admission: bool, warnings: &mut Ve
     ));
 }
 
-/// What an update may not change is taken from the stored object.
+/// Copies the immutable fields from the stored object.
 pub fn carry_over(object: &mut Value, old: &Value) {
     copy(object, old, "creationTimestamp");
     copy(object, old, "generation");
@@ -122,7 +122,7 @@ pub fn carry_over(object: &mut Value, old: &Value) {
     }
 }
 
-/// All of the metadata but managedFields and resourceVersion comes from the stored object.
+/// Copies all metadata except managedFields and resourceVersion from the stored object.
 pub fn keep_all(object: &mut Value, old: &Value) {
     let mut metadata = old.get("metadata").cloned().unwrap_or_else(Value::map);
     for field in ["managedFields", "resourceVersion"] {

@@ -1,6 +1,6 @@
-//! The options of requests, read from the query or the body and validated.
+//! The options of requests, parsed from the query or the body and validated.
 //!
-//! Reading is the endpoints' work; here is only what the registry needs to know.
+//! The endpoints parse them; this module has what the registry needs.
 
 use crate::{Phase, RequestContext, Target};
 use pintle_schema::Value;
@@ -10,46 +10,46 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     pub dry_run: bool,
-    /// Who comes to own what is written.
+    /// The manager that comes to own the written fields.
     pub field_manager: String,
-    /// What of it the client sent.
+    /// The options that the client sent.
     pub sent: SentOptions,
-    /// As what admission sees the write.
-    pub admission: Admission,
-    /// The request that asks for it.
+    /// How admission sees the write.
+    pub admission: AdmissionMode,
+    /// The context of the request.
     pub context: Arc<RequestContext>,
 }
 
-/// As what admission sees a write.
+/// How admission sees a write.
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Admission {
+pub enum AdmissionMode {
     /// As a write of the object.
     #[default]
     Asked,
-    /// It has been asked about the request already, as another object.
+    /// Admission has already run on the request's own object.
     Done,
-    /// As a write of what a subresource shows of the object.
-    Shown(ShownAs),
+    /// As a write of a subresource's object.
+    Shown(SubresourceView),
 }
 
-/// What a subresource with a kind of its own shows of an object of the storage version.
+/// The object of a subresource with a kind of its own, derived from an object of the storage version.
 #[derive(Clone, Copy, Debug)]
-pub struct ShownAs {
+pub struct SubresourceView {
     pub subresource: &'static str,
-    /// What is shown in a phase.
+    /// The subresource's object in a phase.
     pub show: fn(&Target, &Value, Phase) -> Value,
-    /// Takes over what admission has changed.
+    /// Applies the changes of admission to the object.
     pub take_over: fn(&Target, &Value, &mut Value),
     /// Removes what is there only to be shown to admission that changes objects.
     pub settle: fn(&mut Value),
 }
 
-/// Options of a write that say what the client sent, for those who are shown them.
+/// The options that the client sent, as shown to webhooks and expressions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SentOptions {
     /// Whether the client named the field manager.
     pub field_manager: bool,
-    /// `Ignore`, `Warn` or `Strict`; empty if the client did not say.
+    /// `Ignore`, `Warn` or `Strict`; empty if not sent.
     pub field_validation: &'static str,
 }
 
@@ -83,8 +83,8 @@ pub struct DeleteOptions {
     pub resource_version: Option<String>,
     /// The object is to go although it cannot be read.
     pub ignore_read_error: bool,
-    /// Whether admission has been asked about the request already, as another object.
+    /// Whether admission has already run on the request's own object.
     pub is_admitted: bool,
-    /// The request that asks for it.
+    /// The context of the request.
     pub context: Arc<RequestContext>,
 }

@@ -1,8 +1,8 @@
-//! Who owns what after creates, updates and applies of kinds whose conversion, defaults or empty fields have a say in it.
+//! Tests of field ownership after creates, updates and applies, for kinds whose conversion, defaults or empty fields affect it.
 
 use crate::testing::{registry, wait};
 use crate::update::{ManagedFieldsUpdate, Update};
-use crate::{Applying, Payload, Registry, Result, Target, WriteOptions, Written};
+use crate::{ApplyRequest, Payload, Registry, Result, Target, WriteOptions, Written};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, value};
 
@@ -24,7 +24,7 @@ fn stored(registry: &Registry, target: &Target, written: Result<Written>) -> Val
     }
 }
 
-/// The managers of an object, each with what it owns.
+/// The managers of an object with their fields.
 fn owners(object: &Value) -> Vec<String> {
     let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
     let shown = |entry: &Value| {
@@ -43,7 +43,7 @@ fn replaced(registry: &Registry, target: &Target, object: &Value, manager: &str)
 
 fn applied(registry: &Registry, target: &Target, config: &Value) -> Value {
     let options = writer("team");
-    let applying = Applying { config, force: false, subresource: "" };
+    let applying = ApplyRequest { config, force: false, subresource: "" };
     let change = |live: Option<&Value>| wait(registry.apply(target, live, applying, &options).get());
     let update =
         Update { change: &change, part: None, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
@@ -103,7 +103,7 @@ fn empty_lists_that_a_client_must_send_are_owned() {
 }
 
 #[test]
-fn the_template_generation_of_daemon_sets_is_owned_by_who_leaves_it_out() {
+fn template_generation_is_owned_when_omitted() {
     let registry = registry();
     let place = target(&registry, "apps", "daemonsets", "a");
     let object = value!({"metadata": {"name": "a"}, "spec": (pods())});
@@ -119,7 +119,7 @@ fn the_template_generation_of_daemon_sets_is_owned_by_who_leaves_it_out() {
 }
 
 #[test]
-fn managers_that_a_new_object_brings_keep_what_it_does_not_have() {
+fn managers_of_a_posted_object_keep_missing_fields() {
     let registry = registry();
     let long = "m".repeat(129);
     let own = r#"team {"f:data":{".":{},"f:k":{}}}"#;
@@ -182,7 +182,7 @@ fn managers_of_events_do_not_pass_between_the_groups() {
 }
 
 #[test]
-fn a_claim_is_written_again_once_because_its_phase_was_not() {
+fn a_claim_is_rewritten_once_to_own_its_phase() {
     let registry = registry();
     let place = target(&registry, "", "persistentvolumeclaims", "a");
     let config = value!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"},
@@ -196,7 +196,7 @@ fn a_claim_is_written_again_once_because_its_phase_was_not() {
 }
 
 #[test]
-fn what_items_were_given_up_in_stays_empty() {
+fn maps_whose_fields_were_removed_stay_empty() {
     let registry = registry();
     let container = |context: Value| {
         let mut spec = pods();

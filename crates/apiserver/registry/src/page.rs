@@ -1,7 +1,7 @@
-//! `Page`: the objects a list answers with, and what its metadata says.
+//! `Page`: the objects of a list, and its metadata.
 //!
-//! A stretch of a snapshot is held as the snapshot and two keys: no object is counted up or down, however many there
-//! are and however many lists are read at once. Only what a selector picks out is held one by one.
+//! A range of a snapshot is held as the snapshot and two keys: no reference counts change, however many objects there are and
+//! however many lists are read at once. Only objects picked by a selector are held one by one.
 
 use pintle_cache::Object;
 use pintle_cache::objects::Objects;
@@ -9,7 +9,7 @@ use pintle_storage::Revision;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A list's objects, and what its metadata says.
+/// The objects of a list, and its metadata.
 pub struct Page {
     pub items: Items,
     pub revision: Revision,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_and_what_was_picked_are_walked_alike() {
+    fn ranges_and_selections_iterate_alike() {
         let all = objects(&["a", "b", "c", "d", "e", "f", "g", "h"]);
         let stretch = Items::stretch(&all, "aa", "d", 3);
         let detached = Items::stretch(&all, "aa", "d", 3).detached();

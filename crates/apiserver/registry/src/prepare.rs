@@ -1,7 +1,7 @@
-//! What happens to every object on its way from a request to the store: the steps that create and update share.
+//! Preparation of objects for the store: the common steps of create and update.
 //!
-//! normalize → default → storage version → strategy → validate → canonical form. Each step is called by name and in
-//! this order from `create` and `update`; nothing is registered.
+//! normalize → default → storage version → strategy → validate → canonical form. `create` and `update` call each step by name
+//! in this order; nothing is registered.
 
 use crate::environment::Environment;
 use crate::status::{Result, Status};
@@ -25,7 +25,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Gives an object of the storage version its type, and its namespace or none.
+    /// Sets the type of an object of the storage version, and sets or clears its namespace.
     pub(crate) fn place(&self, target: &Target, object: &mut Value) {
         set_type(object, &target.storage().api_version, &target.storage().kind);
         match target.resource.namespaced {
@@ -58,7 +58,7 @@ impl Registry {
     }
 }
 
-/// Empties what clients may not set on create.
+/// Clears the fields that clients may not set on create.
 pub(crate) fn clear_on_create(strategy: &Strategy, object: &mut Value) {
     strategy.create_clears.iter().for_each(|path| clear_path(object, path));
 }
@@ -146,7 +146,7 @@ fn validate(
     if !verdict.errors.is_empty()
         && let Some(sent) = around.empties()
     {
-        // Who is refused is shown what was empty in what was sent. This changes what errors say, never what they are about.
+        // Validation errors show empty fields as sent. This changes their text only.
         let mut shown = object.clone();
         with_empties(schema, &mut shown, sent, &shows_empties);
         let told = kind_rules.validate(schema, &shown, beside.map(Comparison::old_object), &request).errors;
@@ -159,7 +159,7 @@ fn validate(
     invalid(target, object, errors)
 }
 
-/// What is wrong with some fields of an object's struct, for those who must know before the object is complete.
+/// Validates some fields of an object's struct before the object is complete.
 pub fn validate_fields(
     target: &Target,
     fields: (&str, &[&str]),
@@ -177,8 +177,8 @@ pub fn validate_fields(
     target.stored.hub.rules.validate_fields(&target.storage().schema, fields, object, old, &request)
 }
 
-/// Whether kube-apiserver shows what is empty in a struct: types that all groups share it shows as JSON, but for the
-/// metadata of templates, which it never shows whole.
+/// Whether kube-apiserver prints empty fields of a struct in messages: it prints types shared by all groups as JSON, except the
+/// metadata of templates, which it never prints whole.
 fn shows_empties(schema: &Struct) -> bool {
     schema.group_version().0 != "meta" || std::ptr::eq(schema, ObjectMeta::schema())
 }
@@ -203,7 +203,7 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
     Err(Status::invalid(&resource.group, "", "", &verdict.errors))
 }
 
-/// Says what should be written another way in an object that was found right.
+/// Collects the warnings about a valid object.
 pub(crate) fn warn(
     target: &Target,
     object: &Value,
@@ -226,7 +226,7 @@ pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Res
     Err(Status::invalid(group, &target.resource.kind, name, &errors))
 }
 
-/// What a kind's rule says of a name, or of the prefix that names are generated from.
+/// Checks a name, or a prefix for generated names, by the kind's rule.
 pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&str) -> bool) -> Vec<String> {
     match rule {
         NameRule::Subdomain => names::dns1123_subdomain(&masked(name, prefix)),

@@ -1,19 +1,19 @@
-//! How large an object may be where the store is this server's own: what etcd takes with its default settings. Guarantees that an
-//! object which any store here takes fits a request to etcd, as kube-apiserver makes it, so that every cluster can be moved
-//! there; and that the refusal has kube-apiserver's words. Must never encode an object that is small enough whatever its form.
+//! The size limit of objects in this server's own stores: that of etcd with its default settings. Guarantees that an object in
+//! any store fits a request to etcd as kube-apiserver makes it, so that every cluster can be moved there, and that the error
+//! has kube-apiserver's message. Must never encode an object that is small enough in any form.
 
 use pintle_resource::Storage;
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect};
 use std::sync::Arc;
 
-/// What etcd takes of a request, as it hands it to its members, unless its `--max-request-bytes` says otherwise.
+/// etcd's limit of a request to its members, unless its `--max-request-bytes` is set.
 const REQUEST_BYTES_MAX: usize = 1_572_864;
 
-/// What clients of etcd send in a message, whatever the server takes.
+/// The limit of messages of etcd clients, whatever the server accepts.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// What etcd puts around a transaction for its members: a header with a request's number of ten bytes, and the lengths.
+/// The bytes that etcd adds to a transaction for its members: a header with a request number of ten bytes, and lengths.
 const REQUEST_OVERHEAD: usize = 18;
 
 /// Records below this are not measured: no object is four times as large in protobuf as it is in JSON.
@@ -42,7 +42,7 @@ impl From<TooLarge> for CommitError {
     }
 }
 
-/// Whether a store, this or another server, refused a commit for its size.
+/// Whether a store, local or remote, rejected a commit for its size.
 pub(crate) fn is_too_large(error: &CommitError) -> bool {
     let CommitError::Storage(error) = error else { return false };
     let text = error.to_string();
@@ -80,7 +80,7 @@ fn transaction(key: usize, expect: Expect, value: usize, expires: bool) -> usize
     field(compare) + field(field(put)) + get
 }
 
-/// The encoded size of a field whose content has this many bytes: tag, length and content.
+/// The encoded size of a field with this many bytes of content: tag, length and content.
 fn field(bytes: usize) -> usize {
     1 + varint(bytes as u64) + bytes
 }

@@ -3,10 +3,10 @@
 //! Clients write a scale as an object of its own; the owner of its replicas owns those of the object. See the apply
 //! crate for the mapping.
 
-use crate::apply::{Failure, Live, Place};
+use crate::apply::{AppliedType, Failure, LiveObject};
 use crate::field_manager::{MANAGED_FIELDS, decode_stored};
 use crate::status::{Result, Status};
-use crate::{Applying, Registry, Target, WriteOptions, metadata};
+use crate::{ApplyRequest, Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::scale::{Mapping, SCALE_VERSION};
 use pintle_apply::managed_fields::{Error, Ignored, Managed, Versions, Write};
 use pintle_meta::autoscaling::v1::Scale;
@@ -58,10 +58,10 @@ pub fn settle_managers(object: &mut Value) {
 }
 
 impl Registry {
-    /// The scale after a write, canonical, and the object's managed fields then. `live` is the object's scale.
+    /// The scale after a write, canonical, and the object's new managed fields. `live` is the object's current scale.
     ///
     /// # Errors
-    /// What is applied is no scale, or others own the replicas.
+    /// The applied configuration is no scale, or conflicts about the replicas.
     pub fn scaled(
         &self,
         target: &Target,
@@ -94,12 +94,12 @@ impl Registry {
                 (scale, managed)
             }
             Scaling::Apply(config, force) => {
-                let place = Place { group: "autoscaling", version: "v1", kind: "Scale", schema: Scale::schema() };
+                let place = AppliedType { group: "autoscaling", version: "v1", kind: "Scale", schema: Scale::schema() };
                 let mut empty = Value::map();
                 canonicalize(place.schema, &mut empty);
-                let applying = Applying { config, force: *force, subresource: "scale" };
+                let applying = ApplyRequest { config, force: *force, subresource: "scale" };
                 {
-                    let live = Live { object: live, empty: &empty, managed };
+                    let live = LiveObject { object: live, empty: &empty, managed };
                     self.apply_in(&ScaleVersions, &place, live, &applying, options).map_err(Failure::status)?
                 }
             }

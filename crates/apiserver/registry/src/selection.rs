@@ -147,7 +147,7 @@ impl Selection {
         }) && self.labels.matches(|_| None)
     }
 
-    /// The one name the selection can match, if it says so.
+    /// The only name that the selection can match, if there is one.
     pub fn single_name(&self) -> Option<&str> {
         self.single(Source::Name)
     }
@@ -157,7 +157,7 @@ impl Selection {
         self.fields.is_empty() || self.single_name() == Some(name)
     }
 
-    /// The one namespace the selection can match, if it says so.
+    /// The only namespace that the selection can match, if there is one.
     pub fn single_namespace(&self) -> Option<&str> {
         self.single(Source::Namespace)
     }
@@ -170,12 +170,12 @@ impl Selection {
         })
     }
 
-    /// The keys of the newest objects that can match, when an index tells them; what else is selected still counts.
+    /// The keys of the newest objects that can match, from an index; the rest of the selection still has to be checked.
     pub fn indexed(&self, state: &State) -> Option<Keys> {
         self.index(state).map(|(_, keys)| keys)
     }
 
-    /// The same, with the field whose index it is.
+    /// The same, with the indexed field.
     pub(crate) fn index(&self, state: &State) -> Option<(usize, Keys)> {
         self.fields.iter().filter(|term| term.equal).find_map(|term| match term.source {
             Source::Header(field) => state.keys_with(field, &term.value).map(|keys| (field, keys)),

@@ -1,6 +1,6 @@
-//! `ShardSelector`: which part of a collection a sharded list or watch wants, by the hash of a field of the metadata.
-//! Guarantees that an expression means what it means for kube-apiserver, and that matching an object allocates nothing.
-//! Must never evaluate the expression: it is parsed, and its tree has to have the one form that is allowed.
+//! `ShardSelector`: the part of a collection that a sharded list or watch selects, by the hash of a metadata field. Guarantees
+//! that an expression has kube-apiserver's meaning, and that matching an object allocates nothing. Must never evaluate the
+//! expression: it is parsed, and must have the one allowed form.
 
 use crate::status::Status;
 use pintle_cache::Object;
@@ -14,7 +14,7 @@ pub const GATE: &str = "ShardedListAndWatch";
 /// The end of the last range: 2^64 has a digit more than all other bounds.
 const UPPER_BOUND: &str = "0x10000000000000000";
 
-/// The field whose hash decides.
+/// The hashed field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Uid,

@@ -1,23 +1,23 @@
-//! `Status`: every error an API request can end in, in kube-apiserver's codes, reasons and texts.
+//! `Status`: every error of an API request, with kube-apiserver's codes, reasons and messages.
 //!
-//! Modules below have errors of their own; here they become what clients see, and nowhere else.
+//! Inner modules have their own errors, which become a Status here and nowhere else.
 
 use pintle_resource::{ConversionError, Resource};
 use pintle_schema::names::quoted;
 use pintle_schema::{Map, Str, Value};
 use pintle_validation::{ErrorList, ErrorWords};
 
-/// A failed request's answer (a `v1.Status`).
+/// The response to a failed request (a `v1.Status`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     pub code: u16,
-    /// Empty where kube-apiserver gives none.
+    /// Empty where kube-apiserver sets none.
     pub reason: &'static str,
     pub message: String,
     pub details: Option<Box<Details>>,
     /// Warnings gathered before the failure go out with it.
     pub warnings: Vec<String>,
-    /// A token to go on with an expired list, shown in the Status' metadata.
+    /// A token to continue an expired list, returned in the Status' metadata.
     pub continue_token: Option<String>,
     /// The missing object that the failure is due to, if a controller is expected to create it soon. Not part of the response.
     pub awaits: Option<Box<AwaitedObject>>,
@@ -37,7 +37,7 @@ pub struct AwaitedObject {
     pub name: String,
 }
 
-/// What a failure is about, as the Status tells it.
+/// The `details` of a Status.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     pub name: String,
@@ -56,7 +56,7 @@ pub struct Cause {
     pub field: String,
 }
 
-/// What may fail with a Status.
+/// A result with a Status as its error.
 pub type Result<T> = std::result::Result<T, Status>;
 
 impl Status {
@@ -96,7 +96,7 @@ impl Status {
         self
     }
 
-    /// With what was warned of before its own warnings.
+    /// Adds warnings before its own.
     pub fn warned_before(mut self, warnings: Vec<String>) -> Self {
         self.warnings.splice(0..0, warnings);
         self
@@ -110,7 +110,7 @@ impl Status {
         Status::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// `why` is what the authorizer or an admission plugin says.
+    /// `why` is the message of the authorizer or an admission plugin.
     pub fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
         let of = resource.qualified();
         let subject = if name.is_empty() { of } else { format!("{of} {}", quoted(name)) };
@@ -206,7 +206,7 @@ impl Status {
         Status::unexplained(error.0)
     }
 
-    /// A failure kube-apiserver answers with code 500 and no reason.
+    /// A failure that has code 500 and no reason in kube-apiserver.
     pub fn unexplained(message: impl Into<String>) -> Self {
         Status::new(500, "", message)
     }
@@ -231,7 +231,7 @@ impl Status {
         })
     }
 
-    /// The Status object as the wire shows it.
+    /// The Status as an object.
     pub fn to_value(&self) -> Value {
         if let Some(given) = &self.given {
             return Value::clone(given);

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a registry, and how a future is waited for.
+//! Test helpers: a registry, and a way to wait for a future.
 //!
 //! There is no runtime: the test's own thread runs the future to its end, so nothing waits for a clock.
 
@@ -33,7 +33,7 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A clock that goes on by a second with each look.
+/// A clock that advances by a second with each reading.
 pub(crate) struct Ticking(pub(crate) AtomicI64);
 
 impl Environment for Ticking {

@@ -1,6 +1,6 @@
-//! Stored objects that cannot be decoded: how requests for them are answered, and how they are deleted on demand.
-//! Guarantees that such an object fails no request for others, and that it is never reported as missing.
-//! Must never read the object: it is known by its key and its revision alone.
+//! Stored objects that cannot be decoded: the responses to requests for them, and their deletion on demand. Guarantees that
+//! such an object breaks no request for others, and is never reported as missing. Must never read the object: only its key and
+//! revision are known.
 
 use crate::status::{Cause, Details, Result, Status};
 use crate::{Registry, Selection, Target, commit_failed};
@@ -9,25 +9,25 @@ use pintle_storage::{CommitError, Expect, Transaction, Unreadable, UnreadableRea
 use pintle_validation::ErrorList;
 use std::ops::Bound;
 
-/// Lets errors tell one unreadable object from another failure, and such objects be deleted.
+/// Enables errors that report unreadable objects, and their deletion.
 pub const UNSAFE_DELETION_GATE: &str = "AllowUnsafeMalformedObjectDeletion";
 
-/// The option of a delete that asks for it.
+/// The option that enables it for a delete.
 pub const UNSAFE_DELETION_OPTION: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 /// The verb that allows it.
 pub const UNSAFE_DELETION_VERB: &str = "unsafe-delete-ignore-read-errors";
 
 /// The maximum number of unreadable objects in the error of a list.
-const TOLD_MAX: usize = 100;
+const MAX_REPORTED: usize = 100;
 
 impl Target {
-    /// Why there is no object to be had: it is not there, or it cannot be read.
+    /// The error for an object that does not exist or is unreadable.
     pub fn missing(&self) -> Status {
         self.unreadable().unwrap_or_else(|| self.not_found())
     }
 
-    /// The error of a request for this object, if it is there and cannot be read.
+    /// The error of a request for this object, if it exists and is unreadable.
     pub(crate) fn unreadable(&self) -> Option<Status> {
         let state = self.cache.state();
         let unreadable = state.unreadable.get(self.key().as_str()).filter(|_| !state.unreadable.is_empty())?;
@@ -38,11 +38,11 @@ impl Target {
         })
     }
 
-    /// Whether everything can be read that a watch of this target would begin with: who begins with a whole must not take
-    /// what cannot be read for gone.
+    /// Checks that all initial objects of a watch are readable: a client must not take an unreadable object for a deleted
+    /// one.
     ///
     /// # Errors
-    /// Something cannot be read.
+    /// An object is unreadable.
     pub fn check_begin(&self, selection: &Selection, state: &State) -> Result<()> {
         let whole_names = !self.namespace.is_empty() || !self.resource.namespaced;
         let selected = selection.single_name().filter(|_| whole_names && self.name.is_empty());
@@ -75,8 +75,8 @@ impl Target {
             message: corrupt_object(it),
             field: it.key.to_string(),
         };
-        let mut causes: Vec<Cause> = unreadable.iter().take(TOLD_MAX).map(cause).collect();
-        if unreadable.len() > TOLD_MAX {
+        let mut causes: Vec<Cause> = unreadable.iter().take(MAX_REPORTED).map(cause).collect();
+        if unreadable.len() > MAX_REPORTED {
             let message = "too many errors, the list is truncated".into();
             causes.push(Cause { reason: "FieldValueTooMany".into(), message, field: String::new() });
         }
@@ -93,7 +93,7 @@ impl Target {
 }
 
 fn corrupt_object(unreadable: &Unreadable) -> String {
-    // What could not be opened has no revision yet, for kube-apiserver.
+    // An undecryptable object has no revision yet in kube-apiserver.
     let what = match &unreadable.reason {
         UnreadableReason::Undecryptable(error) => {
             format!("data from the storage is not transformable revision=0: {error}")

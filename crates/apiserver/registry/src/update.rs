@@ -5,13 +5,13 @@
 
 use crate::allocation::Reserved;
 use crate::defined::Decoded;
-use crate::field_manager::{MANAGED_FIELDS, Sent, same_but_times};
+use crate::field_manager::{MANAGED_FIELDS, SentFields, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::write_environment::WriteEnvironment;
 use crate::{
-    Admission, AdmissionRequest, Charge, Charges, Operation, Payload, Phase, Registry, ShownAs, Step, Target,
-    WriteOptions, Written, commit_failed, metadata,
+    AdmissionMode, AdmissionRequest, Charge, Charges, Operation, Payload, Phase, Registry, Step, SubresourceView,
+    Target, WriteOptions, Written, commit_failed, metadata,
 };
 use pintle_cache::{EncodedObject, Object};
 use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
@@ -26,19 +26,18 @@ use std::time::Instant;
 /// update without a resourceVersion is retried until it succeeds or the request times out.
 const ATTEMPTS: usize = 6;
 
-/// What no kind has any more, and clients may still send.
+/// A field that no kind has any more, and clients may still send.
 const LINK: &[&str] = &["metadata", "selfLink"];
 
-/// Makes the new state of an object. It is asked again when another writer was faster.
+/// Computes the new state of an object. It is called again when another writer was faster.
 pub trait Change: Send + Sync {
-    /// The object as it should be, of the target's version, made from the stored one as that version shows it (`None`: there
-    /// is none).
+    /// The new object, of the target's version, computed from the stored one in that version (`None`: there is none).
     ///
     /// # Errors
-    /// It cannot be made, which ends the write.
+    /// It cannot be computed, which ends the write.
     fn apply<'a>(&'a self, stored: Option<&'a Value>) -> MaybeReady<'a, Result<Value>>;
 
-    /// Whether the writer may create what is missing.
+    /// Whether the writer may create a missing object.
     ///
     /// # Errors
     /// They may not, which ends the write.
@@ -61,7 +60,7 @@ pub struct SubresourcePart<'a> {
 }
 
 impl<'a> SubresourcePart<'a> {
-    /// What the subresource of a name writes; `None` where it stores nothing, and for "".
+    /// The part that a subresource writes; `None` where it stores nothing, and for "".
     pub fn of(resource: &'a Resource, subresource: &str) -> Option<Self> {
         let found = resource.subresource(subresource)?;
         match found.action {
@@ -71,22 +70,22 @@ impl<'a> SubresourcePart<'a> {
     }
 }
 
-/// How an update is asked for.
+/// The parameters of an update.
 pub struct Update<'a> {
     pub change: &'a dyn Change,
     /// The part of the object that a subresource writes; `None` for the object itself.
     pub part: Option<SubresourcePart<'a>>,
-    /// A missing object is created, whatever the kind's strategy says (apply).
+    /// Creates a missing object, whatever the kind's strategy is (apply).
     pub create: bool,
     /// Whether the change was computed from the stored object, as patches are.
     pub from_stored: bool,
     pub owners: ManagedFieldsUpdate,
 }
 
-/// Who owns the fields that a change sets.
+/// How the managed fields of a change are determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagedFieldsUpdate {
-    /// The writer comes to own what it changes.
+    /// The writer comes to own the fields that it changes.
     Compute,
     /// The change brings its managed fields with it, as apply does.
     Provided,
@@ -96,7 +95,7 @@ impl Registry {
     /// Changes an object.
     ///
     /// # Errors
-    /// There is none, the change is refused, or the object changed since the version that the client names.
+    /// It does not exist, the change is rejected, or the object has changed since the version that the client names.
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         let since = self.revision();
         match self.update_known(target, update, options).await {
@@ -110,11 +109,11 @@ impl Registry {
         }
     }
 
-    /// The same, as far as others' writes are known.
+    /// The same, based on the cached state.
     async fn update_known(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         let working = &*target.working();
         let attempt = Attempt { registry: self, target: working, update, options };
-        // What is stored is of the storage version, whatever version is worked on.
+        // Stored objects are of the storage version, whatever the working version is.
         let storing = Attempt { target, ..attempt };
         let mut clashes = 0;
         loop {
@@ -149,7 +148,7 @@ impl Registry {
             is_stored &= is_current;
             // An object whose stored encoding is outdated is written again, although its content does not change.
             let is_written = is_stored && (options.dry_run || !self.is_stale(target, &stored, &object));
-            // Where nothing is written the store does not tell that the object has changed meanwhile.
+            // Without a write, the store does not detect that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
                 continue;
             }
@@ -176,7 +175,7 @@ impl Registry {
                 Err(CommitError::Conflict { index: 0, .. }) if !named_version => {}
                 // Another write was charged, so that the writes together make progress.
                 Err(CommitError::Conflict { index, .. }) if index > allocated => self.catch_up().await?,
-                // A later write is of what was allocated, and not what the client named.
+                // Writes after the first are allocations, not the object of the client.
                 Err(CommitError::Conflict { index, .. }) if index > 0 && clashes < self.attempts(ATTEMPTS) => {
                     clashes += 1
                 }
@@ -189,8 +188,8 @@ impl Registry {
 }
 
 impl Registry {
-    /// The write of the part of an object that a subresource writes, to be committed together with another object's. It
-    /// holds if the object is still as it was stored. Neither admission nor validation is asked about it.
+    /// The write of the part of an object that a subresource writes, to be committed together with another object's. Its
+    /// precondition is the stored object. It passes neither admission nor validation.
     ///
     /// # Errors
     /// The object cannot be converted to a version that a manager of its fields wrote.
@@ -204,7 +203,7 @@ impl Registry {
     ) -> Result<Write> {
         let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
         self.finish(target, &mut object);
-        let sent = Sent { managed: managed.as_ref(), empties: None };
+        let sent = SentFields { managed: managed.as_ref(), empties: None };
         self.track(target, subresource, Some(old), sent, &mut object, options).await?;
         Ok(self.encode(target, &mut object).put(target.key().into(), Expect::At(stored.revision)))
     }
@@ -220,7 +219,7 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Stores the new state; an object that was only waiting for its finalizers goes away with its last one.
+    /// Stores the new state; a terminating object is removed with its last finalizer.
     async fn replace(
         &self,
         stored: &Object,
@@ -236,7 +235,7 @@ impl Attempt<'_> {
         let mut writes = vec![Write::delete(target.key().into(), expect)];
         writes.extend(others);
         let committed = registry.commit_charged(Transaction::of(writes), charges).await?;
-        // The answer shows the state that the removal found, at the revision it had.
+        // The response shows the state before the removal, at its revision.
         Ok(committed.and_then(|_| {
             let encoded = EncodedObject::from_record(&registry.record(target, &object), stored.revision)
                 .map_err(|error| CommitError::Storage(Arc::new(error)))?;
@@ -282,7 +281,8 @@ impl Attempt<'_> {
             ManagedFieldsUpdate::Compute => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
             ManagedFieldsUpdate::Provided => (None, None),
         };
-        // Who is refused is shown what was sent, as it was before the canonical form, in which an empty list is none.
+        // Validation errors show the object as sent, before the canonical form, in which an empty list is
+        // absent.
         let empties = || update.change.apply(Some(&served)).now().ok()?.ok().as_ref().and_then(empties);
         registry.complete(target, &mut object).await?;
         registry.finish_beside(target, &mut object, old);
@@ -291,7 +291,7 @@ impl Attempt<'_> {
         }
         let subresource = update.part.map_or("", |part| part.name);
         if update.owners == ManagedFieldsUpdate::Compute {
-            let sent = Sent { managed: managed.as_ref(), empties: sent_empties.as_ref() };
+            let sent = SentFields { managed: managed.as_ref(), empties: sent_empties.as_ref() };
             registry.track(target, subresource, Some(&served), sent, &mut object, options).await?;
         }
         let same_link = object.at(LINK) == old.at(LINK);
@@ -302,9 +302,9 @@ impl Attempt<'_> {
             ..AdmissionRequest::new(registry, target, subresource, Operation::Update, options, charges)
         };
         match options.admission {
-            Admission::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
-            Admission::Done => {}
-            Admission::Shown(view) => {
+            AdmissionMode::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
+            AdmissionMode::Done => {}
+            AdmissionMode::Shown(view) => {
                 self.mutate_shown(view, old, &mut object, warnings).await?;
                 (view.settle)(&mut object);
             }
@@ -325,7 +325,7 @@ impl Attempt<'_> {
             registry.drop_switched_off(target, &mut object, Some(old));
             compared = Comparison::of(&object, old);
         }
-        // A link is taken away only when the object is stored, and so counts as a change here.
+        // A selfLink is removed only when the object is stored, and so counts as a change here.
         if same_link && differs_in_times(&compared) {
             metadata::keep_path(&mut object, old, &["metadata", MANAGED_FIELDS]);
             compared = Comparison::of(&object, old);
@@ -346,11 +346,11 @@ impl Attempt<'_> {
         }
         warn(target, compared.new_object(), Some(old), subresource, warnings);
         match options.admission {
-            Admission::Asked => registry.admission.validate(&request, compared.new_object(), warnings).await?,
-            Admission::Done => {}
-            Admission::Shown(view) => self.validate_shown(view, old, compared.new_object(), warnings).await?,
+            AdmissionMode::Asked => registry.admission.validate(&request, compared.new_object(), warnings).await?,
+            AdmissionMode::Done => {}
+            AdmissionMode::Shown(view) => self.validate_shown(view, old, compared.new_object(), warnings).await?,
         }
-        // A link is never stored, but a dry run shows it.
+        // A selfLink is never stored, but a dry run returns it.
         let mut is_stored =
             compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
         if charges.write_annotations(&mut object) {
@@ -360,10 +360,10 @@ impl Attempt<'_> {
         Ok(Prepared { object, is_stored, named_version })
     }
 
-    /// Lets admission change what a subresource shows of an object.
+    /// Runs mutating admission on a subresource's object.
     async fn mutate_shown(
         &self,
-        view: ShownAs,
+        view: SubresourceView,
         old: &Value,
         object: &mut Value,
         warnings: &mut Vec<String>,
@@ -381,10 +381,10 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Asks admission about what a subresource shows of an object.
+    /// Runs validating admission on a subresource's object.
     async fn validate_shown(
         &self,
-        view: ShownAs,
+        view: SubresourceView,
         old: &Value,
         object: &Value,
         warnings: &mut Vec<String>,
@@ -400,7 +400,7 @@ impl Attempt<'_> {
         registry.admission.validate(&request, &shown, warnings).await
     }
 
-    /// What the strategy does to an object, or to the part that a subresource writes, that replaces another.
+    /// Applies the strategy to the new object, or to the part that a subresource writes.
     async fn follow_strategy(
         &self,
         object: &mut Value,
@@ -433,8 +433,8 @@ impl Attempt<'_> {
     }
 }
 
-/// Checks that what is stored is the object that is meant, by its uid and its version, and says whether a version was
-/// named: what was made from the stored object names one where it says another.
+/// Checks the uid and resourceVersion of an update against the stored object. Returns whether a version was named: an object
+/// computed from the stored one names a version only if it differs.
 fn check_meant(target: &Target, from_stored: bool, object: &Value, old: &Value, dry_run: bool) -> Result<bool> {
     let [uid, old_uid] = [object, old].map(|object| metadata::text(object, "uid"));
     let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
@@ -469,7 +469,7 @@ fn is_finished(target: &Target, object: &Value) -> bool {
         && !target.resource.strategy.holds.is_some_and(|holds| holds(object))
 }
 
-/// What an update comes to.
+/// The result of preparing an update.
 struct Prepared {
     object: Value,
     /// Nothing changes.
@@ -489,7 +489,7 @@ fn differs_in_times(compared: &Comparison<'_>) -> bool {
     same_but_times(new, old) && new != old && compared.is_equal_without(&[MANAGED_FIELDS, "resourceVersion"])
 }
 
-/// The 409 for an object that is not the one that was asked for, by its uid or its version.
+/// The 409 for an object with another uid or resourceVersion.
 pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &str, dry_run: bool) -> Status {
     // A dry run of kube-apiserver knows keys without the store's prefix.
     let key = target.key();

@@ -1,6 +1,6 @@
-//! What rules may ask for besides the object: what was sent, the namespace it goes to, and what its writer may do.
+//! The environment of validation rules: empty fields as sent, the namespace, and the writer's permissions.
 //!
-//! Found out when a rule asks, once. Rules cannot wait: what an authorizer has to wait for is asked for between two runs.
+//! Computed once, when a rule asks. Rules cannot wait: missing permissions are requested between two runs.
 
 use crate::{Registry, RequestContext, Target};
 use pintle_resource::convert_now;
@@ -8,7 +8,7 @@ use pintle_schema::Value;
 use pintle_validation::{Refusal, Right, ValidationEnvironment};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What surrounds an object that is written.
+/// The environment of a written object.
 pub(crate) struct WriteEnvironment<'a> {
     registry: &'a Registry,
     target: &'a Target,
@@ -18,13 +18,13 @@ pub(crate) struct WriteEnvironment<'a> {
     rights: Mutex<Vec<AskedRight>>,
 }
 
-/// A right that a rule asked for and that the authorizer has to wait for.
+/// A permission that a rule asked for and whose check has to wait.
 struct AskedRight {
     subresource: String,
     namespace: String,
     name: String,
     node: Option<String>,
-    /// Why the writer lacks it, once that is known.
+    /// Why the writer lacks it, once known.
     answer: Option<Option<Refusal>>,
 }
 
@@ -50,7 +50,7 @@ impl AskedRight {
 }
 
 impl<'a> WriteEnvironment<'a> {
-    /// `find_empties` gives what was empty in what was sent, in the target's version.
+    /// `find_empties` returns the empty fields of the object as sent, in the target's version.
     pub fn new(
         registry: &'a Registry,
         target: &'a Target,
@@ -61,7 +61,7 @@ impl<'a> WriteEnvironment<'a> {
         WriteEnvironment { registry, target, context, find_empties, empties, rights }
     }
 
-    /// Asks the authorizer for the rights that rules missed. When there are such, the rules have to run again.
+    /// Checks the permissions that rules asked for. Returns whether there were any: then the rules have to run again.
     pub async fn ask_missing(&self) -> bool {
         let mut asked = std::mem::take(&mut *self.rights.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(rights) = &self.registry.admission.rights else { return false };

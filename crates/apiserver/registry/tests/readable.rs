@@ -1,6 +1,6 @@
-//! Random objects of every kind, small and up to the size that a request may have: what is committed can be read.
-//! Guarantees that get, watch and delete see each object whole, whatever part of it is large.
-//! Must never leave out a kind: the list is the one that servers serve.
+//! Random objects of every kind, small and up to the maximum request size: every committed object can be read. Guarantees that
+//! get, watch and delete return each object whole, whatever part of it is large. Must never leave out a kind: the list is the
+//! one that servers serve.
 
 #[path = "../../../kubernetes/groups/tests/random/mod.rs"]
 #[allow(dead_code)]
@@ -16,8 +16,8 @@ use random::Random;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Bytes by which an object is made larger, at most: what etcd's default bound of requests leaves room for.
-const MOST_BYTES: usize = 1_500_000;
+/// Maximum bytes by which an object is enlarged, within etcd's default request limit.
+const MAX_BYTES: usize = 1_500_000;
 
 /// Objects of each kind.
 const ROUNDS: u64 = 4;
@@ -39,7 +39,7 @@ fn text(bytes: usize, random: &mut Random) -> String {
 
 /// Makes one part of the object large.
 fn enlarge(object: &mut Value, random: &mut Random) {
-    let bytes = MOST_BYTES >> random.below(12);
+    let bytes = MAX_BYTES >> random.below(12);
     let count = bytes / 30;
     let entries = || (0..count).map(|at| (Str::from(format!("example.com/k-{at}")), at.to_string().into()));
     let texts = || Value::List((0..count).map(|at| format!("example.com/{at}").into()).collect());
@@ -77,7 +77,7 @@ fn collect_texts<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut Value>) {
 }
 
 #[test]
-fn what_is_committed_can_be_read() {
+fn committed_objects_can_be_decoded() {
     let cache =
         Cache::new(stored().filter_map(|resource| resource.storage.as_ref()).map(|storage| storage.prefix.as_str()));
     let store = MemoryStore::new();

@@ -7,31 +7,31 @@ use pintle_schema::{Str, Value};
 
 /// Converts objects of one resource between two of its versions.
 pub trait Conversion: Send + Sync {
-    /// Converts objects from version `from` to version `to` (both as in `apiVersion`). As many objects come back, in the same
+    /// Converts objects from version `from` to version `to` (both as in `apiVersion`). Returns as many objects, in the same
     /// order. The caller sets their kind and `apiVersion`, and brings them to canonical form.
     ///
     /// # Errors
-    /// One of the objects cannot be converted; then none is.
+    /// An object cannot be converted; then none is.
     fn convert<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted>;
 
-    /// The same, but objects keep what their new version does not know. The owners of fields are found in such objects.
+    /// The same, but objects keep fields that the new version does not know. Used to find the owners of fields.
     ///
     /// # Errors
-    /// One of the objects cannot be converted; then none is.
+    /// An object cannot be converted; then none is.
     fn convert_unpruned<'a>(&'a self, objects: Vec<Value>, from: &'a str, to: &'a str) -> MaybeReady<'a, Converted> {
         self.convert(objects, from, to)
     }
 
-    /// Whether every call answers at once. Code that cannot wait converts with such a one only.
+    /// Whether every call returns at once. Code that cannot wait uses only such conversions.
     fn is_immediate(&self) -> bool {
         false
     }
 }
 
-/// Converted objects, or why there are none.
+/// Converted objects, or an error.
 pub type Converted = Result<Vec<Value>, ConversionError>;
 
-/// Why objects could not be converted: the message of the answer's `Status`.
+/// A failed conversion, with the message of the response's `Status`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConversionError(pub String);
@@ -39,7 +39,7 @@ pub struct ConversionError(pub String);
 /// Conversion between a version and the storage version by two functions, each of which changes an object in place.
 #[derive(Clone)]
 pub struct ConversionFunctions {
-    /// The storage version, as in `apiVersion`. Every other version that is asked for is the resource's own.
+    /// The storage version, as in `apiVersion`. Every other requested version is the resource's own.
     pub storage_version: Str,
     pub to_storage: fn(&mut Value),
     pub from_storage: fn(&mut Value),

@@ -1,6 +1,5 @@
-//! `CustomKind`: what a kind does otherwise that was defined at run time.
-//! Guarantees that built-in kinds pay nothing for it: they have none.
-//! Must never do I/O.
+//! `CustomKind`: the behaviour of kinds defined at run time. Guarantees that built-in kinds pay nothing for it. Must never do
+//! I/O.
 
 use pintle_schema::{Str, Struct, Value};
 use std::sync::Arc;
@@ -51,14 +50,14 @@ pub trait CustomKind: Send + Sync {
     /// The schema by which apply merges objects and finds the owners of fields.
     fn topology(&self) -> &Struct;
 
-    /// Brings a decoded object into the shape that the definition gives it: removes unknown fields, and decodes the metadata of
-    /// objects inside it. Returns the paths of what was removed, in the order in which they are reported.
+    /// Coerces a decoded object by its definition: removes unknown fields, and decodes the metadata of embedded objects.
+    /// Returns the paths of removed fields, in the order of the report.
     ///
     /// # Errors
-    /// The type or the metadata of an object inside has the wrong shape.
+    /// The type or the metadata of an embedded object has the wrong shape.
     fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String>;
 
-    /// Whether a stored object is read otherwise than it is stored; if so, it is changed to what is read.
+    /// Normalizes a stored object. Returns whether that changed it.
     fn reread(&self, object: &mut Value) -> bool;
 
     /// The definition that the resource was made from.
@@ -73,9 +72,9 @@ pub trait CustomKind: Send + Sync {
     /// The paths of the fields that selectors may name.
     fn selectable_paths(&self) -> &[Str];
 
-    /// A hash of the definition: as long as it stays the same, so does what is published.
+    /// A hash of the definition: as long as it is equal, so are the published documents.
     fn fingerprint(&self) -> &str;
 
-    /// Why the scale of an object cannot be shown; `None` if it can.
+    /// Why an object has no valid scale; `None` if it has one.
     fn scale_problem(&self, object: &Value) -> Option<String>;
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct GroupVersion {
     pub name: Str,
-    /// How the version ranks in its group: what `versionPriority` of its APIService says.
+    /// The priority of the version in its group: `versionPriority` of its APIService.
     pub priority: i32,
 }
 
@@ -20,8 +20,8 @@ pub struct GroupVersion {
 pub struct Group {
     /// "" is the core group.
     pub name: Str,
-    /// How the group ranks in discovery: what `groupPriorityMinimum` of its APIServices says. `None` for the group of the
-    /// APIServices themselves, which has none of its own and comes before those that do.
+    /// The priority of the group in discovery: `groupPriorityMinimum` of its APIServices. `None` for the group of the
+    /// APIServices themselves, which comes before the others.
     pub priority: Option<i32>,
     /// Whether it is a group of Kubernetes itself.
     pub built_in: bool,
@@ -29,7 +29,7 @@ pub struct Group {
     pub versions: Vec<GroupVersion>,
     /// In discovery's order: by version, then by name.
     pub resources: Vec<Arc<Resource>>,
-    /// What servers that share a store keep there for each other; it is never served.
+    /// Resources that servers keep in a shared store for each other; never served.
     pub internal: Vec<Arc<Resource>>,
 }
 

@@ -1,7 +1,6 @@
-//! What a resource of the API is (`Resource`, `Strategy`), and the table of those that a server has.
+//! `Resource` and `Strategy` describe a resource of the API; `ResourceTable` contains all resources of a server.
 //!
-//! A table is an immutable snapshot that is replaced whole, so that all who read it agree. Nothing here knows a kind by
-//! name, and nothing here does I/O.
+//! A table is an immutable snapshot that is replaced as a whole. Nothing here knows a kind by name, and nothing here does I/O.
 
 mod conversion;
 mod custom;

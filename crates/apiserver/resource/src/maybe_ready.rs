@@ -1,30 +1,30 @@
-//! `MaybeReady`: the answer of a step that can usually answer at once and sometimes has to wait.
+//! `MaybeReady`: the result of a step that is usually ready at once and sometimes has to wait.
 //!
-//! Object-safe asynchronous traits (authentication, authorization, admission) return it from a plain method. An
-//! `async fn` behind `dyn` allocates a boxed future for every call, even where the answer is known; with this type only
-//! an implementation that waits pays for the box.
+//! Object-safe asynchronous traits (authentication, authorization, admission) return it from a plain method. An `async fn`
+//! behind `dyn` allocates a boxed future for every call, even if the result is ready; with this type only an implementation
+//! that waits pays for the box.
 
 use futures_util::future::BoxFuture;
 use std::fmt;
 
 /// A value, or a future that resolves to it.
 pub enum MaybeReady<'a, T> {
-    /// The answer is known. Costs no allocation.
+    /// The result is ready. Costs no allocation.
     Ready(T),
-    /// The answer is known when the future resolves. Dropping the future cancels the work.
+    /// The result of a future. Dropping the future cancels the work.
     Wait(BoxFuture<'a, T>),
 }
 
 impl<'a, T> MaybeReady<'a, T> {
-    /// Boxes a future whose answer is not known yet.
+    /// Boxes a future.
     pub fn wait(future: impl Future<Output = T> + Send + 'a) -> MaybeReady<'a, T> {
         MaybeReady::Wait(Box::pin(future))
     }
 
-    /// The value, if nothing has to be waited for.
+    /// The value, if it is ready.
     ///
     /// # Errors
-    /// The answer that has to be waited for, which has not been polled.
+    /// The future, which has not been polled.
     pub fn now(self) -> Result<T, Self> {
         match self {
             MaybeReady::Ready(value) => Ok(value),

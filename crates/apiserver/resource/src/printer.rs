@@ -1,20 +1,20 @@
-//! How objects of a resource become rows of a table.
+//! Prints objects of a resource as table rows.
 //!
-//! Printing never fails; what is absent prints as such.
+//! Printing never fails; an absent value prints as such.
 
 use pintle_schema::duration::human_duration;
 use pintle_schema::{Str, Struct, Value};
 
-/// What a table says about one of its columns.
+/// The definition of a table column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub name: Str,
-    /// The OpenAPI type that the cells are said to have; some kinds print others, as kube-apiserver does.
+    /// The declared OpenAPI type of the cells; some kinds print other types, as kube-apiserver does.
     pub ty: Str,
     /// `name` marks the column that names the object.
     pub format: Str,
     pub description: Str,
-    /// 0 is always shown, 1 only in wide output. The server fills in every column.
+    /// 0 is always printed, 1 only in wide output. The server fills in every column.
     pub priority: i32,
 }
 
@@ -28,7 +28,7 @@ pub trait Printer: Send + Sync {
     /// The cells of an object in its storage version, in the order of the columns.
     fn cells(&self, object: &Value, now: &Now) -> Vec<Value>;
 
-    /// What is remarked on a row, as `TableRowCondition`s; `None` for rows that never have any.
+    /// The `TableRowCondition`s of a row; `None` for kinds without any.
     fn conditions(&self, _object: &Value) -> Option<Vec<Value>> {
         None
     }
@@ -42,7 +42,7 @@ pub trait Printer: Send + Sync {
 /// The printer of resources without columns of their own: name and time of creation.
 pub struct NameAndAge;
 
-/// What is printed for a time that was never set.
+/// Printed for an unset time.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
 impl Printer for NameAndAge {
@@ -70,7 +70,7 @@ impl Printer for NameAndAge {
     }
 }
 
-/// When a table is shown: what ages are reckoned from.
+/// The time from which ages are computed.
 #[derive(Clone, Copy, Debug)]
 pub enum Now {
     /// At a time, in seconds since 1970.
@@ -80,7 +80,7 @@ pub enum Now {
     Open,
 }
 
-/// A Unicode noncharacter, which stands for an age in cached cells. The cells of an object whose text contains it cannot be
+/// A Unicode noncharacter, the placeholder of an age in cached cells. The cells of an object whose text contains it are not
 /// cached.
 pub const OPEN_AGE: char = '\u{FDD0}';
 

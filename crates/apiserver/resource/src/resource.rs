@@ -1,7 +1,6 @@
-//! `Resource`: what a collection of the API is, as data.
+//! `Resource`: the description of an API resource, as data.
 //!
-//! Discovery, routing, storage keys, selectors and strategies are read from here by everything that serves resources;
-//! nothing else may know a resource by name.
+//! Discovery, routing, storage keys, selectors and strategies are read from here; nothing else may know a resource by name.
 
 use crate::conversion::{Conversion, ConversionFunctions};
 use crate::custom::CustomKind;
@@ -13,8 +12,8 @@ use pintle_validation::Validator;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-/// One version of a resource: what one line of discovery shows, and what is behind it. Built-in resources are made once
-/// at start, others whenever their definition arrives; both are shared as `Arc<Resource>` and never change.
+/// One version of a resource. Built-in resources are created once at start, others when their definition arrives; both are
+/// shared as `Arc<Resource>` and never change.
 #[derive(Clone)]
 pub struct Resource {
     /// The API group; "" is the core group.
@@ -39,43 +38,43 @@ pub struct Resource {
     /// Field labels that field selectors may name besides `metadata.name` and, if namespaced, `metadata.namespace`.
     /// Their values are read from the object in its storage version.
     pub selectable: Vec<Selectable>,
-    /// Message for an unsupported field label; `{label}` stands for it. "" for the general text.
+    /// The message for an unsupported field label, with the placeholder `{label}`. "" for the general message.
     pub selector_refusal: Str,
     /// Versions in which objects may still be stored, though they are not served any more.
     pub unserved: Vec<&'static Unserved>,
-    /// What defaulting fills in beyond the constants of the schemas.
+    /// Defaults besides the constants of the schemas.
     pub defaults: Arc<DefaultFunctions>,
     pub printer: Arc<dyn Printer>,
-    /// Annotations that stand for fields of kube-apiserver's own form of a kind, so that neither tables nor metadata alone show them:
-    /// they come from that form.
+    /// Annotations for fields of kube-apiserver's internal form of a kind. Tables and partial metadata, which come from
+    /// that form, omit them.
     pub hidden_annotations: &'static [&'static str],
     /// The rules that objects of the storage version are validated with.
     pub rules: Arc<Validator>,
-    /// What there is to say of an object that was found right.
+    /// Warnings about a valid object.
     pub warn: Option<Warn>,
-    /// Functions and settings that are code, so they are known when the program is compiled.
+    /// Functions and settings in code, known at compile time.
     pub strategy: &'static Strategy,
     /// Seconds after which objects expire (events); 0 for never.
     pub ttl_seconds: u32,
-    /// Sent with every answer of a deprecated version, as a Warning header; "" for none.
+    /// A Warning header of every response for a deprecated version; "" for none.
     pub deprecation: Str,
-    /// What is different for a kind that was defined at run time; `None` for built-in kinds.
+    /// The custom kind, if the kind was defined at run time; `None` for built-in kinds.
     pub custom: Option<Arc<dyn CustomKind>>,
 }
 
-/// Of resources whose defaults are all in their schema.
+/// For resources with all defaults in their schema.
 static NO_FUNCTIONS: LazyLock<Arc<DefaultFunctions>> = LazyLock::new(|| Arc::new(DefaultFunctions::new([])));
 
-/// Of resources whose rules are all in their schema.
+/// For resources with all rules in their schema.
 static TAGS_ALONE: LazyLock<Arc<Validator>> = LazyLock::new(|| Arc::new(Validator::new(&[])));
 
-/// Says what should be written another way in an object.
+/// Collects warnings about an object.
 pub type Warn = fn(&Written<'_>, &mut Vec<String>);
 
 /// An object that was found right, and how it came.
 pub struct Written<'a> {
     pub object: &'a Value,
-    /// What it replaces.
+    /// The replaced object.
     pub old: Option<&'a Value>,
     /// "" for the object itself.
     pub subresource: &'a str,
@@ -120,9 +119,9 @@ pub struct Storage {
     pub version_hash: Str,
     /// Whether stores that are shared with kube-apiserver keep it as JSON; the others keep protobuf.
     pub json: bool,
-    /// From this version to the storage version and back; `None` when the shapes are equal.
+    /// To the storage version and back; `None` when the shapes are equal.
     pub conversion: Option<Arc<dyn Conversion>>,
-    /// Whether the storage version's defaults hold for what is converted from this version, too.
+    /// Whether objects converted from this version also get the storage version's defaults.
     pub default_after_conversion: bool,
     /// The version that is kept in stores which are shared with servers of earlier releases, as in `apiVersion`; `None` for
     /// the storage version.
@@ -134,12 +133,12 @@ pub struct Unserved {
     /// As objects name it.
     pub api_version: &'static str,
     pub schema: fn() -> &'static Struct,
-    /// To the storage version; `None` where its fields are among the storage version's.
+    /// To the storage version; `None` if its fields are a subset of the storage version's.
     pub to_storage: Option<fn(&mut Value)>,
 }
 
 impl Unserved {
-    /// A version whose fields are among the storage version's.
+    /// A version whose fields are a subset of the storage version's.
     pub const fn same<T: ApiType>(api_version: &'static str) -> Self {
         Unserved { api_version, schema: T::schema, to_storage: None }
     }
@@ -166,11 +165,11 @@ impl Verbs {
     pub const WATCH: Verbs = Verbs(1 << 7);
     /// All of them: most resources.
     pub const ALL: Verbs = Verbs(0xff);
-    /// What a subresource that holds a part of the object takes.
+    /// The verbs of a subresource that is a part of the object.
     pub const PART: Verbs = Verbs::GET.and(Verbs::PATCH).and(Verbs::UPDATE);
-    /// What proxy subresources list, whatever methods they pass on.
+    /// The verbs listed for proxy subresources, which forward any method.
     pub const PROXY: Verbs = Verbs::PART.and(Verbs::CREATE).and(Verbs::DELETE);
-    /// What subresources that open streams list.
+    /// The verbs of subresources that open streams.
     pub const STREAM: Verbs = Verbs::CREATE.and(Verbs::GET);
 
     /// The order in which discovery lists the verbs of kinds that were defined at run time, which take all.
@@ -220,7 +219,7 @@ pub struct Selectable {
     pub indexed: bool,
 }
 
-/// Where a field label's value comes from.
+/// The source of a field label's value.
 #[derive(Clone)]
 pub enum FieldValue {
     /// The scalar at a path; when absent its type's zero value (`""`, `false`, `0`).
@@ -244,16 +243,16 @@ pub struct Subresource {
     pub group_version: Option<(Str, Str)>,
     pub verbs: Verbs,
     pub action: Action,
-    /// Schema of what is sent and answered; of the query's options where streams are opened.
+    /// The type of request and response, or of the query's options for streams.
     pub schema: Option<Ref<Struct>>,
 }
 
-/// What a subresource does.
+/// The action of a subresource.
 #[derive(Clone)]
 pub enum Action {
     /// Reads and writes the part of the object that the strategy leaves to it (status, finalize, approval, resize, ephemeralcontainers).
     Part(&'static Part),
-    /// Shows and sets the number of replicas. A write is an update of the whole object, with the resource's own strategy.
+    /// Gets and sets the number of replicas. A write is an update of the whole object, with the resource's own strategy.
     Scale(ScalePaths),
     /// Whatever the handler does that is registered for it.
     Handler,
@@ -262,7 +261,7 @@ pub enum Action {
 }
 
 impl FieldValue {
-    /// The value in an object whose (storage) schema is given; `None` when the label has none.
+    /// The value in an object of the given (storage) schema; `None` when the label has none.
     pub fn read(&self, schema: &Struct, object: &Value) -> Option<String> {
         match self {
             FieldValue::Path(path) => Some(match object.at(path) {
@@ -281,12 +280,12 @@ impl FieldValue {
     }
 }
 
-/// Where a scalable kind keeps what `Scale` shows: JSON field names from the object down.
+/// The paths in a scalable kind of the fields of `Scale`: JSON field names from the object down.
 #[derive(Clone)]
 pub struct ScalePaths {
     pub spec_replicas: Vec<Str>,
     pub status_replicas: Vec<Str>,
-    /// A LabelSelector, or a plain map or text that stands for one.
+    /// A LabelSelector, or a plain map or text in its place.
     pub selector: Vec<Str>,
 }
 
@@ -301,7 +300,7 @@ impl Default for ScalePaths {
     }
 }
 
-/// The refusal that kinds with field labels of their own give.
+/// The message of kinds with their own field labels.
 pub const NOT_SUPPORTED: Str = Str::new_static("field label not supported: {label}");
 
 /// Texts known when the program is compiled, as a resource holds them.
@@ -347,7 +346,7 @@ impl Subresource {
         Subresource::new::<T>(name, kind, Verbs::PART, Action::Part(part))
     }
 
-    /// `scale`, whose kind is `Scale` of `autoscaling/v1` and has the schema of `T`.
+    /// `scale`, whose kind is `Scale` of `autoscaling/v1` with the schema of `T`.
     pub fn scale<T: ApiType>(paths: ScalePaths) -> Self {
         Subresource::new::<T>("scale", "Scale", Verbs::PART, Action::Scale(paths)).of_group("autoscaling", "v1")
     }
@@ -412,7 +411,7 @@ impl Storage {
         Storage { conversion: Some(Arc::new(conversion)), ..self }
     }
 
-    /// The same for a version whose objects get the storage version's defaults, too.
+    /// The same for a version whose objects also get the storage version's defaults.
     pub fn defaulted(self) -> Self {
         Storage { default_after_conversion: true, ..self }
     }
@@ -427,7 +426,7 @@ impl Storage {
 }
 
 impl Resource {
-    /// A namespaced kind with all verbs and no storage yet; who makes it names what it has besides.
+    /// A namespaced kind with all verbs and without storage; the caller sets the other fields.
     pub fn namespaced<T: ApiType>(
         group: &'static str,
         version: &'static str,
@@ -480,7 +479,7 @@ impl Resource {
         }
     }
 
-    /// The refusal of a field label, as the client reads it.
+    /// The error message for a field label.
     pub fn refuse_label(&self, label: &str) -> String {
         match self.selector_refusal.as_str() {
             "" => format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),

@@ -1,8 +1,7 @@
-//! `Strategy`: what create, update and delete of a resource do beyond the general rules, as data.
+//! `Strategy`: the behaviour of create, update and delete for a resource beyond the general rules, as data.
 //!
-//! What many kinds have in common is a field here; what one kind alone does is a function beside the kind. A function
-//! sees the object and the old one as canonical values under the storage schema; it does no I/O and reads time and
-//! randomness only from the `Context`.
+//! Common behaviour is a field here; behaviour of one kind is a function next to the kind. A function gets the new and the old
+//! object as canonical values under the storage schema; it does no I/O and gets time and randomness only from the `Context`.
 
 use pintle_schema::{Str, Value};
 
@@ -17,9 +16,9 @@ pub struct Strategy {
     /// PUT creates a missing object.
     pub create_on_update: bool,
     pub garbage_collection: GarbageCollection,
-    /// Told with a delete that says nothing of dependents, where orphaning them may surprise; "" for nothing.
+    /// The warning of a delete without a propagation policy, where orphaning may surprise; "" for none.
     pub orphan_warning: &'static str,
-    /// A delete that removes the object answers the object, not a Status.
+    /// A delete that removes the object returns the object, not a Status.
     pub delete_answers_object: bool,
     /// Objects that are not deleted by their names, and why; a delete of the collection takes them too.
     pub undeletable: (&'static [&'static str], &'static str),
@@ -29,7 +28,7 @@ pub struct Strategy {
     pub counts_dropped: bool,
     /// Emptied on create.
     pub create_clears: &'static [Path],
-    /// Taken from the stored object on update.
+    /// Copied from the stored object on update.
     pub update_keeps: &'static [Path],
     /// Ownership of these is never tracked for writes to the main resource.
     pub reset_fields: &'static [Path],
@@ -38,14 +37,14 @@ pub struct Strategy {
     /// Run when an object is decoded from a request (mirrored fields, write-only fields), before defaulting.
     /// Doing it again changes nothing.
     pub normalize: Option<fn(&mut Value)>,
-    /// Why a decoded object cannot be read although its shape is right; refused like malformed JSON.
+    /// Returns why a decoded object is malformed although its shape is right; rejected like malformed JSON.
     pub malformed: Option<fn(&Value) -> Option<String>>,
-    /// What an answer shows beyond what is stored.
+    /// Adds fields to served objects that are not stored.
     pub decorate: Option<fn(&mut Value)>,
-    /// Returns the grace period in seconds for the one that a delete requests, if any; 0 removes the object at once.
-    /// `None` for kinds without grace periods.
+    /// Returns the grace period in seconds for the one that a delete requests, if any; 0 removes the object at once. `None`
+    /// for kinds without grace periods.
     pub grace_period: Option<fn(&Value, Option<i64>) -> i64>,
-    /// What the first delete writes into an object that cannot go at once, besides its deletion time.
+    /// Changes an object that is being deleted gracefully, besides its deletion time.
     pub begin_deletion: Option<fn(&mut Value)>,
     /// Whether something besides metadata.finalizers keeps a terminating object.
     pub holds: Option<fn(&Value) -> bool>,
@@ -89,13 +88,13 @@ pub const WITH_STATUS: Strategy =
 
 /// A subresource that writes a part of the object.
 pub struct Part {
-    /// Taken from the stored object when this subresource is written; everything else comes from the request.
+    /// Copied from the stored object when this subresource is written; everything else comes from the request.
     pub keeps: &'static [Path],
-    /// All of metadata but managedFields and resourceVersion is taken from the stored object.
+    /// All metadata except managedFields and resourceVersion is copied from the stored object.
     pub keeps_metadata: bool,
     pub reset_fields: &'static [Path],
-    /// Run on the new object after what is kept was taken from the old one. Writes through a part count no generation
-    /// unless this does.
+    /// Called on the new object after the kept fields were copied. Writes through a part change the generation only if this
+    /// does.
     pub prepare: Option<fn(&mut Value, &Value, &mut Context)>,
     /// Whether the new object is validated. Objects that the server builds itself from another kind of request are not.
     pub judged: bool,
@@ -108,7 +107,7 @@ pub const STATUS: Part =
 /// `status` of later kinds: the metadata stays as well.
 pub const STATUS_ALONE: Part = Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };
 
-/// What a strategy's function may know besides the objects.
+/// The environment of a strategy's functions.
 pub struct Context<'a> {
     /// Seconds since 1970.
     pub now_unix: i64,
@@ -124,7 +123,7 @@ pub struct Context<'a> {
     pub warnings: &'a mut Vec<String>,
 }
 
-/// What a strategy's function is given from outside: settings and randomness.
+/// Settings and randomness for the functions of strategies.
 pub trait StrategyEnvironment {
     /// Whether a feature gate is on.
     fn enabled(&self, gate: &str) -> bool;
@@ -149,7 +148,7 @@ pub enum NameRule {
     None,
 }
 
-/// What happens to dependents when an owner is deleted without a propagation policy.
+/// The treatment of dependents when an owner is deleted without a propagation policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GarbageCollection {
     Background,

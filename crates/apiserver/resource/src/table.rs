@@ -13,7 +13,7 @@ use tokio::sync::watch;
 /// How a group ranks among the groups in discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupPriorities {
-    /// What `groupPriorityMinimum` of its APIServices says; the greatest of its versions counts.
+    /// `groupPriorityMinimum` of its APIServices; the greatest of its versions counts.
     pub priority: i32,
     /// Whether it is a group of Kubernetes itself.
     pub built_in: bool,
@@ -23,12 +23,12 @@ pub struct GroupPriorities {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionPriorities {
     pub group: GroupPriorities,
-    /// What `versionPriority` of its APIService says.
+    /// `versionPriority` of its APIService.
     pub version: i32,
 }
 
 impl VersionPriorities {
-    /// Those of custom resources, and of every group for which none were set.
+    /// Priorities of custom resources, and of every group for which none were set.
     pub const CUSTOM: Self =
         VersionPriorities { group: GroupPriorities { priority: 1000, built_in: false }, version: 100 };
 }
@@ -45,7 +45,7 @@ type Versions = HashMap<Str, HashMap<Str, Entry>>;
 
 /// The versions of one stored resource.
 pub struct StoredVersions {
-    /// The one whose version is the storage version, or the first: it names the selectable fields.
+    /// The resource in the storage version, or the first: it defines the selectable fields.
     pub hub: Arc<Resource>,
     /// All versions, served or not.
     pub versions: Vec<Arc<Resource>>,
@@ -85,7 +85,7 @@ impl StoredVersions {
     }
 }
 
-/// What a path's group and version lead to.
+/// The result of a look-up by path.
 pub enum Found<'a> {
     Resource(&'a Arc<Resource>),
     /// The group is served, the version or the resource is not.
@@ -116,7 +116,7 @@ impl ResourceTable {
         let Some(versions) = self.groups.get(group) else { return Found::NoGroup };
         match versions.get(version).and_then(|resources| resources.get(plural)).filter(|entry| entry.is_served) {
             Some(entry) => Found::Resource(&entry.resource),
-            // A group of which nothing is served is none.
+            // A group without served versions does not exist.
             None if versions.values().flat_map(HashMap::values).any(|entry| entry.is_served) => Found::NoResource,
             None => Found::NoGroup,
         }
@@ -139,11 +139,11 @@ impl ResourceTable {
         self.groups.get(group)?.get(version)?.get(plural).map(|entry| &entry.resource)
     }
 
-    /// A resource by `apiVersion` and `kind`, served or not; none that only servers keep for each other, which has no verbs.
+    /// A resource by `apiVersion` and `kind`, served or not; internal resources, which have no verbs, are excluded.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let resources = self.groups.get(group)?.get(version)?;
-        // A version that shows two resources of one kind names the one that is stored.
+        // If a version has two resources of one kind, the stored one is returned.
         let is_asked = |resource: &&Arc<Resource>| resource.kind == kind && resource.verbs != Verbs::NONE;
         let of_kind = || resources.values().map(|entry| &entry.resource).filter(is_asked);
         of_kind().find(|resource| resource.storage.is_some()).or_else(|| of_kind().next())
@@ -168,7 +168,7 @@ impl ResourceTable {
         self.stored.get(prefix)
     }
 
-    /// The resource whose objects are namespaces; `None` where every namespace exists.
+    /// The resource of namespaces; `None` where every namespace exists.
     pub fn namespaces(&self) -> Option<&Arc<StoredVersions>> {
         self.stored(self.namespaces.as_ref()?)
     }
@@ -201,7 +201,7 @@ impl ResourceTable {
         self.add_stored(resource);
     }
 
-    /// Takes a version of a resource out; says whether it was there.
+    /// Removes a version of a resource. Returns whether it existed.
     pub fn remove(&mut self, group: &str, version: &str, plural: &str) -> bool {
         let Some(versions) = self.groups.get_mut(group) else { return false };
         let versions = Arc::make_mut(versions);

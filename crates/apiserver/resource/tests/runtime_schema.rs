@@ -1,5 +1,5 @@
-//! A schema that is made at run time, beside a tagged struct of the same shape: decoding, pruning, defaulting and validation
-//! give the same of both. Guarantees that the memory of a schema comes back when it is dropped, with all that was compiled from it.
+//! A schema built at run time, compared with a tagged struct of the same shape: decoding, pruning, defaulting and validation
+//! are equal. Guarantees that dropping a schema frees its memory, with everything compiled from it.
 
 use pintle_codec::Strictness;
 use pintle_codec::json;
@@ -27,7 +27,7 @@ string_type! {
 /// A widget.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Widget {
-    /// What it is.
+    /// The description.
     #[k8s(proto = 1, optional)]
     pub kind: String,
     /// Its parts.
@@ -77,7 +77,7 @@ fn shared<T>(value: T) -> Ref<T> {
 }
 
 fn text(text: &str) -> Text {
-    // Nothing of it is known when the program is compiled.
+    // Not known at compile time.
     Text::Shared(text.chars().collect::<String>().into())
 }
 
@@ -192,7 +192,7 @@ fn widget() -> Struct {
     )
 }
 
-/// What becomes of a body: the object, the fields that were dropped, and what is wrong with it.
+/// The result of decoding a body: the object, the dropped fields, and the errors.
 fn taken(schema: &Struct, body: &str) -> (Value, Vec<String>, Vec<String>) {
     let decoded = json::decode(schema, body.as_bytes(), Strictness::Collect).expect("JSON of the schema's types");
     let dropped = decoded.problems.iter().map(ToString::to_string).collect();
@@ -200,7 +200,7 @@ fn taken(schema: &Struct, body: &str) -> (Value, Vec<String>, Vec<String>) {
     DefaultFunctions::new([]).apply(schema, &mut object, UNDATED);
     canonicalize(schema, &mut object);
     let found = Validator::new(&[]).validate(schema, &object, None, &Request::new(Operation::Create));
-    // Neither has metadata, of which both are told the same.
+    // Neither has metadata, which has the same errors in both.
     let lines = found.errors.0.iter().map(FieldError::line).filter(|line| !line.starts_with("metadata")).collect();
     (object, dropped, lines)
 }

@@ -1,6 +1,5 @@
-//! The authorizer that has requests reviewed.
-//! Guarantees that what no call answers is decided as configured, with the error that clients see. Must never keep answers for
-//! requests whose own text is long, which a client could use to fill the memory.
+//! The authorizer that sends SubjectAccessReviews. Guarantees that a failed call is decided as configured, with the error that
+//! clients see. Must never cache decisions for requests with long texts, which a client could use to fill the memory.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +16,10 @@ use pintle_schema::{ApiType, Map, Value, value};
 use tracing::warn;
 
 use crate::condition::{self, Condition};
-use crate::expiring::{Expiring, Key};
-use crate::review::{Posted, ReviewVersion, label};
+use crate::expiring::{ExpiringCache, Key};
+use crate::review::{ReviewClient, ReviewVersion, label};
 
-/// The text of a request from which on its answer is not kept.
+/// Decisions for requests with longer texts are not cached.
 const MAX_KEPT_TEXT: usize = 10_000;
 
 const GROUP: &str = "authorization.k8s.io";
@@ -29,7 +28,7 @@ const KIND: &str = "SubjectAccessReview";
 static DURATIONS: Layout = Layout::seconds(&BOUNDS);
 const BOUNDS: [f64; 15] = exponential(0.001, 2.0);
 
-/// What is decided where there is no answer.
+/// The decision when a call fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     #[default]
@@ -37,7 +36,7 @@ pub enum OnFailure {
     Deny,
 }
 
-/// How long answers are kept; no time keeps none.
+/// How long decisions are kept; 0 disables the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheTimes {
     pub allowed: Duration,
@@ -47,14 +46,14 @@ pub struct CacheTimes {
 /// How requests are reviewed.
 #[derive(Debug)]
 pub struct AccessReviewConfig {
-    pub posted: Posted,
+    pub posted: ReviewClient,
     pub times: CacheTimes,
     pub on_failure: OnFailure,
     /// All must hold for a request to be reviewed.
     pub conditions: Vec<Condition>,
 }
 
-/// What is counted of a webhook.
+/// Counters of a webhook.
 #[derive(Default)]
 pub struct AccessReviewStats {
     /// Durations of calls by their outcome.
@@ -66,14 +65,14 @@ pub struct AccessReviewStats {
     pub condition_errors: Counter,
 }
 
-/// Asks another server whether requests are allowed.
+/// An authorizer that calls another server.
 pub struct AccessReviews {
     config: AccessReviewConfig,
-    known: Expiring<SubjectAccessReviewStatus>,
+    known: ExpiringCache<SubjectAccessReviewStatus>,
     pub stats: AccessReviewStats,
 }
 
-/// The answer.
+/// The response.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct SubjectAccessReview {
     #[k8s(optional)]
@@ -95,7 +94,7 @@ struct SubjectAccessReviewStatus {
 impl AccessReviews {
     /// Sends reviews as configured.
     pub fn new(config: AccessReviewConfig) -> AccessReviews {
-        AccessReviews { config, known: Expiring::default(), stats: AccessReviewStats::default() }
+        AccessReviews { config, known: ExpiringCache::default(), stats: AccessReviewStats::default() }
     }
 
     fn failure(&self, error: String) -> Decision {
@@ -172,7 +171,7 @@ impl Authorizer for AccessReviews {
             }
         }
         let spec = spec(attributes, selectors, self.config.posted.version);
-        let key = Expiring::<SubjectAccessReviewStatus>::key(&json::to_vec(&spec));
+        let key = ExpiringCache::<SubjectAccessReviewStatus>::key(&json::to_vec(&spec));
         if let Some(status) = self.known.get(&key, Instant::now()) {
             return MaybeReady::Ready(status.into_decision());
         }
@@ -191,7 +190,7 @@ fn text_bytes(it: &Attributes<'_>) -> usize {
     texts.iter().map(|text| text.len()).sum()
 }
 
-/// What a review asks.
+/// The spec of a review.
 fn spec(attributes: &Attributes<'_>, selectors: [Option<Value>; 2], version: ReviewVersion) -> Value {
     let mut spec = Map::new();
     if attributes.is_resource {
@@ -266,7 +265,7 @@ fn of_labels(labels: Labels<'_>) -> Option<Value> {
             Operator::NotIn | Operator::NotEquals => "NotIn",
             Operator::Exists => "Exists",
             Operator::DoesNotExist => "DoesNotExist",
-            // A review knows no comparison. Leaving it out asks for more than the request does.
+            // A review has no comparisons. Omitting one asks for more than the request does.
             Operator::GreaterThan | Operator::LessThan => return None,
         };
         let mut requirement = value!({"key": (it.key()), "operator": operator});

@@ -1,5 +1,5 @@
-//! Match conditions: expressions over a SubjectAccessReview that say whether a webhook is asked.
-//! Guarantees that one that is false decides, whatever others fail with. Must never cost more than its limit.
+//! Match conditions: expressions over a SubjectAccessReview that select the requests for a webhook. Guarantees that a false
+//! condition decides, even if others fail. Must never cost more than the limit.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,12 +9,12 @@ use pintle_cel::value::{Entries, Map};
 use pintle_cel::{Environment, Program, Type, Value};
 use pintle_schema::Value as Data;
 
-/// What one evaluation may cost; kube-apiserver has no limit here.
+/// The cost limit of one evaluation; kube-apiserver has no limit here.
 const COST_LIMIT: u64 = 10_000_000;
 
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| Environment::for_access_review(CURRENT_MINOR));
 
-/// Why an expression is refused.
+/// Why an expression is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
     #[error("compilation failed: {0}")]
@@ -81,7 +81,7 @@ pub(crate) fn all_hold(conditions: &[Condition], request: &Value<'static>) -> Re
     }
 }
 
-/// A request as conditions see it: all fields of texts are there, even empty ones. `selectors` are those of the review.
+/// A request as a CEL value: all text fields are present, even empty ones. `selectors` are those of the review.
 pub(crate) fn request_value(attributes: &Attributes<'_>, selectors: [Option<&Data>; 2]) -> Value<'static> {
     let UserInfo { name, uid, groups, extra } = attributes.user;
     let extra = extra.iter().map(|(key, values)| (key.clone(), strings(values))).collect();

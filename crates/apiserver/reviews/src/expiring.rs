@@ -1,5 +1,4 @@
-//! Answers that are kept for a time, by the hash of the question.
-//! Guarantees a bound of entries. Must never give an answer after its time.
+//! A cache with expiry, by the hash of the request. Guarantees a bound of entries. Must never return an expired entry.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -13,27 +12,27 @@ const MAX_ENTRIES: usize = 8192;
 /// The hash of a question.
 pub type Key = [u8; 32];
 
-/// Answers with the time at which each one ends.
+/// Values with their expiry times.
 #[derive(Debug)]
-pub struct Expiring<T> {
+pub struct ExpiringCache<T> {
     entries: RwLock<HashMap<Key, (Instant, T)>>,
     max_entries: usize,
 }
 
-impl<T> Default for Expiring<T> {
+impl<T> Default for ExpiringCache<T> {
     fn default() -> Self {
-        Expiring::with_bound(MAX_ENTRIES)
+        ExpiringCache::with_bound(MAX_ENTRIES)
     }
 }
 
-impl<T> Expiring<T> {
-    /// Keeps at most so many answers.
+impl<T> ExpiringCache<T> {
+    /// A cache of at most so many entries.
     pub fn with_bound(max_entries: usize) -> Self {
-        Expiring { entries: RwLock::default(), max_entries }
+        ExpiringCache { entries: RwLock::default(), max_entries }
     }
 }
 
-impl<T: Clone> Expiring<T> {
+impl<T: Clone> ExpiringCache<T> {
     /// The key of a question.
     pub fn key(question: &[u8]) -> Key {
         let mut key = [0; 32];
@@ -41,13 +40,13 @@ impl<T: Clone> Expiring<T> {
         key
     }
 
-    /// The answer, unless its time has passed.
+    /// The value, unless it is expired.
     pub fn get(&self, key: &Key, now: Instant) -> Option<T> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.get(key).filter(|(until, _)| now < *until).map(|(_, answer)| answer.clone())
     }
 
-    /// Keeps an answer for a time; no time keeps none.
+    /// Adds a value for some time; 0 adds nothing.
     pub fn set(&self, key: Key, answer: T, now: Instant, time: Duration) {
         let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) else { return };
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
@@ -67,8 +66,8 @@ mod tests {
 
     #[test]
     fn answers_end() {
-        let (cache, start) = (Expiring::default(), Instant::now());
-        let [one, two] = [b"one", b"two"].map(|question| Expiring::<u8>::key(question));
+        let (cache, start) = (ExpiringCache::default(), Instant::now());
+        let [one, two] = [b"one", b"two"].map(|question| ExpiringCache::<u8>::key(question));
         cache.set(one, 1, start, Duration::from_secs(2));
         cache.set(two, 2, start, Duration::ZERO);
         let at = |seconds| start + Duration::from_secs(seconds);
@@ -77,9 +76,9 @@ mod tests {
 
     #[test]
     fn their_number_has_a_bound() {
-        let (cache, start) = (Expiring::default(), Instant::now());
+        let (cache, start) = (ExpiringCache::default(), Instant::now());
         for number in 0..3 * MAX_ENTRIES {
-            cache.set(Expiring::<usize>::key(&number.to_le_bytes()), number, start, Duration::from_secs(1));
+            cache.set(ExpiringCache::<usize>::key(&number.to_le_bytes()), number, start, Duration::from_secs(1));
         }
         assert!(cache.entries.read().expect("unlocked").len() <= MAX_ENTRIES);
     }

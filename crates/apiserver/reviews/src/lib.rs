@@ -1,7 +1,7 @@
-//! Authentication by TokenReviews and authorization by SubjectAccessReviews that another server answers: a webhook, or the API
-//! server to which a server delegates. [`Posted`] and [`Expiring`] serve reviews of other kinds too.
-//! Guarantees that a failed call never authenticates anybody, and allows nothing by itself. Must never keep a token: the cache
-//! before the authenticator keeps hashes.
+//! Authentication by TokenReviews and authorization by SubjectAccessReviews sent to another server: a webhook, or the API
+//! server to which a server delegates. [`ReviewClient`] and [`ExpiringCache`] serve reviews of other kinds too. Guarantees that
+//! a failed call never authenticates anybody, and allows nothing by itself. Must never keep a token: the token cache keeps
+//! hashes.
 
 mod access_review;
 mod condition;
@@ -11,6 +11,6 @@ mod token_review;
 
 pub use access_review::{AccessReviewConfig, AccessReviewStats, AccessReviews, CacheTimes, OnFailure};
 pub use condition::{Condition, ConditionError};
-pub use expiring::{Expiring, Key};
-pub use review::{Posted, ReviewError, ReviewVersion};
+pub use expiring::{ExpiringCache, Key};
+pub use review::{ReviewClient, ReviewError, ReviewVersion};
 pub use token_review::TokenReviews;

@@ -1,5 +1,5 @@
-//! A review as it is sent and answered. Guarantees kube-apiserver's texts for an answer that is no such review. Must never take
-//! a status of another kind.
+//! The request and response of a review. Guarantees kube-apiserver's messages for a response that is no such review. Must never
+//! accept a status of another kind.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use pintle_codec::{Strictness, json};
 use pintle_schema::{ApiType, Value, value};
 use pintle_webhook::{Backoff, Call, CallError, Client};
 
-/// How large the answer to a review may be.
+/// Maximum size of a response.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// The pause before the second attempt.
@@ -19,7 +19,7 @@ pub enum ReviewVersion {
     V1,
     #[default]
     V1beta1,
-    /// Of image reviews alone.
+    /// For image reviews only.
     V1alpha1,
 }
 
@@ -41,7 +41,7 @@ impl ReviewVersion {
 
 /// Where reviews of one kind are sent.
 #[derive(Clone, Debug)]
-pub struct Posted {
+pub struct ReviewClient {
     pub client: Client,
     pub version: ReviewVersion,
     /// How long one call may take.
@@ -56,7 +56,7 @@ pub enum ReviewError {
     /// The last call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The answer is no such review.
+    /// The response is no such review.
     #[error("{0}")]
     Answer(String),
 }
@@ -70,17 +70,17 @@ pub(crate) fn label(outcome: &Result<(), &CallError>) -> &'static str {
     }
 }
 
-impl Posted {
+impl ReviewClient {
     /// Reviews with kube-apiserver's pauses between failed calls.
-    pub fn new(client: Client, version: ReviewVersion, timeout: Duration) -> Posted {
-        Posted { client, version, timeout, backoff: Backoff::starting_with(FIRST_PAUSE) }
+    pub fn new(client: Client, version: ReviewVersion, timeout: Duration) -> ReviewClient {
+        ReviewClient { client, version, timeout, backoff: Backoff::starting_with(FIRST_PAUSE) }
     }
 
-    /// Sends a review until it is answered or an error is final, and returns the answer's status. `observe` sees the outcome of
-    /// each call.
+    /// Sends a review, with retries, and returns the status of the response. `observe` is called with the outcome of each
+    /// attempt.
     ///
     /// # Errors
-    /// There is no answer, or it is no such review.
+    /// There is no response, or it is no such review.
     pub async fn review<T: ApiType>(
         &self,
         group: &str,
@@ -114,7 +114,7 @@ impl Posted {
     }
 }
 
-/// The review in an answer. What the answer does not say of its kind and version is taken for what was sent.
+/// The review in a response. Its kind and version default to those of the request.
 fn decode<T: ApiType>(body: &[u8], api_version: &str, kind: &str) -> Result<T, String> {
     let head = json::type_meta(body);
     let head = head.map_err(|error| format!("couldn't get version/kind; json parse error: {}", error.text()))?;

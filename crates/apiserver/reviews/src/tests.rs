@@ -7,7 +7,7 @@ use pintle_codec::Strictness;
 use pintle_webhook::{Address, Clients, Credentials, InProcess, Settings, TlsSettings};
 use std::sync::{Arc, Mutex};
 
-/// A webhook within the process: what it was sent, and what it answers.
+/// A webhook in this process: the reviews that it got, and its responses.
 #[derive(Clone, Default)]
 struct Backend {
     sent: Arc<Mutex<Vec<String>>>,
@@ -23,7 +23,7 @@ impl Backend {
         std::mem::take(&mut *self.sent.lock().expect("unlocked"))
     }
 
-    fn posted(&self, version: ReviewVersion) -> Posted {
+    fn posted(&self, version: ReviewVersion) -> ReviewClient {
         let clients = Clients::default();
         let own = self.clone();
         let url = clients.register(
@@ -39,7 +39,7 @@ impl Backend {
         );
         let (tls, credentials) = (TlsSettings::default(), Credentials::default());
         let settings = Settings { address: Address::Url(url), tls, credentials, user_agent: "test".to_owned() };
-        Posted::new(clients.client(settings).expect("a client"), version, Duration::from_secs(2))
+        ReviewClient::new(clients.client(settings).expect("a client"), version, Duration::from_secs(2))
     }
 
     fn reviews(&self, on_failure: OnFailure, conditions: &[&str]) -> AccessReviews {
@@ -128,7 +128,7 @@ async fn decisions_of_answers() {
 }
 
 #[tokio::test]
-async fn what_is_asked() {
+async fn reviews_contain_the_attributes_of_the_request() {
     let backend = Backend::default();
     backend.answers(200, "{}");
     let (user, nobody) = (jane(), UserInfo::default());
@@ -180,7 +180,7 @@ async fn answers_are_kept_unless_the_request_is_long() {
         assert_eq!(decide(&reviews, &attributes).await, "allow: : ");
         assert_eq!(backend.sent().len(), calls);
     }
-    // Other answers are not, as configured.
+    // Others are not cached, as configured.
     backend.answers(200, "{}");
     for _ in 0..2 {
         let attributes = Attributes { name: "c", ..Attributes::resource(&user, "get", "", "pods") };

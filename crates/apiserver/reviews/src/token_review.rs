@@ -1,6 +1,5 @@
-//! The authenticator that has tokens reviewed.
-//! Guarantees that a user is taken only for audiences that both the request and the answer have.
-//! Must never ask about an empty token.
+//! The authenticator that sends TokenReviews. Guarantees that a user is accepted only for audiences of both the request and the
+//! response. Must never send an empty token.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +12,16 @@ use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, Value, value};
 use tracing::warn;
 
-use crate::review::Posted;
+use crate::review::ReviewClient;
 
-/// Asks another server whose tokens are.
+/// An authenticator that calls another server.
 pub struct TokenReviews {
-    posted: Posted,
-    /// The server's own audiences: an answer without audiences is for them.
+    posted: ReviewClient,
+    /// The server's own audiences: a response without audiences is for them.
     audiences: Vec<Str>,
 }
 
-/// The answer.
+/// The response.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct TokenReview {
     #[k8s(optional)]
@@ -61,7 +60,7 @@ struct ExtraValue {
 
 impl TokenReviews {
     /// Sends reviews there, for a server with these audiences.
-    pub fn new(posted: Posted, audiences: Vec<Str>) -> TokenReviews {
+    pub fn new(posted: ReviewClient, audiences: Vec<Str>) -> TokenReviews {
         TokenReviews { posted, audiences }
     }
 

@@ -1,6 +1,6 @@
-//! Property tests that hold for every API group, for the tests of a group's crate: one line each.
-//! Guarantees that random objects of every version are tried, the same in each run, and that a failure shows the object.
-//! Must never know a kind, nor be a part of a server.
+//! Property tests for every API group, one line each in the tests of a group's crate. Guarantees that random objects of every
+//! version are tried, the same in each run, and that a failure shows the object. Must never know a kind, nor be a part of a
+//! server.
 
 use pintle_codec::Strictness;
 use pintle_codec::{json, protobuf};
@@ -14,12 +14,12 @@ const OBJECTS: u64 = 200;
 /// Below so many levels structs are absent.
 const DEPTH: usize = 6;
 
-/// Random objects of every version of a group, with metadata and managed fields, come back equal from JSON, from protobuf, and from
-/// every other version. `consistent` makes an object one that the group's validation accepts where versions differ in what they can
-/// express (fields that repeat each other); often it does nothing.
+/// Checks that random objects of every version of a group, with metadata and managed fields, round-trip through JSON, protobuf,
+/// and every other version. `consistent` makes an object valid where versions differ in what they can express (fields that
+/// repeat each other); often it does nothing.
 ///
 /// # Panics
-/// An object comes back as another one.
+/// An object does not round-trip.
 pub fn assert_round_trips(group: &Group, consistent: impl Fn(&Resource, &mut Value)) {
     for version in &group.resources {
         for seed in 1..=OBJECTS {
@@ -85,7 +85,7 @@ fn random_object(version: &Resource, seed: u64, consistent: &impl Fn(&Resource, 
     object
 }
 
-/// What is stored of an object that a client of the version sends.
+/// The stored form of an object sent by a client of the version.
 fn stored(version: &Resource, sent: &Value) -> Value {
     let mut object = sent.clone();
     if let Err(error) = version.complete_now(&mut object, 0) {
@@ -95,7 +95,7 @@ fn stored(version: &Resource, sent: &Value) -> Value {
     object
 }
 
-/// What a client of the version reads of a stored object.
+/// A stored object as read by a client of the version.
 fn served(version: &Resource, stored: &Value) -> Value {
     let mut object = stored.clone();
     if let Some(storage) = &version.storage

@@ -61,7 +61,7 @@ fn chance() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::StatusError;
+    use crate::response::StatusError;
     use std::cell::Cell;
 
     fn failed(code: u16) -> CallError {

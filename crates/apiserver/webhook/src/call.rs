@@ -1,6 +1,6 @@
-//! One call: a POST, or a GET of a document, its redirects, its waits where the webhook asks to wait, and the body of the answer.
-//! Guarantees that it ends when its time is over, whatever the webhook does, and that no more than the limit is held.
-//! Must never show credentials to a host to which a redirect leads.
+//! One call: a POST, or a GET of a document, with its redirects, its waits where the webhook requests them, and the body of the
+//! response. Guarantees that it ends at its timeout, whatever the webhook does, and that no more than the limit is buffered.
+//! Must never send credentials to another host after a redirect.
 
 use std::io::Read;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use http_body_util::{BodyExt, Full, Limited};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::answer::{Answer, asks_to_wait, understand};
 use crate::client::{Client, Inner, Target};
 use crate::error::{CallError, SetupError, TransportError};
+use crate::response::{WebhookResponse, asks_to_wait, interpret};
 
 /// As many redirects as Go's client follows.
 const MAX_REDIRECTS: usize = 10;
-/// As often as client-go calls again when an answer asks to wait.
+/// How often client-go retries when a response requests a wait.
 const MAX_WAITS: usize = 10;
 
-/// What is sent, and the bounds of the call.
+/// The body and the bounds of a call.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// A JSON document.
@@ -33,11 +33,11 @@ pub struct Call {
     pub timeout: Duration,
     /// The same as the webhook sees it, in the query parameter `timeout`.
     pub shown_timeout: Duration,
-    /// How many bytes the answer may have.
+    /// The maximum size of the response.
     pub max_answer_bytes: usize,
 }
 
-/// A random UID for a call, by which its answer is known.
+/// A random UID for a call, which its response repeats.
 pub fn call_uid() -> String {
     let mut bytes = [0; 16];
     // Without randomness the UID is the same for all calls, which differ by their connections anyway.
@@ -45,7 +45,7 @@ pub fn call_uid() -> String {
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
-/// A document that was fetched, whatever the status code says.
+/// A fetched document, with any status code.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The status code.
@@ -86,11 +86,11 @@ impl ExchangeError {
 type Received = (http::response::Parts, Bytes);
 
 impl Client {
-    /// Posts a JSON document and returns a good answer.
+    /// Posts a JSON document and returns a successful response.
     ///
     /// # Errors
-    /// There is no answer in time, or it is an error.
-    pub async fn post(&self, call: Call) -> Result<Answer, CallError> {
+    /// There is no response in time, or it is an error.
+    pub async fn post(&self, call: Call) -> Result<WebhookResponse, CallError> {
         let deadline = Instant::now() + call.timeout;
         let nanos = i64::try_from(call.shown_timeout.as_nanos()).unwrap_or(i64::MAX);
         let inner = self.inner();
@@ -116,14 +116,14 @@ impl Client {
                     continue;
                 }
             }
-            return understand(code, &parts.headers, "POST", body);
+            return interpret(code, &parts.headers, "POST", body);
         }
     }
 
-    /// Gets a document, from any host whose certificate the client's authorities issued.
+    /// Gets a document, from any host with a certificate of the client's CAs.
     ///
     /// # Errors
-    /// There is no answer in time.
+    /// There is no response in time.
     pub async fn get(
         &self,
         url: &str,
@@ -218,7 +218,7 @@ impl Inner {
     }
 }
 
-/// Reads the body of an answer.
+/// Reads the body of a response.
 async fn receive(
     response: Response<hyper::body::Incoming>,
     limit: usize,
@@ -251,7 +251,7 @@ fn unpack(packed: &[u8], limit: usize) -> Result<Bytes, TransportError> {
     if unpacked.len() > limit { Err(TransportError::TooLarge(limit)) } else { Ok(unpacked.into()) }
 }
 
-/// Where an answer leads.
+/// The target of a redirect.
 fn redirect(headers: &HeaderMap, from: &Uri) -> Option<Uri> {
     let location = headers.get(LOCATION)?.to_str().ok()?;
     let location = location.split('#').next().unwrap_or(location);

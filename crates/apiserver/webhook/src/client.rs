@@ -28,21 +28,21 @@ use crate::tls::TlsSettings;
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// How many connections to a server are kept without a call, as in client-go.
 pub(crate) const MAX_IDLE: usize = 25;
-/// When a peer on HTTP/2 that is silent is asked whether it lives, and how long it may take, as in client-go.
+/// When a silent HTTP/2 peer is pinged, and how long it may take to respond, as in client-go.
 pub(crate) const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
 /// How long a token file's content is used.
 const TOKEN_FILE_PERIOD: Duration = Duration::from_secs(60);
 
-/// What a client of a webhook is made of.
+/// The settings of a webhook's client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Where the webhook is.
     pub address: Address,
     /// How TLS is spoken with it.
     pub tls: TlsSettings,
-    /// Who the server is.
+    /// The server's credentials.
     pub credentials: Credentials,
-    /// What the server calls itself.
+    /// The User-Agent.
     pub user_agent: String,
 }
 
@@ -241,7 +241,7 @@ pub(crate) enum Target {
     InProcess(InProcess),
 }
 
-/// The header that says who the server is.
+/// The server's `Authorization` header.
 pub(crate) enum Authorization {
     None,
     Fixed(HeaderValue),

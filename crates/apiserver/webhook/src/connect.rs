@@ -30,7 +30,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where a webhook is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A URL, whose scheme is `https`; `http` where a file of the administrator says so.
+    /// A URL with scheme `https`, or `http` where the administrator's file has it.
     Url(String),
     /// A service of the cluster.
     Service(ServiceReference),
@@ -85,12 +85,12 @@ pub enum ConnectError {
 
 /// The two ends of a connection, as Go writes them before an error.
 #[derive(Clone)]
-pub(crate) struct Ends {
+pub(crate) struct AddressPair {
     local: SocketAddr,
     peer: SocketAddr,
 }
 
-impl fmt::Display for Ends {
+impl fmt::Display for AddressPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "read tcp {}->{}: ", self.local, self.peer)
     }
@@ -101,7 +101,7 @@ impl fmt::Display for Ends {
 pub(crate) struct Connector {
     pub tls: Arc<ClientConfig>,
     pub server_name: Option<String>,
-    /// The service whose host goes through the resolver.
+    /// The service that the resolver resolves.
     pub service: Option<(Arc<ServiceReference>, Arc<dyn ServiceResolver>)>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn port_of(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 })
 }
 
-/// The host by which a service is known: in URLs and in its certificate.
+/// The host name of a service, in URLs and in its certificate.
 pub(crate) fn service_host(service: &ServiceReference) -> String {
     format!("{}.{}.svc", service.name, service.namespace)
 }
@@ -131,7 +131,7 @@ impl Connector {
             }
             _ => dial(host, port).await?,
         };
-        let ends = tcp.local_addr().and_then(|local| Ok(Ends { local, peer: tcp.peer_addr()? })).ok();
+        let ends = tcp.local_addr().and_then(|local| Ok(AddressPair { local, peer: tcp.peer_addr()? })).ok();
         if uri.scheme_str() == Some("http") {
             return Ok(TokioIo::new(Stream { io: Io::Plain(tcp), ends }));
         }
@@ -153,7 +153,7 @@ async fn dial(host: &str, port: u16) -> Result<TcpStream, ConnectError> {
     for address in addresses {
         let reason = match timeout(DIAL_TIMEOUT, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // A socket that refuses works without.
+                // An optimization; a failure is harmless.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -176,7 +176,7 @@ fn errno(error: &io::Error) -> String {
     }
 }
 
-fn of_handshake(error: &io::Error, ends: Option<&Ends>) -> ConnectError {
+fn of_handshake(error: &io::Error, ends: Option<&AddressPair>) -> ConnectError {
     use rustls::{AlertDescription, CertificateError, Error};
     match error.kind() {
         io::ErrorKind::UnexpectedEof => return ConnectError::Closed,
@@ -191,7 +191,7 @@ fn of_handshake(error: &io::Error, ends: Option<&Ends>) -> ConnectError {
     };
     ConnectError::Tls(match error {
         Error::InvalidCertificate(CertificateError::Other(refused)) => refused.to_string(),
-        // Usually the peer speaks HTTP without TLS: its answer to a handshake is a text.
+        // Usually the peer speaks HTTP without TLS: its response to a handshake is text.
         Error::InvalidMessage(_) => "http: server gave HTTP response to HTTPS client".to_owned(),
         Error::AlertReceived(alert) => {
             let alert = match alert {
@@ -230,7 +230,7 @@ impl tower_service::Service<Uri> for Connector {
 /// A connection, with TLS or without.
 pub(crate) struct Stream {
     io: Io,
-    ends: Option<Ends>,
+    ends: Option<AddressPair>,
 }
 
 enum Io {

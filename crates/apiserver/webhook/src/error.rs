@@ -1,11 +1,10 @@
-//! Why a webhook could not be set up or did not answer.
-//! Guarantees the texts of Go's client, with the method and the URL in front.
-//! Must never hold a credential.
+//! Errors of the setup and the calls of a webhook. Guarantees the messages of Go's client, prefixed with the method and the
+//! URL. Must never contain a credential.
 
 use std::io;
 
-use crate::answer::StatusError;
 use crate::connect::ConnectError;
+use crate::response::StatusError;
 
 /// Part of a webhook's settings cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +21,7 @@ pub enum SetupError {
     /// The client certificate or its key cannot be used.
     #[error("tls: {0}")]
     Identity(String),
-    /// A header cannot be made of the credentials.
+    /// The credentials are no valid header value.
     #[error("invalid {0}")]
     Credentials(&'static str),
     /// No closure is registered under this name.
@@ -30,7 +29,7 @@ pub enum SetupError {
     NotRegistered(String),
 }
 
-/// Why a call has no answer that can be used.
+/// Why a call has no usable response.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The settings cannot be used.
@@ -43,16 +42,16 @@ pub enum CallError {
         method: http::Method,
         /// Its URL.
         url: String,
-        /// What went wrong.
+        /// The cause.
         reason: TransportError,
     },
-    /// The answer was cut off.
+    /// The response was cut off.
     #[error("unexpected error when reading response body. Please retry. Original error: {0}")]
     Body(TransportError),
-    /// The answer is an error, or says that there is one.
+    /// The response is an error, or its body reports one.
     #[error(transparent)]
     Status(#[from] StatusError),
-    /// The answer is good, but empty.
+    /// The response is successful, but empty.
     #[error("{0}")]
     Empty(String),
     /// Its content type is unusable.
@@ -85,7 +84,7 @@ impl CallError {
         )
     }
 
-    /// The status code of an answer that is an error.
+    /// The status code of an error response.
     pub fn code(&self) -> Option<u16> {
         match self {
             CallError::Status(status) => Some(status.code),
@@ -113,7 +112,7 @@ pub enum TransportError {
     /// The peer closed the connection in the middle of its response.
     #[error("unexpected EOF")]
     UnexpectedEof,
-    /// The peer reset the connection; the text names both ends where they are known.
+    /// The peer reset the connection; the message contains both addresses if they are known.
     #[error("{0}")]
     Reset(String),
     /// The deadline of the call passed.
@@ -137,7 +136,7 @@ impl From<hyper_util::client::legacy::Error> for TransportError {
             info.get_extras(&mut extensions);
             extensions
         });
-        let ends = ends.as_ref().and_then(|extensions| extensions.get::<crate::connect::Ends>());
+        let ends = ends.as_ref().and_then(|extensions| extensions.get::<crate::connect::AddressPair>());
         let ends = ends.map(ToString::to_string).unwrap_or_default();
         let is_connect = error.is_connect();
         let Some(source) = into_source(error) else { return TransportError::Eof };
@@ -151,7 +150,7 @@ impl From<hyper_util::client::legacy::Error> for TransportError {
     }
 }
 
-/// The cause of a client's error, which the client shows by reference only.
+/// The cause of a client's error, which the client exposes only by reference.
 fn into_source(error: hyper_util::client::legacy::Error) -> Option<Box<dyn std::error::Error + Send + Sync>> {
     let source = std::error::Error::source(&error)?;
     if let Some(connect) = source.downcast_ref::<ConnectError>() {
@@ -187,7 +186,7 @@ impl Shown {
 }
 
 impl TransportError {
-    /// What a failed exchange is called; `ends` names the connection's ends, if they are known.
+    /// The error of a failed exchange; `ends` are the connection's addresses, if known.
     pub(crate) fn of(error: &(dyn std::error::Error + 'static), ends: &str) -> TransportError {
         let found = Shown::of(error);
         let shown = error.downcast_ref::<Shown>().unwrap_or(&found);

@@ -1,5 +1,4 @@
-//! Webhooks that are closures of this process.
-//! Guarantees that a closure answers as a server would: it gets the request and returns a response.
+//! Webhooks that are closures of this process. Guarantees that a closure gets the request and returns a response like a server.
 //! Must never be reachable by a name that was not registered.
 
 use std::future::Future;
@@ -12,7 +11,7 @@ use http::{Request, Response};
 /// The last labels of the host name of a registered closure's URL.
 pub(crate) const DOMAIN: &str = ".in-process.invalid";
 
-/// A closure that answers requests.
+/// A closure that serves requests.
 #[derive(Clone)]
 pub struct InProcess(Arc<dyn Fn(Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> + Send + Sync>);
 

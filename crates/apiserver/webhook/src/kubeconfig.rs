@@ -1,6 +1,5 @@
-//! The file that names a webhook, the authority of its certificate, and the credentials that it is shown.
-//! Guarantees that all files that it names are read once, when it is read, except token files.
-//! Must never pass over a way of authentication that is not supported here.
+//! The kubeconfig file of a webhook: its address, CA and credentials. Guarantees that the files it names are read once, except
+//! token files. Must never ignore an authentication method that is not supported here.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,7 @@ pub struct Kubeconfig {
     folder: PathBuf,
 }
 
-/// Who the server is to a webhook.
+/// The server's credentials for a webhook.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// A bearer token.
@@ -48,10 +47,10 @@ pub enum KubeconfigError {
     /// The file is no kubeconfig.
     #[error("{}: {}", .0.display(), .1)]
     Malformed(PathBuf, String),
-    /// The file says something that is wrong.
+    /// The file is invalid.
     #[error("invalid configuration: {0}")]
     Invalid(String),
-    /// The file asks for something that this server does not do.
+    /// The file uses an unsupported feature.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
 }
@@ -81,7 +80,7 @@ impl Kubeconfig {
     /// The webhook of the current context, with its user's credentials.
     ///
     /// # Errors
-    /// The context is incomplete, a file that it names cannot be read, or it asks for what is not supported.
+    /// The context is incomplete, a file that it names cannot be read, or it uses an unsupported feature.
     pub fn current(&self, user_agent: &str) -> Result<Settings, KubeconfigError> {
         let invalid = |text: String| KubeconfigError::Invalid(text);
         let name = &self.config.current_context;
@@ -120,11 +119,11 @@ impl Kubeconfig {
         })
     }
 
-    /// The credentials for a webhook by its host and port: those of the user whose name is the host and port, a pattern
-    /// of it (`*.example.com:8443`), either without the port if that is 443, or `*`; otherwise the current context's.
+    /// The credentials for a webhook by its host and port: those of the user whose name is the host and port, a pattern of
+    /// it (`*.example.com:8443`), either without the port if that is 443, or `*`; otherwise the current context's.
     ///
     /// # Errors
-    /// A file that the user names cannot be read, or the user asks for what is not supported.
+    /// A file that the user names cannot be read, or the user has an unsupported feature.
     pub fn credentials_for(&self, host: &str, port: u16) -> Result<Credentials, KubeconfigError> {
         match self.user_for(host, port) {
             Some(user) => self.credentials(user),
@@ -185,7 +184,7 @@ impl Kubeconfig {
         Ok(Credentials { token, token_file, basic, identity })
     }
 
-    /// What is written in place, or in a file.
+    /// Inline data, or the content of a file.
     fn bytes(&self, data: &[u8], file: &str) -> Result<Vec<u8>, KubeconfigError> {
         if !data.is_empty() || file.is_empty() {
             return Ok(data.to_vec());

@@ -7,7 +7,6 @@
 //! server with the same credentials share their connections. [`Kubeconfig`] reads the file that names a webhook and its
 //! credentials. [`Backoff`] repeats calls as `webhook.WithExponentialBackoff` does.
 
-mod answer;
 mod backoff;
 mod call;
 mod client;
@@ -16,12 +15,12 @@ mod error;
 mod in_process;
 mod kubeconfig;
 mod path;
+mod response;
 mod stats;
 mod streaming;
 mod tls;
 mod verify;
 
-pub use answer::{Answer, StatusError};
 pub use backoff::{Backoff, Retry};
 pub use call::{Call, Document, call_uid};
 pub use client::{Client, Clients, Settings, SharedClient};
@@ -29,6 +28,7 @@ pub use connect::{Address, ResolveError, ServiceReference, ServiceResolver};
 pub use error::{CallError, SetupError, TransportError};
 pub use in_process::InProcess;
 pub use kubeconfig::{Credentials, Kubeconfig, KubeconfigError};
+pub use response::{StatusError, WebhookResponse};
 pub use stats::{ClientStats, HostMethod};
 pub use streaming::{Pieces, StreamingClient};
 pub use tls::{Identity, TlsSettings};

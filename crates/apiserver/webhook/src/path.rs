@@ -1,10 +1,9 @@
-//! Paths and texts of URLs as Go's `path` and `net/url` write them.
-//! Guarantees that the URL of a call, which errors show, is the one that kube-apiserver prints.
-//! Must never decide where a request goes.
+//! Paths and texts of URLs in the format of Go's `path` and `net/url`. Guarantees that the URL of a call in errors is the one
+//! that kube-apiserver prints. Must never affect where a request goes.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What Go escapes in a path.
+/// The characters that Go escapes in a path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

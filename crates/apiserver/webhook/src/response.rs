@@ -1,6 +1,6 @@
-//! The answer of a webhook, as client-go's REST client takes it: a body, or an error made of the status code.
-//! Guarantees the texts of `errors.NewGenericServerResponse` and the precedence of a `Status` in the body.
-//! Must never read more of a body than the call allows.
+//! The response of a webhook, as client-go's REST client interprets it: a body, or an error made of the status code. Guarantees
+//! the messages of `errors.NewGenericServerResponse` and the precedence of a `Status` in the body. Must never read more of a
+//! body than the call allows.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -11,21 +11,21 @@ use pintle_schema::ApiType;
 
 use crate::error::CallError;
 
-/// How much of a text that explains an error is taken.
+/// The maximum length of an error text.
 const MAX_TEXT: usize = 2048;
 
-/// A good answer.
+/// A successful response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct WebhookResponse {
     /// A code from 200 to 206.
     pub code: u16,
-    /// The content type without its parameters; that of JSON if none is given.
+    /// The content type without its parameters; JSON if there is none.
     pub content_type: String,
     /// All of the body, never empty.
     pub body: Bytes,
 }
 
-/// An answer that is an error.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct StatusError {
@@ -33,14 +33,14 @@ pub struct StatusError {
     pub code: u16,
     /// The reason in one word.
     pub reason: String,
-    /// What it says.
+    /// Its message.
     pub message: String,
-    /// When to try again, if the answer says so.
+    /// When to retry, if the response says so.
     pub retry_after_seconds: Option<u32>,
 }
 
 impl StatusError {
-    /// The error of a status code alone; `text` is what the server wrote.
+    /// The error of a status code; `text` is the body.
     pub fn of_code(code: u16, method: &str, text: &str, retry_after_seconds: Option<u32>) -> StatusError {
         let (reason, message) = match code {
             400 => ("BadRequest", "the server rejected our request for an unknown reason".to_owned()),
@@ -77,7 +77,7 @@ impl StatusError {
         StatusError { code, reason: reason.to_owned(), message, retry_after_seconds }
     }
 
-    /// The error that a `Status` in a body tells of; none if it tells of success.
+    /// The error of a `Status` in a body; none if it reports success.
     fn of_body(body: &[u8]) -> Option<StatusError> {
         let head = json::type_meta(body).ok()?;
         if (head.api_version.as_str(), head.kind.as_str()) != ("v1", "Status") {
@@ -99,7 +99,7 @@ impl StatusError {
     }
 }
 
-/// Seconds to wait that an answer names, if it is one that asks to wait.
+/// The requested wait in seconds, if the response requests one.
 pub(crate) fn asks_to_wait(code: u16, headers: &HeaderMap) -> Option<u32> {
     if code != 429 && code / 100 != 5 {
         return None;
@@ -111,8 +111,13 @@ fn retry_after(headers: &HeaderMap) -> Option<u32> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
 }
 
-/// Makes an answer or an error of what came back.
-pub(crate) fn understand(code: u16, headers: &HeaderMap, method: &str, body: Bytes) -> Result<Answer, CallError> {
+/// Turns a response into a result.
+pub(crate) fn interpret(
+    code: u16,
+    headers: &HeaderMap,
+    method: &str,
+    body: Bytes,
+) -> Result<WebhookResponse, CallError> {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let content_type = given.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let is_error = !(200..=206).contains(&code);
@@ -129,7 +134,7 @@ pub(crate) fn understand(code: u16, headers: &HeaderMap, method: &str, body: Byt
         let why = format!("0-length response with status code: {code} and content type: {}", shown(given));
         return Err(CallError::Empty(why));
     }
-    Ok(Answer { code, content_type, body })
+    Ok(WebhookResponse { code, content_type, body })
 }
 
 fn shown(content_type: &str) -> &str {
@@ -143,7 +148,7 @@ mod tests {
     fn error(code: u16, content_type: &str, body: &str) -> String {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, content_type.parse().expect("a header"));
-        understand(code, &headers, "POST", Bytes::copy_from_slice(body.as_bytes())).expect_err("an error").to_string()
+        interpret(code, &headers, "POST", Bytes::copy_from_slice(body.as_bytes())).expect_err("an error").to_string()
     }
 
     #[test]

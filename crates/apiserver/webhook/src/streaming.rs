@@ -1,6 +1,6 @@
-//! Requests whose bodies flow: to servers that answer in this one's place.
-//! Guarantees that a response nobody reads holds up no other on its connection, and the texts of Go's client in errors.
-//! Must never send a request twice: one is repeated only if its connection turned out to be closed before it was written.
+//! Requests with streamed bodies, to aggregated servers. Guarantees that an unread response does not block others of its
+//! connection, and the messages of Go's client in errors. Must never send a request twice: one is repeated only if its
+//! connection turned out to be closed before it was written.
 
 use std::io;
 use std::sync::Arc;
@@ -70,16 +70,16 @@ impl StreamingClient {
     /// Sends a request, whose URI is absolute, and waits for the head of the response.
     ///
     /// # Errors
-    /// Nobody answered.
+    /// There is no response.
     pub async fn send(&self, request: Request<Pieces>) -> Result<Response<Incoming>, TransportError> {
         self.pooled.request(request.map(frames)).await.map_err(TransportError::from)
     }
 
-    /// The same over a connection of its own, by HTTP/1.1, which a response 101 hands over. The URI is absolute, and the
-    /// header `Host` the caller's.
+    /// The same over its own HTTP/1.1 connection, which a 101 response hands over. The URI is absolute, and the header
+    /// `Host` the caller's.
     ///
     /// # Errors
-    /// Nobody answered.
+    /// There is no response.
     pub async fn upgrade(&self, mut request: Request<Pieces>) -> Result<Response<Incoming>, TransportError> {
         let stream = self.single.clone().connect(request.uri().clone()).await.map_err(TransportError::Connect)?;
         let target = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);

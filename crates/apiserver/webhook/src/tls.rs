@@ -1,6 +1,5 @@
-//! TLS of outgoing calls: the authorities that are trusted, and the certificate that is shown.
-//! Guarantees that certificates go unverified only where the settings say so.
-//! Must never send a client certificate that was not given for the purpose.
+//! TLS of outgoing calls: the trusted CAs, and the client certificate. Guarantees that verification is skipped only where the
+//! settings say so. Must never send a client certificate that was not configured for the purpose.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +15,7 @@ use crate::verify::Verifier;
 /// How TLS is spoken with a webhook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TlsSettings {
-    /// The authorities that the webhook's certificate must come from, in PEM; those of the system if empty.
+    /// The CA certificates in PEM that verify the webhook; those of the system if empty.
     pub ca_pem: Vec<u8>,
     /// The certificate to show.
     pub identity: Option<Identity>,
@@ -53,7 +52,7 @@ impl TlsSettings {
             false => certificates(&self.ca_pem)?,
         };
         let mut roots = RootCertStore::empty();
-        // An authority that cannot be read trusts nobody, as in Go's pools.
+        // An unreadable CA certificate is ignored, as in Go's pools.
         roots.add_parsable_certificates(authorities.iter().cloned());
         let verifier = Verifier::new(roots, authorities, Arc::clone(&provider), self.insecure);
         let builder = ClientConfig::builder_with_provider(provider)

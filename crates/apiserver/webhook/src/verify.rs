@@ -1,6 +1,6 @@
-//! Verification of webhooks' certificates, with the errors of Go's `crypto/x509`.
-//! Guarantees what `webpki` guarantees, and takes a self-signed certificate that is itself among the authorities.
-//! Must never take a certificate whose name or dates do not fit.
+//! Verification of webhooks' certificates, with the errors of Go's `crypto/x509`. Guarantees what `webpki` guarantees, and
+//! accepts a self-signed certificate that is itself among the CAs. Must never accept a certificate whose name or dates do not
+//! match.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// A verifier of servers' certificates.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    /// None if there is no authority at all.
+    /// None if there is no CA at all.
     chain: Option<Arc<WebPkiServerVerifier>>,
     /// The authorities' certificates, sorted.
     authorities: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
-    /// Whether any certificate is taken.
+    /// Whether any certificate is accepted.
     insecure: bool,
 }
 
 /// Why verification of a certificate failed.
 #[derive(Debug, thiserror::Error)]
 #[error("tls: failed to verify certificate: x509: {0}")]
-struct Refused(String);
+struct Rejected(String);
 
 impl Verifier {
     pub(crate) fn new(
@@ -72,7 +72,7 @@ impl ServerCertVerifier for Verifier {
             None if self.is_authority(end_entity) => return Ok(ServerCertVerified::assertion()),
             None => of_chain(&error),
         };
-        Err(Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Refused(why))))))
+        Err(Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Rejected(why))))))
     }
 
     fn verify_tls12_signature(
@@ -98,7 +98,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// What is wrong with a certificate itself: its dates, then its names. Go looks at these before the chain.
+/// The error of the certificate itself: its dates, then its names. Go checks these before the chain.
 fn reason(cert: &CertificateDer<'_>, name: &ServerName<'_>, now: UnixTime) -> Option<String> {
     let Ok((_, parsed)) = X509Certificate::from_der(cert) else { return Some("malformed certificate".to_owned()) };
     let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
@@ -117,7 +117,7 @@ fn reason(cert: &CertificateDer<'_>, name: &ServerName<'_>, now: UnixTime) -> Op
     if fits { None } else { Some(of_name(&parsed, name)) }
 }
 
-/// What Go says of a certificate without the name.
+/// Go's message for a certificate without the name.
 fn of_name(cert: &X509Certificate<'_>, name: &ServerName<'_>) -> String {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
     if let Ok(Some(extension)) = cert.subject_alternative_name() {

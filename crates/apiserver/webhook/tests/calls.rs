@@ -1,5 +1,5 @@
-//! Calls of webhooks that a test serves over TLS, and what their failures are called.
-//! Guarantees that a webhook that hangs, closes, or sends without end is left in time and within the limit.
+//! Calls of webhooks that a test serves over TLS, and their errors. Guarantees that a webhook that hangs, closes, or sends
+//! without end is abandoned in time and within the limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// What a server does after it has read a request.
+/// The behaviour of a server after it has read a request.
 #[derive(Clone)]
 enum Behaviour {
     Answer(String),
@@ -173,7 +173,7 @@ async fn failures() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn connection_refused() {
     let client = Clients::default().client(settings("https://127.0.0.1:1".to_owned(), b"")).expect("a client");
     let error = client.post(call(TIME)).await.expect_err("a failure").to_string();
     assert_eq!(error, "Post \"https://127.0.0.1:1/?timeout=20s\": dial tcp 127.0.0.1:1: connect: connection refused");

@@ -2,7 +2,7 @@
 //! waits for such a server: cached documents are served and refreshed in the background, one fetch for each server at a
 //! time. Must never serve a document of a server for another version than its own.
 
-use crate::fetch::{FetchError, Fetched, Wanted, fetch};
+use crate::fetch::{FetchError, FetchRequest, Fetched, fetch};
 use crate::services::{Entry, ExtensionApi, Shared, collection};
 use http::header::CONTENT_TYPE;
 use pintle_discovery::conversion::openapi_v3_of_v2;
@@ -36,14 +36,14 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 
 /// The cached documents of all servers, by the names of their API services.
 #[derive(Default)]
-pub struct Documents(Mutex<HashMap<String, Known>>);
+pub struct Documents(Mutex<HashMap<String, CachedDocuments>>);
 
 /// The cached documents of one server.
 #[derive(Clone, Default)]
-struct Known {
+struct CachedDocuments {
     /// The API service at the time of the fetch.
     api: Option<Arc<ExtensionApi>>,
-    found: Found,
+    found: FetchedDocuments,
     fetching: bool,
     failures: u32,
     /// When it is fetched again.
@@ -52,7 +52,7 @@ struct Known {
 
 /// The documents of one server.
 #[derive(Clone, Default, PartialEq)]
-struct Found {
+struct FetchedDocuments {
     resources: Option<Arc<Vec<Value>>>,
     openapi_v3: Option<OpenApiV3>,
     openapi_v2: Option<Arc<OpenApiPart>>,
@@ -77,12 +77,12 @@ pub struct ConvertedOpenApi {
 }
 
 impl Documents {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, CachedDocuments>> {
         // No code that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of<T>(&self, name: &str, get: impl Fn(&Found) -> Option<T>) -> Option<T> {
+    fn of<T>(&self, name: &str, get: impl Fn(&FetchedDocuments) -> Option<T>) -> Option<T> {
         self.all().get(name).and_then(|known| get(&known.found))
     }
 
@@ -223,7 +223,7 @@ async fn fetch_all(shared: &Shared, registry: &Registry, api: &ExtensionApi) {
     });
     keep_resources(resources);
     let openapi =
-        |path| Wanted { path, accept: JSON, user: OPENAPI_USER, timeout: OPENAPI_TIMEOUT, limit: OPENAPI_BYTES };
+        |path| FetchRequest { path, accept: JSON, user: OPENAPI_USER, timeout: OPENAPI_TIMEOUT, limit: OPENAPI_BYTES };
     let (v3, v2) = (openapi("/openapi/v3"), openapi("/openapi/v2"));
     let [v3, v2] = [fetch(shared, registry, api, &v3).await, fetch(shared, registry, api, &v2).await]
         .map(|fetched| fetched.inspect_err(|error| fails("OpenAPI", error)).ok());
@@ -249,7 +249,7 @@ fn converted(api: &ExtensionApi, v2: &[u8]) -> Option<OpenApiV3> {
 
 /// The resources of a version: from aggregated discovery if the server has it, and from the version's own document if not.
 async fn resources(shared: &Shared, registry: &Registry, api: &ExtensionApi) -> Result<Option<Vec<Value>>, FetchError> {
-    let wanted = |path, accept| Wanted {
+    let wanted = |path, accept| FetchRequest {
         path,
         accept,
         user: DISCOVERY_USER,

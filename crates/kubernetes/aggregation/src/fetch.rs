@@ -32,7 +32,7 @@ pub enum FetchError {
 }
 
 /// What a request is for.
-pub struct Wanted<'a> {
+pub struct FetchRequest<'a> {
     pub path: &'a str,
     pub accept: &'static str,
     /// The user of the request.
@@ -90,7 +90,7 @@ pub async fn fetch(
     shared: &Shared,
     registry: &Registry,
     api: &ExtensionApi,
-    wanted: &Wanted<'_>,
+    wanted: &FetchRequest<'_>,
 ) -> Result<Fetched, FetchError> {
     let to = resolve::server(registry, shared.routing, api)?;
     let request = request(wanted.path, wanted.accept, wanted.user).map_err(FetchError::Unreachable)?;

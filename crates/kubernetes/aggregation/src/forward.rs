@@ -8,8 +8,8 @@ use crate::services::{ExtensionApi, Shared};
 use futures_util::stream::{self, StreamExt};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
-use pintle_endpoints::aggregated_discovery::Delegated;
-use pintle_endpoints::backend::{ByteStream, Exchange, ExtensionServer, ExtensionServers, Unreachable};
+use pintle_endpoints::aggregated_discovery::DelegatedRequest;
+use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
 use pintle_kubelet::forward;
@@ -27,7 +27,7 @@ pub fn unavailable() -> ApiResponse {
 }
 
 /// Passes a request on and waits for the head of the response.
-pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: Delegated) -> ApiResponse {
+pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: DelegatedRequest) -> ApiResponse {
     if !api.available {
         return unavailable();
     }
@@ -60,7 +60,7 @@ pub struct Way<'a> {
 }
 
 /// Sends a request in the name of its user, with further headers.
-pub async fn send(way: &Way<'_>, delegated: Delegated, with_uid: bool, further: HeaderMap) -> ApiResponse {
+pub async fn send(way: &Way<'_>, delegated: DelegatedRequest, with_uid: bool, further: HeaderMap) -> ApiResponse {
     let upgrades = is_upgrade(&delegated.request.headers);
     let mut headers = match upgrades {
         true => forward::upgrade_headers(&delegated.request),
@@ -81,7 +81,7 @@ pub async fn send(way: &Way<'_>, delegated: Delegated, with_uid: bool, further: 
     }
 }
 
-async fn upgrade(way: &Way<'_>, delegated: Delegated, headers: HeaderMap) -> ApiResponse {
+async fn upgrade(way: &Way<'_>, delegated: DelegatedRequest, headers: HeaderMap) -> ApiResponse {
     let sent = match outgoing(delegated, headers) {
         Ok((request, _)) => way.servers.upgrade(way.to, request).await,
         Err(error) => Err(error),
@@ -98,7 +98,7 @@ async fn upgrade(way: &Way<'_>, delegated: Delegated, headers: HeaderMap) -> Api
     }
 }
 
-async fn exchange(way: &Way<'_>, delegated: Delegated, mut headers: HeaderMap) -> ApiResponse {
+async fn exchange(way: &Way<'_>, delegated: DelegatedRequest, mut headers: HeaderMap) -> ApiResponse {
     let requested = delegated.request.header(header::HOST).to_owned();
     let rewriter = Rewriter { prefix: String::new(), backend: way.to.authority(), requested };
     let uri = rewriter.forwarded(&forward::encode_path(&delegated.request.path));
@@ -126,7 +126,7 @@ fn failed(way: &Way<'_>, error: &Unreachable) -> ApiResponse {
     ApiResponse::text(503, format!("{}{error}\n", way.failure))
 }
 
-async fn answered(way: &Way<'_>, exchange: Exchange, rewriter: &Rewriter) -> ApiResponse {
+async fn answered(way: &Way<'_>, exchange: BackendResponse, rewriter: &Rewriter) -> ApiResponse {
     let head = &exchange.response;
     if way.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
         return ApiResponse::new(502, "text/plain; charset=utf-8", REDIRECTED);
@@ -144,8 +144,8 @@ async fn answered(way: &Way<'_>, exchange: Exchange, rewriter: &Rewriter) -> Api
 }
 
 /// The request as it is sent, and whether it has no body.
-fn outgoing(delegated: Delegated, headers: HeaderMap) -> Result<(HttpRequest<ByteStream>, bool), Unreachable> {
-    let Delegated { request, query, .. } = delegated;
+fn outgoing(delegated: DelegatedRequest, headers: HeaderMap) -> Result<(HttpRequest<ByteStream>, bool), Unreachable> {
+    let DelegatedRequest { request, query, .. } = delegated;
     let path = forward::encode_path(&request.path);
     let query = forward::encode_query(query.iter().collect());
     let target = if query.is_empty() { path } else { format!("{path}?{query}") };

@@ -11,7 +11,7 @@ use http::header::{HeaderMap, HeaderValue};
 use pintle_auth::UserInfo;
 use pintle_cache::{Object, WatchFilter};
 use pintle_discovery::peers;
-use pintle_endpoints::aggregated_discovery::{AggregatedApi, Delegated};
+use pintle_endpoints::aggregated_discovery::{AggregatedApi, DelegatedRequest};
 use pintle_endpoints::backend::{ExtensionServer, ExtensionServers};
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_endpoints::peers::{PEER_PROXIED, PeerGroups, Peers};
@@ -336,7 +336,7 @@ struct Passing {
 }
 
 impl AggregatedApi for Passing {
-    fn serve(self: Arc<Self>, delegated: Delegated) -> BoxFuture<'static, ApiResponse> {
+    fn serve(self: Arc<Self>, delegated: DelegatedRequest) -> BoxFuture<'static, ApiResponse> {
         async move {
             // Long-running requests are counted elsewhere.
             let ends = delegated.context.deadline.is_some();

@@ -12,7 +12,7 @@ use pintle_cache::State;
 use pintle_cache::objects::{Difference, Objects};
 use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog, openapi};
-use pintle_endpoints::aggregated_discovery::{AggregatedApi, AggregatedApis, Delegated};
+use pintle_endpoints::aggregated_discovery::{AggregatedApi, AggregatedApis, DelegatedRequest};
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::openapi_v3_document;
 use pintle_endpoints::metrics::Exposition;
@@ -274,8 +274,8 @@ struct Extension {
 
 impl Extension {
     /// The OpenAPI document of version 3 of a server that has none, if that is requested.
-    fn converted_openapi(&self, delegated: &Delegated) -> Option<ApiResponse> {
-        let Delegated { request, query, .. } = delegated;
+    fn converted_openapi(&self, delegated: &DelegatedRequest) -> Option<ApiResponse> {
+        let DelegatedRequest { request, query, .. } = delegated;
         let path = request.path.strip_prefix("/openapi/v3/")?;
         let document = self.shared.documents.converted_openapi(&self.entry.api.name)?;
         let protobuf = |json: &[u8]| openapi::v3::protobuf(json).unwrap_or_default();
@@ -285,7 +285,7 @@ impl Extension {
 }
 
 impl AggregatedApi for Extension {
-    fn serve(self: Arc<Self>, delegated: Delegated) -> BoxFuture<'static, ApiResponse> {
+    fn serve(self: Arc<Self>, delegated: DelegatedRequest) -> BoxFuture<'static, ApiResponse> {
         async move {
             if let Some(answer) = self.converted_openapi(&delegated) {
                 return answer;

@@ -22,7 +22,7 @@ const NAME_PREFIX: &str = "bootstrap-token-";
 const USER_PREFIX: &str = "system:bootstrap:";
 const GROUP: &str = "system:bootstrappers";
 const GROUP_PREFIX: &str = "system:bootstrappers:";
-const LONGEST_GROUP: usize = 256;
+const MAX_GROUP: usize = 256;
 const ID_LENGTH: usize = 6;
 const SECRET_LENGTH: usize = 16;
 
@@ -87,7 +87,7 @@ fn is_expired(expiration: &str, now: SystemTime) -> bool {
 fn is_bootstrap_group(group: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     group.strip_prefix(GROUP_PREFIX).is_some_and(|rest| {
-        (1..=LONGEST_GROUP).contains(&rest.len())
+        (1..=MAX_GROUP).contains(&rest.len())
             && rest.bytes().all(|byte| is_part(byte) || matches!(byte, b':' | b'-'))
             && rest.bytes().last().is_some_and(is_part)
     })

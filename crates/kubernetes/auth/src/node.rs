@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nodes_may_do() {
+    fn permissions_of_nodes() {
         const UNRELATED: Option<&str> = Some("no relationship found between node 'n' and this object");
         const NOT_LISTED: Option<&str> = Some("No Object name found");
         // (verb, group, resource/subresource, namespace, name, field selector, refusal)

@@ -1,6 +1,6 @@
 //! An APIService for each group-version that the server serves itself.
 //!
-//! Their specs follow the server as long as their label says so; which group-versions there are is not decided here.
+//! Their specs follow the server as long as their label says so; the caller determines the group-versions.
 
 use crate::object::{BootstrapObject, Kind, metadata, type_meta};
 use crate::reconcile::{API_SERVICE_AUTOMANAGED, Reconcile};

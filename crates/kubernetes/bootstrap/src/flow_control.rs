@@ -54,7 +54,7 @@ struct Resources {
     cluster: bool,
 }
 
-/// What divides the requests of a schema into flows.
+/// The property that divides the requests of a schema into flows.
 #[derive(Clone, Copy)]
 enum By {
     Nothing,
@@ -153,7 +153,7 @@ const SCHEMAS: &[Schema] = &[
 
 enum Level {
     Exempt,
-    /// Requests over the limit are refused.
+    /// Requests over the limit are rejected.
     Reject {
         shares: i32,
     },

@@ -52,8 +52,8 @@ pub(crate) fn kept_objects(settings: &Settings, out: &mut Vec<BootstrapObject>) 
     out.extend(settings.advertise_address.into_iter().flat_map(|server| servers(&[server], port)));
 }
 
-/// The objects that say where the servers behind the service listen, which are reconciled whenever one comes or goes. The
-/// first address tells the family of all.
+/// The objects with the addresses of the servers behind the service, which are reconciled whenever one comes or goes. The first
+/// address determines the IP family.
 pub fn servers(addresses: &[IpAddr], port: u16) -> [BootstrapObject; 2] {
     [
         ENDPOINTS.object(NAMESPACE, Reconcile::Endpoints, &endpoints(addresses, port)),
@@ -126,7 +126,7 @@ fn endpoints(servers: &[IpAddr], port: u16) -> Endpoints {
     let address = |server: &IpAddr| EndpointAddress { ip: server.to_string(), ..Default::default() };
     Endpoints {
         type_meta: type_meta(ENDPOINTS),
-        // The slice is written beside it, so it must not be mirrored into another one.
+        // The slice is written next to it, so it must not be mirrored into another one.
         metadata: metadata(NAME, NAMESPACE, &[("endpointslice.kubernetes.io/skip-mirror", "true")], &[]),
         subsets: match servers {
             [] => Vec::new(),

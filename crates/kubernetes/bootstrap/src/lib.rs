@@ -26,7 +26,7 @@ use pintle_schema::Time;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What differs from one server to another.
+/// The settings of one server.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Addresses of services, one range per IP family, the primary family first. The `kubernetes` service takes the
@@ -77,7 +77,7 @@ pub fn token_tracking(settings: &Settings) -> BootstrapObject {
     cluster::token_tracking(settings)
 }
 
-/// All bootstrap objects; an object comes after those that it refers to.
+/// All bootstrap objects; an object follows those that it refers to.
 pub fn objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(256);
     cluster::namespaces(&mut out);

@@ -18,10 +18,10 @@ pub struct BootstrapObject {
     pub namespace: &'static str,
     /// The whole object with apiVersion and kind, neither defaulted nor canonical.
     pub value: Value,
-    /// What is done when the object exists already.
+    /// How an existing object is reconciled.
     pub reconcile: Reconcile,
-    /// The object of the same kind whose content a missing one inherits: clusters from before the split have only that
-    /// one, with an administrator's changes.
+    /// The object of the same kind whose content a missing one inherits: clusters from before the split have only that one,
+    /// with an administrator's changes.
     pub split_from: Option<&'static str>,
 }
 
@@ -52,7 +52,7 @@ impl BootstrapObject {
         self.reconciled(&split).unwrap_or(split)
     }
 
-    /// The stored object with the wanted changes; `None` if nothing changes.
+    /// The stored object with the required changes; `None` if there are none.
     pub fn reconciled(&self, existing: &Value) -> Option<Value> {
         self.reconcile.changed(existing, &self.value)
     }

@@ -17,10 +17,10 @@ pub struct ServiceRange {
 pub struct RangeError(String);
 
 impl ServiceRange {
-    /// Reads a range such as `10.0.0.0/24`; bits behind the prefix do not count.
+    /// Parses a range such as `10.0.0.0/24`; bits after the prefix are ignored.
     ///
     /// # Errors
-    /// The text is not in CIDR notation, or the range has no address beside its first and last ones.
+    /// The text is not in CIDR notation, or the range has no address between its first and last ones.
     pub fn parse(cidr: &str) -> Result<ServiceRange, RangeError> {
         let refused = || RangeError(cidr.to_owned());
         let (address, prefix) = cidr.split_once('/').ok_or_else(refused)?;

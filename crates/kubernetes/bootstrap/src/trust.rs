@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
-/// JSON lists, published beside the authorities of the front proxy.
+/// JSON lists, published together with the front proxy's CAs.
 const PROXY_LISTS: [&str; 5] = [
     "requestheader-allowed-names",
     "requestheader-extra-headers-prefix",
@@ -26,8 +26,7 @@ const PROXY_LISTS: [&str; 5] = [
 const EXPIRY_SLACK: Duration = Duration::from_secs(5 * 60);
 const PEM_LINE: usize = 64;
 
-/// The data of the config map: what is published already, and what this server requires. `None` when what is published cannot be
-/// read.
+/// The data of the config map: the published CAs and those of this server. `None` when the published ones cannot be decoded.
 pub(crate) fn merged(
     published: &BTreeMap<String, String>,
     required: &BTreeMap<String, String>,

@@ -2,7 +2,7 @@
 //!
 //! Guarantees that an operation on one group does not visit others: there may be ten thousand groups.
 
-use pintle_extensions::naming::Claims;
+use pintle_extensions::naming::NamesInUse;
 use std::collections::{BTreeMap, HashMap};
 
 /// The names of all definitions.
@@ -11,17 +11,17 @@ pub struct ClaimedNames {
     /// The group of each definition.
     groups: HashMap<String, String>,
     /// By group and name of the definition.
-    claims: HashMap<String, BTreeMap<String, Claims>>,
+    claims: HashMap<String, BTreeMap<String, NamesInUse>>,
 }
 
 impl ClaimedNames {
-    pub fn insert(&mut self, name: String, claims: Claims) {
+    pub fn insert(&mut self, name: String, claims: NamesInUse) {
         self.remove(&name);
         self.groups.insert(name.clone(), claims.group.clone());
         self.claims.entry(claims.group.clone()).or_default().insert(name, claims);
     }
 
-    pub fn remove(&mut self, name: &str) -> Option<Claims> {
+    pub fn remove(&mut self, name: &str) -> Option<NamesInUse> {
         let group = self.groups.remove(name)?;
         let claims = self.claims.get_mut(&group)?;
         let removed = claims.remove(name);
@@ -36,7 +36,7 @@ impl ClaimedNames {
     }
 
     /// The definitions of a group, with their names.
-    pub fn of_group(&self, group: &str) -> impl Iterator<Item = (&String, &Claims)> {
+    pub fn of_group(&self, group: &str) -> impl Iterator<Item = (&String, &NamesInUse)> {
         self.claims.get(group).into_iter().flatten()
     }
 
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn groups_have_the_names_of_their_definitions() {
-        let claims = |group: &str| Claims { group: group.to_owned(), ..Claims::default() };
+        let claims = |group: &str| NamesInUse { group: group.to_owned(), ..NamesInUse::default() };
         let mut names = ClaimedNames::default();
         for (name, group) in [("b.g", "g"), ("a.g", "g"), ("a.h", "h"), ("moved", "g"), ("moved", "h")] {
             names.insert(name.to_owned(), claims(group));

@@ -5,16 +5,16 @@
 //! names, so that no two definitions of a group have the same name. A definition is removed after its objects.
 
 use crate::claimed_names::ClaimedNames;
-use crate::conditions::{Finding, write};
+use crate::conditions::{DesiredCondition, write};
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ResourceIndex, waits_for};
 use crate::served_versions;
-use crate::stats::Reading;
+use crate::stats::QueueSnapshot;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_extensions::definition::{self, Approval};
-use pintle_extensions::naming::{Accepted, Claims, accept};
+use pintle_extensions::naming::{Accepted, NamesInUse, accept};
 use pintle_extensions::resource::resources;
 use pintle_groups::CLEANUP_FINALIZER;
 use pintle_registry::Target;
@@ -189,7 +189,7 @@ impl Definitions {
         let written = requests.change(&kind.at(&stored), "status", |object| _ = change(object)).await;
         if written.is_ok() {
             // Recorded before the watch event arrives, so that the next definition does not get the same names.
-            self.claims().insert(name.to_owned(), Claims::of(&settled));
+            self.claims().insert(name.to_owned(), NamesInUse::of(&settled));
             self.reconsider(&settled, name);
         }
         retry_on_failure(&written)
@@ -224,7 +224,7 @@ impl Definitions {
             true => ("InstanceDeletionCompleted", "removed all instances"),
             false => ("NeverEstablished", "resource was never established"),
         };
-        let finding = Finding { holds: false, reason, message: message.to_owned() };
+        let finding = DesiredCondition { holds: false, reason, message: message.to_owned() };
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
         let change = |object: &mut Value| {
             let finalizers = object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut);
@@ -322,7 +322,7 @@ impl Definitions {
         let kind = self.world.kind(self.subject);
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
         if let Some(definition) = &decoded {
-            claims.insert(object.name().to_owned(), Claims::of(definition));
+            claims.insert(object.name().to_owned(), NamesInUse::of(definition));
             // At once, as writes of its objects wait for it.
             if let Some(installed) = self.installed().get(object.name()) {
                 installed.confirm(definition);
@@ -354,7 +354,7 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let changed = !pintle_resource::same(&names, &accepted.names);
     definition.set_at(&["status", "acceptedNames"], accepted.names.clone());
-    let of = |condition: &pintle_extensions::naming::Finding| Finding {
+    let of = |condition: &pintle_extensions::naming::NamesCondition| DesiredCondition {
         holds: condition.holds,
         reason: condition.reason,
         message: condition.message.clone(),
@@ -362,14 +362,16 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let was_established = definition::is_established(definition);
     let approval = approval(definition);
     let established = match (accepted.condition.holds, was_established) {
-        (true, false) => Some(Finding {
+        (true, false) => Some(DesiredCondition {
             holds: true,
             reason: "InitialNamesAccepted",
             message: "the initial names have been accepted".to_owned(),
         }),
-        (false, false) => {
-            Some(Finding { holds: false, reason: "NotAccepted", message: "not all names are accepted".to_owned() })
-        }
+        (false, false) => Some(DesiredCondition {
+            holds: false,
+            reason: "NotAccepted",
+            message: "not all names are accepted".to_owned(),
+        }),
         (_, true) => None,
     };
     let status = definition.map_entry("status").make_map();
@@ -381,7 +383,7 @@ fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
 }
 
 /// The approval condition of a definition in a group of Kubernetes.
-fn approval(definition: &Value) -> Option<Finding> {
+fn approval(definition: &Value) -> Option<DesiredCondition> {
     if !definition::is_protected_group(definition.str_at(&["spec", "group"])) {
         return None;
     }
@@ -392,11 +394,11 @@ fn approval(definition: &Value) -> Option<Finding> {
         Approval::Invalid => "InvalidAnnotation",
         Approval::Missing => "MissingAnnotation",
     };
-    Some(Finding { holds: state == Approval::Approved, reason, message })
+    Some(DesiredCondition { holds: state == Approval::Approved, reason, message })
 }
 
 impl Observer for Definitions {
-    fn queue(&self) -> Option<Reading<'_>> {
+    fn queue(&self) -> Option<QueueSnapshot<'_>> {
         Some(self.queue.read())
     }
 

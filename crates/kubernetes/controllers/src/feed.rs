@@ -6,7 +6,7 @@
 //! microseconds.
 
 use crate::resource_index::{Kind, KindId, ResourceIndex};
-use crate::stats::Reading;
+use crate::stats::QueueSnapshot;
 use pintle_cache::{Event, Expired, State, WatchFilter, Watcher};
 use pintle_storage::Revision;
 use std::future::{pending, poll_fn};
@@ -41,7 +41,7 @@ pub trait Observer: Send + Sync {
     fn added(&self, _kind: KindId) {}
 
     /// The statistics of its queue, if it has one.
-    fn queue(&self) -> Option<Reading<'_>> {
+    fn queue(&self) -> Option<QueueSnapshot<'_>> {
         None
     }
 }

@@ -26,7 +26,7 @@ pub use conditions::api_services::ApiServiceCheck;
 pub use election::{GATE as ELECTION_GATE, Leadership};
 pub use names::{Controller, UnknownController};
 pub use reconcile::storage_versions::set_common_version;
-pub use stats::{Reading, Stats};
+pub use stats::{QueueSnapshot, Stats};
 
 use conditions::api_services::Available;
 use conditions::flow_schemas::Dangling;
@@ -108,7 +108,7 @@ pub struct Queues(Vec<Arc<dyn Observer>>);
 
 impl Queues {
     /// Their statistics.
-    pub fn read(&self) -> Vec<Reading<'_>> {
+    pub fn read(&self) -> Vec<QueueSnapshot<'_>> {
         self.0.iter().filter_map(|observer| observer.queue()).collect()
     }
 }

@@ -2,7 +2,7 @@
 //! key that is added while it is processed is processed again, and that retries back off. Must never hold its lock
 //! across an await.
 
-use crate::stats::{Reading, Stats};
+use crate::stats::{QueueSnapshot, Stats};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -136,10 +136,10 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     }
 
     /// The queue's statistics.
-    pub fn read(&self) -> Reading<'_> {
+    pub fn read(&self) -> QueueSnapshot<'_> {
         let (line, now) = (self.line(), Instant::now());
         let running = || line.running.values().map(|running| now - running.since);
-        Reading {
+        QueueSnapshot {
             stats: &self.stats,
             depth: line.due.iter().take_while(|(at, _)| *at <= now).count(),
             unfinished: running().sum(),

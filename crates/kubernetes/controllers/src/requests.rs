@@ -6,7 +6,7 @@ use crate::resource_index::{Kind, ResourceIndex};
 use pintle_auth::UserInfo;
 use pintle_registry::options::Propagation;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
-use pintle_registry::{Applying, DeleteOptions, RequestContext, Result, Status, Target, WriteOptions};
+use pintle_registry::{ApplyRequest, DeleteOptions, RequestContext, Result, Status, Target, WriteOptions};
 use pintle_schema::{Value, ViewMut, canonicalize};
 use pintle_types::meta::v1::ObjectMeta;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Requests<'_> {
     pub async fn apply(&self, target: &Target, subresource: &str, manager: &str, config: &Value) -> Result<()> {
         let registry = &self.world.registry;
         let options = WriteOptions { field_manager: manager.to_owned(), ..self.write_options() };
-        let applying = Applying { config, force: true, subresource };
+        let applying = ApplyRequest { config, force: true, subresource };
         let change = |stored: Option<&Value>| {
             let mut live = stored.ok_or_else(|| target.not_found())?.clone();
             canonicalize(&target.resource.schema, &mut live);

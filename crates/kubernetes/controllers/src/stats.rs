@@ -20,7 +20,7 @@ pub struct Stats {
 }
 
 /// The counters and the current state of a queue.
-pub struct Reading<'a> {
+pub struct QueueSnapshot<'a> {
     pub stats: &'a Stats,
     /// The number of due keys.
     pub depth: usize,

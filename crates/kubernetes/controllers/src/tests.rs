@@ -236,7 +236,7 @@ async fn orphans_stay_and_forget_their_owner() {
 }
 
 #[tokio::test]
-async fn what_happened_before_the_start_counts() {
+async fn objects_from_before_the_start_are_handled() {
     let fixture = Fixture::new().await;
     let (a, b) = (fixture.owned("a", &[], &[]).await, fixture.owned("b", &[], &[]).await);
     fixture.owned("child", &[("a", &a)], &[]).await;

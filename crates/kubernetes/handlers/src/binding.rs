@@ -14,7 +14,7 @@ use pintle_endpoints::response::{ApiResponse, attach_warnings};
 use pintle_endpoints::subresource::{body, created};
 use pintle_endpoints::write::{decode_object, read_body};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, failed_precondition};
-use pintle_registry::{Admission, Details, Result, Status, Target, WriteOptions, metadata, track_posted};
+use pintle_registry::{AdmissionMode, Details, Result, Status, Target, WriteOptions, metadata, track_posted};
 use pintle_resource::Part;
 use pintle_schema::{ApiType, Time, Value, View, ViewMut, names};
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
@@ -133,7 +133,7 @@ async fn bind(
         // A binding does not change the field managers of the pod.
         owners: ManagedFieldsUpdate::Provided,
     };
-    let (context_of, admission) = (context.request.clone(), Admission::Done);
+    let (context_of, admission) = (context.request.clone(), AdmissionMode::Done);
     let options = WriteOptions { dry_run, admission, context: context_of, ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
     Ok(created(wanted))

@@ -8,11 +8,11 @@ use futures_util::stream::{self, StreamExt};
 use http::header::{ACCEPT, CONNECTION, HOST, USER_AGENT};
 use pintle_endpoints::backend::{Destination, Trust};
 use pintle_endpoints::context::Context;
+use pintle_endpoints::encoding;
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use pintle_endpoints::query::list_options;
-use pintle_endpoints::read::{include_object, refuse_export};
-use pintle_endpoints::represent;
+use pintle_endpoints::read::{include_object, reject_export};
 use pintle_endpoints::request::{Request, ResourcePath};
 use pintle_endpoints::response::ApiResponse;
 use pintle_registry::{Details, Result, Selection, Status};
@@ -42,7 +42,7 @@ const COMPONENTS: [(&str, Source); 3] =
 
 /// The result of a probe: the status of the condition, its message and its error.
 #[derive(Debug, PartialEq, Eq)]
-struct Found {
+struct ProbeResult {
     status: &'static str,
     message: String,
     error: &'static str,
@@ -66,7 +66,7 @@ async fn component(context: &Context, resource: &Resource, name: &str, source: &
     let found = match source {
         Source::Port(port) => probe(context, *port).await,
         Source::Store if context.api.health.has_store() => healthy("ok".to_owned()),
-        Source::Store => Found {
+        Source::Store => ProbeResult {
             status: "False",
             message: String::new(),
             error: "error getting data from etcd: context deadline exceeded",
@@ -82,16 +82,16 @@ async fn component(context: &Context, resource: &Resource, name: &str, source: &
     object
 }
 
-fn healthy(message: String) -> Found {
-    Found { status: "True", message, error: "" }
+fn healthy(message: String) -> ProbeResult {
+    ProbeResult { status: "True", message, error: "" }
 }
 
-fn unhealthy(message: String) -> Found {
-    Found { status: "False", message, error: "" }
+fn unhealthy(message: String) -> ProbeResult {
+    ProbeResult { status: "False", message, error: "" }
 }
 
 /// Probes a component on this machine.
-async fn probe(context: &Context, port: u16) -> Found {
+async fn probe(context: &Context, port: u16) -> ProbeResult {
     let to = Destination { tls: true, host: "127.0.0.1".to_owned(), port, trust: Trust::Local };
     let url = format!("https://{}/healthz", to.authority());
     let request = http::Request::get("/healthz")
@@ -125,12 +125,12 @@ async fn probe(context: &Context, port: u16) -> Found {
 }
 
 /// Interprets the response to a probe.
-fn judged(code: u16, body: String) -> Found {
+fn judged(code: u16, body: String) -> ProbeResult {
     match code {
         200..300 => healthy(body),
         300..400 => {
             let message = format!("Probe terminated redirects, Response body: {body}");
-            Found { status: "Unknown", message, error: "" }
+            ProbeResult { status: "Unknown", message, error: "" }
         }
         _ => unhealthy(format!("HTTP probe failed with statuscode: {code}")),
     }
@@ -138,7 +138,7 @@ fn judged(code: u16, body: String) -> Found {
 
 async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiResponse> {
     let wanted = context.negotiate(AllowedMediaTypes::Objects)?;
-    refuse_export(&context.query)?;
+    reject_export(&context.query)?;
     let Some((_, source)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
         // kube-apiserver uses the singular here.
         let message = format!("{} {name:?} not found", resource.singular);
@@ -148,11 +148,11 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiRe
     let object = component(context, resource, name, source).await;
     let (shown, schema) = match wanted.shape {
         ResponseKind::Object => (object, ComponentStatus::schema()),
-        ResponseKind::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
+        ResponseKind::Partial => (encoding::partial(&object, wanted), PartialObjectMetadata::schema()),
         ResponseKind::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
-        ResponseKind::PartialList => return Err(represent::not_a_list(&resource.schema, &resource.kind)),
+        ResponseKind::PartialList => return Err(encoding::not_a_list(&resource.schema, &resource.kind)),
     };
-    Ok(ApiResponse::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), encoding::encode(&shown, schema, wanted)))
 }
 
 async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<ApiResponse> {
@@ -166,7 +166,7 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
     let (shown, schema) = match wanted.shape {
         ResponseKind::Table => (table(context, resource, &objects, wanted)?, Table::schema()),
         ResponseKind::PartialList => {
-            let items: Vec<_> = objects.iter().map(|object| represent::partial(object, wanted)).collect();
+            let items: Vec<_> = objects.iter().map(|object| encoding::partial(object, wanted)).collect();
             // Unlike other lists, kube-apiserver appends to a nil slice here: without items the list is null.
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
@@ -183,17 +183,17 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
             let list = value!({"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": (Value::List(objects))});
             (list, pintle_types::core::v1::ComponentStatusList::schema())
         }
-        ResponseKind::Partial => return Err(represent::is_a_list(resource)),
+        ResponseKind::Partial => return Err(encoding::is_a_list(resource)),
     };
-    Ok(ApiResponse::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), encoding::encode(&shown, schema, wanted)))
 }
 
 fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: MediaTypeOptions) -> Result<Value> {
     let include = include_object(&context.query, wanted)?;
     let printer = &*resource.printer;
     let now = context.api.registry.environment.now_unix();
-    let rows = represent::made_rows(printer, objects, include, now, wanted);
-    Ok(represent::table(printer, Value::map(), true, rows, wanted))
+    let rows = encoding::made_rows(printer, objects, include, now, wanted);
+    Ok(encoding::table(printer, Value::map(), true, rows, wanted))
 }
 
 #[cfg(test)]

@@ -6,16 +6,16 @@
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_cache::Object;
+use pintle_endpoints::encoding;
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use pintle_endpoints::query::delete_options_from_body;
-use pintle_endpoints::represent;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::response::{ApiResponse, attach_warnings};
 use pintle_endpoints::subresource::{body, created, label_selector};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
-    Admission, Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target,
+    AdmissionMode, Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target,
     WriteOptions, metadata,
 };
 use pintle_schema::{ApiType, Time, Value, View, ViewMut, value};
@@ -208,7 +208,7 @@ impl Evicting<'_> {
     ) -> Result<Payload> {
         let part = SubresourcePart::of(&target.resource, "status");
         let update = Update { change, part, create: false, from_stored: true, owners };
-        let options = WriteOptions { admission: Admission::Done, ..WriteOptions::of_server("kube-apiserver") };
+        let options = WriteOptions { admission: AdmissionMode::Done, ..WriteOptions::of_server("kube-apiserver") };
         let written = self.registry.update(target, &update, &options).await?;
         Ok(written.payload)
     }
@@ -344,5 +344,5 @@ fn guarded_twice(wanted: MediaTypeOptions) -> ApiResponse {
         "code": 500
     });
     let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
-    ApiResponse::new(201, wanted.format.content_type(), represent::encode(&failure, v1::Status::schema(), wanted))
+    ApiResponse::new(201, wanted.format.content_type(), encoding::encode(&failure, v1::Status::schema(), wanted))
 }

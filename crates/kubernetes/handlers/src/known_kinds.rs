@@ -170,17 +170,23 @@ mod tests {
     fn unknown_kinds_are_told_apart() {
         assert!(
             scheme()
-                .refusal("v1", "ConfigMapList", "", "ConfigMap")
+                .mismatch_message("v1", "ConfigMapList", "", "ConfigMap")
                 .starts_with("converting (v1.ConfigMapList) to (core.ConfigMap)")
         );
         assert!(
-            scheme().refusal("v1", "configmap", "", "ConfigMap").starts_with("no kind \"configmap\" is registered")
+            scheme()
+                .mismatch_message("v1", "configmap", "", "ConfigMap")
+                .starts_with("no kind \"configmap\" is registered")
         );
         for (version, kind, short) in [("autoscaling/v1", "Scale", "v1"), ("autoscaling/v2", "WatchEvent", "v1")] {
             let expected = format!("converting ({short}.{kind}) to (core.ConfigMap): unknown conversion");
-            assert_eq!(scheme().refusal(version, kind, "", "ConfigMap"), expected);
+            assert_eq!(scheme().mismatch_message(version, kind, "", "ConfigMap"), expected);
         }
-        assert!(scheme().refusal("none/v1", "DeleteOptions", "", "ConfigMap").starts_with("no kind \"DeleteOptions\""));
+        assert!(
+            scheme()
+                .mismatch_message("none/v1", "DeleteOptions", "", "ConfigMap")
+                .starts_with("no kind \"DeleteOptions\"")
+        );
     }
 
     #[test]
@@ -195,7 +201,7 @@ mod tests {
             ("apiregistration.k8s.io/v1", "APIService", definitions, "no kind"),
         ];
         for (version, kind, (group, expected), start) in rows {
-            let refused = scheme().refusal(version, kind, group, expected);
+            let refused = scheme().mismatch_message(version, kind, group, expected);
             assert!(refused.starts_with(start), "{version} {kind}: {refused}");
         }
     }

@@ -8,10 +8,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use pintle_auth::authorization::{Labels, aggregate};
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_endpoints::context::Context;
+use pintle_endpoints::encoding;
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::query::write_options;
-use pintle_endpoints::represent;
 use pintle_endpoints::request::{Request, ResourcePath};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::write::{decode_object, read_body};
@@ -48,7 +48,7 @@ async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     if let Err(status) = outcome {
         return Err(status.with_warnings(warnings));
     }
-    let body = represent::made(&object, &resource.kind, &resource.schema, wanted)?;
+    let body = encoding::made(&object, &resource.kind, &resource.schema, wanted)?;
     let mut answer = ApiResponse::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)

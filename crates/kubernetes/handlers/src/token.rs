@@ -5,9 +5,9 @@
 
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_endpoints::context::Context;
+use pintle_endpoints::encoding;
 use pintle_endpoints::handler::{Call, Handler};
 use pintle_endpoints::negotiation::AllowedMediaTypes;
-use pintle_endpoints::represent;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::subresource::body;
@@ -56,7 +56,7 @@ async fn create(tokens: &ServiceAccountTokens, call: Call<'_>, request: Request)
     }
     set_type(&mut object, API_VERSION, KIND);
     canonicalize(TokenRequest::schema(), &mut object);
-    let bytes = represent::made(&object, "TokenRequest", TokenRequest::schema(), wanted)?;
+    let bytes = encoding::made(&object, "TokenRequest", TokenRequest::schema(), wanted)?;
     Ok(ApiResponse::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
 }
 

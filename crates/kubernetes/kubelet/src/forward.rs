@@ -7,7 +7,7 @@ use futures_util::future::{FutureExt, select};
 use http::Method;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use pintle_endpoints::Request;
-use pintle_endpoints::backend::Exchange;
+use pintle_endpoints::backend::BackendResponse;
 use pintle_endpoints::body::Body;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::{Upgraded, tokens};
@@ -48,7 +48,7 @@ pub fn upgrade_headers(request: &Request) -> HeaderMap {
 }
 
 /// The response to an upgrade request; joins both connections if the backend agrees.
-pub fn upgraded(exchange: Exchange) -> ApiResponse {
+pub fn upgraded(exchange: BackendResponse) -> ApiResponse {
     if exchange.response.status != http::StatusCode::SWITCHING_PROTOCOLS {
         return answer(exchange);
     }
@@ -104,10 +104,10 @@ fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| passes(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-pub fn answer(exchange: Exchange) -> ApiResponse {
+pub fn answer(exchange: BackendResponse) -> ApiResponse {
     let mut answer = ApiResponse::new(exchange.response.status.as_u16(), "", "");
     answer.passed = without_hop_by_hop(&exchange.response.headers);
-    answer.body = Body::Passed(exchange.body);
+    answer.body = Body::Proxied(exchange.body);
     answer
 }
 

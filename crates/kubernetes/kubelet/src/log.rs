@@ -5,7 +5,7 @@
 use crate::forward::encode_query;
 use crate::locate::{self, Location};
 use futures_util::{StreamExt, TryStreamExt, future};
-use pintle_endpoints::backend::{ByteStream, Exchange, Trust};
+use pintle_endpoints::backend::{BackendResponse, ByteStream, Trust};
 use pintle_endpoints::body::Body;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::query::Query;
@@ -48,11 +48,11 @@ pub async fn serve(context: &Context, address_types: &[String], target: &Target)
         return websocket::bytes(&context.headers, pieces.filter_map(future::ready).boxed());
     }
     let mut answer = ApiResponse::new(200, "text/plain", "");
-    answer.body = Body::Passed(exchange.body);
+    answer.body = Body::Proxied(exchange.body);
     Ok(answer)
 }
 
-async fn ask(context: &Context, location: Location) -> Result<Exchange> {
+async fn ask(context: &Context, location: Location) -> Result<BackendResponse> {
     let url = format!("https://{}{}", location.to.authority(), location.target());
     let request = http::Request::get(location.target())
         .header(http::header::HOST, location.to.authority())

@@ -9,7 +9,7 @@ use crate::rewrite::{self, Rewriter};
 use futures_util::future::FutureExt;
 use http::header::{self, HeaderMap, HeaderValue};
 use pintle_endpoints::Request;
-use pintle_endpoints::backend::{ByteStream, Exchange};
+use pintle_endpoints::backend::{BackendResponse, ByteStream};
 use pintle_endpoints::context::Context;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
@@ -36,7 +36,7 @@ pub fn dial(
     location: Location,
     request: Request,
     headers: HeaderMap,
-) -> impl Future<Output = Result<Exchange>> {
+) -> impl Future<Output = Result<BackendResponse>> {
     let exchange = send(context, location, request, headers);
     exchange.map(|sent| sent.map_err(|error| Status::unexplained(format!("error dialing backend: {error}"))))
 }
@@ -83,7 +83,7 @@ async fn send(
     location: Location,
     request: Request,
     headers: HeaderMap,
-) -> std::result::Result<Exchange, String> {
+) -> std::result::Result<BackendResponse, String> {
     let body: ByteStream = request.body.pieces();
     let mut outgoing =
         http::Request::builder().method(request.method).uri(location.target()).body(body).map_err(|e| e.to_string())?;

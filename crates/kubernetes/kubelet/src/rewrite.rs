@@ -205,9 +205,9 @@ pub async fn page(mut answer: ApiResponse, rewriter: &Rewriter) -> ApiResponse {
         "gzip" => true,
         _ => return answer,
     };
-    let Body::Passed(body) = answer.body else { return answer };
+    let Body::Proxied(body) = answer.body else { return answer };
     if !is_html {
-        answer.body = Body::Passed(body);
+        answer.body = Body::Proxied(body);
         return answer;
     }
     let (bytes, rest) = beginning(body).await;
@@ -220,7 +220,7 @@ pub async fn page(mut answer: ApiResponse, rewriter: &Rewriter) -> ApiResponse {
         }
         (_, rest) => {
             let rest = rest.unwrap_or_else(|| stream::empty().boxed());
-            Body::Passed(stream::once(async move { Ok(Bytes::from(bytes)) }).chain(rest).boxed())
+            Body::Proxied(stream::once(async move { Ok(Bytes::from(bytes)) }).chain(rest).boxed())
         }
     };
     answer

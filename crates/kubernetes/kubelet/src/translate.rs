@@ -14,7 +14,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use pintle_codec::{Strictness, json};
 use pintle_endpoints::SharedApi;
-use pintle_endpoints::backend::{ByteStream, Exchange};
+use pintle_endpoints::backend::{BackendResponse, ByteStream};
 use pintle_endpoints::context::Context;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
@@ -162,7 +162,7 @@ async fn dial(api: &SharedApi, location: Location) -> std::result::Result<Kubele
 }
 
 /// The error of a kubelet that does not upgrade: its status, or its text.
-async fn refusal(mut exchange: Exchange) -> Value {
+async fn refusal(mut exchange: BackendResponse) -> Value {
     let mut said = Vec::new();
     while let Some(Ok(piece)) = exchange.body.next().await {
         said.extend_from_slice(&piece);

@@ -1,5 +1,5 @@
-//! AlwaysPullImages: a pod cannot use an image on the node that it may not pull. Guarantees the pull policy `Always`
-//! for every container and every image volume. Must never change a pod whose images are unchanged.
+//! AlwaysPullImages: a pod cannot use an image that exists on the node but that it may not pull. Guarantees the pull policy
+//! `Always` for every container and every image volume. Must never change a pod whose images are unchanged.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;

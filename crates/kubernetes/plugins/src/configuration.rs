@@ -20,23 +20,23 @@ pub struct WebhookCredentials {
     pub validating: Option<Kubeconfig>,
 }
 
-/// Settings of plugins; by default what kube-apiserver does without any.
+/// Settings of plugins; the default is kube-apiserver's behaviour without settings.
 #[derive(Debug, Default)]
 pub struct Configuration {
     /// `DefaultTolerationSeconds`: how long pods stay on a node that fails.
     pub toleration_seconds: TolerationSeconds,
-    /// `EventRateLimit`: how many events are taken.
+    /// `EventRateLimit`: the limits of events.
     pub event_limits: EventLimits,
-    /// `ImagePolicyWebhook`: who reviews images; without it, that plugin admits no pod.
+    /// `ImagePolicyWebhook`: the webhook that reviews images; without it, that plugin admits no pod.
     pub image_policy: Option<ImagePolicy>,
-    /// `PodNodeSelector`: selectors by namespace, and one for those that have none.
+    /// `PodNodeSelector`: selectors by namespace, and a default.
     pub node_selectors: BTreeMap<String, String>,
-    /// `PodSecurity`: what is asked of pods where their namespace does not say, and of whom nothing is asked.
+    /// `PodSecurity`: the defaults for namespaces without labels, and the exemptions.
     pub pod_security: PodSecurity,
-    /// `ResourceQuota`: what must not be consumed without a quota.
+    /// `ResourceQuota`: resources that must not be consumed without a quota.
     pub limited_resources: Vec<LimitedResource>,
     /// `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: credentials for webhooks.
     pub webhooks: WebhookCredentials,
-    /// `PodTolerationRestriction`: what pods tolerate where their namespace does not say.
+    /// `PodTolerationRestriction`: the defaults for namespaces without annotations.
     pub tolerations: tolerations::Configuration,
 }

@@ -55,7 +55,7 @@ mod tests {
     use pintle_schema::{Value, value};
 
     #[tokio::test]
-    async fn what_is_not_tolerated_is_for_a_while() {
+    async fn missing_tolerations_are_added_with_seconds() {
         let toleration_seconds = TolerationSeconds { unreachable: 5, ..TolerationSeconds::default() };
         let configuration = Configuration { toleration_seconds, ..Configuration::default() };
         let cluster = Cluster::configured(&[], configuration).with_account("default").await;

@@ -26,7 +26,7 @@ struct EventLimit {
     buckets: Mutex<HashMap<String, Bucket>>,
 }
 
-/// What one sender may still send.
+/// The token bucket of one sender.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens: f64,
@@ -40,7 +40,7 @@ impl EventLimits {
     }
 
     /// # Errors
-    /// There is no limit, or one that says nothing.
+    /// There is no limit, or an empty one.
     pub fn new(configuration: &Configuration) -> std::result::Result<Self, String> {
         if configuration.limits.is_empty() {
             return Err("limits: Invalid value: null: must not be empty".to_owned());

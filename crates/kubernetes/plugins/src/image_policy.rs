@@ -9,7 +9,7 @@ use pintle_registry::Phase;
 use pintle_registry::metadata;
 use pintle_registry::status::Result;
 use pintle_resource::MaybeReady;
-use pintle_reviews::{Expiring, Posted};
+use pintle_reviews::{ExpiringCache, ReviewClient};
 use pintle_schema::{ApiType, ApiValue, Value, View, canonicalize, value};
 use pintle_types::core::v1::{Container, EphemeralContainer, EphemeralContainerCommon, Pod, PodSpec};
 use pintle_types::imagepolicy::v1alpha1::{ImageReview, ImageReviewContainerSpec, ImageReviewSpec, ImageReviewStatus};
@@ -26,10 +26,10 @@ const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 /// As many reviews as kube-apiserver keeps.
 const MAX_KEPT: usize = 1024;
 
-/// Annotations whose keys contain this are shown to the webhook.
+/// Annotations whose keys contain this are sent to the webhook.
 const SHOWN_ANNOTATIONS: &str = ".image-policy.k8s.io/";
 
-/// What the keys of audit annotations begin with.
+/// The prefix of audit annotations.
 const AUDIT_PREFIX: &str = "imagepolicywebhook.image-policy.k8s.io/";
 
 /// The annotation of a pod that was admitted although the webhook failed.
@@ -38,18 +38,18 @@ const FAILED_OPEN: &str = "alpha.image-policy.k8s.io/failed-open";
 /// The webhook that reviews images.
 #[derive(Debug)]
 pub struct ImagePolicy {
-    posted: Posted,
+    posted: ReviewClient,
     allow_ttl: Duration,
     deny_ttl: Duration,
     default_allow: bool,
-    known: Expiring<ImageReviewStatus>,
+    known: ExpiringCache<ImageReviewStatus>,
 }
 
 impl ImagePolicy {
-    /// Reviews are sent as `posted` says, and kept for `allow_ttl` or `deny_ttl`; no time keeps none. `default_allow` admits pods
-    /// when the webhook fails.
-    pub fn new(posted: Posted, allow_ttl: Duration, deny_ttl: Duration, default_allow: bool) -> ImagePolicy {
-        ImagePolicy { posted, allow_ttl, deny_ttl, default_allow, known: Expiring::with_bound(MAX_KEPT) }
+    /// Reviews are sent with `posted`, and cached for `allow_ttl` or `deny_ttl`; 0 disables the cache. `default_allow`
+    /// admits pods when the webhook fails.
+    pub fn new(posted: ReviewClient, allow_ttl: Duration, deny_ttl: Duration, default_allow: bool) -> ImagePolicy {
+        ImagePolicy { posted, allow_ttl, deny_ttl, default_allow, known: ExpiringCache::with_bound(MAX_KEPT) }
     }
 
     /// The review of a pod's images, kept or new.
@@ -57,7 +57,7 @@ impl ImagePolicy {
     /// # Errors
     /// The webhook failed.
     async fn review(&self, spec: Value) -> std::result::Result<ImageReviewStatus, pintle_reviews::ReviewError> {
-        let key = Expiring::<ImageReviewStatus>::key(&json::to_vec(&spec));
+        let key = ExpiringCache::<ImageReviewStatus>::key(&json::to_vec(&spec));
         if let Some(status) = self.known.get(&key, Instant::now()) {
             return Ok(status);
         }

@@ -1,6 +1,6 @@
-//! Built-in admission: plugins that change or refuse objects between the request and the store. Guarantees kube-apiserver's order
-//! and texts; a plugin sees only the resources and operations that its row names. Must never wait for anything but the authorizer
-//! and, in ImagePolicyWebhook, its webhook: other objects are read from memory, and what is not there does not exist.
+//! Built-in admission: plugins that change or reject objects between the request and the store. Guarantees kube-apiserver's
+//! order and messages; a plugin sees only the resources and operations that its row names. Must never wait for anything but the
+//! authorizer and, in ImagePolicyWebhook, its webhook: other objects are read from memory, and a missing one does not exist.
 
 mod always_deny;
 mod always_pull_images;
@@ -96,16 +96,17 @@ const PLUGINS: [(&str, &Plugin, bool); 31] = [
     ("PodResizeValidator", &pod_resize::PLUGIN, ON),
 ];
 
-/// Refuses everything, after all others.
+/// Rejects everything, after all others.
 const ALWAYS_DENY: &str = "AlwaysDeny";
 
 /// Makes namespaces that are missing, which is the registry's work.
 const NAMESPACE_AUTO_PROVISION: &str = "NamespaceAutoProvision";
 
-/// Keeps what is created to namespaces that are there and stay, which the registry checks, and deletions from those that must stay.
+/// Restricts creates to existing, non-terminating namespaces, which the registry checks, and protects some namespaces from
+/// deletion.
 const NAMESPACE_LIFECYCLE: &str = "NamespaceLifecycle";
 
-/// Keeps what is created to namespaces that are there, where the plugin above is off.
+/// Restricts creates to existing namespaces, if the plugin above is disabled.
 const NAMESPACE_EXISTS: &str = "NamespaceExists";
 
 /// Plugins that are no entries of the table above.
@@ -126,9 +127,9 @@ pub fn is_known(name: &str) -> bool {
     names().any(|own| own == name)
 }
 
-/// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The
-/// authorizer answers plugins and rules that ask for more than the request's own verb. `late` are plugins of other crates that
-/// are on by default.
+/// The plugins that are enabled, by default or by `enabled`, and not disabled, as a chain without an observer. The authorizer
+/// serves plugins and rules that need more than the request's own verb. `late` are plugins of other crates that are on by
+/// default.
 pub fn chain(
     authorizer: &AuthorizerUnion,
     roles: Arc<dyn RbacSource>,
@@ -173,7 +174,7 @@ pub fn chain(
     }
 }
 
-/// What plugins use besides the request.
+/// The environment of plugins.
 struct PluginContext {
     authorizer: AuthorizerUnion,
     roles: Arc<dyn RbacSource>,

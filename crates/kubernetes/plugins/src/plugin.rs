@@ -26,7 +26,7 @@ pub struct Plugin {
     pub authorize: Option<(Phase, Authorize)>,
 }
 
-/// Stands for every group, resource or subresource.
+/// Matches every group, resource or subresource.
 const ANY: &str = "*";
 
 /// Requests about one resource or subresource, or all of them.

@@ -20,7 +20,7 @@ pub fn is_mirror(pod: View<'_, Pod>) -> bool {
 
 /// The secrets that a pod names.
 pub fn secrets(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
-    const PLACES: Places = Places {
+    const PLACES: ReferenceFields = ReferenceFields {
         environment: |from| {
             from.field(EnvFromSource::SECRET_REF).or_zero().field(SecretEnvSource::LOCAL_OBJECT_REFERENCE)
         },
@@ -38,7 +38,7 @@ pub fn secrets(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
 
 /// The config maps that a pod names.
 pub fn config_maps(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
-    const PLACES: Places = Places {
+    const PLACES: ReferenceFields = ReferenceFields {
         environment: |from| {
             from.field(EnvFromSource::CONFIG_MAP_REF).or_zero().field(ConfigMapEnvSource::LOCAL_OBJECT_REFERENCE)
         },
@@ -58,14 +58,14 @@ pub fn config_maps(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
 
 /// The fields that name a secret or a config map: a whole environment, one variable, a part of a projected volume.
 #[derive(Clone, Copy)]
-struct Places {
+struct ReferenceFields {
     environment: fn(View<'_, EnvFromSource>) -> View<'_, LocalObjectReference>,
     variable: fn(View<'_, EnvVarSource>) -> View<'_, LocalObjectReference>,
     projection: fn(View<'_, VolumeProjection>) -> View<'_, LocalObjectReference>,
 }
 
 /// The names in these fields, which may be empty.
-fn named(spec: View<'_, PodSpec>, places: Places) -> impl Iterator<Item = &str> {
+fn named(spec: View<'_, PodSpec>, places: ReferenceFields) -> impl Iterator<Item = &str> {
     let of_containers = containers(spec).flat_map(move |container| {
         let variables = container.field(Container::ENV).iter();
         let variables = variables.map(move |it| (places.variable)(it.field(EnvVar::VALUE_FROM).or_zero()));

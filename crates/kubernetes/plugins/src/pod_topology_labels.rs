@@ -13,7 +13,7 @@ use pintle_types::meta::v1::ObjectMeta;
 pub const PLUGIN: Plugin =
     Plugin::on(&[Requests::create("", "pods"), BINDING, Requests::create("", "bindings")]).mutating(mutate);
 
-/// A binding, whose labels the pod gets.
+/// A binding, whose labels are copied to the pod.
 const BINDING: Requests = Requests { subresource: "binding", ..Requests::create("", "pods") };
 
 const NODES: Kind<Node> = Kind::new("", "nodes");

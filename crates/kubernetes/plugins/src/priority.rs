@@ -40,7 +40,7 @@ fn keep(object: &mut Value, old: &Value) {
     }
 }
 
-/// Writes what the pod's class, or the default class, means.
+/// Sets the priority of the pod's class, or of the default class.
 fn resolve(request: &Request<'_>, object: &mut Value) -> Result<()> {
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     let class = match spec.field(PodSpec::PRIORITY_CLASS_NAME).as_str() {

@@ -1,5 +1,5 @@
-//! `Request`: what a plugin can read of the write that it checks, and of other objects. Guarantees that other objects come from
-//! memory and that refusals have kube-apiserver's form. Must never give a plugin a way to write or to wait.
+//! `Request`: the inputs of a plugin: the write that it checks, and other objects. Guarantees that other objects come from
+//! memory and that rejections have kube-apiserver's form. Must never give a plugin a way to write or to wait.
 
 use crate::configuration::Configuration;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A kind whose objects plugins read, in the version that they are stored in.
+/// A kind whose objects plugins read, in the storage version.
 pub struct Kind<T> {
     group: &'static str,
     version: &'static str,
@@ -44,7 +44,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// What is done to the object.
+    /// The operation.
     pub fn operation(&self) -> Operation {
         self.write.operation
     }
@@ -64,12 +64,12 @@ impl<'a> Request<'a> {
         &self.write.target.namespace
     }
 
-    /// The name in the path; empty for what is posted.
+    /// The name in the path; empty for a POST.
     pub fn name(&self) -> &'a str {
         &self.write.target.name
     }
 
-    /// The name of what the request is about, which is in the object when it is posted.
+    /// The name of the request's object, which is in the body of a POST.
     pub fn name_of<'b>(&self, object: &'b Value) -> &'b str
     where
         'a: 'b,
@@ -105,10 +105,10 @@ impl<'a> Request<'a> {
         self.write.registry.resources.snapshot()
     }
 
-    /// Another object; `None` when there is none.
+    /// Another object; `None` if it does not exist.
     ///
     /// # Errors
-    /// The stored object cannot be read.
+    /// The stored object cannot be decoded.
     pub fn find<T: ApiValue>(&self, kind: &Kind<T>, namespace: &str, name: &str) -> Result<Option<T>> {
         let registry = self.write.registry;
         let resource = pintle_groups::find(kind.group, kind.version, kind.plural);
@@ -148,7 +148,7 @@ impl<'a> Request<'a> {
         Ok((first, count.get()))
     }
 
-    /// The labels of the namespace of what is written, as they are now.
+    /// The current labels of the object's namespace.
     pub fn namespace_labels(&self) -> impl Fn(&str) -> Option<String> + use<> {
         let namespaces = pintle_groups::find("", "v1", "namespaces");
         let target = namespaces.and_then(|all| self.write.registry.target(all, "", self.namespace()));
@@ -178,7 +178,7 @@ impl<'a> Request<'a> {
         asked.map(|stored| registry.decode(&target, stored)).collect()
     }
 
-    /// The refusal of this write.
+    /// The rejection of this write.
     pub fn forbidden(&self, object: &Value, why: impl AsRef<str>) -> Status {
         let name = match self.phase {
             // A subresource's object may be of another kind and have no name.
@@ -195,7 +195,7 @@ impl<'a> Request<'a> {
         Status::not_found(&self.write.target.resource, name)
     }
 
-    /// Who writes.
+    /// The user.
     pub fn requester(&self) -> &'a Arc<UserInfo> {
         self.write.options.context.user()
     }
@@ -213,7 +213,7 @@ impl<'a> Request<'a> {
         self.refuses(asked).await.is_none()
     }
 
-    /// Why the authorizer does not allow something, which mostly is for no reason to tell; `None` when it does.
+    /// Why the authorizer does not allow something, which is often empty; `None` when it does.
     pub async fn refuses(&self, asked: &Attributes<'_>) -> Option<String> {
         let decision = self.authorizer.authorize(asked).get().await;
         (!decision.is_allowed()).then(|| decision.reason(asked.user))
@@ -230,8 +230,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The name a refusal gives before validation. kube-apiserver generates names only afterwards, so that clients read the
-/// prefix; here the name stands already, and is recognised by its prefix and length.
+/// The name in a rejection before validation. kube-apiserver generates names only afterwards, so that clients read the prefix;
+/// here the name is already generated, and is recognised by its prefix and length.
 fn name_in_mutation(object: &Value) -> &str {
     const GENERATED: usize = 5;
     let (name, prefix) = (metadata::text(object, "name"), metadata::text(object, "generateName"));

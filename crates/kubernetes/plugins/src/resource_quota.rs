@@ -26,7 +26,7 @@ pub const NAME: &str = "ResourceQuota";
 
 const PREFIX: &str = "/registry/resourcequotas/";
 const QUOTAS: [&str; 3] = ["", "v1", "resourcequotas"];
-/// Who owns the usage that is written here.
+/// The field manager of usage that is written here.
 const MANAGER: &str = "kube-apiserver";
 
 /// The plugin.
@@ -36,7 +36,7 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// `limited`: what must not be consumed without a quota.
+    /// `limited`: resources that must not be consumed without a quota.
     pub fn new(limited: Vec<LimitedResource>) -> Self {
         Quotas { limited: limited.into(), lines: Arc::default() }
     }
@@ -70,7 +70,7 @@ impl Quotas {
         Ok(())
     }
 
-    /// The quotas of a namespace, and the state that they are of; `None` where quotas are not stored.
+    /// The quotas of a namespace, with their snapshot; `None` where quotas are not stored.
     fn of(registry: &Registry, namespace: &str) -> Result<Option<(Arc<State>, Vec<Quota>)>> {
         let Some(target) = registry.target_of(QUOTAS, namespace, "") else { return Ok(None) };
         let state = target.cache.state();
@@ -147,7 +147,7 @@ struct Demand {
 }
 
 impl Demand {
-    /// What quotas have in use after the write, by their positions.
+    /// The usage of quotas after the write, by their positions.
     fn changes<'q>(
         &self,
         registry: &Registry,
@@ -183,11 +183,11 @@ impl Checked {
     }
 }
 
-/// What a write charges to quotas when it is committed.
+/// The charge of a write to quotas.
 struct QuotaCharge {
     demand: Arc<Demand>,
     namespace: String,
-    /// What the plugin found, until it is used.
+    /// The result of the plugin, until it is used.
     checked: Option<Checked>,
     lines: Arc<Lines>,
     /// Held until the outcome of the commit is known.

@@ -1,6 +1,5 @@
-//! Rights that a write needs besides its own, for the rules that ask for them.
-//! Guarantees that the authorizer alone decides, as it would a request with that verb.
-//! Must never say more of a refusal than the 403 of such a request would.
+//! Additional permissions for a write, for validation rules that need them. Guarantees that the authorizer alone decides, as
+//! for a request with that verb. Must never reveal more than the 403 of such a request.
 
 use pintle_auth::authorization::forbidden;
 use pintle_auth::{Attributes, Authorizer, AuthorizerUnion, NODE_NAME_KEY, UserInfo, users};
@@ -9,13 +8,13 @@ use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::dns1123_subdomain;
 use pintle_validation::{Refusal, Right};
 
-/// Begins the verbs of those who are bound to the node that a right is about.
+/// The prefix of verbs for users bound to the object's node.
 const ON_THE_NODE: &str = "associated-node:";
 
-/// Begins the verbs of those who need not be.
+/// The prefix of verbs for other users.
 const ON_ANY_NODE: &str = "arbitrary-node:";
 
-/// Answers rules by asking the authorizer.
+/// Checks permissions with the authorizer.
 pub struct AuthorizerRights(pub AuthorizerUnion);
 
 impl Rights for AuthorizerRights {
@@ -25,12 +24,12 @@ impl Rights for AuthorizerRights {
         context: &'a RequestContext,
         right: &Right<'a>,
     ) -> MaybeReady<'a, Option<Refusal>> {
-        // Few rules ask, so a box for each does no harm.
+        // Boxed: few rules need it.
         MaybeReady::wait(refusal(&self.0, &target.resource, context, *right))
     }
 }
 
-/// Why a requester has no right besides a write; `None` when they have it.
+/// Why a requester lacks a permission; `None` when they have it.
 async fn refusal(
     authorizer: &AuthorizerUnion,
     resource: &Resource,

@@ -1,6 +1,5 @@
-//! RuntimeClass: what a pod's runtime class costs and where it runs.
-//! Guarantees that a pod's overhead is its class's, and that the pod's own node selector never loses to the class's.
-//! Must never change a pod without runtime class.
+//! RuntimeClass: the overhead and the scheduling of a pod's runtime class. Guarantees that a pod's overhead is that of its
+//! class, and that conflicts of node selectors are rejected. Must never change a pod without a runtime class.
 
 use crate::fields::set_entry;
 use crate::plugin::{Plugin, Requests};

@@ -26,7 +26,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
         return Ok(());
     }
     if is_mirror(View::new(object)) {
-        // What is said here comes before what the rules of pods say.
+        // These checks precede validation.
         return check_mirror(request, object);
     }
     let name = match View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::SERVICE_ACCOUNT_NAME).as_str() {
@@ -36,7 +36,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
     let account = account(request, object, &name)?;
     let mut spec = ViewMut::<Pod>::new(object).field(Pod::SPEC);
     spec.by_ref().field(PodSpec::SERVICE_ACCOUNT_NAME).set(name.as_str());
-    // The older name of the field says the same.
+    // The legacy name of the field.
     spec.by_ref().field(PodSpec::SERVICE_ACCOUNT).set(name);
     let asked = spec.view().field(PodSpec::AUTOMOUNT_SERVICE_ACCOUNT_TOKEN).get();
     if asked.or(account.automount_service_account_token).unwrap_or(true) {
@@ -94,7 +94,7 @@ fn check_mirror(request: &Request<'_>, object: &Value) -> Result<()> {
     }
 }
 
-/// What a mirror pod may not name: the server's objects are not the node's.
+/// Objects that a mirror pod must not refer to: they are not the node's.
 fn mirror_refusal(spec: View<'_, PodSpec>, account: &str) -> Option<&'static str> {
     if !account.is_empty() {
         return Some("a mirror pod may not reference service accounts");

@@ -1,6 +1,5 @@
-//! Reads the subject of a PEM encoded PKCS#10 signing request.
-//! Guarantees that it takes the same block as validation and reads names as certificates' are read; else it says why not.
-//! Must never be the reason to trust a request.
+//! Reads the subject of a PEM encoded PKCS#10 signing request. Guarantees that it uses the same block as validation, and reads
+//! names like those of certificates; otherwise it returns the error. Must never be the reason to trust a request.
 
 use pintle_auth::authentication::{Subject, subject_of_request};
 use pintle_groups::certificates::rules::pem;
@@ -29,7 +28,7 @@ pub mod testing {
     const UTF8: u8 = 0x0c;
     const ATTRIBUTES: u8 = 0xa0;
 
-    /// A request whose subject has these attributes, with a key and a signature that are not valid.
+    /// A request whose subject has these attributes, with an invalid key and signature.
     pub fn request(attributes: &[(u8, &str)]) -> Vec<u8> {
         let attributes: Vec<_> =
             attributes.iter().map(|(last, value)| (*last, UTF8, value.as_bytes().to_vec())).collect();

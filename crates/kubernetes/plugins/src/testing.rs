@@ -1,6 +1,5 @@
-//! A cluster for tests: a registry over a store in memory, with the chain as its admission.
-//! Guarantees that nothing but the chain changes what tests give it.
-//! Must never be used outside tests.
+//! A cluster for tests: a registry over a store in memory, with the chain as its admission. Guarantees that only the chain
+//! changes the objects of tests. Must never be used outside tests.
 
 use crate::configuration::Configuration;
 use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer, UserInfo};
@@ -16,7 +15,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Time stands still, random bytes are zero.
+/// A fixed time, and zero as random bytes.
 struct Still;
 
 impl Environment for Still {
@@ -50,7 +49,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// An empty cluster with namespace `ns`. Everybody but members of system:masters is forbidden everything.
+    /// An empty cluster with namespace `ns`. Only members of system:masters are allowed anything.
     pub fn new() -> Self {
         Cluster::with_plugins(&[])
     }
@@ -77,7 +76,7 @@ impl Cluster {
         }
     }
 
-    /// The same with a service account whose token pods do not mount.
+    /// The same with a service account without token automounting.
     pub async fn with_account(self, name: &str) -> Self {
         let account = value!({"metadata": {"name": name, "namespace": "ns"}, "automountServiceAccountToken": false});
         self.store("", "serviceaccounts", account).await;
@@ -101,7 +100,7 @@ impl Cluster {
             .expect("stored");
     }
 
-    /// What the chain makes of a new object.
+    /// Creates an object; returns the result of the chain.
     pub async fn create(&self, group: &str, plural: &str, object: Value) -> Result<Value> {
         self.admit((group, plural, ""), None, object, "alice", &mut Vec::new())
     }
@@ -111,14 +110,14 @@ impl Cluster {
         self.admit((group, plural, ""), None, object, user, &mut Vec::new())
     }
 
-    /// What the chain makes of a POST to a subresource; (group, resource, subresource) of the object that is named.
+    /// The result of the chain for a POST to a subresource; (group, resource, subresource) of the named object.
     pub fn post(&self, what: (&str, &str, &'static str), name: &str, object: Value, user: &str) -> Result<Value> {
         let mut target = self.target(what.0, what.1, &object);
         name.clone_into(&mut target.name);
         self.admit_at(&target, what.2, None, object, user, &mut Vec::new())
     }
 
-    /// What the chain says to a deletion by a user.
+    /// The result of the chain for a deletion by a user.
     pub fn delete(&self, group: &str, plural: &str, old: &Value, user: &str) -> Result<()> {
         let options = WriteOptions { context: context(user), ..WriteOptions::default() };
         let target = self.target(group, plural, old);
@@ -126,12 +125,12 @@ impl Cluster {
         now(self.chain.delete(&request, old))
     }
 
-    /// What the chain makes of a change by a user; (group, resource, subresource).
+    /// The result of the chain for an update by a user; (group, resource, subresource).
     pub fn update(&self, what: (&str, &str, &'static str), old: &Value, object: Value, user: &str) -> Result<Value> {
         self.admit(what, Some(old), object, user, &mut Vec::new())
     }
 
-    /// What the chain warns of when an object is changed.
+    /// The warnings of the chain for an update.
     pub fn warnings(&self, group: &str, plural: &str, old: &Value, object: Value) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         self.admit((group, plural, ""), Some(old), object, "alice", &mut warnings)?;
@@ -185,7 +184,7 @@ impl Cluster {
     }
 }
 
-/// What a chain answers that does not wait.
+/// The result of a chain that does not wait.
 fn now<T>(answer: impl Future<Output = T>) -> T {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(answer).poll(&mut context) {

@@ -1,6 +1,6 @@
-//! PodTolerationRestriction: a namespace says what its pods tolerate, and what they may tolerate.
-//! Guarantees that a pod's own tolerations stay, unless its namespace does not list them.
-//! Must never change the tolerations of a pod that is there already by what its namespace says now.
+//! PodTolerationRestriction: default tolerations and allowed tolerations of a namespace. Guarantees that a pod's own
+//! tolerations stay, unless the namespace does not allow them. Must never change the tolerations of an existing pod when its
+//! namespace changes.
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_listed_is_refused() {
+    async fn tolerations_outside_the_whitelist_are_rejected() {
         let listed = "[{\"key\":\"a\",\"operator\":\"Exists\"},{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]";
         let cluster =
             cluster(value!({"scheduler.alpha.kubernetes.io/tolerationsWhitelist": (listed.to_owned())})).await;

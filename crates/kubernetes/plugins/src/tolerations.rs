@@ -1,6 +1,5 @@
-//! Tolerations beside each other: which of them says all that another says.
-//! Guarantees that merging keeps what is tolerated.
-//! Must never know a plugin.
+//! Comparison of tolerations: which of them includes another. Guarantees that merging keeps the tolerated taints. Must never
+//! know a plugin.
 
 use pintle_types::core::v1::{TaintEffect, Toleration, TolerationOperator};
 

@@ -72,7 +72,7 @@ mod tests {
         };
         let unbound = "Only bound persistent volume claims can be expanded";
         let fixed = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize";
-        // (class, old size, new size, phase, refusal)
+        // (class, old size, new size, phase, error)
         let rows = [
             ("big", "1Gi", "2Gi", "Bound", None),
             ("big", "1Gi", "2Gi", "Pending", Some(unbound)),

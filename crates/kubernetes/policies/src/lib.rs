@@ -1,7 +1,7 @@
 //! Admission policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings, as admission plugins.
-//! Guarantees that a policy acts on the next request after it was stored, that it is compiled once for each of its states, and
-//! that a request that no policy matches costs a comparison of names for each policy.
-//! Must never act on the policies themselves, nor on reviews, so that a wrong policy can always be taken back.
+//! Guarantees that a policy takes effect with the next request after it was stored, that each version of it is compiled once,
+//! and that a request that no policy matches costs a comparison of names for each policy. Must never act on policies
+//! themselves, nor on reviews, so that a wrong policy can always be removed.
 
 mod metrics;
 mod mutating;

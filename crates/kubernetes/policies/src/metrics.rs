@@ -1,12 +1,11 @@
-//! How often policies were checked, how long that took and what came of it.
-//! Must never name the metrics: who renders them does.
+//! Counts of policy checks, their durations and their outcomes. Must never name the metrics: the renderer does.
 
 use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What a check of a policy came to.
+/// The labels of a policy check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Check {
     pub policy: String,
@@ -16,10 +15,10 @@ pub struct Check {
     pub action: &'static str,
 }
 
-/// The most kinds of checks that are counted separately: names of policies come and go.
+/// Maximum number of label combinations: names of policies come and go.
 const MAX_CHECKS: usize = 10_000;
 
-/// Checks by what they came to.
+/// Policy checks by their labels.
 #[derive(Default)]
 pub struct Checks {
     checks: Keyed<Check, Stats>,
@@ -32,7 +31,7 @@ pub struct Stats {
     pub seconds: Histogram,
 }
 
-/// As kube-apiserver has them: an expression near its limit takes most of a second.
+/// kube-apiserver's buckets: an expression near its limit takes most of a second.
 static SECONDS: Layout = Layout::seconds(&[0.000_000_5, 0.001, 0.01, 0.1, 1.0]);
 
 pub const NO_ERROR: &str = "no_error";

@@ -1,10 +1,9 @@
-//! MutatingAdmissionPolicy: expressions that change an object.
-//! Guarantees that policies change an object one after the other, each on what the one before made of it, and that those that ask
-//! for it are asked once more after later changes.
+//! MutatingAdmissionPolicy: expressions that change an object. Guarantees that policies change an object one after the other,
+//! each on the result of the previous one, and that those with a reinvocation policy run again after later changes.
 
 use crate::metrics::{Checks, NO_ERROR, error_type};
 use crate::params;
-use crate::patch::{Refusal, Target, apply_configuration, json_patch};
+use crate::patch::{MutationError, Target, apply_configuration, json_patch};
 use crate::policy::{Binding, Policy, named};
 use crate::source::{Matches, Snapshot, Source};
 use crate::versions::{facts, is_of_kind, namespace_object, reads_namespace};
@@ -12,11 +11,11 @@ use pintle_auth::AuthorizerUnion;
 use pintle_cel::Type;
 use pintle_cel::environment::Policy as Declared;
 use pintle_expressions::{
-    Answers, BUDGET, Budget, ConditionMetrics, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables,
-    evaluate_all,
+    BUDGET, Budget, ConditionMetrics, Expression, Inputs, MatchConditions, Matched, Mode, PolicyVariables,
+    RequestAuthorizer, evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
-use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result, Rounds};
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Reinvocation, Result};
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::{Value, canonicalize};
 use std::collections::HashSet;
@@ -33,12 +32,12 @@ pub struct MutatingPolicies {
     conditions: Arc<ConditionMetrics>,
 }
 
-/// What a policy does to objects.
+/// The mutations of a policy.
 pub struct Mutating {
     variables: PolicyVariables,
     conditions: MatchConditions,
     mutations: Vec<(PatchKind, Expression)>,
-    /// Whether it is asked once more when the object was changed after it.
+    /// Whether it runs again if the object is changed after it.
     is_reinvoked: bool,
     /// Whether an expression may read the namespace.
     reads_namespace: bool,
@@ -88,7 +87,7 @@ impl Mutating {
     }
 }
 
-/// A policy with a binding and a parameter, as it is asked about a request.
+/// A policy with a binding and a parameter, evaluated for a request.
 struct Invocation<'s> {
     policy: &'s Policy<Mutating>,
     binding: &'s Binding,
@@ -106,24 +105,24 @@ impl Invocation<'_> {
     }
 }
 
-/// What is kept from the first round for the second.
+/// State of the first round, kept for the second.
 #[derive(Default)]
-struct Kept {
+struct FirstInvocation {
     output: Option<Value>,
-    /// Those that are asked once more if something changes after them.
+    /// Those that run again if something changes after them.
     invoked: HashSet<Key>,
-    /// Those that are asked once more.
+    /// Those that run again.
     reinvoked: HashSet<Key>,
 }
 
-impl Kept {
+impl FirstInvocation {
     fn object_changed(&mut self) {
         self.reinvoked.extend(self.invoked.drain());
     }
 }
 
 impl MutatingPolicies {
-    /// Policies whose expressions ask this authorizer.
+    /// Policies whose expressions use this authorizer.
     pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>, conditions: Arc<ConditionMetrics>) -> Self {
         let source = Source::new("mutatingadmissionpolicies", "mutatingadmissionpolicybindings", Mutating::compile);
         MutatingPolicies { source, authorizer, checks, conditions }
@@ -134,8 +133,8 @@ impl MutatingPolicies {
 struct Dispatch<'a> {
     plugin: &'a MutatingPolicies,
     request: &'a AdmissionRequest<'a>,
-    answers: Answers<'a>,
-    /// Texts of what went wrong under failure policies that refuse, and whether they give a reason.
+    answers: RequestAuthorizer<'a>,
+    /// Errors of policies with failure policy `Fail`, and whether they have a reason.
     errors: Vec<(String, bool)>,
 }
 
@@ -199,9 +198,9 @@ impl<'a> Dispatch<'a> {
         let reads_namespace = invocations.iter().any(|of| of.policy.evaluator.reads_namespace);
         let namespace = namespace_object(request, reads_namespace)?;
         let options = request.options_object();
-        let is_second = request.rounds.is_some_and(Rounds::is_second);
-        let mut kept: Kept = request.rounds.and_then(|rounds| rounds.take(NAME)).unwrap_or_default();
-        if is_second && kept.output.as_ref() != Some(object) {
+        let is_reinvocation = request.rounds.is_some_and(Reinvocation::is_reinvocation);
+        let mut kept: FirstInvocation = request.rounds.and_then(|rounds| rounds.take(NAME)).unwrap_or_default();
+        if is_reinvocation && kept.output.as_ref() != Some(object) {
             kept.object_changed();
         }
         let mut is_applied = false;
@@ -209,7 +208,7 @@ impl<'a> Dispatch<'a> {
             let mut current = object.clone();
             self.to_version(&invocation.resource, &mut current).await?;
             let old = self.old(&invocation.resource).await?;
-            let inputs = |current: &'_ Value| Surroundings {
+            let inputs = |current: &'_ Value| ExpressionInputs {
                 invocation,
                 old: old.as_ref(),
                 namespace: namespace.as_ref(),
@@ -226,7 +225,7 @@ impl<'a> Dispatch<'a> {
                 }
             }
             let key = invocation.key();
-            if is_second && !kept.reinvoked.contains(&key) {
+            if is_reinvocation && !kept.reinvoked.contains(&key) {
                 continue;
             }
             let applied = self.mutate(&surroundings, &mut current).await?;
@@ -243,7 +242,7 @@ impl<'a> Dispatch<'a> {
         if let Some(rounds) = request.rounds {
             if is_applied {
                 kept.object_changed();
-                rounds.request_second();
+                rounds.request_reinvocation();
             }
             kept.output = Some(object.clone());
             rounds.keep(NAME, kept);
@@ -251,7 +250,7 @@ impl<'a> Dispatch<'a> {
         Ok(())
     }
 
-    async fn matches<'c>(&self, of: &'c Surroundings<'_>, current: &'c Value) -> Matched<'c> {
+    async fn matches<'c>(&self, of: &'c ExpressionInputs<'_>, current: &'c Value) -> Matched<'c> {
         let evaluator = &of.invocation.policy.evaluator;
         if evaluator.conditions.is_empty() {
             return Matched::Yes;
@@ -268,7 +267,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    fn inputs<'c>(&'c self, of: &'c Surroundings<'_>, current: &'c Value) -> Inputs<'c> {
+    fn inputs<'c>(&'c self, of: &'c ExpressionInputs<'_>, current: &'c Value) -> Inputs<'c> {
         let mut facts = facts(self.request, &of.invocation.resource, None, of.options);
         facts.name = &of.name;
         let mut inputs = Inputs::new(facts);
@@ -279,8 +278,9 @@ impl<'a> Dispatch<'a> {
         inputs
     }
 
-    /// Applies the mutations of a policy one after the other: whether they changed something; `None` if none was applied.
-    async fn mutate(&mut self, of: &Surroundings<'_>, current: &mut Value) -> Result<Option<bool>> {
+    /// Applies the mutations of a policy one after the other. Returns whether they changed the object; `None` if none was
+    /// applied.
+    async fn mutate(&mut self, of: &ExpressionInputs<'_>, current: &mut Value) -> Result<Option<bool>> {
         let Invocation { policy, binding, resource, .. } = of.invocation;
         let (mut is_applied, before) = (false, current.clone());
         for (kind, expression) in &policy.evaluator.mutations {
@@ -294,11 +294,11 @@ impl<'a> Dispatch<'a> {
                     is_applied = true;
                     *current = self.completed(resource, changed);
                 }
-                Err(Refusal::Request(status)) => {
+                Err(MutationError::Request(status)) => {
                     checks.note(&policy.name, &binding.name, error_type(&status.message), "", took);
                     return Err(*status);
                 }
-                Err(Refusal::Policy(why)) => {
+                Err(MutationError::Policy(why)) => {
                     checks.note(&policy.name, &binding.name, error_type(&why), "", took);
                     self.failed(policy, Some(binding), &why, true);
                 }
@@ -309,22 +309,22 @@ impl<'a> Dispatch<'a> {
 
     async fn mutate_once(
         &self,
-        of: &Surroundings<'_>,
+        of: &ExpressionInputs<'_>,
         kind: PatchKind,
         expression: &Expression,
         current: &Value,
-    ) -> std::result::Result<Value, Refusal> {
+    ) -> std::result::Result<Value, MutationError> {
         if let Err(fault) = expression.program() {
-            return Err(Refusal::Policy(fault.to_string()));
+            return Err(MutationError::Policy(fault.to_string()));
         }
         let inputs = self.inputs(of, current);
         let variables = &of.invocation.policy.evaluator.variables;
         let mut budget = Budget(BUDGET);
         let only = std::iter::once(Some(expression));
         let results = evaluate_all(only, variables, &inputs, Some(&self.answers), &mut budget).await;
-        let results = results.map_err(|error| Refusal::Policy(error.to_string()))?;
+        let results = results.map_err(|error| MutationError::Policy(error.to_string()))?;
         let made = results.into_iter().flatten().next().unwrap_or_else(|| Err("no value".to_owned()));
-        let made = made.map_err(Refusal::Policy)?;
+        let made = made.map_err(MutationError::Policy)?;
         let schema = self.schema(&of.invocation.resource);
         let target = Target { schema, kind: self.request.kind_in(&of.invocation.resource) };
         match kind {
@@ -333,7 +333,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// The schema of what is sent to the request's resource or subresource, in a version.
+    /// The schema of the body of the request's resource or subresource, in a version.
     fn schema<'r>(&self, resource: &'r Resource) -> &'r pintle_schema::Struct {
         let subresource = resource.subresource(self.request.subresource);
         match subresource.and_then(|subresource| subresource.schema.as_ref()) {
@@ -392,7 +392,7 @@ impl<'a> Dispatch<'a> {
         self.errors.push((text, has_reason));
     }
 
-    /// The refusal that the first error is, with all of them as its causes.
+    /// The first error as a rejection, with all of them as its causes.
     fn outcome(&mut self, object: &Value) -> Result<()> {
         let errors = std::mem::take(&mut self.errors);
         let Some((message, has_reason)) = errors.first() else { return Ok(()) };
@@ -414,8 +414,8 @@ impl<'a> Dispatch<'a> {
     }
 }
 
-/// What an invocation's expressions read besides the object.
-struct Surroundings<'s> {
+/// The inputs of an invocation's expressions except the object.
+struct ExpressionInputs<'s> {
     invocation: &'s Invocation<'s>,
     old: Option<&'s Value>,
     namespace: Option<&'s Value>,
@@ -448,7 +448,7 @@ impl AdmissionPlugin for MutatingPolicies {
             return MaybeReady::Ready(Ok(()));
         }
         MaybeReady::wait(async move {
-            let answers = Answers::new(&self.authorizer, request.options.context.user());
+            let answers = RequestAuthorizer::new(&self.authorizer, request.options.context.user());
             let mut dispatch = Dispatch { plugin: self, request, answers, errors: Vec::new() };
             dispatch.run(&snapshot, matched, object).await
         })

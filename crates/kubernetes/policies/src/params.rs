@@ -1,5 +1,5 @@
-//! The parameters of a policy: objects of built-in and custom kinds that a binding names or selects.
-//! Guarantees that they are read as they are when a request asks, in the version that the policy names.
+//! The parameters of a policy: objects of built-in and custom kinds that a binding names or selects. Guarantees that they are
+//! read in their current state, in the version that the policy names.
 
 use crate::policy::{Binding, ParamKind, ParamRef};
 use pintle_registry::{AdmissionRequest, Registry, Status, Target};
@@ -43,11 +43,11 @@ impl ParamKind {
     }
 }
 
-/// The parameters of a binding for a request. `None` stands for a policy that is evaluated without; an empty list for one that is
-/// not evaluated.
+/// The parameters of a binding for a request. `None` is a policy that is evaluated without one; an empty list one that is not
+/// evaluated.
 ///
 /// # Errors
-/// There are none although there must be, or they cannot be read.
+/// Required parameters are missing or unreadable.
 pub async fn collect(
     request: &AdmissionRequest<'_>,
     resource: Option<&Arc<Resource>>,

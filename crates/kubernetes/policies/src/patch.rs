@@ -1,6 +1,6 @@
-//! What a mutation makes of an object: apply configurations and JSON patches that expressions give.
-//! Guarantees kube-apiserver's texts, and that an object is changed as a whole or not at all.
-//! Must never track field ownership: fields that policies set have no manager.
+//! Applies mutations to an object: apply configurations and JSON patches that expressions return. Guarantees kube-apiserver's
+//! messages, and that an object is changed as a whole or not at all. Must never track field ownership: fields set by policies
+//! have no manager.
 
 use pintle_apply::typed::{Duplicates, TypedErrors, atomic_paths, merge, validate};
 use pintle_apply::{PatchError, go_text, json_patch};
@@ -11,16 +11,16 @@ use pintle_registry::Status;
 use pintle_schema::{Map, Str, Struct, Value};
 
 /// Why an object was not changed.
-pub enum Refusal {
+pub enum MutationError {
     /// The policy is at fault: its failure policy decides.
     Policy(String),
     /// The request ends.
     Request(Box<Status>),
 }
 
-impl From<EvalError> for Refusal {
+impl From<EvalError> for MutationError {
     fn from(error: EvalError) -> Self {
-        Refusal::Policy(error.to_string())
+        MutationError::Policy(error.to_string())
     }
 }
 
@@ -39,9 +39,9 @@ impl Target<'_> {
 }
 
 /// Merges the object that an expression made into an object.
-pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Value, Refusal> {
-    made.check_type_names().map_err(|error| Refusal::Policy(format!("type mismatch: {error}")))?;
-    let failed = |why: String| Refusal::Policy(format!("error applying patch: {why}"));
+pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Value, MutationError> {
+    made.check_type_names().map_err(|error| MutationError::Policy(format!("type mismatch: {error}")))?;
+    let failed = |why: String| MutationError::Policy(format!("error applying patch: {why}"));
     let (mut config, foreign) = configuration(made)?;
     let own = config.make_map();
     for field in ["apiVersion", "kind"] {
@@ -62,7 +62,7 @@ pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<
         merge(target.schema, object, &config).map_err(|errors| failed(format!("failed to merge patch: {errors}")))?;
     let restored = json::restore(target.schema, merged, Strictness::Ignore);
     restored.map(|restored| restored.value).map_err(|error| {
-        Refusal::Policy(format!("unable to convert unstructured object to {}: {error}", target.shown()))
+        MutationError::Policy(format!("unable to convert unstructured object to {}: {error}", target.shown()))
     })
 }
 
@@ -81,8 +81,8 @@ enum Step {
     Item(usize),
 }
 
-/// The configuration as data, in which null stands for each value that no JSON has.
-fn configuration(made: &CelValue<'_>) -> Result<(Value, Vec<Foreign>), Refusal> {
+/// The configuration as data, with null in place of values that JSON cannot represent.
+fn configuration(made: &CelValue<'_>) -> Result<(Value, Vec<Foreign>), MutationError> {
     let (mut path, mut foreign) = (Vec::new(), Vec::new());
     let value = convert(made, &mut path, &mut foreign)?;
     Ok((value, foreign))
@@ -151,7 +151,8 @@ fn key_name(key: &CelValue<'_>) -> Result<Str, EvalError> {
     name.ok_or_else(EvalError::no_overload)
 }
 
-/// Validates a configuration. Values that no JSON has fit nowhere: lists take their places, and maps where lists do fit.
+/// Validates a configuration. Values that JSON cannot represent are invalid anywhere: they are replaced by lists, or by maps
+/// where lists are valid.
 fn check(schema: &Struct, config: &mut Value, foreign: &[Foreign]) -> Result<(), TypedErrors> {
     let Err(mut errors) = validate_with(schema, config, foreign, || Value::List(Vec::new())) else {
         return match foreign.is_empty() {
@@ -218,11 +219,11 @@ fn path_text(path: &[Step]) -> String {
         .collect()
 }
 
-/// Applies the operations that an expression gave to an object. `None`: a test among them does not hold.
-pub fn json_patch(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Option<Value>, Refusal> {
+/// Applies JSON patch operations returned by an expression. `None`: a test operation failed.
+pub fn json_patch(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Option<Value>, MutationError> {
     let CelValue::List(list) = made else {
         let why = "type mismatch: JSONPatchType.expression should evaluate to array";
-        return Err(Refusal::Policy(why.to_owned()));
+        return Err(MutationError::Policy(why.to_owned()));
     };
     let mut operations = Vec::with_capacity(list.len());
     for operation in list.iter() {
@@ -231,9 +232,9 @@ pub fn json_patch(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> R
     let patched = match json_patch::apply(object.clone(), &Value::List(operations)) {
         Ok(patched) => patched,
         Err(PatchError::TestFailed(_)) => return Ok(None),
-        Err(error) => return Err(Refusal::Policy(format!("JSON Patch: {}", error.detail()))),
+        Err(error) => return Err(MutationError::Policy(format!("JSON Patch: {}", error.detail()))),
     };
-    let internal = |why: String| Refusal::Request(Box::new(Status::internal(why)));
+    let internal = |why: String| MutationError::Request(Box::new(Status::internal(why)));
     let decoded =
         json::conform_json(target.schema, patched, Strictness::Collect).map_err(|error| internal(error.to_string()))?;
     if !decoded.problems.is_empty() {
@@ -243,10 +244,10 @@ pub fn json_patch(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> R
     Ok(Some(decoded.value))
 }
 
-fn operation(made: &CelValue<'_>) -> Result<Value, Refusal> {
+fn operation(made: &CelValue<'_>) -> Result<Value, MutationError> {
     let CelValue::Struct(fields) = made else {
         let why = "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch";
-        return Err(Refusal::Policy(why.to_owned()));
+        return Err(MutationError::Policy(why.to_owned()));
     };
     let text = |field: &str| fields.get(field).and_then(CelValue::as_str).unwrap_or_default();
     let mut operation = Map::new();
@@ -256,10 +257,10 @@ fn operation(made: &CelValue<'_>) -> Result<Value, Refusal> {
         operation.set("from", text("from"));
     }
     if let Some(value) = fields.get("value") {
-        value.check_type_names().map_err(|error| Refusal::Policy(format!("type mismatch: {error}")))?;
+        value.check_type_names().map_err(|error| MutationError::Policy(format!("type mismatch: {error}")))?;
         let json = value.to_json().map_err(|error| {
             let why = "JSONPath valueExpression evaluated to a type that could not marshal to JSON";
-            Refusal::Policy(format!("{why}: {error}"))
+            MutationError::Policy(format!("{why}: {error}"))
         })?;
         operation.set("value", json);
     }

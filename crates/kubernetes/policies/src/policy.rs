@@ -1,5 +1,5 @@
-//! `Policy` and `Binding`: what both kinds of policies have in common, read from the stored objects.
-//! Guarantees that a policy with a fault is a policy all the same: the fault is what it says of requests that it matches.
+//! `Policy` and `Binding`: the common parts of both kinds of policies, parsed from the stored objects. Guarantees that an
+//! invalid policy is still a policy: its error is reported for the requests that it matches.
 
 use pintle_registry::{AdmissionRequest, RequestRules, RequestSelectors, Status, read_selector};
 use pintle_resource::Resource;
@@ -7,10 +7,10 @@ use pintle_schema::Value;
 use pintle_schema::label_selector::LabelSelector;
 use std::sync::Arc;
 
-/// A policy, compiled. `E` is what it does with the requests that it matches.
+/// A compiled policy. `E` evaluates the requests that it matches.
 pub struct Policy<E> {
     pub name: String,
-    /// Whether what cannot be evaluated refuses a request.
+    /// Whether an evaluation error rejects a request.
     pub fails: bool,
     pub matching: Matching,
     pub param_kind: Option<ParamKind>,
@@ -37,11 +37,11 @@ pub struct ParamRef {
     pub name: String,
     pub namespace: String,
     pub selector: Option<Result<LabelSelector, String>>,
-    /// Whether a request is refused when there are none.
+    /// Whether a request is rejected without parameters.
     pub denies_without: bool,
 }
 
-/// What is done with a request that a validation refuses.
+/// The action for a request that fails a validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Deny,
@@ -60,7 +60,7 @@ impl Action {
     }
 }
 
-/// A `MatchResources`, or why it is none.
+/// A `MatchResources`, or its error.
 pub struct Matching(Result<Matches, String>);
 
 struct Matches {
@@ -86,7 +86,7 @@ impl Matching {
     /// The version of the resource that is matched.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// Matching fails.
     pub fn find(
         &self,
         request: &AdmissionRequest<'_>,
@@ -109,7 +109,7 @@ impl Matching {
 }
 
 impl<E> Policy<E> {
-    /// Reads a policy; `compile` makes of its spec what it does.
+    /// Parses a policy; `compile` compiles its spec.
     pub fn read(object: &Value, compile: impl FnOnce(&str, &Value) -> E) -> Policy<E> {
         let name = object.str_at(&["metadata", "name"]);
         let spec = object.get("spec").unwrap_or(&Value::Null);
@@ -156,10 +156,10 @@ impl Binding {
         (spec.str_at(&["policyName"]).to_owned(), binding)
     }
 
-    /// Whether the binding is about a request that its policy matches.
+    /// Whether the binding applies to a request that its policy matches.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// Matching fails.
     pub fn matches(&self, request: &AdmissionRequest<'_>, object: Option<&Value>) -> Result<bool, Box<Status>> {
         self.matching.as_ref().map_or(Ok(true), |matching| Ok(matching.find(request, object)?.is_some()))
     }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// A policy and its bindings, by name.
-pub struct Hook<E> {
+pub struct BoundPolicy<E> {
     pub policy: Arc<Policy<E>>,
     pub bindings: Vec<Binding>,
 }
@@ -23,7 +23,7 @@ pub struct Hook<E> {
 /// The policies of one moment, by name.
 pub struct Snapshot<E> {
     at: [Revision; 2],
-    pub hooks: Vec<Hook<E>>,
+    pub hooks: Vec<BoundPolicy<E>>,
     /// By the identity of the state they were compiled from.
     compiled: HashMap<u64, Arc<Policy<E>>>,
 }
@@ -39,7 +39,7 @@ impl<E> Snapshot<E> {
     }
 }
 
-/// Makes of a policy's name and spec what it does.
+/// Compiles a policy from its name and spec.
 type Compile<E> = fn(&str, &Value) -> E;
 
 /// The policies of a kind.
@@ -125,7 +125,7 @@ impl<E: Send + Sync> Source<E> {
             };
             let Some(policy) = known.or_else(made) else { continue };
             compiled.insert(object.id, policy.clone());
-            hooks.push(Hook { policy, bindings });
+            hooks.push(BoundPolicy { policy, bindings });
         }
         Snapshot { at, hooks, compiled }
     }

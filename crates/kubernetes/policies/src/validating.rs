@@ -1,19 +1,18 @@
-//! ValidatingAdmissionPolicy: expressions that an object has to satisfy.
-//! Guarantees that every policy is asked before a request is refused, and that the first refusal is the answer.
-//! Must never change an object.
+//! ValidatingAdmissionPolicy: expressions that an object must satisfy. Guarantees that every policy is evaluated before a
+//! request is rejected, and that the first rejection is returned. Must never change an object.
 
 use crate::metrics::{Checks, error_type};
 use crate::params;
 use crate::policy::{Action, Binding, Policy, named};
-use crate::source::{Hook, Matches, Snapshot, Source};
+use crate::source::{BoundPolicy, Matches, Snapshot, Source};
 use crate::versions::{Versions, facts, namespace_object, reads_namespace};
 use pintle_auth::AuthorizerUnion;
 use pintle_cel::environment::Policy as Declared;
 use pintle_cel::{Type, Value as CelValue};
 use pintle_codec::json;
 use pintle_expressions::{
-    Answers, BUDGET, Budget, ConditionMetrics, ConditionOwner, Expression, Inputs, MatchConditions, Matched, Mode,
-    OutOfBudget, PolicyVariables, evaluate_all,
+    BUDGET, Budget, ConditionMetrics, ConditionOwner, Expression, Inputs, MatchConditions, Matched, Mode, OutOfBudget,
+    PolicyVariables, RequestAuthorizer, evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result};
@@ -26,7 +25,7 @@ pub const NAME: &str = "ValidatingAdmissionPolicy";
 
 /// The longest message that an expression may give.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
-/// What is kept of the value of an audit annotation.
+/// The maximum length of an audit annotation's value.
 const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
 /// How many failures one audit annotation lists.
 const MAX_AUDITED_FAILURES: usize = 50;
@@ -40,7 +39,7 @@ pub struct ValidatingPolicies {
     conditions: Arc<ConditionMetrics>,
 }
 
-/// What a policy asks of objects.
+/// The validations of a policy.
 pub struct Validating {
     variables: PolicyVariables,
     conditions: MatchConditions,
@@ -59,13 +58,13 @@ struct Validation {
     reason: String,
 }
 
-/// What a validation says of a request.
+/// The outcome of a validation.
 struct Decision {
-    verdict: Verdict,
+    verdict: ValidationResult,
     took: Duration,
 }
 
-enum Verdict {
+enum ValidationResult {
     Admit,
     /// It could not be evaluated, which the failure policy ignores.
     Ignored(String),
@@ -76,13 +75,13 @@ enum Verdict {
     },
 }
 
-/// What an audit annotation comes to.
+/// The outcome of an audit annotation.
 enum Annotation {
     Publish(String),
     Error(String),
 }
 
-/// What a policy says of a request with one parameter.
+/// The outcome of a policy for a request and one parameter.
 #[derive(Default)]
 struct Outcome<'p> {
     decisions: Vec<Decision>,
@@ -151,14 +150,19 @@ impl Validating {
         Outcome { decisions: vec![Decision { verdict, took: Duration::ZERO }], annotations: Vec::new() }
     }
 
-    fn failure(&self, message: String) -> Verdict {
+    fn failure(&self, message: String) -> ValidationResult {
         match self.fails {
-            true => Verdict::Deny { error: error_type(&message), message, reason: String::new() },
-            false => Verdict::Ignored(message),
+            true => ValidationResult::Deny { error: error_type(&message), message, reason: String::new() },
+            false => ValidationResult::Ignored(message),
         }
     }
 
-    async fn validate(&self, inputs: &Inputs<'_>, answers: &Answers<'_>, counting: &Counting<'_>) -> Outcome<'_> {
+    async fn validate(
+        &self,
+        inputs: &Inputs<'_>,
+        answers: &RequestAuthorizer<'_>,
+        counting: &Counting<'_>,
+    ) -> Outcome<'_> {
         let Counting { metrics, owner } = counting;
         match self.conditions.matches_counted(inputs, answers, metrics, owner).await {
             Matched::Yes => {}
@@ -186,11 +190,11 @@ impl Validating {
             let verdict = match (result, &messages) {
                 (Some(Err(error)), _) => self.failure(error),
                 (_, Err(OutOfBudget)) => self.failure(format!("failed messageExpression: {OutOfBudget}")),
-                (Some(Ok(CelValue::Bool(true))), Ok(_)) => Verdict::Admit,
+                (Some(Ok(CelValue::Bool(true))), Ok(_)) => ValidationResult::Admit,
                 (_, Ok(messages)) => {
                     let message = messages.get(at).and_then(Option::as_ref);
                     let message = message.and_then(|message| message.as_ref().ok()).and_then(CelValue::as_str);
-                    Verdict::Deny {
+                    ValidationResult::Deny {
                         message: validation.message(message),
                         reason: validation.reason.clone(),
                         error: error_type(""),
@@ -234,7 +238,7 @@ impl Validating {
 }
 
 impl Validation {
-    /// The message of a refusal: what an expression gave, if that is fit to be shown.
+    /// The message of a rejection: the result of its expression, if usable.
     fn message(&self, evaluated: Option<&str>) -> String {
         let is_fit = |text: &&str| !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
         match evaluated.map(str::trim).filter(is_fit) {
@@ -246,7 +250,7 @@ impl Validation {
 }
 
 impl ValidatingPolicies {
-    /// Policies whose expressions ask this authorizer.
+    /// Policies whose expressions use this authorizer.
     pub fn new(authorizer: AuthorizerUnion, checks: Arc<Checks>, conditions: Arc<ConditionMetrics>) -> Self {
         let source =
             Source::new("validatingadmissionpolicies", "validatingadmissionpolicybindings", Validating::compile);
@@ -269,7 +273,7 @@ impl ValidatingPolicies {
                 plugin: self,
                 request,
                 object,
-                answers: Answers::new(&self.authorizer, request.options.context.user()),
+                answers: RequestAuthorizer::new(&self.authorizer, request.options.context.user()),
                 denied: None,
                 failures: Vec::new(),
                 warned: Vec::new(),
@@ -284,12 +288,12 @@ impl ValidatingPolicies {
     }
 }
 
-/// A request that policies are asked about.
+/// A request that policies are evaluated for.
 struct Dispatch<'a> {
     plugin: &'a ValidatingPolicies,
     request: &'a AdmissionRequest<'a>,
     object: Option<&'a Value>,
-    answers: Answers<'a>,
+    answers: RequestAuthorizer<'a>,
     denied: Option<Status>,
     failures: Vec<Value>,
     warned: Vec<String>,
@@ -304,7 +308,7 @@ impl Dispatch<'_> {
         let mut versions = Versions::new(self.request, self.object);
         for (at, resource) in matched {
             let Some(hook) = snapshot.hooks.get(at) else { continue };
-            let Hook { policy, bindings } = hook;
+            let BoundPolicy { policy, bindings } = hook;
             let params = policy.param_kind.as_ref().map(|kind| kind.resource(self.request.registry)).transpose();
             let (resource, params) = match (resource, params) {
                 (Err(status), _) => {
@@ -367,7 +371,7 @@ impl Dispatch<'_> {
         self.denied.take().map_or(Ok(()), Err)
     }
 
-    /// Does what a binding says about the decisions of its policy.
+    /// Performs the actions of a binding on the outcome of its policy.
     fn follow<'p>(
         &mut self,
         policy: &Policy<Validating>,
@@ -377,9 +381,9 @@ impl Dispatch<'_> {
     ) {
         for (at, Decision { verdict, took }) in outcome.decisions.into_iter().enumerate() {
             match verdict {
-                Verdict::Admit => {}
-                Verdict::Ignored(error) => self.note(policy, binding, error_type(&error), "allow", took),
-                Verdict::Deny { message, reason, error } => {
+                ValidationResult::Admit => {}
+                ValidationResult::Ignored(error) => self.note(policy, binding, error_type(&error), "allow", took),
+                ValidationResult::Deny { message, reason, error } => {
                     for action in &binding.actions {
                         self.act(policy, binding, *action, (at, &message, &reason));
                         self.note(policy, binding, error, action_label(*action), took);
@@ -438,7 +442,7 @@ impl Dispatch<'_> {
         }
     }
 
-    /// The first refusal is the answer.
+    /// The first rejection is returned.
     fn deny(&mut self, policy: &Policy<Validating>, binding: Option<&Binding>, message: &str, reason: &str) {
         if self.denied.is_some() {
             return;

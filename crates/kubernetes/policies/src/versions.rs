@@ -1,5 +1,5 @@
-//! The objects of a request in the versions that policies match, and what else expressions read of it.
-//! Guarantees that an object is converted once for each version, and not at all where it is stored in that version.
+//! The objects of a request in the versions that policies match, and other inputs of expressions. Guarantees that an object is
+//! converted once for each version, and not at all if it is stored in that version.
 
 use pintle_expressions::{Expression, RequestFacts};
 use pintle_registry::{AdmissionRequest, Result};
@@ -8,7 +8,7 @@ use pintle_schema::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Whether what is sent to the request's resource or subresource is an object of the resource's kind.
+/// Whether the body of the request's resource or subresource is an object of the resource's kind.
 pub fn is_of_kind(request: &AdmissionRequest<'_>) -> bool {
     let subresource = request.resource().subresource(request.subresource);
     subresource.is_none_or(|subresource| matches!(subresource.action, Action::Part(_)))
@@ -20,7 +20,7 @@ pub struct Versioned<'a> {
     pub old: Option<Cow<'a, Value>>,
 }
 
-/// The objects in every version that was asked for.
+/// The objects in every requested version.
 pub struct Versions<'a> {
     request: &'a AdmissionRequest<'a>,
     object: Option<&'a Value>,
@@ -63,7 +63,7 @@ async fn convert<'a>(
     Ok(Some(Cow::Owned(converted)))
 }
 
-/// What expressions read of a request that a policy matches in a version.
+/// The `request` variable for a policy that matches in a version.
 pub fn facts<'a>(
     request: &'a AdmissionRequest<'a>,
     matched: &'a Resource,
@@ -92,11 +92,10 @@ pub fn reads_namespace<'e>(mut expressions: impl Iterator<Item = &'e Expression>
     expressions.any(|expression| expression.mentions("namespaceObject"))
 }
 
-/// What expressions see of the namespace of a request; `None` for what is in none, and for namespaces themselves. It is decoded
-/// only if it is read.
+/// The `namespaceObject` variable; `None` for cluster-scoped objects and for namespaces themselves. Decoded only if it is used.
 ///
 /// # Errors
-/// The namespace is not there.
+/// The namespace does not exist.
 pub fn namespace_object(request: &AdmissionRequest<'_>, is_read: bool) -> Result<Option<Value>> {
     const SHOWN: [&str; 12] = [
         "name",

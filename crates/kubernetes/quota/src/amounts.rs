@@ -23,7 +23,7 @@ fn join(own: &mut ResourceList, other: &ResourceList, join: impl Fn(&Quantity, &
     }
 }
 
-/// What is left of a list without another; nothing is less than zero.
+/// A list minus another; no amount is less than zero.
 pub(crate) fn without(list: &ResourceList, other: &ResourceList) -> ResourceList {
     let rest = |(name, amount): (&String, &Quantity)| {
         let rest = other.get(name).map_or_else(|| amount.clone(), |other| amount.sub(other));

@@ -1,5 +1,5 @@
-//! Whether a write fits the quotas of its namespace, and what they are charged with.
-//! Guarantees kube-apiserver's order of checks and its texts. Must never read anything but its arguments.
+//! Checks a write against the quotas of its namespace, and computes their new usage. Guarantees kube-apiserver's order of
+//! checks and its messages. Must never read anything but its arguments.
 
 use crate::amounts::{merge, same_amounts, shown, without};
 use crate::pods;
@@ -55,14 +55,14 @@ pub struct Request<'a> {
 pub enum Refusal {
     /// The write is forbidden.
     Forbidden(String),
-    /// kube-apiserver answers this one as an error of the server.
+    /// An internal error in kube-apiserver.
     Unexplained(String),
 }
 
-/// What each quota that a write falls under has in use after it, by the quota's position; only quotas that change.
+/// The new usage of each quota that a write changes, by the quota's position.
 ///
 /// # Errors
-/// The write does not fit.
+/// The write exceeds a quota.
 pub fn check<'a>(
     request: &Request<'_>,
     limits: impl IntoIterator<Item = &'a Limit>,
@@ -95,7 +95,7 @@ pub fn check<'a>(
     }
     let delta = old.map(|old| without(&object.usage, &old.usage));
     let charge_of = |at: usize| match (&delta, old) {
-        // What comes into a quota's scopes by an update counts as a whole.
+        // An object that an update moves into a quota's scopes counts as a whole.
         (Some(delta), Some(old)) if limits.get(at).is_some_and(|limit| is_in(old, limit)) => delta,
         _ => &object.usage,
     };
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_charged() {
+    fn requests_within_quota_are_charged() {
         let object = pod(&[("pods", "1"), ("cpu", "500m")], false);
         let limits = [
             limit(&[("pods", "2")], &[("pods", "1")]),

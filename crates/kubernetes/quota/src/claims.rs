@@ -1,5 +1,5 @@
-//! What persistent volume claims count for: themselves and their storage, also by storage class.
-//! Guarantees whole bytes. Must never look at volumes.
+//! The usage of persistent volume claims: their number and storage, also by storage class. Guarantees whole bytes. Must never
+//! look at volumes.
 
 use crate::profile::{Profile, one};
 use crate::scopes::Scopes;
@@ -10,7 +10,7 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 
-/// What named a claim's class before there was a field for it.
+/// The annotation of a claim's class before there was a field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 const ATTRIBUTES_GATE: &str = "VolumeAttributesClass";
 const STORAGE: &str = "storage";
@@ -47,7 +47,7 @@ fn class(claim: View<'_, PersistentVolumeClaim>) -> String {
     annotated.map_or_else(field, str::to_owned)
 }
 
-/// What is asked for, or what is allocated where that is more.
+/// The requested storage, or the allocated one if it is larger.
 fn storage(claim: View<'_, PersistentVolumeClaim>) -> Option<Quantity> {
     let spec = claim.field(PersistentVolumeClaim::SPEC);
     let asked = spec.field(PersistentVolumeClaimSpec::RESOURCES).get().requests.remove(STORAGE)?;

@@ -1,5 +1,5 @@
-//! `Countable`: what is counted of the objects of a resource, and under which names quotas limit it.
-//! Guarantees that every stored resource in namespaces can be counted but for events. Must never look at an object.
+//! `Countable`: the usage of a resource's objects, and the names by which quotas limit it. Guarantees that every stored
+//! namespaced resource can be counted, except events. Must never look at an object.
 
 use crate::pods;
 use crate::resource_claims::DeviceClasses;
@@ -7,7 +7,7 @@ use pintle_registry::{Operation, Registry};
 use pintle_resource::Resource;
 use pintle_schema::{Value, View};
 
-/// What is counted of a resource.
+/// The kind of usage of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Countable {
     Pods,
@@ -21,7 +21,7 @@ pub enum Countable {
     },
 }
 
-/// Resources whose objects were counted before all could be: the names that are still understood.
+/// Legacy names of object counts, from before all resources could be counted.
 const ALIASES: [&str; 4] = ["configmaps", "replicationcontrollers", "resourcequotas", "secrets"];
 
 const OF_PODS: [&str; 11] = [
@@ -41,7 +41,7 @@ const OF_PODS: [&str; 11] = [
 const OF_SERVICES: [&str; 4] = ["count/services", "services", "services.loadbalancers", "services.nodeports"];
 
 impl Countable {
-    /// What is counted of a resource; `None` where nothing is.
+    /// The kind of usage of a resource; `None` if it is not counted.
     pub fn of(resource: &Resource) -> Option<Countable> {
         let (group, plural) = (resource.group.as_str(), resource.plural.as_str());
         match (group, plural) {
@@ -59,7 +59,7 @@ impl Countable {
         }
     }
 
-    /// Whether a write can change what is counted. Whether it does is seen from the objects.
+    /// Whether a write can change the usage. The objects show whether it does.
     pub fn is_charged(&self, operation: Operation, subresource: &str) -> bool {
         match self {
             Countable::Pods => matches!(
@@ -73,7 +73,7 @@ impl Countable {
         }
     }
 
-    /// Whether an update can change what an object counts for. A pod's resources change by a resize only.
+    /// Whether an update can change the usage of an object. A pod's resources change only by a resize.
     pub fn may_change(&self, subresource: &str, object: &Value, old: Option<&Value>) -> bool {
         match (self, old) {
             (Countable::Pods, Some(old)) if subresource.is_empty() => {
@@ -84,7 +84,7 @@ impl Countable {
         }
     }
 
-    /// Whether objects of the resource count for what a quota limits under a name.
+    /// Whether objects of the resource have usage under a quota's name.
     pub fn counts_for(&self, name: &str, registry: &Registry) -> bool {
         match self {
             Countable::Pods => {

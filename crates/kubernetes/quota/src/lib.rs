@@ -1,6 +1,6 @@
-//! Resource quotas: what objects count for, which quotas they fall under, whether a request fits, and what a namespace uses.
-//! Guarantees kube-apiserver's amounts and texts. Admission and the controller compute with the same functions.
-//! Must never write: callers store the amounts that are computed here.
+//! Resource quotas: the usage of objects, the quotas that apply to them, whether a request fits, and the usage of a namespace.
+//! Guarantees kube-apiserver's amounts and messages. Admission and the controller use the same functions. Must never write:
+//! callers store the computed usage.
 
 mod amounts;
 mod check;

@@ -1,5 +1,5 @@
-//! What pods count for: requests, limits and themselves, while they run.
-//! Guarantees that a pod that has ended counts only as an object. Must never look at nodes.
+//! The usage of pods: requests, limits and their number, while they run. Guarantees that a terminated pod counts only as an
+//! object. Must never look at nodes.
 
 use crate::amounts::{merge, raise_to};
 use crate::profile::{Profile, one};
@@ -67,7 +67,7 @@ pub(crate) fn profile(pod: View<'_, Pod>, environment: &dyn Environment) -> Prof
     Profile { usage: usage(pod, environment), scopes, containers }
 }
 
-/// What a pod counts for.
+/// The usage of a pod.
 pub(crate) fn usage(pod: View<'_, Pod>, environment: &dyn Environment) -> ResourceList {
     let mut usage = ResourceList::from([one("count/pods")]);
     if is_over(pod, environment.now_unix()) {
@@ -100,7 +100,7 @@ pub(crate) fn usage(pod: View<'_, Pod>, environment: &dyn Environment) -> Resour
     usage
 }
 
-/// Whether a pod has ended, or should have: one whose node is lost must not keep others from taking its place.
+/// Whether a pod has ended, or is overdue: a pod on a lost node must not block its replacement.
 pub fn is_over(pod: View<'_, Pod>, now_unix: i64) -> bool {
     let phase = pod.field(Pod::STATUS).field(PodStatus::PHASE).get();
     if phase == PodPhase::FAILED || phase == PodPhase::SUCCEEDED {
@@ -124,7 +124,7 @@ fn is_extended(name: &str) -> bool {
     !is_native && !name.starts_with("requests.") || name.starts_with("deviceclass.resource.kubernetes.io/")
 }
 
-/// Whether a resource can be asked for by a pod as a whole.
+/// Whether a resource can be requested at pod level.
 fn is_of_whole(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES)
 }
@@ -157,9 +157,9 @@ enum List {
 /// The sums of a pod's resources.
 struct Sums<'a> {
     pod: View<'a, Pod>,
-    /// What a node has allocated counts where it is more than what is asked for.
+    /// Allocated resources count where they exceed the requested ones.
     uses_status: bool,
-    /// What a pod asks for as a whole counts instead of what its containers ask for.
+    /// Pod-level resources count instead of those of containers.
     has_level: bool,
 }
 
@@ -172,7 +172,7 @@ impl Sums<'_> {
 
     fn limits(&self) -> ResourceList {
         let mut sum = self.sum(List::Limits);
-        // Overhead raises limits that exist, and makes none.
+        // Overhead raises existing limits, and adds none.
         let overhead = self.pod.field(Pod::SPEC).field(PodSpec::OVERHEAD).get();
         for (name, amount) in overhead {
             if let Some(limit) = sum.get_mut(&name) {
@@ -189,7 +189,7 @@ impl Sums<'_> {
         for container in spec.field(PodSpec::CONTAINERS).iter() {
             merge(&mut total, &self.of_container(container, list));
         }
-        // Init containers that restart go on running beside all that follows them.
+        // Restartable init containers run beside all later containers.
         let (mut beside, mut start) = (ResourceList::new(), ResourceList::new());
         for container in spec.field(PodSpec::INIT_CONTAINERS).iter() {
             let own = self.of_container(container, list);
@@ -243,7 +243,7 @@ impl Sums<'_> {
         all.find(|status| status.field(ContainerStatus::NAME).as_str() == container)
     }
 
-    /// Whether the node has refused what is asked for now.
+    /// Whether the node has rejected the requested resources.
     fn is_resize_infeasible(&self) -> bool {
         self.pod.field(Pod::STATUS).field(PodStatus::CONDITIONS).iter().any(|condition| {
             condition.field(PodCondition::TYPE).get() == "PodResizePending"
@@ -252,7 +252,7 @@ impl Sums<'_> {
     }
 }
 
-/// Whether a pod asks to be near, or far from, pods of other namespaces.
+/// Whether a pod has affinity or anti-affinity to pods of other namespaces.
 fn has_cross_namespace_affinity(spec: View<'_, PodSpec>) -> bool {
     let Some(affinity) = spec.field(PodSpec::AFFINITY).some() else { return false };
     let near = affinity.field(Affinity::POD_AFFINITY).or_zero();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_has_allocated_counts() {
+    fn allocated_resources_of_a_pod_count() {
         let status = |reason: &str| {
             value!({
                 "conditions": [{"type": "PodResizePending", "status": "True", "reason": reason}],

@@ -1,5 +1,5 @@
-//! `Profile`: all that quotas ask of an object, computed from it once.
-//! Guarantees that a quota can be checked against a profile at any time later, without the object.
+//! `Profile`: everything that quotas need to know of an object, computed once. Guarantees that a quota can be checked against a
+//! profile later, without the object.
 
 use crate::countable::Countable;
 use crate::pods::ComputeOfContainer;
@@ -9,17 +9,17 @@ use pintle_registry::Registry;
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::ResourceList;
 
-/// What an object counts for.
+/// The usage of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     pub usage: ResourceList,
     pub(crate) scopes: Scopes,
-    /// What containers ask for, where every container has to say what a quota limits.
+    /// The resources of containers, for quotas that require every container to specify them.
     pub(crate) containers: Vec<ComputeOfContainer>,
 }
 
 impl Profile {
-    /// What an object of the storage version counts for.
+    /// The usage of an object of the storage version.
     pub fn of(countable: &Countable, object: &Value, registry: &Registry) -> Profile {
         match countable {
             Countable::Pods => pods::profile(View::new(object), registry.environment.as_ref()),

@@ -1,6 +1,5 @@
-//! What resource claims count for: themselves and the devices that they ask for, by device class and by the extended
-//! resource that a class stands for.
-//! Guarantees the worst case where a claim leaves a choice. Must never count what the claim's own pod counts for.
+//! The usage of resource claims: their number and their devices, by device class and by the extended resource of a class.
+//! Guarantees the worst case where a claim has alternatives. Must never count the usage of the claim's own pod.
 
 use crate::pods;
 use crate::profile::{Profile, one};
@@ -10,7 +9,7 @@ use pintle_types::core::v1::{Pod, ResourceList};
 use pintle_types::resource::v1::{DeviceAllocationMode, DeviceClass, DeviceClassSpec, DeviceRequest, ResourceClaim};
 use std::collections::BTreeMap;
 
-/// Before the name of a class in the extended resource that every device class stands for.
+/// The prefix of a class name in the implicit extended resource of every device class.
 pub(crate) const IMPLICIT_PREFIX: &str = "requests.deviceclass.resource.kubernetes.io/";
 /// After the name of a class in the name of its devices.
 const DEVICES_SUFFIX: &str = ".deviceclass.resource.k8s.io/devices";
@@ -24,7 +23,7 @@ const DEVICES_MAX: i64 = 32;
 pub(crate) struct DeviceClasses<'a>(pub &'a Registry);
 
 impl DeviceClasses<'_> {
-    /// Whether a class stands for an extended resource that a quota names.
+    /// Whether a class provides an extended resource that a quota names.
     pub fn have(&self, quota_name: &str) -> bool {
         if !self.0.environment.feature_enabled(EXTENDED_GATE) {
             return false;
@@ -103,7 +102,7 @@ fn devices(requests: &[DeviceRequest]) -> BTreeMap<String, i64> {
     sums
 }
 
-/// What the pod counts for that the scheduler made a claim for; `None` for other claims.
+/// The usage of the pod for which the scheduler created a claim; `None` for other claims.
 fn usage_of_pod(claim: &ResourceClaim, registry: &Registry) -> Option<ResourceList> {
     let metadata = &claim.metadata;
     if metadata.annotations.get(EXTENDED_ANNOTATION).map(String::as_str) != Some("true") {

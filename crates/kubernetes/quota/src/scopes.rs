@@ -3,7 +3,7 @@
 
 use pintle_types::core::v1::{ResourceQuotaSpec, ScopeSelectorOperator, ScopedResourceSelectorRequirement};
 
-/// What scopes ask of an object.
+/// The properties of an object that scopes select by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Scopes {
     /// It is in no scope.
@@ -15,7 +15,7 @@ pub enum Scopes {
         priority_class: String,
         cross_namespace_affinity: bool,
     },
-    /// The volume attributes classes that a claim has, had or will have.
+    /// The current, previous and requested volume attributes classes of a claim.
     VolumeClaim {
         attributes_classes: Vec<String>,
     },
@@ -65,7 +65,7 @@ fn selects(requirement: &ScopedResourceSelectorRequirement, has: &[String]) -> b
     }
 }
 
-/// All that a quota asks of objects: its scopes and its selector.
+/// All requirements of a quota on objects: its scopes and its selector.
 pub(crate) fn requirements(spec: &ResourceQuotaSpec) -> Vec<ScopedResourceSelectorRequirement> {
     let scopes = spec.scopes.iter().map(|scope| ScopedResourceSelectorRequirement {
         scope_name: scope.clone(),

@@ -1,4 +1,4 @@
-//! What services count for: themselves, node ports and load balancers.
+//! The usage of services: their number, node ports and load balancers.
 
 use crate::profile::{Profile, one};
 use pintle_schema::{Quantity, View};
@@ -12,7 +12,7 @@ pub(crate) fn profile(service: View<'_, Service>) -> Profile {
     let allocates = spec.field(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS).get() != Some(false);
     let node_ports = match (kind == ServiceType::NODE_PORT, is_balanced) {
         (true, _) => ports().count(),
-        // Ports are not allocated yet: what is asked for counts.
+        // Ports are not allocated yet: the requested ones count.
         (_, true) if allocates => ports().count(),
         (_, true) => ports().filter(|port| port.field(ServicePort::NODE_PORT).get() != 0).count(),
         _ => 0,

@@ -1,5 +1,5 @@
-//! What all objects of a namespace count for under a quota.
-//! Guarantees that a name that a resource counts for is in the result, if only as zero. Must never trust earlier results.
+//! The usage of all objects of a namespace under a quota. Guarantees that every countable name is in the result, if only as
+//! zero. Must never trust earlier results.
 
 use crate::amounts::merge;
 use crate::countable::Countable;
@@ -9,8 +9,7 @@ use pintle_registry::{Registry, Result};
 use pintle_schema::Quantity;
 use pintle_types::core::v1::{ResourceList, ResourceQuotaSpec};
 
-/// What the objects of a namespace count for under the names that a quota limits; names that no resource counts for are
-/// absent.
+/// The usage of a namespace for the names that a quota limits; names without a countable resource are absent.
 ///
 /// # Errors
 /// A stored object cannot be decoded.

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_holds_is_free_again_when_it_is_done() {
+    fn reservations_end_with_their_request() {
         let taken = Arc::new(Taken::default());
         let reserved = held(&taken);
         assert!(taken.lock().is_taken(PORT, 100));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_stored_stays_held_for_a_while() {
+    fn reservations_of_undecided_commits_are_kept_for_a_while() {
         let taken = Arc::new(Taken::default());
         let mut reserved = held(&taken);
         reserved.committing();

@@ -217,7 +217,7 @@ fn families_follow_from_what_is_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_in_the_words_clients_know() {
+fn unavailable_values_are_rejected_with_the_messages_of_kube_apiserver() {
     let rows = [
         (
             value!({"clusterIP": "10.0.0.1"}),
@@ -373,7 +373,7 @@ fn node_ports_are_drawn_shared_and_kept() {
 }
 
 #[test]
-fn what_a_service_gives_up_others_can_have() {
+fn released_values_can_be_allocated_again() {
     let server = Server::small();
     let fixed = value!({"type": "NodePort", "clusterIP": "10.0.0.9", "ports": [{"port": 80, "nodePort": 30_100}]});
     server.create("a", fixed.clone()).unwrap();

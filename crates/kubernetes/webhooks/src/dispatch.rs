@@ -1,6 +1,6 @@
-//! What mutating and validating webhooks have in common: whether one is called for a request, and the call.
-//! Guarantees that conditions are evaluated over the objects in the version that the webhook asks for.
-//! Must never wait longer for a webhook than its timeout and the request's deadline allow.
+//! Common parts of mutating and validating webhooks: whether one is called for a request, and the call. Guarantees that
+//! conditions are evaluated on the objects in the webhook's version. Must never wait longer for a webhook than its timeout and
+//! the request's deadline allow.
 
 use crate::failure::Failure;
 use crate::hook::Hook;
@@ -8,7 +8,7 @@ use crate::review::{self, Response};
 use crate::versioned::Versioned;
 use crate::{AdmissionWebhooks, Kind};
 use pintle_auth::Authorizer;
-use pintle_expressions::{Answers, ConditionOwner, Inputs, Matched, RequestFacts};
+use pintle_expressions::{ConditionOwner, Inputs, Matched, RequestAuthorizer, RequestFacts};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{AdmissionRequest, Result, Status};
 use pintle_resource::Resource;
@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::warn;
 
-/// How many bytes an answer may have: a patch in base64 of the largest object that is taken, and room for the rest.
+/// Maximum size of a response: a patch in base64 of the largest allowed object, and room for the rest.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 impl AdmissionWebhooks {
-    /// The version in which a webhook is to be called for a request, as far as rules and selectors go.
+    /// The version in which a webhook is called for a request, according to rules and selectors; conditions come later.
     ///
     /// # Errors
-    /// The namespace of the request is not there.
+    /// The namespace of the request does not exist.
     pub(crate) fn selected(
         &self,
         hook: &Hook,
@@ -73,7 +73,7 @@ impl AdmissionWebhooks {
         inputs.object = versioned.object.as_ref();
         inputs.old_object = versioned.old.as_ref();
         let authorizer: &dyn Authorizer = &self.authorizer;
-        let answers = Answers::new(authorizer, user);
+        let answers = RequestAuthorizer::new(authorizer, user);
         let owner = ConditionOwner {
             name: &hook.name,
             kind: "webhook",
@@ -141,7 +141,7 @@ impl AdmissionWebhooks {
         }
     }
 
-    /// What a failed call is to the request: nothing where the failure policy is `Ignore`.
+    /// The effect of a failed call on the request: none with failure policy `Ignore`.
     pub(crate) fn failed(
         &self,
         failure: Failure,

@@ -1,5 +1,5 @@
-//! What goes wrong with a webhook, and what that is to the client.
-//! Guarantees kube-apiserver's codes and messages. Must never let a failure policy cover a denial.
+//! Failures of a webhook, and the resulting errors. Guarantees kube-apiserver's codes and messages. Must never apply the
+//! failure policy to a denial.
 
 use pintle_registry::Status;
 use pintle_schema::{ApiType, canonicalize, names};
@@ -8,7 +8,7 @@ use pintle_types::meta::v1;
 /// Why a webhook does not let a request pass.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It could not be called, or its answer cannot be used: the failure policy decides.
+    /// The call failed, or its response is unusable: the failure policy decides.
     Call {
         /// The name of the webhook.
         webhook: String,
@@ -16,9 +16,9 @@ pub(crate) enum Failure {
         /// As metrics name it.
         code: u16,
     },
-    /// It, or what it made of the object, is refused whatever the policy says.
+    /// The webhook or its result is rejected regardless of the failure policy.
     Refused(Status),
-    /// It says no.
+    /// The webhook denies the request.
     Denied(Status),
 }
 
@@ -27,7 +27,7 @@ impl Failure {
         Failure::Call { webhook: webhook.to_owned(), reason: reason.into(), code }
     }
 
-    /// What the client gets.
+    /// The error for the client.
     pub fn into_status(self) -> Status {
         match self {
             Failure::Call { webhook, reason, .. } => {
@@ -43,7 +43,7 @@ impl Failure {
         Failure::Refused(Status::bad_request(format!("admission webhook {webhook} does not support dry run")))
     }
 
-    /// A denial, with what the webhook says of it.
+    /// A denial, with the webhook's status.
     pub fn denied(webhook: &str, said: Option<v1::Status>) -> Failure {
         let mut said = said.unwrap_or_default();
         let denied = format!("admission webhook {} denied the request", names::quoted(webhook));
@@ -58,7 +58,7 @@ impl Failure {
         };
         "Status".clone_into(&mut said.type_meta.kind);
         "v1".clone_into(&mut said.type_meta.api_version);
-        // The code of an answer has three digits.
+        // The code of a response has three digits.
         let code = u16::try_from(said.code).ok().filter(|code| *code < 1000).unwrap_or(500);
         let mut given = pintle_schema::ApiValue::to_value(&said);
         canonicalize(v1::Status::schema(), &mut given);

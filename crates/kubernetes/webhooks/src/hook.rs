@@ -1,6 +1,5 @@
-//! `Hook`: one webhook of a configuration, read once.
-//! Guarantees that a webhook whose settings cannot be used is known and fails when it is called, by its failure policy.
-//! Must never keep a connection: clients share theirs.
+//! `Hook`: one webhook of a configuration, parsed once. Guarantees that a webhook with unusable settings fails when it is
+//! called, according to its failure policy. Must never keep a connection: clients share theirs.
 
 use crate::{Kind, USER_AGENT};
 use pintle_expressions::{MatchConditions, Mode};
@@ -13,8 +12,8 @@ use pintle_webhook::{
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What hooks are made with.
-pub(crate) struct Making {
+/// The inputs for building hooks.
+pub(crate) struct HookContext {
     pub clients: Arc<Clients>,
     /// The file of credentials for webhooks.
     pub credentials: Option<Kubeconfig>,
@@ -43,7 +42,7 @@ pub(crate) struct Hook {
     pub takes_dry_runs: bool,
     pub is_reinvoked: bool,
     pub timeout: Duration,
-    /// `None` if it understands none that is known here.
+    /// `None` if it supports no known version.
     pub version: Option<ReviewVersion>,
     settings: Result<Settings, String>,
     client: OnceLock<Client>,
@@ -51,7 +50,7 @@ pub(crate) struct Hook {
 
 impl Hook {
     /// Reads the webhooks of a configuration.
-    pub fn all_of(kind: Kind, configuration: &Value, making: &Making) -> Vec<Arc<Hook>> {
+    pub fn all_of(kind: Kind, configuration: &Value, making: &HookContext) -> Vec<Arc<Hook>> {
         let name = configuration.str_at(&["metadata", "name"]);
         let hooks = configuration.get("webhooks").and_then(Value::as_list).unwrap_or_default();
         let mut read: Vec<Arc<Hook>> = Vec::with_capacity(hooks.len());
@@ -62,7 +61,7 @@ impl Hook {
         read
     }
 
-    fn read(kind: Kind, configuration: &str, before: usize, hook: &Value, making: &Making) -> Hook {
+    fn read(kind: Kind, configuration: &str, before: usize, hook: &Value, making: &HookContext) -> Hook {
         let name = hook.str_at(&["name"]);
         let list = |field: &str| hook.get(field).and_then(Value::as_list).unwrap_or_default();
         let plural = |resource: &Value| {
@@ -119,7 +118,7 @@ fn setup_error(error: &SetupError) -> String {
 }
 
 /// How a webhook is reached.
-fn settings(client_config: &Value, making: &Making) -> Result<Settings, String> {
+fn settings(client_config: &Value, making: &HookContext) -> Result<Settings, String> {
     let config = WebhookClientConfig::from_value(client_config).map_err(|error| error.to_string())?;
     let (address, host, port) = match (config.service, config.url) {
         (Some(service), _) => {
@@ -143,7 +142,7 @@ fn settings(client_config: &Value, making: &Making) -> Result<Settings, String> 
     Ok(Settings { address, tls, credentials, user_agent: USER_AGENT.to_owned() })
 }
 
-/// The host and the port of a URL; what is no URL is refused when it is called.
+/// The host and the port of a URL; an invalid URL fails when it is called.
 fn authority(url: &str) -> (String, u16) {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?']).next().unwrap_or_default();
     let (host, port) = match authority.rsplit_once(':') {

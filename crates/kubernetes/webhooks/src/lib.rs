@@ -1,7 +1,6 @@
-//! Admission webhooks: the plugins `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`.
-//! Guarantees that a configuration is in force for every request that begins after its write was acknowledged, and that a
-//! request that no webhook matches waits for nothing.
-//! Must never call a webhook about webhook configurations or admission policies: a bad one could not be taken back.
+//! Admission webhooks: the plugins `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`. Guarantees that a configuration
+//! applies to every request that begins after its write was acknowledged, and that a request that no webhook matches never
+//! waits. Must never call a webhook for webhook configurations or admission policies: a bad one could not be removed.
 
 mod annotations;
 mod dispatch;
@@ -18,7 +17,7 @@ mod versioned;
 pub use metrics::WebhookMetrics;
 pub use services::RegistryServices;
 
-use hook::Making;
+use hook::HookContext;
 use pintle_auth::AuthorizerUnion;
 use pintle_expressions::ConditionMetrics;
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase};
@@ -32,7 +31,7 @@ pub const MUTATING: &str = "MutatingAdmissionWebhook";
 /// The name of the plugin that calls validating webhooks.
 pub const VALIDATING: &str = "ValidatingAdmissionWebhook";
 
-/// What the server calls itself to admission webhooks.
+/// The User-Agent of calls to admission webhooks.
 const USER_AGENT: &str = "kube-apiserver-admission";
 
 /// The two kinds of webhooks.
@@ -67,11 +66,11 @@ impl Kind {
     }
 }
 
-/// What both plugins share.
+/// The shared parts of both plugins.
 pub struct Parts {
     /// Connections to webhooks.
     pub clients: Arc<Clients>,
-    /// Answers match conditions.
+    /// Evaluates match conditions.
     pub authorizer: AuthorizerUnion,
     /// Counts calls.
     pub metrics: Arc<WebhookMetrics>,
@@ -89,7 +88,7 @@ pub struct AdmissionWebhooks {
 }
 
 impl AdmissionWebhooks {
-    /// The plugin that calls mutating webhooks. They are shown the credentials that a file has for them.
+    /// The plugin that calls mutating webhooks, with the credentials of a file.
     pub fn mutating(parts: &Parts, credentials: Option<Kubeconfig>) -> AdmissionWebhooks {
         AdmissionWebhooks::new(Kind::Mutating, parts, credentials)
     }
@@ -102,7 +101,7 @@ impl AdmissionWebhooks {
     fn new(kind: Kind, parts: &Parts, credentials: Option<Kubeconfig>) -> AdmissionWebhooks {
         AdmissionWebhooks {
             kind,
-            source: Source::new(kind, Making { clients: parts.clients.clone(), credentials }),
+            source: Source::new(kind, HookContext { clients: parts.clients.clone(), credentials }),
             authorizer: parts.authorizer.clone(),
             metrics: parts.metrics.clone(),
             conditions: parts.conditions.clone(),
@@ -117,7 +116,7 @@ impl AdmissionWebhooks {
     }
 }
 
-/// Whether the request is about what decides on requests.
+/// Whether the request is about webhook configurations or admission policies.
 fn is_exempt(request: &AdmissionRequest<'_>) -> bool {
     const EXEMPT: [&str; 6] = [
         "mutatingadmissionpolicies",

@@ -1,6 +1,5 @@
-//! Metrics of admission webhooks, under kube-apiserver's names.
-//! Guarantees that a call is counted once, and that series are bounded by the webhooks that there are.
-//! Must never change what is measured.
+//! Metrics of admission webhooks, under kube-apiserver's names. Guarantees that a call is counted once, and that series are
+//! bounded by the existing webhooks. Must never change what is measured.
 
 use crate::Kind;
 use crate::failure::Failure;
@@ -19,7 +18,7 @@ type Called = (String, &'static str, &'static str, bool);
 pub struct WebhookMetrics {
     /// Times of calls.
     pub durations: Keyed<Called, Histogram>,
-    /// Calls, with the code of their answer.
+    /// Calls by the code of their response.
     pub requests: Keyed<(Called, u16), Counter>,
     /// Rejections by name, type, operation, type of error and code.
     pub rejections: Keyed<(String, &'static str, &'static str, &'static str, u16), Counter>,

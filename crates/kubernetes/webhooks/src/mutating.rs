@@ -1,7 +1,6 @@
-//! Mutating webhooks: called one after the other, each with what the one before has made.
-//! Guarantees the order of configurations and webhooks by name, and that a webhook is called again at most once, if another
-//! has changed the object since.
-//! Must never take over a part of a patch: it applies whole, or the request fails.
+//! Mutating webhooks: called one after the other, each with the result of the previous one. Guarantees the order of
+//! configurations and webhooks by name, and that a webhook is called again at most once, if another has changed the object
+//! since. Must never apply a part of a patch: it applies whole, or the request fails.
 
 use crate::annotations;
 use crate::failure::Failure;
@@ -18,7 +17,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is kept from the first round for the second.
+/// State of the first round, kept for the second.
 #[derive(Default)]
 struct Invoked {
     /// The object as it was after the first round.
@@ -46,12 +45,12 @@ impl AdmissionWebhooks {
         request: &AdmissionRequest<'_>,
         object: Option<&mut Value>,
     ) -> Result<()> {
-        let is_second = request.rounds.is_some_and(|rounds| rounds.is_second());
+        let is_reinvocation = request.rounds.is_some_and(|rounds| rounds.is_reinvocation());
         let mut invoked: Invoked = request.rounds.and_then(|rounds| rounds.take(MUTATING)).unwrap_or_default();
-        if is_second && invoked.last.as_ref() != object.as_deref() {
+        if is_reinvocation && invoked.last.as_ref() != object.as_deref() {
             invoked.require_all();
         }
-        let mut round = Round { webhooks: self, request, current: None, invoked, is_second };
+        let mut round = Round { webhooks: self, request, current: None, invoked, is_reinvocation };
         let mut object = object;
         for (index, hook) in snapshot.hooks.iter().enumerate() {
             round.take(index, hook, object.as_deref_mut()).await?;
@@ -60,7 +59,7 @@ impl AdmissionWebhooks {
         if let (Some(versioned), Some(object)) = (current, object.as_deref_mut()) {
             versioned.write_back(request, object).await?;
         }
-        if let (Some(rounds), false) = (request.rounds, is_second) {
+        if let (Some(rounds), false) = (request.rounds, is_reinvocation) {
             invoked.last = object.as_deref().cloned();
             rounds.keep(MUTATING, invoked);
         }
@@ -75,7 +74,7 @@ struct Round<'a> {
     /// The objects in the version of the last webhook.
     current: Option<Versioned>,
     invoked: Invoked,
-    is_second: bool,
+    is_reinvocation: bool,
 }
 
 impl Round<'_> {
@@ -95,10 +94,10 @@ impl Round<'_> {
         if !webhooks.meets_conditions(hook, request, versioned).await? {
             return Ok(());
         }
-        if self.is_second && !self.invoked.due.contains(&hook.id) {
+        if self.is_reinvocation && !self.invoked.due.contains(&hook.id) {
             return Ok(());
         }
-        let round = u8::from(self.is_second);
+        let round = u8::from(self.is_reinvocation);
         let started = Instant::now();
         let outcome = match webhooks.call(hook, request, versioned).await {
             Ok(response) => {
@@ -118,7 +117,7 @@ impl Round<'_> {
         if is_changed {
             self.invoked.require_all();
             if let Some(rounds) = request.rounds {
-                rounds.request_second();
+                rounds.request_reinvocation();
             }
         }
         if hook.is_reinvoked {
@@ -190,7 +189,7 @@ fn patch(
     Ok(Patched::Applied { changed })
 }
 
-/// What Go's decoder calls a value.
+/// The name of a value's type in Go's decoder.
 fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Map(_) => "object",

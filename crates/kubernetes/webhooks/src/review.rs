@@ -1,6 +1,5 @@
-//! AdmissionReviews: what a webhook is sent, and what its answer says.
-//! Guarantees kube-apiserver's form of requests and its checks of answers, with their messages.
-//! Must never take an answer for another request than its own.
+//! AdmissionReviews: the request to a webhook, and its response. Guarantees kube-apiserver's form of requests and its checks of
+//! responses, with their messages. Must never accept a response to another request.
 
 use crate::Kind;
 use crate::hook::ReviewVersion;
@@ -108,7 +107,7 @@ fn user_info(user: &UserInfo) -> Value {
     value
 }
 
-/// Why an answer cannot be used.
+/// Why a response is unusable.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unusable {
     #[error("failed to call webhook: {0}")]
@@ -117,22 +116,22 @@ pub(crate) enum Unusable {
     Invalid(String),
 }
 
-/// What a webhook answers.
+/// The response of a webhook.
 pub(crate) struct Response {
     pub response: AdmissionResponse,
-    /// The patch, as a list of operations in JSON; empty if there is none.
+    /// The JSON patch; empty if there is none.
     pub patch: Vec<u8>,
     /// The type of the patch, which is `JSONPatch` in version v1beta1.
     pub patch_type: String,
 }
 
-/// Reads and checks an answer.
+/// Decodes and checks a response.
 ///
 /// # Errors
-/// It is no review, or not one that answers the request `uid`.
+/// It is no review, or not for the request `uid`.
 pub(crate) fn decode(body: &[u8], uid: &str, version: ReviewVersion, kind: Kind) -> Result<Response, Unusable> {
     let undecodable = |error: String| Unusable::Undecodable(error);
-    // What does not look like JSON is YAML to kube-apiserver.
+    // Anything that does not look like JSON is YAML to kube-apiserver.
     let converted;
     let body = match body.trim_ascii_start().starts_with(b"{") {
         true => body,

@@ -13,7 +13,7 @@ pub struct RegistryServices {
 }
 
 impl RegistryServices {
-    /// Says where services are, and how they are reached. Only the first call counts.
+    /// Sets how services are resolved and reached. Only the first call has an effect.
     pub fn set(&self, registry: Weak<Registry>, routing: Routing) {
         let _ = self.registry.set((registry, routing));
     }

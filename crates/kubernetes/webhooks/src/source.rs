@@ -1,9 +1,8 @@
-//! `Source`: the webhooks in force, made of the configurations that are stored.
-//! Guarantees that a snapshot is never older than the cache, and that only changed configurations are read again.
-//! Must never cost a request more than two loads where nothing has changed.
+//! `Source`: the active webhooks, from the stored configurations. Guarantees that a snapshot is never older than the cache, and
+//! that only changed configurations are parsed again. Costs a request at most two loads if nothing has changed.
 
 use crate::Kind;
-use crate::hook::{Hook, Making};
+use crate::hook::{Hook, HookContext};
 use arc_swap::ArcSwapOption;
 use pintle_cache::ResourceCache;
 use pintle_registry::{AdmissionRequest, Registry};
@@ -34,23 +33,23 @@ type Known = HashMap<Key, (Revision, Vec<Arc<Hook>>)>;
 
 pub(crate) struct Source {
     kind: Kind,
-    making: Making,
-    /// `None` where the server has no such resource.
+    making: HookContext,
+    /// `None` if the server has no such resource.
     cache: OnceLock<Option<Arc<ResourceCache>>>,
     current: ArcSwapOption<Snapshot>,
     known: Mutex<Known>,
 }
 
 impl Source {
-    pub fn new(kind: Kind, making: Making) -> Source {
+    pub fn new(kind: Kind, making: HookContext) -> Source {
         Source { kind, making, cache: OnceLock::new(), current: ArcSwapOption::empty(), known: Mutex::default() }
     }
 
-    pub fn making(&self) -> &Making {
+    pub fn making(&self) -> &HookContext {
         &self.making
     }
 
-    /// The webhooks in force; `None` where there is none.
+    /// The active webhooks; `None` if there are none.
     pub fn snapshot(&self, registry: &Registry) -> Option<Arc<Snapshot>> {
         let cache = self.cache.get_or_init(|| Some(self.target(registry)?.cache.clone())).as_ref()?;
         let state = cache.state();
@@ -67,7 +66,7 @@ impl Source {
         registry.target_of(["admissionregistration.k8s.io", "v1", self.kind.plural()], "", "")
     }
 
-    /// Reads what has changed.
+    /// Parses changed configurations.
     fn read(&self, registry: &Registry) -> Option<Arc<Snapshot>> {
         let target = self.target(registry)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +80,7 @@ impl Source {
             let object = &entry.object;
             let read = match known.remove(&object.key) {
                 Some((revision, read)) if revision == object.revision => read,
-                // What cannot be read is no webhook; lists report it.
+                // An unreadable configuration is ignored; lists report it.
                 _ => match registry.decode(&target, object) {
                     Ok(configuration) => Hook::all_of(self.kind, &configuration, &self.making),
                     Err(_) => continue,

@@ -1,6 +1,5 @@
-//! Validating webhooks: all that match a request are called at once.
-//! Guarantees that a request waits for all of them, and that the first failure to arrive is the answer.
-//! Must never change an object.
+//! Validating webhooks: all matching ones are called concurrently. Guarantees that a request waits for all of them, and that
+//! the first failure to arrive is returned. Must never change an object.
 
 use crate::AdmissionWebhooks;
 use crate::hook::Hook;
@@ -55,7 +54,7 @@ impl AdmissionWebhooks {
     }
 }
 
-/// The objects in a version, which several webhooks may ask for.
+/// The objects in a version, shared by several webhooks.
 async fn version(
     known: &mut Vec<Arc<Versioned>>,
     request: &AdmissionRequest<'_>,

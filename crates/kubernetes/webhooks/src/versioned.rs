@@ -1,6 +1,5 @@
-//! `Versioned`: the objects of a request in the version that a webhook asks for.
-//! Guarantees that objects are converted only where a webhook asks for another version than the stored one.
-//! Must never change what is stored but by what a webhook's patch makes.
+//! `Versioned`: the objects of a request in a webhook's version. Guarantees that objects are converted only for versions other
+//! than the stored one. Must never change the object except by a webhook's patch.
 
 use pintle_codec::{Strictness, json};
 use pintle_registry::admission::kind_of;
@@ -19,7 +18,7 @@ pub(crate) struct Versioned {
 }
 
 impl Versioned {
-    /// The objects as a version shows them.
+    /// The objects in a version.
     ///
     /// # Errors
     /// One cannot be converted.
@@ -40,13 +39,13 @@ impl Versioned {
         Ok(Versioned { resource: resource.clone(), object, old, is_changed: false })
     }
 
-    /// Takes what a patch has made of the object. Whether that is another one.
+    /// Replaces the object by its patched form. Returns whether it differs.
     ///
     /// # Errors
     /// It is no object of the kind.
     pub fn replace(&mut self, request: &AdmissionRequest<'_>, patched: Value) -> Result<bool> {
         let form = Form::of(request, &self.resource);
-        // What comes from outside is read as it is written, for the sake of messages.
+        // The webhook's result is decoded as sent, for the error messages.
         let decoded =
             json::decode(form.schema, &json::to_vec(&patched), Strictness::Ignore).map_err(Status::internal)?;
         let mut object = decoded.value;
@@ -72,7 +71,7 @@ impl Versioned {
     }
 }
 
-/// How objects of a request look in a version.
+/// The form of a request's objects in a version.
 struct Form<'a> {
     resource: &'a Resource,
     schema: &'a Struct,

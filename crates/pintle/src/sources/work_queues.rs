@@ -1,7 +1,7 @@
 //! Metrics of the controllers' queues, under the names that client-go gives them. Guarantees that a scrape holds a
 //! queue's lock only while it counts the due keys. Must never change a queue.
 
-use pintle_controllers::{Queues, Reading, Stats};
+use pintle_controllers::{QueueSnapshot, Queues, Stats};
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_metrics::Histogram;
@@ -25,7 +25,7 @@ const WORKS: Family = Family::histogram("workqueue_work_duration_seconds", "Time
 
 pub fn render(queues: &Queues, out: &mut Exposition) {
     let queues = queues.read();
-    let mut each = |family: &Family, value: &dyn Fn(&Reading<'_>) -> f64| {
+    let mut each = |family: &Family, value: &dyn Fn(&QueueSnapshot<'_>) -> f64| {
         out.family(family);
         queues.iter().for_each(|it| out.sample(family.name, &[("name", it.stats.name)], Number(value(it))));
     };

@@ -37,21 +37,21 @@ pub fn run(arguments: &[&str]) -> Outcome {
         _ => Err("a subcommand is required: check or copy".to_owned()),
     };
     let asked = parsed.and_then(|(check, options)| match (check, options.places()?) {
-        (true, [Some(store), None, None]) => Ok((Asked::Check(store), options)),
-        (false, [None, Some(from), Some(to)]) => Ok((Asked::Copy { from, to }, options)),
+        (true, [Some(store), None, None]) => Ok((CommandLine::Check(store), options)),
+        (false, [None, Some(from), Some(to)]) => Ok((CommandLine::Copy { from, to }, options)),
         (true, _) => Err("exactly one store must be given".to_owned()),
         (false, _) => Err("--from and --to must each be given once".to_owned()),
     });
     let outcome = match asked {
-        Ok((Asked::Check(store), options)) => check(&store, &options),
-        Ok((Asked::Copy { from, to }, options)) => copy::run(&from, &to, &options),
+        Ok((CommandLine::Check(store), options)) => check(&store, &options),
+        Ok((CommandLine::Copy { from, to }, options)) => copy::run(&from, &to, &options),
         Err(error) => return Outcome::Failed(format!("Error: {error}\n\n{USAGE}")),
     };
     outcome.unwrap_or_else(|error| Outcome::Failed(format!("Error: {error}\n")))
 }
 
 /// The parsed command line.
-enum Asked {
+enum CommandLine {
     Check(Location),
     Copy { from: Location, to: Location },
 }

@@ -1,6 +1,6 @@
-//! Requests that no good client sends: each gets its status and its message, and the server goes on.
-//! Guarantees the answers of kube-apiserver where it has one, a clear 400, 413, 414 or 431 where it has
-//! none. Must never count a closed connection as an answer, but where HTTP itself is broken.
+//! Malformed requests: each gets its status and message, and the server continues. Guarantees kube-apiserver's responses where
+//! it has one, a clear 400, 413, 414 or 431 where it has none. Must never count a closed connection as a response, except where
+//! HTTP itself is malformed.
 
 mod bodies;
 #[path = "../common/mod.rs"]
@@ -13,10 +13,10 @@ use serde_json::json;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// What an answer's message must be.
+/// The expected message of a response.
 enum Says {
     Exactly(&'static str),
-    /// Where it quotes what differs between implementations.
+    /// With parts that differ between implementations.
     Parts(&'static [&'static str]),
 }
 use Says::{Exactly, Parts};

@@ -1,5 +1,4 @@
-//! Patches that are no patches, of the wrong kind, or of what is not there.
-//! Guarantees that the object stays as it is.
+//! Malformed patches, patches of the wrong type, or of missing objects. Guarantees that the object is unchanged.
 
 use crate::common::http::{JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH};
 use crate::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, nested, row};

@@ -1,5 +1,4 @@
-//! Paths that lead nowhere, and queries that mean nothing.
-//! Guarantees an answer to each, however long it is.
+//! Unknown paths, and meaningless queries. Guarantees a response to each, however long it is.
 
 use crate::common::http::JSON;
 use crate::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, row};

@@ -1,6 +1,6 @@
-//! A wall clock that a test sets forward and back, for programs that it starts.
-//! Guarantees that the program itself is the real one: only what the system's library answers about the time is shifted.
-//! Must never touch the clock that measures durations; setting a real clock does not either.
+//! A wall clock that a test sets forward and back, for programs that it starts. Guarantees that the program itself is
+//! unmodified: only the time returned by the system's library is shifted. Must never affect the monotonic clock; setting a real
+//! clock does not either.
 
 use super::Scratch;
 use std::process::Command;
@@ -10,7 +10,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// A clock that goes right.
+    /// A clock with the correct time.
     pub fn new() -> WallClock {
         let scratch = Scratch::new();
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/wall_clock.c");
@@ -29,7 +29,7 @@ impl WallClock {
         command.env("WALL_CLOCK_OFFSET", self.scratch.path().join("offset"));
     }
 
-    /// Sets the clock so many seconds ahead of the right time; less than none: behind.
+    /// Sets the clock so many seconds ahead of the correct time; negative: behind.
     pub fn set_ahead(&self, seconds: i64) {
         let draft = self.scratch.path().join("draft");
         std::fs::write(&draft, seconds.to_string()).expect("an offset");

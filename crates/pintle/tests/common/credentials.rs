@@ -43,7 +43,7 @@ impl Credentials {
         self.scratch.path().join(name)
     }
 
-    /// What the client presents, and whom it believes.
+    /// The client's TLS configuration: its certificate and its trusted CA.
     pub fn client_config(&self) -> Arc<ClientConfig> {
         self.client_config_for(&self.file("ca.crt"))
     }
@@ -54,7 +54,7 @@ impl Credentials {
     }
 }
 
-/// What a client presents, and whom it believes.
+/// A client's TLS configuration: its certificate and its trusted CA.
 pub fn client_config(certificate: &Path, key: &Path, authority: &Path) -> Arc<ClientConfig> {
     let read = |file: &Path| CertificateDer::from_pem_file(file).expect("a certificate");
     let mut roots = RootCertStore::empty();

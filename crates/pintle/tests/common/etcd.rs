@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The program of a version, such as `3.5`; `None` where it is not installed, which is a failure on CI only.
+/// The executable of a version, such as `3.5`; `None` where it is not installed, which is a failure on CI only.
 pub fn program(version: &str) -> Option<PathBuf> {
     let variable = format!("PINTLE_TEST_ETCD_{}", version.replace('.', "_"));
     let found = std::env::var_os(&variable).map(PathBuf::from).filter(|path| path.is_file());
@@ -30,7 +30,7 @@ struct Member {
     peer_port: u16,
 }
 
-/// A cluster of members that keep what they have across restarts.
+/// A cluster whose members keep their data across restarts.
 pub struct Etcd {
     program: PathBuf,
     scratch: Scratch,
@@ -77,7 +77,7 @@ impl Etcd {
         self.members[index].client_port
     }
 
-    /// What `--etcd-servers` takes.
+    /// The value of `--etcd-servers`.
     pub fn urls(&self) -> String {
         (0..self.len()).map(|index| self.url(index)).collect::<Vec<_>>().join(",")
     }
@@ -124,7 +124,7 @@ impl Etcd {
         self.endpoint(index).client()
     }
 
-    /// A call of the JSON gateway, by the first member that answers.
+    /// A call of the JSON gateway, by the first member that responds.
     pub fn call(&self, path: &str, body: &Value) -> Value {
         wait_for("an answer of etcd", || {
             let answers = (0..self.members.len()).map(|index| self.client(index).post(path, body));
@@ -132,7 +132,7 @@ impl Etcd {
         })
     }
 
-    /// What the first member says to a call of the JSON gateway, good or bad; `None`: it does not answer.
+    /// The first member's response to a call of the JSON gateway, success or error; `None`: it does not respond.
     pub fn try_call(&self, path: &str, body: &Value) -> Option<String> {
         Some(self.client(0).post(path, body).ok()?.text())
     }
@@ -169,12 +169,12 @@ impl Etcd {
         self.launch(index);
     }
 
-    /// Keeps what the members have at this moment, who are restarted for that.
+    /// Saves the data of the members, which are restarted for that.
     pub fn save(&mut self) {
         self.restart_after(|member| (member.to_owned(), format!("{member}.saved")));
     }
 
-    /// Gives the members back what was kept: whatever happened since has not.
+    /// Restores the saved data of the members.
     pub fn put_back(&mut self) {
         self.restart_after(|member| (format!("{member}.saved"), member.to_owned()));
     }
@@ -249,12 +249,12 @@ impl Wires {
         self.state.cut.store(true, Ordering::SeqCst);
     }
 
-    /// What was held up goes on.
+    /// Resumes blocked traffic.
     pub fn heal(&self) {
         self.state.cut.store(false, Ordering::SeqCst);
     }
 
-    /// What was held up is lost, and new connections are possible.
+    /// Drops blocked traffic, and allows new connections.
     pub fn replace(&self) {
         self.state.generation.fetch_add(1, Ordering::SeqCst);
         self.heal();

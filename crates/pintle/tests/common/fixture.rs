@@ -1,6 +1,5 @@
-//! A server with one node, whose kubelet a test plays, and a pod on it.
-//! Guarantees that the kubelet is found where the test listens, and the pod's address as well.
-//! Must never outlive its test: the server stops with it.
+//! A server with one node, whose kubelet a test simulates, and a pod on it. Guarantees that the addresses of the kubelet and
+//! the pod are where the test listens. Must never outlive its test: the server stops with it.
 
 use super::http::{Client, Endpoint, MERGE_PATCH};
 use super::streams::Redirected;
@@ -17,7 +16,7 @@ use tungstenite::client::IntoClientRequest;
 
 pub const POD_ADDRESS: &str = "10.1.2.3";
 
-/// A server with a node, whose kubelet the backend plays, and a pod on it with an address.
+/// A server with a node, whose kubelet the backend simulates, and a pod on it with an address.
 pub struct Fixture {
     server: Option<Server>,
     runtime: Runtime,
@@ -38,7 +37,7 @@ impl Fixture {
         fixture
     }
 
-    /// A server alone.
+    /// A server without a node.
     pub fn empty(prepare: impl FnOnce(&mut Builder)) -> Fixture {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
@@ -113,7 +112,7 @@ pub fn connector(ca_pem: Option<Vec<u8>>) -> SocketConnector {
     SocketConnector::new(&material, Duration::from_secs(5)).expect("a connector")
 }
 
-/// A node, whose kubelet listens on a port of this machine, and a pod on it with an address.
+/// Creates a node, whose kubelet listens on a local port, and a pod on it with an address.
 pub fn populate(endpoint: &Endpoint, port: u16) {
     create(
         endpoint,

@@ -1,13 +1,12 @@
-//! The history of many clients' operations on a few objects, and a check that one order of changes explains it.
-//! Guarantees to find a lost acknowledged write, a lost update, an event that a watch missed, repeated or made up, and
-//! a read that did not show what was acknowledged before it began. Must never assume an outcome of a request whose
-//! response was lost, unless other clients saw its effect.
+//! The history of many clients' operations on a few objects, and a check that one order of changes explains it. Guarantees to
+//! find a lost acknowledged write, a lost update, a missed, repeated or invented event of a watch, and a stale read. Must never
+//! assume an outcome of a request whose response was lost, unless other clients saw its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The state of an object: its resource version and who wrote it.
+/// The state of an object: its resource version and its writer.
 pub type Version = (u64, String);
 
 /// A change that a watch reported. `id`: its writer; for a delete, the writer of the deleted object.
@@ -27,11 +26,11 @@ pub struct Watched {
 }
 
 pub enum Fact {
-    /// A write was acknowledged: what it was based on (`None`: it was a creation), and what it made.
+    /// A write was acknowledged: its base (`None`: it was a creation), and its result.
     Written { name: String, based_on: Option<u64>, made: Version },
     /// A removal of this version was acknowledged.
     Removed { name: String, version: u64 },
-    /// A write was refused: it has not taken place, and never will.
+    /// A write was rejected: it has not taken place, and never will.
     Refused { id: String },
     /// A consistent read of one object; at least up to `floor` all was acknowledged before it began.
     Got { name: String, floor: u64, found: Option<Version> },
@@ -163,7 +162,7 @@ fn state_at(all: &BTreeMap<u64, Event>, revision: u64) -> BTreeMap<String, Versi
     state
 }
 
-/// The checker itself is checked: each kind of wrong is found, and what is right is not called wrong.
+/// Tests the checker itself: each kind of violation is found, and correct histories pass.
 pub fn finds_what_is_wrong() {
     let event = |id: &str, removed| Event { name: "a".into(), removed, id: id.into() };
     let watch = |events: &[(u64, Event)]| Watched { events: events.to_vec(), gaps: Vec::new() };

@@ -1,6 +1,6 @@
-//! A blocking HTTP/1.1 client, as small as the tests need it: one connection, bodies whole or as a stream of lines.
-//! Guarantees that bytes are sent as they were given, however wrong they are, and that an answer is returned only whole.
-//! Must never repeat a request by itself: tests count what was acknowledged.
+//! A minimal blocking HTTP/1.1 client: one connection, bodies whole or as a stream of lines. Guarantees that bytes are sent
+//! unmodified, however malformed they are, and that only whole responses are returned. Must never retry: tests count
+//! acknowledged writes.
 
 use super::DEADLINE;
 use rustls::pki_types::ServerName;
@@ -76,7 +76,7 @@ impl Write for Stream {
     }
 }
 
-/// An answer with its whole body.
+/// A response with its whole body.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -101,17 +101,17 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}: not JSON: {}", self.status, self.text()))
     }
 
-    /// The object in the body of an answer that must have this status.
+    /// The object in the body of a response with this status.
     ///
     /// # Panics
-    /// It has another one.
+    /// It has another status.
     pub fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text());
         self.json()
     }
 
     /// # Panics
-    /// The answer is not 200 with this body.
+    /// The response is not 200 with this body.
     pub fn expect_text(&self, text: &str) {
         assert_eq!((self.status, self.text().as_str()), (200, text));
     }
@@ -121,7 +121,7 @@ impl Answer {
 pub struct Client {
     endpoint: Endpoint,
     stream: Option<BufReader<Stream>>,
-    /// What every request says besides, as lines.
+    /// Additional headers of every request, as lines.
     headers: String,
 }
 
@@ -131,7 +131,7 @@ impl Client {
         self.with_header("Origin", origin)
     }
 
-    /// One that says this in every request.
+    /// A client that sends this header with every request.
     pub fn with_header(self, name: &str, value: &str) -> Client {
         Client { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
     }
@@ -152,7 +152,7 @@ impl Client {
         self.send("PUT", path, JSON, body.to_string().as_bytes())
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     pub fn send(&mut self, method: &str, path: &str, content_type: &str, body: &[u8]) -> io::Result<Answer> {
         let (status, headers, mut reader) = self.begin(method, path, content_type, body)?;
         let mut bytes = Vec::new();
@@ -294,7 +294,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The next event, or `None` where the server ended the watch in good order.
+    /// The next event, or `None` when the server ended the watch cleanly.
     pub fn next(&mut self) -> io::Result<Option<Value>> {
         let mut line = String::new();
         if self.lines.read_line(&mut line)? == 0 {
@@ -303,7 +303,7 @@ impl Watch {
         serde_json::from_str(&line).map(Some).map_err(|error| io::Error::other(format!("{error} in {line:?}")))
     }
 
-    /// The next event, which must come.
+    /// The next event.
     ///
     /// # Panics
     /// The watch ended or broke.

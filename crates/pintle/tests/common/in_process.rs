@@ -7,7 +7,7 @@ use super::stores::Server;
 use tokio::runtime::Runtime;
 
 pub struct InProcess {
-    /// Gone before the runtime that it runs on.
+    /// Dropped before its runtime.
     server: Option<Server>,
     runtime: Runtime,
     pub endpoint: Endpoint,
@@ -26,7 +26,7 @@ impl InProcess {
         self.endpoint.client()
     }
 
-    /// A server whose namespace `default` has the service account that pods need.
+    /// A server with the service account that pods in the namespace `default` need.
     pub fn for_pods() -> (InProcess, Client) {
         let server = InProcess::start();
         let mut client = server.client();

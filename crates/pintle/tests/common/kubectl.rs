@@ -1,6 +1,5 @@
-//! kubectl from PATH against the real binary.
-//! Guarantees that its cache, its editor and its kubeconfig are the test's own.
-//! Must never be left out in silence: without kubectl it says so, and on CI it fails.
+//! kubectl from PATH against the real binary. Guarantees that its cache, its editor and its kubeconfig are the test's own. Must
+//! never be skipped silently: without kubectl a message is printed, and on CI it fails.
 
 use super::DEADLINE;
 use super::process::{Installation, Process};
@@ -11,10 +10,10 @@ use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A command line, its exit code, what its output (both streams) holds, and what it does not hold.
+/// A command line, its exit code, and the texts that its output (both streams) contains and does not contain.
 pub type Step = (&'static str, i32, &'static [&'static str], &'static [&'static str]);
 
-/// Whether kubectl is on PATH; that it is not is said.
+/// Whether kubectl is on PATH; prints a message if it is not.
 ///
 /// # Panics
 /// It is not, on CI.
@@ -37,7 +36,7 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// A fresh server, kubectl in a folder of its own; `None` where there is no kubectl.
+    /// A new server, and kubectl with its own directory; `None` without kubectl.
     pub fn start() -> Option<Kubectl> {
         if !is_there() {
             return None;
@@ -63,7 +62,7 @@ impl Kubectl {
         command
     }
 
-    /// Runs a command to its end, which must come within the deadline.
+    /// Runs a command to its end, within the deadline.
     pub fn output(&self, line: &str) -> Output {
         let mut command = self.command(line);
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -83,7 +82,7 @@ impl Kubectl {
         Output { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
     }
 
-    /// What a command that must succeed prints.
+    /// The output of a command that must succeed.
     pub fn run(&self, line: &str) -> String {
         let output = self.output(line);
         assert!(output.status.success(), "kubectl {line}: {}{}", said(&output), self.process.errors());
@@ -119,7 +118,7 @@ fn collect(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// What a command wrote, both streams.
+/// The output of a command, both streams.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

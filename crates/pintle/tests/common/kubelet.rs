@@ -1,6 +1,5 @@
-//! A kubelet that speaks SPDY/3.1, as far as its clients need it: commands that really run, and ports that echo.
-//! Guarantees nothing of headers of streams: a stream is known by the order in which clients open them.
-//! Must never run a command that its test did not ask for.
+//! A minimal kubelet with SPDY/3.1: commands that really run, and ports that echo. Headers of streams are ignored: a stream is
+//! identified by the order in which clients open them. Must never run a command that its test did not request.
 
 use super::streams::{Head, Stream};
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ enum Frame {
     Other,
 }
 
-/// A connection after the answer 101.
+/// A connection after a 101 response.
 struct Spdy<'a> {
     stream: &'a mut dyn Stream,
     replied: bool,
@@ -37,7 +36,7 @@ impl<'a> Spdy<'a> {
         Spdy { stream, replied: false }
     }
 
-    /// The next frame; `None` when the client is gone.
+    /// The next frame; `None` when the client has disconnected.
     fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 8];
         match self.stream.read_exact(&mut head) {
@@ -62,7 +61,7 @@ impl<'a> Spdy<'a> {
         })
     }
 
-    /// Agrees to a stream, with no headers: none in a stored block, behind the head of the zlib stream the first time.
+    /// Accepts a stream, without headers: an empty stored block, after the head of the zlib stream the first time.
     fn reply(&mut self, id: u32) {
         let mut block = if self.replied { Vec::new() } else { vec![0x78, 0x01] };
         self.replied = true;
@@ -82,7 +81,7 @@ impl<'a> Spdy<'a> {
     }
 }
 
-/// Runs the command that a request asks for and tells how it ended; without one, gives back what it is sent.
+/// Runs the requested command and reports its exit status; without one, echoes its input.
 pub fn execute(head: &Head, stream: &mut dyn Stream) {
     let parameters: Vec<(String, String)> = parameters(&head.target);
     let has = |name: &str| parameters.iter().any(|(found, value)| found == name && value == "1");
@@ -138,7 +137,7 @@ fn run(program: &str, arguments: &[&String], input: &[u8]) -> (Vec<u8>, Vec<u8>,
     (output.stdout, output.stderr, output.status.code().unwrap_or(255))
 }
 
-/// Gives back what is sent to a port, in capitals. Of each two streams the first is for errors.
+/// Echoes the input of a port in capitals. Of each two streams the first is for errors.
 pub fn echo_ports(head: &Head, stream: &mut dyn Stream) {
     let mut spdy = Spdy::accept(head, stream);
     let mut opened: BTreeMap<u32, bool> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! What the whole-server tests share: a server in this process or the real binary, and a small HTTP client. Guarantees
-//! that nothing outlives a test: servers are stopped and folders removed when they are dropped. Must never depend on
+//! Common parts of the whole-server tests: a server in this process or the real binary, and a small HTTP client. Guarantees
+//! that nothing outlives a test: servers are stopped and directories removed when they are dropped. Must never depend on
 //! timing: waits are for a condition, with a deadline that only a failure reaches.
 
 // Each test file uses its part of this module.
@@ -45,7 +45,7 @@ pub fn wait_for<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A folder of a test's own, gone when dropped.
+/// A directory of a test, removed when dropped.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -61,7 +61,7 @@ impl Scratch {
         &self.0
     }
 
-    /// Writes a file and says where it is.
+    /// Writes a file and returns its path.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         std::fs::write(&path, text).expect("a file written");

@@ -1,6 +1,6 @@
-//! The real binary as a child process: its files, its start, its end. Guarantees that a started server answers (it has
-//! printed its last line), and that it is killed when dropped. Must never use a fixed port: a port that another process
-//! took in the meantime is replaced.
+//! The real binary as a child process: its files, its start, its end. Guarantees that a started server serves (it has printed
+//! its last line), and that it is killed when dropped. Must never use a fixed port: a port that another process took meanwhile
+//! is replaced.
 
 use super::etcd::Etcd;
 use super::http::Endpoint;
@@ -22,7 +22,7 @@ pub const ADMIN_TOKEN: &str = "admin-token";
 /// The token of a user without permissions.
 pub const NOBODY_TOKEN: &str = "nobody-token";
 
-/// What stays from one start to the next: data, certificates, tokens.
+/// The persistent files of a server: data, certificates, tokens.
 pub struct Installation {
     pub scratch: Scratch,
     etcd: Option<Etcd>,
@@ -34,7 +34,7 @@ impl Installation {
         Installation { etcd: stores::etcd(), ..Installation::own() }
     }
 
-    /// Keeps objects in a folder of its own, unless the test says otherwise.
+    /// Keeps objects in its own directory, unless the test chooses another store.
     pub fn own() -> Installation {
         let scratch = Scratch::new();
         let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{NOBODY_TOKEN},nobody,2\n");
@@ -145,12 +145,12 @@ fn try_start(mut command: Command, port: u16, certs: &Path) -> Result<Process, S
 /// A running server, killed when dropped.
 pub struct Process {
     child: Child,
-    /// What it printed until it served.
+    /// The output until it served.
     pub output: Vec<String>,
     pub port: u16,
     certs: PathBuf,
     folder: Scratch,
-    /// Bytes of what it had said when it began to serve.
+    /// Bytes of its stderr when it began to serve.
     said_at_start: usize,
 }
 
@@ -170,12 +170,12 @@ impl Process {
         }
     }
 
-    /// What it has said on stderr.
+    /// Its stderr.
     pub fn errors(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default()
     }
 
-    /// What it has said on stderr since it serves.
+    /// Its stderr since it serves.
     pub fn news(&self) -> String {
         self.errors().split_off(self.said_at_start)
     }
@@ -197,7 +197,7 @@ impl Process {
         self.child.id()
     }
 
-    /// How it ended, or `None` while it runs.
+    /// Its exit status, or `None` while it runs.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("its state")
     }

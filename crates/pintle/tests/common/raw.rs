@@ -1,7 +1,6 @@
-//! Clients that misbehave: bytes on a TLS connection as the test writes them, and HTTP/2 frame by frame.
-//! Guarantees that nothing is sent or read unless the test says so: no window update, no end of a stream; only pings and
-//! settings are acknowledged, when they are read.
-//! Must never be used for what a well-behaved client can do.
+//! Misbehaving clients: raw bytes on a TLS connection, and HTTP/2 frame by frame. Guarantees that nothing is sent or read
+//! implicitly: no window update, no end of a stream; only pings and settings are acknowledged, when they are read. Must never
+//! be used for what a well-behaved client can do.
 
 use super::DEADLINE;
 use super::http::Endpoint;
@@ -50,23 +49,23 @@ pub fn head(token: &str, method: &str, path: &str, length: usize) -> String {
 /// How a stream of HTTP/2 has got on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
-    /// The header block of the answer, which is compressed: its first byte says the most common codes.
+    /// The compressed header block of the response: its first byte encodes the most common codes.
     pub head: Vec<u8>,
     pub bytes: usize,
     pub ended: bool,
     /// Reset, with this code.
     pub reset: Option<u32>,
-    /// How much the server has said it takes beyond what it takes of every stream.
+    /// The server's additional window for this stream.
     granted: usize,
 }
 
 impl Stream {
-    /// Whether nothing more comes on it.
+    /// Whether the stream has ended.
     pub fn is_over(&self) -> bool {
         self.ended || self.reset.is_some()
     }
 
-    /// The code of the answer, where it is in HPACK's static table or written out.
+    /// The status code, from HPACK's static table or as a literal.
     pub fn status(&self) -> u16 {
         const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
         // Size updates of the table may come first.
@@ -112,15 +111,15 @@ pub struct Http2 {
     token: String,
     next: u32,
     pub streams: HashMap<u32, Stream>,
-    /// The server asked to leave.
+    /// The server sent GOAWAY.
     pub goes_away: bool,
-    /// How much the server takes of a stream, and of the connection, before it says more.
+    /// The initial windows of a stream, and of the connection.
     stream_window: usize,
     window: usize,
 }
 
 impl Http2 {
-    /// A connection whose streams take so many bytes of an answer before the client says more.
+    /// A connection whose streams have this window for responses.
     pub fn connect(endpoint: &Endpoint, token: &str, window: u32) -> Http2 {
         let mut stream: Box<dyn Duplex> = match endpoint.tls {
             Some(_) => Box::new(connect(endpoint, "h2")),
@@ -143,7 +142,7 @@ impl Http2 {
         client
     }
 
-    /// Begins a request, whose stream stays open when a body is to follow.
+    /// Starts a request, whose stream stays open when a body follows.
     pub fn request(&mut self, method: &str, path: &str, body_follows: bool) -> u32 {
         let bearer = format!("Bearer {}", self.token);
         let mut fields = vec![(":method", method), (":path", path), (":scheme", "https"), (":authority", "a")];

@@ -1,6 +1,6 @@
-//! kube-apiserver as its etcd knows it: transactions on mod revisions, by a plain client, with objects in the form that
-//! kube-apiserver gives them. Guarantees that nothing of the server under test takes part in what is written or read
-//! here. Must never retry: the outcome of a failed call is unknown.
+//! kube-apiserver as seen by etcd: transactions on mod revisions, by a plain client, with objects in kube-apiserver's form.
+//! Guarantees that no code of the server under test takes part in these reads and writes. Must never retry: the outcome of a
+//! failed call is unknown.
 
 use super::etcd::Etcd;
 use super::http::Client;
@@ -36,14 +36,14 @@ impl Reference {
         .inspect_err(|_| self.turn += 1)
     }
 
-    /// What a consistent read finds.
+    /// A consistent read.
     pub fn get(&mut self, key: &str) -> io::Result<Option<Found>> {
         let answer = self.call("/v3/kv/range", &json!({"key": encoded(key)}))?;
         Ok(answer["kvs"].get(0).map(found))
     }
 
-    /// Writes a key that is at a revision still, 0 if it is to be new. Answers the revision made, or what was found
-    /// instead. A lease of 0 is none.
+    /// Writes a key at a revision, 0 to create it. Returns the new revision, or the current state if it differs. A lease of
+    /// 0 is none.
     pub fn put(&mut self, key: &str, at: u64, value: &[u8], lease: i64) -> io::Result<Result<u64, Option<Found>>> {
         let put = json!({"key": encoded(key), "value": base64::encode(value), "lease": lease.to_string()});
         self.transact(key, at, json!({ "request_put": put }))
@@ -75,8 +75,8 @@ impl Reference {
         self.call("/v3/lease/revoke", &json!({"ID": lease.to_string()})).map(drop)
     }
 
-    /// One interval of kube-apiserver's compactor: it compacts up to `revision`, unless another server did since there
-    /// were `count` compactions. Answers how many there are now and the revision of now, to go on with.
+    /// One interval of kube-apiserver's compactor: it compacts up to `revision`, unless another server did since there were
+    /// `count` compactions. Returns the new count and the current revision for the next interval.
     pub fn compact(&mut self, count: u64, revision: u64) -> io::Result<(u64, u64)> {
         let key = encoded("compact_rev_key");
         let compare = json!({"key": key, "target": "VERSION", "result": "EQUAL", "version": count.to_string()});

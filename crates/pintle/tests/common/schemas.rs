@@ -1,5 +1,4 @@
-//! Schemas that are made at run time.
-//! Guarantees nothing about what is made of them. Must never know a kind.
+//! Schemas built at run time. Must never know a kind.
 
 use pintle_schema::{Field, FieldDefault, Form, Presence, Slice, Struct, Text, Type, Value};
 use std::sync::Arc;

@@ -1,7 +1,6 @@
-//! Where the servers of tests keep their objects when a test does not say: in a store of their own, or in an etcd of their
-//! own where `PINTLE_TEST_STORE=etcd` asks for it.
-//! Guarantees that each server starts with nothing, and that its etcd ends with it.
-//! Must never be asked by a test that is about one of the stores.
+//! The store of test servers that do not choose one: their own, or their own etcd if `PINTLE_TEST_STORE=etcd` is set.
+//! Guarantees that each server starts empty, and that its etcd ends with it. Must never be used by a test of one particular
+//! store.
 
 use super::etcd::{Etcd, program};
 use pintle::{StartError, TestServer};
@@ -24,7 +23,7 @@ pub fn etcd() -> Option<Etcd> {
 /// A server in this process.
 pub struct Server {
     server: TestServer,
-    /// Gone after the server.
+    /// Dropped after the server.
     _etcd: Option<Etcd>,
 }
 

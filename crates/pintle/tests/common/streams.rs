@@ -4,7 +4,7 @@
 
 use futures_util::future::BoxFuture;
 use pintle::SocketConnector;
-use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Trust, Unreachable};
+use pintle_endpoints::backend::{BackendResponse, ByteStream, Connector, Destination, Trust, Unreachable};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
@@ -177,7 +177,7 @@ impl Connector for Redirected {
         &self,
         mut to: Destination,
         request: http::Request<ByteStream>,
-    ) -> BoxFuture<'_, Result<Exchange, Unreachable>> {
+    ) -> BoxFuture<'_, Result<BackendResponse, Unreachable>> {
         if to.host == self.from {
             let trust = Trust::UnverifiedKubelet;
             to = Destination { host: "127.0.0.1".to_owned(), port: self.port, trust, ..to };
@@ -194,7 +194,7 @@ pub fn upgrade_request(path: &str, protocol: &str) -> String {
     )
 }
 
-/// The head of an answer, names in lower case as the server sends them.
+/// The head of a response, with names in lower case as the server sends them.
 pub fn rest_of_head(stream: &mut BufReader<TcpStream>) -> String {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {

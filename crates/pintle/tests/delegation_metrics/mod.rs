@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub const GROUP: &str = "metrics.k8s.io";
 pub const VERSION: &str = "v1beta1";
 
-/// What a node used.
+/// The usage of a node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct NodeMetrics {
     /// The kind and API version of the object.
@@ -25,12 +25,12 @@ struct NodeMetrics {
     /// How long it was.
     #[k8s(proto = 3, optional)]
     window: Duration,
-    /// What was used.
+    /// The usage.
     #[k8s(proto = 4, optional)]
     usage: BTreeMap<String, Quantity>,
 }
 
-/// What a pod used.
+/// The usage of a pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct PodMetrics {
     /// The kind and API version of the object.
@@ -45,18 +45,18 @@ struct PodMetrics {
     /// How long it was.
     #[k8s(proto = 3, optional)]
     window: Duration,
-    /// What each container used.
+    /// The usage of each container.
     #[k8s(proto = 4, optional, list_type = atomic)]
     containers: Vec<ContainerMetrics>,
 }
 
-/// What a container used.
+/// The usage of a container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct ContainerMetrics {
     /// Its name.
     #[k8s(proto = 1, optional)]
     name: String,
-    /// What was used.
+    /// The usage.
     #[k8s(proto = 2, optional)]
     usage: BTreeMap<String, Quantity>,
 }
@@ -92,7 +92,7 @@ fn usage(cpu: &str, memory: &str) -> BTreeMap<String, Quantity> {
     [("cpu", quantity(cpu)), ("memory", quantity(memory))].map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Writes what a node and a pod used.
+/// Writes the usage of a node and a pod.
 pub async fn measure(registry: &Registry) {
     let type_meta = |kind: &str| TypeMeta { kind: kind.to_owned(), api_version: format!("{GROUP}/{VERSION}") };
     let (timestamp, window) = (Some(Time::from_seconds(1_700_000_000)), Duration { nanos: 30_000_000_000 });

@@ -1,5 +1,5 @@
-//! The rows about patches and updates of an object that is there. Guarantees that each row creates a new object. Must
-//! never start a server.
+//! The rows about patches and updates of an existing object. Guarantees that each row creates a new object. Must never start a
+//! server.
 
 use super::{APPLY, CONFIG_MAPS, MIB, REVISIONS, Row, fill, row};
 use crate::common::http::{JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH};

@@ -1,12 +1,12 @@
-//! The rows: what is sent, what is answered, and how much memory it may take.
-//! Guarantees that a body is within the limit of bodies, so that it is the decoder that is tried. Must never start a server.
+//! The rows: request, response, and allowed memory. Guarantees that a body is within the body limit, so that the decoder is
+//! tested. Must never start a server.
 
 mod patches;
 
 use crate::common::http::{JSON, YAML};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Nothing is kept, so that each row finds what it is to find.
+/// Nothing is stored, so that rows are independent.
 const DRY_RUN: &str = "/api/v1/namespaces/default/configmaps?dryRun=All";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const REVISIONS: &str = "/apis/apps/v1/namespaces/default/controllerrevisions";
@@ -33,15 +33,15 @@ pub struct Row {
     pub content_type: &'static str,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// What is sent before: method, path, content type, body.
+    /// Requests sent before: method, path, content type, body.
     pub before: Vec<(&'static str, String, &'static str, Vec<u8>)>,
     pub statuses: &'static [u16],
-    /// What the answer has in it.
+    /// Text in the response.
     pub says: String,
     /// Whether an error is no Status.
     pub plain: bool,
     pub at_once: usize,
-    /// How many times what was sent the memory may grow.
+    /// Maximum growth of memory as a multiple of the request.
     pub times: u64,
 }
 

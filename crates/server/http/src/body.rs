@@ -1,6 +1,5 @@
-//! Bodies: reading a request's with a limit, and the wrapper around an answer's that the connection needs.
-//! Guarantees that no more than the limit is held in memory, whatever a client declares or sends.
-//! Must never look into the bytes.
+//! Bodies: reads a request's body with a limit, and wraps the body of a response for its connection. Guarantees that no more
+//! than the limit is buffered, whatever a client declares or sends. Must never interpret the bytes.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,7 +19,7 @@ use crate::connection::Counted;
 use crate::limits::{
     BELIEVED_BODY_BYTES, BODY_GRACE, BODY_LEAST_RATE, DISCARD_TIME, MAX_DISCARDED_BODY_BYTES, MAX_REQUEST_BODY_BYTES,
 };
-use crate::sending::Sending;
+use crate::send_progress::SendProgress;
 use crate::shutdown::Shutdown;
 
 /// Why a request body could not be read.
@@ -62,7 +61,7 @@ impl Default for BodyLimits {
 
 /// Reads a whole body within the limits. A body that came in one frame is not copied.
 ///
-/// `room` is called with the size of each piece and says whether there is memory for it. A limited part of a body that is
+/// `room` is called with the size of each chunk and returns whether there is memory for it. A limited part of a body that is
 /// too large is read and discarded, so that the client reads the error response.
 pub async fn read_body<B>(body: B, limits: BodyLimits, room: impl FnMut(usize) -> bool) -> Result<Bytes, BodyError>
 where
@@ -116,7 +115,7 @@ where
 {
     /// The next non-empty piece of data; trailers are skipped, no request of the API has any.
     async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
-        // What has come so far buys time for what follows.
+        // Received bytes extend the deadline.
         let bought = Duration::from_secs(self.received / self.limits.least_rate.max(1));
         let due = self.began + self.limits.grace + bought;
         loop {
@@ -145,7 +144,7 @@ where
     Err(BodyError::TooLarge { limit })
 }
 
-/// Reads and forgets the rest of a body, unless it is known to be more than is worth reading.
+/// Reads and discards the rest of a body, unless its declared size exceeds the limit.
 async fn discard<B>(mut body: B, declared: usize)
 where
     B: Body<Data = Bytes> + Unpin,
@@ -162,7 +161,7 @@ where
     }
 }
 
-/// The data of a body as it comes; trailers are left out.
+/// The data of a body as it arrives, without trailers.
 pub fn pieces<B>(body: B) -> impl Stream<Item = std::io::Result<Bytes>> + Send
 where
     B: Body<Data = Bytes, Error = hyper::Error> + Send,
@@ -174,7 +173,7 @@ where
 /// stream would be reset or the connection closed, and some clients would not read the response.
 pub struct RequestBody {
     body: Option<hyper::body::Incoming>,
-    /// The client waits to be asked for it: reading any of it is asking.
+    /// The client sent `Expect: 100-continue`: reading the body sends the interim response.
     waits: bool,
 }
 
@@ -213,14 +212,14 @@ impl Drop for RequestBody {
     }
 }
 
-/// Mark for an answer whose body has no end of its own (a watch): put it into the response's extensions and the
-/// body ends, cleanly and between frames, when the server shuts down.
+/// Marks a long-running response (a watch): put it into the response's extensions, and the body ends, cleanly and between
+/// frames, when the server shuts down.
 #[derive(Clone, Copy, Debug)]
 pub struct LongRunning;
 
 pin_project! {
-    /// An answer's body as the connection sends it: keeps the connection from being idle until it has ended, and ends
-    /// a long-running one at shutdown. Costs nothing per frame for a body that is not long-running.
+    /// The body of a response, as the connection sends it: keeps the connection busy until it has ended, and ends a
+    /// long-running one at shutdown. Costs nothing per frame for a body that is not long-running.
     pub(crate) struct Tracked<B> {
         #[pin]
         inner: B,
@@ -231,8 +230,8 @@ pin_project! {
     }
 }
 
-/// Says of an answer that has an end of its own how it gets on, and when all of it has been handed on.
-pub(crate) struct Handover(pub(crate) Arc<Sending>);
+/// Reports the progress of a response that is not long-running, and its end.
+pub(crate) struct Handover(pub(crate) Arc<SendProgress>);
 
 impl Drop for Handover {
     fn drop(&mut self) {
@@ -243,7 +242,7 @@ impl Drop for Handover {
 /// How the server ends a body that is otherwise endless.
 struct Ending {
     shutdown: Shutdown,
-    /// The time it has then. With none it ends at once, even while there is more to send.
+    /// Time from the shutdown to the end of the body. If zero it ends at once, even while there is more to send.
     delay: Duration,
     end: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
@@ -271,8 +270,8 @@ impl<B> Tracked<B> {
         Tracked { inner, ending, ended: false, sending: None, counted }
     }
 
-    /// The same body, whose client must take it.
-    pub(crate) fn paced(self, sending: Option<Arc<Sending>>) -> Tracked<B> {
+    /// The same body with stall detection.
+    pub(crate) fn paced(self, sending: Option<Arc<SendProgress>>) -> Tracked<B> {
         Tracked { sending: sending.map(Handover), ..self }
     }
 }
@@ -347,7 +346,7 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_are_read_up_to_the_limit() {
-        /// Pieces, declared length, limit, and how many bytes are read (none: too large).
+        /// Chunks, declared length, limit, and how many bytes are read (none: too large).
         type Row = (&'static [usize], Option<u64>, usize, Option<usize>);
         let rows: &[Row] = &[
             (&[], None, 10, Some(0)),
@@ -444,7 +443,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_without_end_ends_so_long_after_the_shutdown_began() {
+    async fn long_running_bodies_end_after_the_shutdown_grace() {
         let shutdown = Shutdown::new();
         shutdown.trigger();
         for delay in [Duration::ZERO, Duration::from_secs(7)] {

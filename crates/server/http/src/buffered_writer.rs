@@ -1,9 +1,9 @@
-//! `BufferedWriter`: what the streams of an HTTP/2 connection write at a time goes out in one write.
-//! Guarantees that nothing stays in the buffer once the connection has been polled, and bounds what gathers there.
-//! Must never be put around a connection that can be taken over: who takes it would flush in vain.
+//! `BufferedWriter`: combines the writes of all streams of an HTTP/2 connection. Guarantees that the buffer is empty once the
+//! connection has been polled, and that it is bounded. Must never wrap a connection that can be taken over: its new owner's
+//! flushes would have no effect.
 //!
 //! h2 flushes after every frame, and so through tokio's `BufWriter`. With many watchers on a connection each of their events
-//! would cost a TLS record and a system call, which is most of what an event costs. So flushing is left to the connection.
+//! would cost a TLS record and a system call, which is most of the cost of an event. So flushes are left to the connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -25,7 +25,7 @@ struct Pipe<I> {
     /// Bytes to be written, the first `sent` of which are. Allocated while there are any: most connections are idle.
     waiting: Vec<u8>,
     sent: usize,
-    /// What was written may still lie within `io`, as TLS records that the network has not taken.
+    /// Written data may still be in `io`, as TLS records that the network has not accepted.
     owes_flush: bool,
 }
 
@@ -91,15 +91,15 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for BufferedWriter<I> {
     }
 }
 
-/// Writes what the buffer has.
+/// Writes the content of the buffer.
 pub(crate) struct Flusher<I> {
     pipe: Arc<Mutex<Pipe<I>>>,
     has_yielded: bool,
 }
 
 impl<I: AsyncWrite + Unpin> Flusher<I> {
-    /// Writes what the network takes, once the tasks that are ready have run: their streams may write, too. For the rest
-    /// the task is woken. Ready if the network has failed.
+    /// Writes as much as the network accepts, once all ready tasks have run: their streams may write, too. Wakes the task
+    /// for the rest. Ready if the network has failed.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut pipe = lock(&self.pipe);
         if !self.has_yielded && !pipe.waiting.is_empty() {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_before_a_flush_goes_out_together() {
+    async fn writes_before_a_flush_are_sent_together() {
         let writes = Arc::new(Mutex::new(Vec::new()));
         let written = || std::mem::take(&mut *writes.lock().expect("no panic"));
         let (mut stream, mut flusher) = buffered(Network(Arc::clone(&writes)));
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(written(), [600]);
         assert!(poll().await && written().is_empty());
         assert_eq!(lock(&stream.0).waiting.capacity(), 0, "an idle connection keeps no buffer");
-        // What does not fit is not kept back, and the end lets out the rest.
+        // A write that does not fit is not delayed, and the end flushes the rest.
         for size in [WRITE_BUFFER_BYTES, 1, 1] {
             stream.write_all(&vec![0; size]).await.expect("room");
         }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_network_did_not_take_at_once_goes_out_later() {
+    async fn partial_writes_are_completed_later() {
         let (mut stream, mut flusher) = buffered(Records::default());
         stream.write_all(&[0; 100]).await.expect("room");
         assert!(poll_fn(|cx| Poll::Ready(flusher.poll(cx))).await.is_pending());

@@ -1,6 +1,6 @@
-//! Connections that the server opens itself: to kubelets, pods and services, HTTP/1.1 with or without TLS.
-//! Guarantees that connecting has an end, that bodies flow only as fast as they are taken, and that an answer that is
-//! dropped takes its connection with it. Must never send a request twice.
+//! Connections that the server opens: to kubelets, pods and services, HTTP/1.1 with or without TLS. Guarantees that connecting
+//! has a timeout, that bodies have backpressure, and that dropping a response closes its connection. Must never send a request
+//! twice.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -40,7 +40,7 @@ pub struct Upstream<'a> {
     pub allowed: fn(IpAddr) -> bool,
 }
 
-/// Why there is no answer; the messages are those of Go's dialer, because clients see them.
+/// Why there is no response; clients see these messages, which are those of Go's dialer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The name has no address.
@@ -65,9 +65,9 @@ fn broken_message(error: &hyper::Error) -> String {
     if error.is_incomplete_message() { "EOF".to_owned() } else { error.to_string() }
 }
 
-/// Sends a request over a new connection and waits for the head of the answer.
+/// Sends a request over a new connection and waits for the head of the response.
 ///
-/// The request's URI is its path; the `Host` header is the caller's. An answer 101 can be upgraded.
+/// The request's URI is its path; the `Host` header is the caller's. A 101 response can be upgraded.
 ///
 /// # Errors
 /// No response.
@@ -95,7 +95,7 @@ async fn dial(to: &Upstream<'_>) -> Result<TcpStream, ClientError> {
         }
         let reason = match timeout(to.connect_timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // A socket that refuses works without.
+                // An optimization; a failure is harmless.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -116,7 +116,7 @@ where
     builder.max_buf_size(limits::MAX_HEADER_BYTES as usize);
     let request = request.map(|pieces| StreamBody::new(Frames(Box::pin(pieces))));
     let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(ClientError::Broken)?;
-    // Ends with the answer's body, with the upgraded connection, or when either is dropped.
+    // Ends with the response's body, with the upgraded connection, or when either is dropped.
     tokio::spawn(connection.with_upgrades());
     sender.send_request(request).await.map_err(ClientError::Broken)
 }

@@ -1,6 +1,5 @@
-//! TLS as a client: the trusted authorities of the server's connections, and its client certificate. Guarantees that
-//! certificates go unverified only where the caller says so in so many words. Must never send a client certificate that
-//! was not given for the purpose.
+//! TLS as a client: the trusted CAs and the client certificate. Guarantees that verification is skipped only where the caller
+//! says so explicitly. Must never send a client certificate that was not configured for the purpose.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::tls::{TlsError, certificates};
 /// How the server connects to others, all in PEM.
 #[derive(Clone, Default)]
 pub struct ClientTlsMaterial {
-    /// The authorities that peers' certificates must come from; without them any certificate is taken.
+    /// The CA certificates that verify peers; without them any certificate is accepted.
     pub ca_pem: Option<Vec<u8>>,
     /// The certificate to show, with its intermediates, and its key.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
@@ -24,7 +23,7 @@ pub struct ClientTlsMaterial {
 /// Builds the configuration of outgoing connections.
 ///
 /// # Errors
-/// Part of the material is unusable; the error says which.
+/// Part of the material is unusable; the error names it.
 pub fn client_config(material: &ClientTlsMaterial) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -51,7 +50,7 @@ pub fn client_config(material: &ClientTlsMaterial) -> Result<Arc<ClientConfig>, 
     Ok(Arc::new(config))
 }
 
-/// Takes any certificate whose key the peer holds.
+/// Accepts any certificate whose key the peer holds.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 

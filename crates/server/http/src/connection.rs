@@ -1,6 +1,5 @@
-//! What a service sees of a request and of the connection it came over.
-//! Guarantees that a client certificate given here belongs to the peer: it proved to hold the key.
-//! Must never say that a certificate is trusted: its chain is not verified here but by the authenticator.
+//! A request and its connection, as seen by a service. Guarantees that a client certificate belongs to the peer, which proved
+//! to hold the key. Its chain is not verified here but by the authenticator.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -16,19 +15,19 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::body::RequestBody;
-use crate::sending::Sending;
+use crate::send_progress::SendProgress;
 use crate::upgrade::Takeover;
 
-/// What answers requests. Cloned once per request, so it should be an `Arc` or hold one.
+/// Serves requests. Cloned once per request, so it should be an `Arc` or hold one.
 pub trait Service: Clone + Send + Sync + 'static {
-    /// The body that answers are made of.
+    /// The body of responses.
     type Body: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
 
-    /// What the service remembers with a connection, made once when it is accepted: for example who its
-    /// certificate speaks for, so that the chain is not verified for every request. `()` for nothing.
+    /// The service's state of a connection, created when it is accepted: for example the identity of its certificate, so
+    /// that the chain is not verified for every request. `()` for none.
     type State: Default + Send + Sync + 'static;
 
-    /// Answers a request. A response with the extension [`LongRunning`](crate::LongRunning) ends at shutdown.
+    /// Serves a request. A response with the extension [`LongRunning`](crate::LongRunning) ends at shutdown.
     fn call(&self, request: Incoming<Self::State>) -> impl Future<Output = Response<Self::Body>> + Send;
 }
 
@@ -42,20 +41,20 @@ pub struct Incoming<S = ()> {
     pub connection: Arc<Connection<S>>,
 }
 
-/// What is known of a connection, shared by its requests.
+/// A connection, shared by its requests.
 pub struct Connection<S = ()> {
     /// The address of the client.
     pub peer: SocketAddr,
     /// Whether the connection is encrypted.
     pub tls: bool,
-    /// The client's certificate and the intermediates it sent, the leaf first; empty when it sent none.
-    /// The peer holds the leaf's key. Whether the chain leads to a trusted authority is for the authenticator to say.
+    /// The client's certificate and the intermediates it sent, the leaf first; empty when it sent none. The peer holds the
+    /// leaf's key. The authenticator verifies the chain.
     pub client_certs: Vec<CertificateDer<'static>>,
-    /// What the service remembers with this connection.
+    /// The service's state of this connection.
     pub state: S,
 }
 
-/// How busy a connection is: requests in work and when the last one ended.
+/// The activity of a connection: requests in flight, and when the last one ended.
 pub(crate) struct Activity {
     start: Instant,
     requests: AtomicUsize,
@@ -63,12 +62,12 @@ pub(crate) struct Activity {
     /// It speaks HTTP no more, or will not in a moment.
     upgraded: AtomicBool,
     last_end_ms: AtomicU64,
-    /// Set by the answer 101, after which no request follows.
+    /// Set by a 101 response, after which no request follows.
     handed_over: Mutex<Option<(Takeover, OnUpgrade)>>,
-    /// Signals that the client is to be asked to reconnect.
+    /// Notifies the connection to ask its client to reconnect.
     pub(crate) leave: Notify,
-    /// The answers of HTTP/1, one after the other.
-    pub(crate) sending: Arc<Sending>,
+    /// The progress of HTTP/1 responses, one after the other.
+    pub(crate) sending: Arc<SendProgress>,
 }
 
 impl Default for Activity {
@@ -87,12 +86,12 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// What is to happen on the connection now that it speaks HTTP no more.
+    /// Takes over the connection after an upgrade.
     pub(crate) fn handed_over(&self) -> Option<(Takeover, OnUpgrade)> {
         self.handed_over.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether a request is in work, or another protocol.
+    /// Whether a request is in flight, or the connection was upgraded.
     pub(crate) fn is_busy(&self) -> bool {
         self.requests.load(Ordering::Acquire) > 0 || self.upgraded.load(Ordering::Acquire)
     }
@@ -108,7 +107,7 @@ impl Activity {
         self.requests.fetch_sub(1, Ordering::Release);
     }
 
-    /// When the connection will have been idle for `timeout` if nothing more comes; `None` while a request is in work.
+    /// When the connection will have been idle for `timeout`; `None` while a request is in flight.
     pub(crate) fn idle_at(&self, timeout: Duration) -> Option<Instant> {
         let idle = self.requests.load(Ordering::Acquire) == 0;
         let last_end = Duration::from_millis(self.last_end_ms.load(Ordering::Relaxed));
@@ -116,7 +115,7 @@ impl Activity {
     }
 }
 
-/// Counts a request from its arrival until the last of its answer is sent or given up: until this is dropped.
+/// Counts a request from its arrival until its response is sent or abandoned: until this is dropped.
 pub(crate) struct Counted(Arc<Activity>);
 
 impl Counted {
@@ -126,7 +125,7 @@ impl Counted {
         Counted(Arc::clone(activity))
     }
 
-    /// Asks the client to reconnect; requests received by then are answered.
+    /// Asks the client to reconnect; requests received until then are served.
     pub(crate) fn leave_after(&self) {
         self.0.leave.notify_one();
     }

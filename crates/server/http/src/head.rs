@@ -1,7 +1,7 @@
-//! `HeadTimeout`: an HTTP/1 connection whose client must send the head of a request in time. It also tells how the answers get
-//! on, since HTTP/1 takes the pieces of an answer before it can write them.
-//! Guarantees that a head that came in one piece costs no timer, and that waiting between requests is not counted.
-//! Must never be put around HTTP/2, whose frames need not belong to a request.
+//! `HeadTimeout`: an HTTP/1 connection whose client must send the head of a request in time. It also reports the progress of
+//! responses, since hyper takes the chunks of a response before it can write them. Guarantees that a head that arrives in one
+//! read costs no timer, and that idle time between requests is not counted. Must never wrap HTTP/2, whose frames need not
+//! belong to a request.
 
 use std::future::Future;
 use std::io;
@@ -19,13 +19,13 @@ pub(crate) struct HeadTimeout<I> {
     stream: I,
     activity: Arc<Activity>,
     timeout: Duration,
-    /// When the head that is being read began, and how many requests there had been.
+    /// When the current head began, and the number of requests before it.
     head: Option<(Instant, u64)>,
     alarm: Pin<Box<Sleep>>,
 }
 
 impl<I> HeadTimeout<I> {
-    /// The first head begins with the connection, as nobody connects to say nothing.
+    /// The first head begins with the connection.
     pub(crate) fn new(stream: I, activity: Arc<Activity>, timeout: Duration) -> Self {
         let head = Some((Instant::now(), activity.requests_so_far()));
         activity.sending.tell_written();
@@ -119,7 +119,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(1000);
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_head_that_began_must_end() {
+    async fn only_started_heads_time_out() {
         let (mut client, server) = duplex(64);
         let activity = Arc::<Activity>::default();
         let mut server = HeadTimeout::new(server, Arc::clone(&activity), TIMEOUT);
@@ -129,7 +129,7 @@ mod tests {
         let began = Instant::now();
         let first = read(&mut server).await.expect("it gives up").expect_err("an error");
         assert_eq!((first.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 32));
-        // While a request is in work nothing is expected, nor between requests, nor after an answer within one read.
+        // No timeout while a request is in flight, between requests, or after a response within one read.
         let request = Counted::new(&activity);
         assert!(read(&mut server).await.is_err(), "a request takes as long as it takes");
         drop(request);
@@ -138,7 +138,7 @@ mod tests {
         assert!(read(&mut server).await.is_ok());
         drop(Counted::new(&activity));
         assert!(read(&mut server).await.is_err(), "what was read was a request");
-        // Once the next one has begun it must come whole, however slowly its bytes drip.
+        // A head that has begun must be complete in time, however slowly its bytes arrive.
         client.write_all(b"b").await.expect("written");
         assert!(read(&mut server).await.is_ok());
         let began = Instant::now();

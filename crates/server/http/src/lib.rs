@@ -1,7 +1,6 @@
-//! Connections of the server, taken and opened: sockets, TLS, HTTP/1.1 and HTTP/2, upgrades, bounded bodies and
-//! graceful shutdown.
-//! Guarantees that every connection, handshake, header block and body has a bound, and that a shutdown ends.
-//! Must never know what a request means: that is the service's matter, reached through one trait.
+//! Incoming and outgoing connections: sockets, TLS, HTTP/1.1 and HTTP/2, upgrades, bounded bodies and graceful shutdown.
+//! Guarantees that every connection, handshake, header block and body has a bound, and that a shutdown ends. Must never
+//! interpret a request: the service, behind one trait, does.
 
 mod body;
 mod buffered_writer;
@@ -11,7 +10,7 @@ mod connection;
 mod head;
 mod jitter;
 pub mod limits;
-mod sending;
+mod send_progress;
 mod server;
 mod shutdown;
 mod tls;

@@ -7,26 +7,26 @@ use std::time::Duration;
 /// Largest request body of a write: 3 MiB, as in kube-apiserver (twice etcd's request limit).
 pub const MAX_REQUEST_BODY_BYTES: usize = 3 * 1024 * 1024;
 
-/// Bytes of bodies that are being received on one connection: ten of the largest at a time. Who is turned away beyond
-/// that may send again.
+/// Bytes of bodies that are received concurrently on one connection: ten of the largest. A client that is rejected beyond that
+/// may retry.
 pub const RECEIVED_BYTES_PER_CONNECTION: u64 = 32 * 1024 * 1024;
 
-/// Time that a body has before its rate counts: a client may look something up, or wait for `100 Continue`, after the head.
+/// Time before a body's minimum rate applies: a client may look something up, or wait for `100 Continue`, after the head.
 pub const BODY_GRACE: Duration = Duration::from_secs(10);
 
-/// The least rate of a body in bytes per second, on the average since its head: a tenth of what a bad mobile link carries.
-/// kube-apiserver has none, but gives the whole request its minute (`--request-timeout`), in which 3 MiB need 52 KiB per
-/// second; that deadline holds here too, and a body that cannot keep it is given up sooner.
+/// The minimum average rate of a body in bytes per second since its head: a tenth of a bad mobile link. kube-apiserver has
+/// none, but gives the whole request its minute (`--request-timeout`), in which 3 MiB need 52 KiB per second; that deadline
+/// holds here too, and a body that cannot meet it is rejected sooner.
 pub const BODY_LEAST_RATE: u64 = 1024;
 
-/// What is believed of the length that a client declares: so much is allocated at once, and more when it has come.
+/// The part of a declared length that is allocated in advance; the rest is allocated as it arrives.
 pub const BELIEVED_BODY_BYTES: usize = 256 * 1024;
 
-/// How much of a body beyond its limit is read and thrown away, so that a client that sends first and
-/// reads later still sees the answer and not a reset connection.
+/// Bytes of a body beyond its limit that are read and discarded, so that a client that sends first and reads later still sees
+/// the response and not a reset connection.
 pub const MAX_DISCARDED_BODY_BYTES: usize = 8 * 1024 * 1024;
 
-/// How long the rest of a body is waited for after the answer: what a client sent with the request comes sooner.
+/// How long the rest of a body is awaited after the response: bytes that a client sent with the request arrive sooner.
 pub const DISCARD_TIME: Duration = Duration::from_secs(5);
 
 /// Largest header block of an HTTP/1 request: 1 MiB, as in kube-apiserver.
@@ -51,22 +51,22 @@ pub const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// Bytes a client may send on a connection ahead of the readers; bounds what one connection can hold in memory.
 pub const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
 
-/// Largest HTTP/2 frame taken from a client, as in kube-apiserver.
+/// Largest HTTP/2 frame of a client, as in kube-apiserver.
 pub const MAX_FRAME_BYTES: u32 = 256 * 1024;
 
-/// Bytes of an answer buffered per HTTP/2 stream while the network does not take them: two pieces of an answer, so that
-/// one is at hand while the other is written, and a client that does not read holds little with each stream.
+/// Bytes of a response buffered per HTTP/2 stream while the network does not accept them: two chunks, so that one is ready
+/// while the other is written, and a client that does not read holds little with each stream.
 pub const MAX_SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// The longest time from a request's arrival until the last of its answer is handed on, unless it is long-running:
-/// kube-apiserver's minute, after which it, too, resets the stream or closes the connection.
+/// The maximum time from a request's arrival to the end of its response, unless it is long-running: kube-apiserver's minute,
+/// after which it, too, resets the stream or closes the connection.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time that an answer has at least that is made at the last moment, such as the one that says that the time is over.
+/// Minimum time for a response that is made at the deadline, such as the timeout error.
 pub const ANSWER_GRACE: Duration = Duration::from_secs(1);
 
-/// Time in which a client must take something of an answer. Answers are sent in pieces of 64 KiB, so that this is a least
-/// rate of 4.3 KiB per second: a client as slow as that would get 256 KiB within the minute that an answer has.
+/// Time in which a client must accept some bytes of a response. Responses are sent in chunks of 64 KiB, so this is a minimum
+/// rate of 4.3 KiB per second: a client as slow as that would get 256 KiB within the response timeout.
 pub const ANSWER_STALL: Duration = Duration::from_secs(15);
 
 /// Streams of one connection that a client may have cancelled before the server looked at them: a handful happens when
@@ -76,25 +76,25 @@ pub const MAX_PENDING_RESETS: usize = 20;
 /// Streams of one connection that the server may have to reset for the client's mistakes before it is closed.
 pub const MAX_LOCAL_RESETS: usize = 1024;
 
-/// Time between pings to an HTTP/2 client: the figure by which Kubernetes' clients look for servers that vanished.
+/// Time between pings to an HTTP/2 client: the interval by which Kubernetes' clients detect dead servers.
 pub const PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Time that it has to answer one; then its watches end and hold nothing any more.
+/// Timeout of a ping; then the client's watches end.
 pub const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Bytes that gather on an HTTP/2 connection before they are written even though more may be coming: four TLS
-/// records, beyond which a larger write saves nothing. One frame may come on top.
+/// Buffered bytes of an HTTP/2 connection that are written even though more may follow: four TLS records, beyond which a larger
+/// write saves nothing. One frame may come on top.
 pub const WRITE_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time without any request after which a connection is closed, as in kube-apiserver. After the same time once more it is
-/// dropped with what its client has not taken.
+/// Idle time after which a connection is closed, as in kube-apiserver. After the same time once more it is dropped with its
+/// unsent data.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Time for the head of an HTTP/1 request, from its first byte on, as in kube-apiserver: longer than any link needs, and a
-/// slow client cannot hold a connection for ever.
+/// Time for the head of an HTTP/1 request, from its first byte on, as in kube-apiserver, so that a slow client cannot hold a
+/// connection.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(32);
 
 /// Time between TCP keep-alive probes, as in kube-apiserver: finds peers that vanished without a word.
@@ -107,5 +107,5 @@ pub const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// their last bytes.
 pub const SPREAD_OF_GRACE: f64 = 0.8;
 
-/// Time that requests in work have to finish once the server begins to stop.
+/// Time for requests in flight to finish after shutdown begins.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
-//! `Sending`: how an answer under way gets on, and `Paced`, which ends the stream of one whose client does not take it.
-//! Guarantees that an answer that has an end of its own is sent by its deadline, and that a client that takes none of it for
-//! `ANSWER_STALL` loses it: an HTTP/2 stream is reset, an HTTP/1 connection closed.
-//! Must never end what has no end of its own: watches and upgraded connections are not begun here.
+//! `SendProgress` tracks a response that is being sent, and `Paced` ends its stream if the client stalls. Guarantees that a
+//! response that is not long-running is sent by its deadline, and that a client that accepts none of it for `ANSWER_STALL`
+//! loses it: an HTTP/2 stream is reset, an HTTP/1 connection closed. Must never end long-running responses: watches and
+//! upgraded connections are not tracked.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,31 +18,31 @@ use crate::limits::{ANSWER_GRACE, ANSWER_STALL};
 
 task_local! {
     /// The stream (HTTP/2) or connection (HTTP/1) that is being polled.
-    static CURRENT: Arc<Sending>;
+    static CURRENT: Arc<SendProgress>;
 }
 
 /// Nothing is being sent that must end.
 const NONE: u64 = u64::MAX;
 
-/// A time that does not come.
+/// No deadline while the response is being produced.
 const MAKING: u64 = NONE / 2;
 
-/// How the answer of a stream, or the answers of a connection one after the other, get on.
-pub(crate) struct Sending {
+/// The progress of the response of a stream, or of the consecutive responses of a connection.
+pub(crate) struct SendProgress {
     epoch: Instant,
     /// Milliseconds since the epoch.
     deadline: AtomicU64,
     /// When the client last took something.
     taken: AtomicU64,
-    /// All of the answer has been handed on, though not all of it need be written.
+    /// The whole response has been passed to the writer, but not all of it need be written.
     handed_on: AtomicBool,
-    /// Somebody says when everything is written; otherwise handing on is the end of it.
+    /// The writer reports the end of writing; otherwise passing the response on ends it.
     tells_written: AtomicBool,
 }
 
-impl Default for Sending {
-    fn default() -> Sending {
-        Sending {
+impl Default for SendProgress {
+    fn default() -> SendProgress {
+        SendProgress {
             epoch: Instant::now(),
             deadline: AtomicU64::new(NONE),
             taken: AtomicU64::new(0),
@@ -52,9 +52,9 @@ impl Default for Sending {
     }
 }
 
-impl Sending {
-    /// Begins an answer on the stream or connection that is being polled.
-    pub(crate) fn begin(deadline: Instant) -> Option<Arc<Sending>> {
+impl SendProgress {
+    /// Starts tracking a response on the stream or connection that is being polled.
+    pub(crate) fn begin(deadline: Instant) -> Option<Arc<SendProgress>> {
         let sending = CURRENT.try_with(Arc::clone).ok()?;
         sending.handed_on.store(false, Ordering::Relaxed);
         sending.progress();
@@ -63,17 +63,17 @@ impl Sending {
         Some(sending)
     }
 
-    /// The client has taken something.
+    /// The client has accepted some bytes.
     pub(crate) fn progress(&self) {
         self.taken.store(self.millis(Instant::now()), Ordering::Relaxed);
     }
 
-    /// More of the answer is being made: the client is not to blame until then.
+    /// More of the response is being produced: the stall timer stops.
     pub(crate) fn make_more(&self) {
         self.taken.store(MAKING, Ordering::Relaxed);
     }
 
-    /// The last of the answer has been handed on to be written.
+    /// The last bytes have been passed to the writer.
     pub(crate) fn hand_on(&self) {
         self.handed_on.store(true, Ordering::Relaxed);
         if !self.tells_written.load(Ordering::Relaxed) {
@@ -81,7 +81,7 @@ impl Sending {
         }
     }
 
-    /// Has answers go on until [`Sending::written`] is called.
+    /// Tracks responses until [`SendProgress::written`] is called.
     pub(crate) fn tell_written(&self) {
         self.tells_written.store(true, Ordering::Relaxed);
     }
@@ -93,7 +93,7 @@ impl Sending {
         }
     }
 
-    /// When the stream ends unless the client takes more before; `None` when nothing is sent that must end.
+    /// When the stream ends unless the client accepts more bytes; `None` when nothing is tracked.
     fn due(&self) -> Option<Instant> {
         let deadline = Some(self.deadline.load(Ordering::Relaxed)).filter(|deadline| *deadline != NONE)?;
         let stalled = Duration::from_millis(self.taken.load(Ordering::Relaxed)) + ANSWER_STALL;
@@ -106,18 +106,18 @@ impl Sending {
 }
 
 pin_project! {
-    /// A stream or a connection that ends, with nothing, when its client does not take what is sent.
+    /// A stream or a connection that ends, without output, when its client stalls.
     pub(crate) struct Paced<F> {
         #[pin]
         inner: F,
-        sending: Arc<Sending>,
-        // Made when the client first keeps an answer waiting: nearly all are sent at once.
+        sending: Arc<SendProgress>,
+        // Created at the first stall: nearly all responses are sent at once.
         alarm: Option<Pin<Box<Sleep>>>,
     }
 }
 
 impl<F> Paced<F> {
-    pub(crate) fn new(inner: F, sending: Arc<Sending>) -> Paced<F> {
+    pub(crate) fn new(inner: F, sending: Arc<SendProgress>) -> Paced<F> {
         Paced { inner, sending, alarm: None }
     }
 
@@ -143,7 +143,7 @@ impl<F: Future> Future for Paced<F> {
             match alarm.as_mut().poll(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(()) if this.sending.due() == Some(due) => return Poll::Ready(None),
-                // Something was taken meanwhile.
+                // Bytes were accepted meanwhile.
                 Poll::Ready(()) => {}
             }
         }
@@ -158,9 +158,9 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// A stream whose client takes something every so often, so many times, and then nothing more.
+    /// A stream whose client accepts bytes at an interval, several times, and then stalls.
     async fn stream(pause: Duration, times: u32) {
-        let sending = Sending::begin(Instant::now() + LONG).expect("it is paced");
+        let sending = SendProgress::begin(Instant::now() + LONG).expect("it is paced");
         for _ in 0..times {
             tokio::time::sleep(pause).await;
             sending.progress();
@@ -175,40 +175,40 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_ends_when_nobody_takes_it_or_its_time_is_over() {
+    async fn a_response_ends_when_it_stalls_or_times_out() {
         assert_eq!(ends_after(stream(LONG, 0)).await, (true, ANSWER_STALL));
         let pause = ANSWER_STALL - Duration::from_secs(1);
         assert_eq!(ends_after(stream(pause, 2)).await, (true, 2 * pause + ANSWER_STALL));
         assert_eq!(ends_after(stream(pause, 1000)).await, (true, LONG), "slow is not for ever");
-        // What has no end of its own is not begun.
+        // Long-running responses are not tracked.
         assert_eq!(ends_after(std::future::pending()).await, (false, 2 * LONG));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_is_not_to_blame_for_what_is_still_being_made() {
+    async fn time_to_produce_a_body_does_not_count_as_a_stall() {
         let making = async {
-            Sending::begin(Instant::now() + LONG).expect("it is paced").make_more();
+            SendProgress::begin(Instant::now() + LONG).expect("it is paced").make_more();
             std::future::pending::<()>().await;
         };
         assert_eq!(ends_after(making).await, (true, LONG));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_is_late_can_still_be_sent() {
+    async fn a_late_response_can_still_be_sent() {
         let late = async {
-            Sending::begin(Instant::now()).expect("it is paced");
+            SendProgress::begin(Instant::now()).expect("it is paced");
             std::future::pending::<()>().await;
         };
         assert_eq!(ends_after(late).await, (true, ANSWER_GRACE));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_has_been_written_is_waited_for_no_more() {
+    async fn written_bytes_end_the_stall_timer() {
         for (hands_on, writes, ends) in [(true, true, false), (true, false, true), (false, true, true)] {
-            let sending = Arc::<Sending>::default();
+            let sending = Arc::<SendProgress>::default();
             sending.tell_written();
             let answering = async {
-                let sending = Sending::begin(Instant::now() + LONG).expect("it is paced");
+                let sending = SendProgress::begin(Instant::now() + LONG).expect("it is paced");
                 if hands_on {
                     sending.hand_on();
                 }

@@ -29,7 +29,7 @@ use crate::connection::{Activity, Connection, Counted, Incoming, Service};
 use crate::head::HeadTimeout;
 use crate::jitter::Jitter;
 use crate::limits;
-use crate::sending::{Paced, Sending};
+use crate::send_progress::{Paced, SendProgress};
 use crate::shutdown::{Phase, Shutdown};
 use crate::tls::TlsConfig;
 use crate::upgrade::Takeover;
@@ -43,15 +43,15 @@ pub struct ServerConfig {
     pub handshake_timeout: Duration,
     /// Time for the head of an HTTP/1 request.
     pub head_timeout: Duration,
-    /// The longest time from a request's arrival until all of its answer is handed on, unless it is long-running.
+    /// The maximum time from a request's arrival to the end of its response, unless it is long-running.
     pub answer_timeout: Duration,
     /// Time without requests after which a connection is closed.
     pub idle_timeout: Duration,
-    /// Time that requests in work have to finish after shutdown began.
+    /// Time for requests in flight to finish after shutdown begins.
     pub shutdown_grace: Duration,
-    /// Time over which long-running answers end after shutdown began; at once when it is zero.
+    /// Time over which long-running responses end after shutdown begins; at once when it is zero.
     pub long_running_grace: Duration,
-    /// The share of HTTP/2 requests after which a client is asked to connect anew, so that clients spread over servers.
+    /// The share of HTTP/2 requests after which a client is asked to reconnect, so that clients spread over servers.
     pub goaway_chance: f64,
     /// Where handshakes that failed are counted.
     pub handshake_errors: Arc<AtomicU64>,
@@ -73,8 +73,8 @@ impl Default for ServerConfig {
     }
 }
 
-/// Serves connections until `shutdown` is triggered and everything in work has ended or the grace has passed.
-/// Without `tls` it speaks plain HTTP/1.1 and HTTP/2 with prior knowledge, which is for tests on loopback.
+/// Serves connections until `shutdown` is triggered and all requests have ended or the grace period has passed. Without `tls`
+/// it speaks plain HTTP/1.1 and HTTP/2 with prior knowledge, which is for tests on loopback.
 pub async fn serve<S: Service>(
     listener: TcpListener,
     tls: Option<Arc<TlsConfig>>,
@@ -82,7 +82,7 @@ pub async fn serve<S: Service>(
     config: ServerConfig,
     shutdown: Shutdown,
 ) -> io::Result<()> {
-    // Every connection holds a sender: when the last is gone, so are the connections.
+    // Every connection holds a sender: the channel closes with the last one.
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
     let server = Arc::new(Server { tls, service, config, shutdown, jitter: Jitter::default() });
     let mut stop = pin!(server.shutdown.triggered());
@@ -117,7 +117,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// Says by its clones that a connection, or one of its streams, is alive.
+/// Held by connections and their streams.
 type Alive = mpsc::Sender<Infallible>;
 
 /// Runs each HTTP/2 stream in a task. h2 ends the streams of a connection that is dropped.
@@ -127,7 +127,7 @@ struct StreamExecutor(Alive);
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, stream: F) {
         let alive = self.0.clone();
-        let stream = Paced::new(stream, Arc::<Sending>::default());
+        let stream = Paced::new(stream, Arc::<SendProgress>::default());
         tokio::spawn(async move {
             stream.await.unwrap_or_default();
             drop(alive);
@@ -160,7 +160,7 @@ fn http_builder(config: &ServerConfig, alive: Alive) -> Builder<StreamExecutor> 
     builder
 }
 
-/// What all connections of one `serve` share.
+/// The shared state of all connections of one `serve`.
 struct Server<S> {
     tls: Option<Arc<TlsConfig>>,
     service: S,
@@ -216,7 +216,7 @@ impl<S: Service> Server<S> {
         Arc::new(Connection { peer, tls, client_certs, state: S::State::default() })
     }
 
-    /// Answers the requests of a connection until it closes, idles too long or the server stops.
+    /// Serves the requests of a connection until it closes, is idle for too long, or the server stops.
     async fn requests<I, W>(
         &self,
         stream: I,
@@ -259,7 +259,8 @@ impl<S: Service> Server<S> {
                     let next = at.filter(|_| !expired).unwrap_or_else(|| Instant::now() + self.config.idle_timeout);
                     idle.set(sleep_until(next));
                     if expired && std::mem::replace(&mut idled, expired) {
-                        // It was asked to leave, and does not take what is left of its answers.
+                        // The client was asked to leave, and does not read the rest of its
+                        // responses.
                         return;
                     }
                     expired
@@ -284,7 +285,7 @@ impl<S: Service> Server<S> {
         sleep(self.jitter.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE))).await;
     }
 
-    /// One request. Owns all it needs, as HTTP/2 runs it beside the others of its connection.
+    /// Serves one request. Owns its data, as HTTP/2 runs it concurrently with others.
     fn answer(
         &self,
         request: Request<hyper::body::Incoming>,
@@ -305,26 +306,26 @@ impl<S: Service> Server<S> {
             let (parts, body) = request.into_parts();
             let waits = !is_http2 && parts.headers.contains_key(EXPECT);
             let incoming = Incoming { parts, body: RequestBody::new(body, waits), connection };
-            // In a box at once: hyper moves what answers around.
+            // Boxed at once: hyper moves these futures.
             let working = Box::pin(async move { service.call(incoming).await });
             let (mut parts, body) = working.await.into_parts();
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);
             }
             if is_http2 && parts.headers.get(CONNECTION).is_some_and(|value| value == "close") {
-                // It cannot be said in a header of HTTP/2.
+                // HTTP/2 has no header for it.
                 counted.leave_after();
             }
             let long_running = parts.extensions.get::<LongRunning>().is_some();
             let ends_with = long_running.then_some((shutdown, end_delay));
-            let sending = if long_running { None } else { Sending::begin(deadline) };
+            let sending = if long_running { None } else { SendProgress::begin(deadline) };
             let body = Tracked::new(body, counted, ends_with).paced(sending);
             Ok(Response::from_parts(parts, body))
         }
     }
 }
 
-/// Answers go out at once, and a peer that vanished is noticed. A socket that refuses works without.
+/// Sends responses at once, and detects dead peers. A failure is harmless.
 fn tune(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let keep_alive =

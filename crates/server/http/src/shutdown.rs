@@ -1,18 +1,18 @@
-//! The one-way switch from running to draining to aborted that a server and its connections share.
-//! Guarantees that the phase only moves forward and that waiters that come late see it at once.
-//! Must never be used to cancel a write that may already be durable: draining lets requests finish.
+//! The one-way switch from running to draining to aborted that a server and its connections share. Guarantees that the phase
+//! only moves forward and that late waiters see it at once. Must never be used to cancel a write that may already be durable:
+//! draining lets requests finish.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
-/// How far a shutdown has come.
+/// The phase of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// Requests are taken.
+    /// Requests are accepted.
     Running,
-    /// No new connection; requests in work finish, long-running ones end.
+    /// No new connection; requests in flight finish, long-running ones end.
     Draining,
     /// Whatever is still open is dropped.
     Aborted,
@@ -27,7 +27,7 @@ pub struct Shutdown {
 #[derive(Debug)]
 struct Shared {
     phase: watch::Sender<Phase>,
-    /// What is asked for every event that is sent.
+    /// Read for every sent event.
     triggered: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ impl Shutdown {
         Shutdown { shared: Arc::new(shared) }
     }
 
-    /// Starts the shutdown: long-running answers end, everything else finishes. Later calls change nothing.
+    /// Starts the shutdown: long-running responses end, everything else finishes. Later calls change nothing.
     pub fn trigger(&self) {
         self.advance(Phase::Draining);
     }

@@ -1,6 +1,6 @@
-//! TLS as the server offers it: certificates from PEM, client certificates on request, resumption, reloading.
-//! Guarantees that a client that shows a certificate holds its key, and that a bad reload leaves the old configuration.
-//! Must never take a client certificate's chain as verified, nor let an untrusted one break the handshake (kube-apiserver answers 401).
+//! TLS of the server: certificates from PEM, client certificates on request, resumption, reloading. Guarantees that a client
+//! with a certificate holds its key, and that a failed reload keeps the old configuration. Must never treat a client
+//! certificate's chain as verified, nor let an untrusted one break the handshake (kube-apiserver answers 401).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,16 +18,16 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use webpki::EndEntityCert;
 
-/// What a TLS configuration is made of, all in PEM.
+/// The material of a TLS configuration, all in PEM.
 #[derive(Clone, Default)]
 pub struct TlsMaterial {
     /// The serving certificate, followed by its intermediates.
     pub cert_chain_pem: Vec<u8>,
     /// The serving certificate's private key.
     pub key_pem: Vec<u8>,
-    /// Certificates for clients that ask for a name. A name that several have is the first one's.
+    /// Certificates by SNI name. If several have a name, the first is used.
     pub named: Vec<NamedCertificate>,
-    /// The authorities that client certificates should come from; without them clients are not asked for one.
+    /// The CAs named in the request for a client certificate; without them none is requested.
     pub client_ca_pem: Option<Vec<u8>>,
     /// Reads the public key of client certificates that rustls does not read, since they are too old.
     pub old_client_key: Option<OldKey>,
@@ -35,19 +35,19 @@ pub struct TlsMaterial {
     pub disable_http2: bool,
     /// The least version that is spoken.
     pub min_version: TlsVersion,
-    /// Cipher suites of TLS 1.2 by their IANA names; none named, all are on. Those of TLS 1.3 always are.
+    /// Cipher suites of TLS 1.2 by their IANA names; all if empty. Those of TLS 1.3 are always enabled.
     pub cipher_suites: Vec<String>,
     /// Curves of the key exchange by their numbers; none named, all are on.
     pub curves: Vec<u16>,
 }
 
-/// A certificate that is shown to clients that ask for one of its names, in PEM.
+/// A certificate for some SNI names, in PEM.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct NamedCertificate {
     /// The certificate, followed by its intermediates.
     pub cert_chain_pem: Vec<u8>,
     pub key_pem: Vec<u8>,
-    /// Names, or names with a star in place of their first label. They go before those of certificates that have none here.
+    /// Names, or wildcards in place of the first label. They precede those of certificates without names here.
     pub names: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Builds the configuration, or says which part of the material is unusable.
+    /// Builds the configuration, or returns which part of the material is unusable.
     pub fn new(material: &TlsMaterial) -> Result<TlsConfig, TlsError> {
         let current = RwLock::new(Arc::new(server_config(material)?));
         Ok(TlsConfig { material: Mutex::new(material.clone()), current })
@@ -155,7 +155,7 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     Ok(config)
 }
 
-/// Chooses the certificate by the name that a client asks for.
+/// Chooses the certificate by the SNI name.
 #[derive(Debug)]
 struct ByName {
     names: HashMap<String, Arc<CertifiedKey>>,
@@ -180,7 +180,7 @@ impl ResolvesServerCert for ByName {
 /// Makes a certificate with its key from two files in PEM.
 type MakeKey<'a> = dyn Fn(&[u8], &[u8]) -> Result<Arc<CertifiedKey>, TlsError> + 'a;
 
-/// The certificates by their names: names given with a file first, then the names in certificates that none were given for.
+/// The certificates by name: explicit names first, then the names in certificates without explicit ones.
 fn names(named: &[NamedCertificate], certified: &MakeKey<'_>) -> Result<HashMap<String, Arc<CertifiedKey>>, TlsError> {
     let mut found = HashMap::new();
     let (told, others): (Vec<_>, Vec<_>) = named.iter().partition(|certificate| !certificate.names.is_empty());
@@ -212,8 +212,8 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, T
     }
 }
 
-/// Asks for a client certificate and checks only that the client holds its key, as kube-apiserver does: a client
-/// that is not trusted gets a 401 and not a failed handshake.
+/// Requests a client certificate and checks only that the client holds its key, as kube-apiserver does: an untrusted client
+/// gets a 401 and not a failed handshake.
 #[derive(Debug)]
 struct RequestClientCert {
     /// Subjects of the authorities, so that clients know which of their certificates to send.

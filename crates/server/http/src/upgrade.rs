@@ -1,6 +1,6 @@
-//! Handing a connection over: what follows an answer 101.
-//! Guarantees that a connection handed over still ends with the server's shutdown, as it stays in its own task.
-//! Must never read from or write to a connection before the answer is sent.
+//! Upgrades: handing a connection over after a 101 response. Guarantees that a connection that was handed over still ends with
+//! the server's shutdown, as it stays in its own task. Must never read from or write to a connection before the response is
+//! sent.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,12 +14,12 @@ pub type UpgradedConnection = TokioIo<Upgraded>;
 
 type Run = Box<dyn FnOnce(UpgradedConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
-/// What is to happen on a connection after an answer 101: put it into the response's extensions.
+/// Takes over a connection after a 101 response: put it into the response's extensions.
 #[derive(Clone)]
 pub struct Takeover(Arc<Mutex<Option<Run>>>);
 
 impl Takeover {
-    /// Runs `run` with the connection once the answer is sent. It is dropped, wherever it is, when the server stops.
+    /// Calls `run` with the connection once the response is sent. Its future is dropped when the server stops.
     pub fn new(
         run: impl FnOnce(UpgradedConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + 'static,
     ) -> Takeover {

@@ -1,6 +1,5 @@
-//! The server against real sockets: both HTTP versions, with and without TLS, client certificates, shutdown, limits.
-//! Guarantees that what a client sees of a connection's life is what `pintle_http` promises.
-//! Must never depend on fixed ports or on sleeping long enough.
+//! The server on real sockets: both HTTP versions, with and without TLS, client certificates, shutdown, limits. Guarantees that
+//! a connection behaves as `pintle_http` promises. Must never depend on fixed ports or on sleeping long enough.
 
 mod client;
 mod hostile;
@@ -34,7 +33,7 @@ const SOON: Duration = Duration::from_secs(5);
 /// More than a connection gathers before it writes.
 const LARGE: usize = 256 * 1024;
 
-/// Answers with what it saw; `/watch` never ends by itself, `/slow` waits for `release`, `/busy` works until `/relieve`.
+/// Responds with what it saw; `/watch` never ends by itself, `/slow` waits for `release`, `/busy` works until `/relieve`.
 #[derive(Clone, Default)]
 struct Probe {
     release: Arc<tokio::sync::Notify>,
@@ -156,14 +155,14 @@ impl Running {
 #[tokio::test]
 async fn every_transport_answers() {
     let pki = Pki::new();
-    // (TLS, HTTP/2, identity shown, what the service saw at its second request)
+    // (TLS, HTTP/2, identity sent, what the service saw at its second request)
     let rows = [
         (false, false, None, "HTTP/1.1 tls=false certs=0 nth=2"),
         (false, true, None, "HTTP/2.0 tls=false certs=0 nth=2"),
         (true, false, None, "HTTP/1.1 tls=true certs=0 nth=2"),
         (true, true, None, "HTTP/2.0 tls=true certs=0 nth=2"),
         (true, true, Some(Identity::Signed), "HTTP/2.0 tls=true certs=1 nth=2"),
-        // A certificate from elsewhere comes through too: the authenticator answers it with 401.
+        // A foreign certificate is passed on too: the authenticator rejects it with 401.
         (true, false, Some(Identity::Foreign), "HTTP/1.1 tls=true certs=1 nth=2"),
         (true, true, Some(Identity::Old), "HTTP/2.0 tls=true certs=1 nth=2"),
     ];
@@ -240,7 +239,7 @@ async fn shutdown_lets_requests_finish_and_ends_watches() {
         server.probe.slow_started.notified().await;
         server.shutdown.trigger();
 
-        // The watch ends without an error, the request in work is answered, nobody new comes in.
+        // The watch ends without an error, the request in flight is answered, new connections are refused.
         let end = timeout(SOON, watch.collect()).await.expect("watch ends");
         let rest = end.expect("clean end").to_bytes();
         assert!(rest.is_empty(), "HTTP/2 {http2}: {rest:?}");
@@ -254,7 +253,7 @@ async fn shutdown_lets_requests_finish_and_ends_watches() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_is_dropped_after_the_grace() {
+async fn requests_are_dropped_after_the_shutdown_grace() {
     let config = ServerConfig { shutdown_grace: Duration::from_millis(20), ..ServerConfig::default() };
     for http2 in [false, true] {
         let server = Running::start(None, config.clone()).await;
@@ -270,7 +269,7 @@ async fn what_does_not_end_is_dropped_after_the_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_works_long_does_not_keep_others_of_the_connection_waiting() {
+async fn a_slow_request_does_not_block_others_of_its_connection() {
     let server = Running::plain().await;
     let mut client = Client::plain(server.port, true).await;
     let mut same = client.same_connection();
@@ -281,7 +280,7 @@ async fn who_works_long_does_not_keep_others_of_the_connection_waiting() {
 }
 
 #[tokio::test]
-async fn what_the_network_takes_bit_by_bit_arrives_whole() {
+async fn slow_networks_receive_whole_responses() {
     let pki = Pki::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
     // Connections inherit it, and hold less than one write of the server.
@@ -292,7 +291,7 @@ async fn what_the_network_takes_bit_by_bit_arrives_whole() {
     assert_eq!((code, body.len()), (200, LARGE));
 }
 
-/// A body that comes from a channel.
+/// A body from a channel.
 struct Sent(mpsc::Receiver<Bytes>);
 
 impl Body for Sent {
@@ -305,7 +304,7 @@ impl Body for Sent {
 }
 
 #[tokio::test]
-async fn who_is_answered_before_its_body_was_read_may_send_it_to_the_end() {
+async fn early_responses_let_the_client_finish_its_body() {
     let server = Running::plain().await;
     let stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
     let made = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
@@ -319,7 +318,7 @@ async fn who_is_answered_before_its_body_was_read_may_send_it_to_the_end() {
         rest
     };
     let rest = ask().await;
-    // What was said of the first request has come before the second answer.
+    // The state set by the first request is visible to the second.
     ask().await;
     for _ in 0..3 {
         rest.send(Bytes::from_static(b"late")).await.expect("the body is still taken");
@@ -327,7 +326,7 @@ async fn who_is_answered_before_its_body_was_read_may_send_it_to_the_end() {
 }
 
 #[tokio::test]
-async fn over_http1_who_sends_all_first_gets_the_answer_to_what_nobody_read() {
+async fn over_http1_an_unread_body_does_not_lose_the_response() {
     let server = Running::plain().await;
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
     let body = vec![b'x'; 4 << 20];
@@ -337,13 +336,13 @@ async fn over_http1_who_sends_all_first_gets_the_answer_to_what_nobody_read() {
         stream.write_all(&body).await.expect("the body is taken");
         assert!(until(&mut stream, "\r\n0\r\n\r\n").await.contains(&format!("nth={nth}\r\n")));
     }
-    // A client that waits to be asked for its body is not asked for what nobody wants.
+    // An unwanted body is not requested with `100 Continue`.
     let head = "POST /info HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("the head is taken");
     assert!(until(&mut stream, "\r\n0\r\n\r\n").await.starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
-/// What comes until this has come, and no more may.
+/// Reads until this text, and no further.
 async fn until(stream: &mut TcpStream, last: &str) -> String {
     let mut text = String::new();
     while !text.ends_with(last) {
@@ -407,7 +406,7 @@ async fn an_unread_response_ends() {
             }
         }
     }
-    // Also when it reads nothing at all: what it writes finds nobody at last.
+    // Also when it reads nothing at all: its writes finally fail.
     let config = ServerConfig { answer_timeout: Duration::from_millis(50), ..ServerConfig::default() };
     let server = Running::start(None, config).await;
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
@@ -427,7 +426,7 @@ async fn a_client_is_asked_to_connect_anew_by_chance_and_gets_its_answer() {
     let mut client = Client::plain(server.port, true).await;
     assert!(client.get("/info").await.1.contains("nth=1"), "what was sent is answered");
     timeout(SOON, client.closed()).await.expect("the connection ends");
-    // It is a matter of HTTP/2; HTTP/1.1 goes on.
+    // HTTP/2 only; HTTP/1.1 connections stay open.
     let mut client = Client::plain(server.port, false).await;
     for nth in 1..=3 {
         assert!(client.get("/info").await.1.contains(&format!("nth={nth}")));
@@ -465,7 +464,7 @@ async fn versions_and_cipher_suites_of_tls_are_those_allowed() {
 }
 
 #[tokio::test]
-async fn of_the_ciphers_that_both_have_the_cheapest_is_taken() {
+async fn the_cheapest_common_cipher_is_chosen() {
     let pki = Pki::new();
     let config = TlsConfig::new(&pki.material()).expect("usable");
     let server = Running::start(Some(config), ServerConfig::default()).await;

@@ -1,12 +1,14 @@
-//! The `Connector` of the running server: requests to kubelets, pods and services over sockets of its own.
-//! Guarantees that this server's client certificate is presented to kubelets only, and that users cannot reach this
-//! machine itself through it. Must never decide where a request goes.
+//! The `Connector` of the running server: requests to kubelets, pods and services over its own sockets. Guarantees that this
+//! server's client certificate is presented to kubelets only, and that users cannot reach this machine itself through it. Must
+//! never decide where a request goes.
 
 use crate::follow::follow;
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Trust, Unreachable, is_global_unicast};
+use pintle_endpoints::backend::{
+    BackendResponse, ByteStream, Connector, Destination, Trust, Unreachable, is_global_unicast,
+};
 use pintle_endpoints::upgrade::Upgraded;
 use pintle_http::{ClientConfig, ClientTlsMaterial, TlsError, UpgradedConnection, Upstream, client_config};
 use std::net::IpAddr;
@@ -37,12 +39,11 @@ impl KubeletConfigs {
 
 /// Time for connecting to pods and services, as in kube-apiserver.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time for connecting to kubelets where no flag says another.
+/// The timeout of connecting to kubelets, unless a flag sets another.
 pub const KUBELET_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl SocketConnector {
-    /// A connector that talks to kubelets as the material says. Without an authority any kubelet is believed, as
-    /// kube-apiserver does.
+    /// A connector with this TLS material for kubelets. Without a CA any kubelet is trusted, as in kube-apiserver.
     ///
     /// # Errors
     /// The material is unusable.
@@ -73,7 +74,7 @@ impl SocketConnector {
         })
     }
 
-    async fn send(&self, to: Destination, request: http::Request<ByteStream>) -> Result<Exchange, Unreachable> {
+    async fn send(&self, to: Destination, request: http::Request<ByteStream>) -> Result<BackendResponse, Unreachable> {
         let tls = match to.trust {
             Trust::Kubelet => self.kubelet.load().verified.clone(),
             Trust::UnverifiedKubelet => self.kubelet.load().unverified.clone(),
@@ -90,15 +91,15 @@ impl SocketConnector {
     }
 }
 
-/// A response as an exchange, whose connection may be taken over.
-pub(crate) fn exchange(mut response: http::Response<pintle_http::ResponseBody>) -> Exchange {
+/// A response as a `BackendResponse`, whose connection may be taken over.
+pub(crate) fn exchange(mut response: http::Response<pintle_http::ResponseBody>) -> BackendResponse {
     let upgrade = pintle_http::on_upgrade(&mut response);
     let upgraded = async move {
         let upgraded = upgrade.await.map_err(std::io::Error::other)?;
         Ok(Box::new(UpgradedConnection::new(upgraded)) as Upgraded)
     };
     let (parts, body) = response.into_parts();
-    Exchange { response: parts, body: Box::pin(pintle_http::pieces(body)), upgraded: upgraded.boxed() }
+    BackendResponse { response: parts, body: Box::pin(pintle_http::pieces(body)), upgraded: upgraded.boxed() }
 }
 
 impl Connector for SocketConnector {
@@ -106,7 +107,7 @@ impl Connector for SocketConnector {
         &self,
         to: Destination,
         request: http::Request<ByteStream>,
-    ) -> BoxFuture<'_, Result<Exchange, Unreachable>> {
+    ) -> BoxFuture<'_, Result<BackendResponse, Unreachable>> {
         SocketConnector::send(self, to, request).boxed()
     }
 }

@@ -1,6 +1,5 @@
-//! Headers for browsers: which origins may read an answer (CORS), and that the server is to be asked over TLS only (HSTS).
-//! Guarantees that no such header is sent unless flags ask for it.
-//! Must never let a request in: requests are authorized as without it.
+//! Headers for browsers: the origins that may read a response (CORS), and that the server must be reached over TLS only (HSTS).
+//! Guarantees that no such header is sent unless flags enable it. Must never allow a request: authorization is unaffected.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -10,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use pintle_endpoints::Body;
 use regex_lite::Regex;
 
-/// What pages of an allowed origin may do, as kube-apiserver says it.
+/// The permissions of pages of an allowed origin, as in kube-apiserver.
 const ALLOWED: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS, PUT, DELETE, PATCH"),
     (
@@ -30,10 +29,10 @@ pub struct BrowserConfig {
 }
 
 impl BrowserConfig {
-    /// Lets the pages of origins that match a pattern read answers.
+    /// Allows pages of origins that match a pattern to read responses.
     ///
     /// # Errors
-    /// It is no pattern, or one that other hosts match as well.
+    /// The pattern is invalid, or matches other hosts as well.
     pub fn allow_origin(&mut self, pattern: &str) -> Result<(), String> {
         if pattern.is_empty() {
             return Err("must not have an empty item".to_owned());
@@ -47,7 +46,7 @@ impl BrowserConfig {
         Ok(())
     }
 
-    /// Tells browsers by a directive of RFC 6797 to ask by TLS alone.
+    /// Adds an HSTS directive of RFC 6797.
     ///
     /// # Errors
     /// There is no such directive.
@@ -62,7 +61,7 @@ impl BrowserConfig {
         Ok(())
     }
 
-    /// What a request's answer has beside its own headers.
+    /// The additional headers of a response.
     pub fn told(&self, asked: &HeaderMap) -> HeaderMap {
         let mut told = HeaderMap::new();
         if let Some(transport) = &self.transport {

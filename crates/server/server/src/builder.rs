@@ -1,5 +1,5 @@
-//! `Builder`: from parts to a running server.
-//! Guarantees that no request is answered before the store has been read. Must never have a default that gives access.
+//! `Builder`: from parts to a running server. Guarantees that no request is served before the store has been read. Must never
+//! have a default that grants access.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::BrowserConfig;
@@ -43,23 +43,23 @@ pub enum StartError {
     Io(#[from] io::Error),
 }
 
-/// A socket that requests come in by.
+/// A socket that accepts connections.
 pub struct Listener {
     pub socket: TcpListener,
     /// `None` is plain HTTP.
     pub tls: Option<Arc<TlsConfig>>,
 }
 
-/// The parts of a server. What is built over it (a server with built-in kinds, one with a group of one's own) adds to its lists.
+/// The parts of a server. Servers built on top (with built-in kinds, or with custom groups) add to its lists.
 pub struct Builder {
     pub store: Arc<dyn Store>,
     resources: Arc<Resources>,
     pub groups: Vec<Group>,
     /// Which resources of the groups are served; the others are only stored.
     pub serves: Arc<dyn Fn(&Resource) -> bool + Send + Sync>,
-    /// What is known about kinds beside their resources.
+    /// Known kinds besides those of resources.
     pub kinds: Box<dyn KnownKinds>,
-    /// Scope in this order for who sends a request.
+    /// Called in this order to authenticate requests.
     pub authenticators: Vec<Arc<dyn Authenticator>>,
     /// The audiences that tokens must be meant for.
     pub audiences: Vec<Str>,
@@ -69,18 +69,18 @@ pub struct Builder {
     pub authorizers: Vec<NamedAuthorizer>,
     /// Called in this order for every write.
     pub admission_plugins: Vec<Arc<dyn AdmissionPlugin>>,
-    /// What hands out addresses and ports to objects.
+    /// The allocators of unique values, such as addresses and ports.
     pub allocators: Vec<Arc<dyn Allocator>>,
-    /// What answers for subresources that do something, and for resources that store nothing.
+    /// The handlers of subresources that act, and of resources that store nothing.
     pub handlers: Handlers,
-    /// Groups that other servers answer for.
+    /// The aggregated groups.
     pub aggregated: Box<dyn AggregatedApis>,
     /// Other servers over the same store that requests may be passed on to.
     pub peers: Option<Arc<dyn Peers>>,
     /// Documents at paths of their own.
     pub published: Vec<PublishedDocument>,
     pub listeners: Vec<Listener>,
-    /// Where audit events go; `None` if nothing is audited.
+    /// The receiver of audit events; `None` if nothing is audited.
     pub auditor: Option<Arc<Auditor>>,
     /// Where spans of requests go; `None` if nothing is traced.
     pub tracer: Option<Arc<Tracer>>,
@@ -93,9 +93,10 @@ pub struct Builder {
     pub connector: Option<Arc<dyn Connector>>,
     pub health: Health,
     pub metrics: Metrics,
-    /// How long a remote store may take to answer to be called alive, and to be called ready.
+    /// Timeouts of a remote store for the liveness and the readiness check.
     pub store_timeouts: (Duration, Duration),
-    /// How often the store is compacted, which decides how long continue tokens last; `None`: they last as long as history does.
+    /// How often the store is compacted, which determines how long continue tokens last; `None`: they last as long as
+    /// history does.
     pub compaction_interval: Option<Duration>,
     pub shutdown: ShutdownOptions,
 }
@@ -103,9 +104,9 @@ pub struct Builder {
 /// How a server stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShutdownOptions {
-    /// How long requests are still taken while the server already reports that it is not ready.
+    /// How long requests are still accepted while the server already reports that it is not ready.
     pub delay: Duration,
-    /// Whether requests that come after that are answered with 429 and Retry-After until those under way are done.
+    /// Whether later requests get 429 with Retry-After until those in flight are done.
     pub send_retry_after: bool,
 }
 
@@ -159,7 +160,7 @@ impl Builder {
         self.listeners.first().ok_or_else(none)?.socket.local_addr()
     }
 
-    /// Reads the store and starts answering on the listeners.
+    /// Reads the store and starts serving on the listeners.
     ///
     /// # Errors
     /// The store cannot be read, or a listener has no address.
@@ -169,9 +170,9 @@ impl Builder {
         opened.serve()
     }
 
-    /// Installs the groups, starts the store and reads what it holds. Nothing is answered yet: what is built over the
-    /// server may write its first objects and add parts that need the registry. Plugins of `admission` act before the builder's
-    /// own. The authorizer is the one that those plugins ask, too; where it has no members it is made of the builder's.
+    /// Installs the groups, starts the store and reads its content. Nothing is served yet: the caller may write bootstrap
+    /// objects and add parts that need the registry. Plugins of `admission` run before the builder's own. `authorizer` is
+    /// the one that those plugins use, too; without members it gets the builder's.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -211,13 +212,13 @@ impl Builder {
         })
     }
 
-    /// Starts the store, reads what it holds of the resources, and puts admission before every write.
+    /// Starts the store, reads the objects of the resources, and adds admission to every write.
     async fn registry(&self, admission: AdmissionChain) -> Result<Registry, StartError> {
         let table = self.resources.snapshot();
         let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
         let cache = Cache::indexed(stored);
         let (store, writer) = (self.store.clone(), cache.writer());
-        // Reading what there is takes its time.
+        // Reading a large store takes long.
         let started = tokio::task::spawn_blocking(move || store.start(Box::new(writer))).await;
         started.map_err(io::Error::other)?.map_err(StartError::Store)?;
         let transactions = self.metrics.transactions.clone();
@@ -227,9 +228,10 @@ impl Builder {
     }
 }
 
-/// A server whose store has been read, and that does not answer yet.
+/// A server whose store has been read, and that does not serve yet.
 pub struct OpenedServer {
-    /// Parts that are still taken: authenticators, audiences, handlers, aggregated groups, published documents, health, metrics.
+    /// Parts that can still be added: authenticators, audiences, handlers, aggregated groups, published documents, health,
+    /// metrics.
     pub builder: Builder,
     pub registry: Arc<Registry>,
     pub authorizer: AuthorizerUnion,
@@ -239,7 +241,7 @@ pub struct OpenedServer {
 }
 
 impl OpenedServer {
-    /// Runs a task that the server cannot go on without: when it ends, the server is not healthy any more.
+    /// Runs an essential task: when it ends, the server becomes unhealthy.
     pub fn spawn<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -248,7 +250,7 @@ impl OpenedServer {
         critical_tasks::spawn(&self.fatal_signal, what, task)
     }
 
-    /// Starts answering on the listeners.
+    /// Starts serving on the listeners.
     ///
     /// # Errors
     /// A listener has no address, or the system's certificates cannot be read.
@@ -346,8 +348,8 @@ impl Server {
         &self.api
     }
 
-    /// Resolves, to why, when something has ended that the server cannot go on without: the store, a listener, what keeps it
-    /// informed. The server is to be stopped then.
+    /// Resolves, with the reason, when an essential part has ended: the store, a listener, or an essential task. The server
+    /// must then be stopped.
     pub fn ended(&self) -> EndedFuture {
         self.fatal_signal.ended()
     }

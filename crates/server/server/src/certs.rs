@@ -25,7 +25,7 @@ const CA_LIFETIME: Duration = Duration::from_secs(10 * 365 * 86_400);
 const LEAF_LIFETIME: Duration = Duration::from_secs(365 * 86_400);
 /// A certificate with less validity left than this is replaced at start.
 const RENEW_BEFORE: Duration = Duration::from_secs(30 * 86_400);
-/// Certificates begin in the past, for clients whose clocks are slow.
+/// Certificates are valid from an hour ago, for clients whose clocks are slow.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
 
 const CA_NAME: &str = "pintle-ca";
@@ -57,7 +57,7 @@ pub struct ServingNames {
 }
 
 impl ServingNames {
-    /// The names of every server, this host's name and the given addresses (of those that say "everywhere" none).
+    /// The names of every server, this host's name and the given addresses (except unspecified ones).
     pub fn new(host_name: Option<&str>, addresses: impl IntoIterator<Item = IpAddr>) -> ServingNames {
         let fixed = [
             "kubernetes",
@@ -96,13 +96,13 @@ pub fn host_name() -> Option<String> {
 pub struct Certs {
     /// The authority that client certificates are made by.
     pub ca_pem: String,
-    /// What clients need in order to trust the server: the authority, or a serving certificate from elsewhere.
+    /// The CA with which clients verify the server, or a given serving certificate.
     pub server_ca_pem: String,
     /// The serving certificate with its chain.
     pub serving_cert_pem: String,
     /// Its key.
     pub serving_key_pem: String,
-    /// What the administrator shows.
+    /// The administrator's credential.
     pub admin: Administrator,
 }
 
@@ -127,12 +127,12 @@ pub const ADMINISTRATORS: &str = "system:masters";
 /// Random bytes in the administrator's token.
 const TOKEN_BYTES: usize = 32;
 
-/// By what the administrator is to be known.
+/// The kind of the administrator's credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdministratorBy {
     /// By a certificate of the own authority, which clients' certificates are verified by.
     Certificate,
-    /// By a token: clients' certificates are verified by other authorities alone.
+    /// A token: client certificates are verified by other CAs only.
     Token,
 }
 
@@ -150,14 +150,14 @@ impl fmt::Debug for Certs {
     }
 }
 
-/// Makes the certificates in `dir` ready: keeps what is good, makes what is missing, renews what soon ends.
+/// Prepares the certificates in `dir`: keeps valid ones, creates missing ones, renews those that expire soon.
 ///
-/// The files are `ca`, `apiserver` and `admin`, each with `.crt` and `.key`; `apiserver.crt` ends with the authority. A serving
-/// certificate given as `serving` (certificate and key) is used instead of `apiserver`. Where the administrator is known by a token
-/// there is no `admin`, and the token is in no file of this directory.
+/// The files are `ca`, `apiserver` and `admin`, each with `.crt` and `.key`; `apiserver.crt` ends with the CA. A serving
+/// certificate given as `serving` (certificate and key) is used instead of `apiserver`. If the administrator has a token there
+/// is no `admin`, and the token is not stored in this directory.
 ///
 /// # Errors
-/// A file cannot be read or written, or does not fit the others.
+/// A file cannot be read or written, or does not match the others.
 pub fn ensure(
     dir: &Path,
     serving: Option<(&Path, &Path)>,
@@ -219,7 +219,7 @@ impl Pair {
         Pair { cert: dir.join(format!("{name}.crt")), key: dir.join(format!("{name}.key")) }
     }
 
-    /// The certificate and the key, if both are there. A key alone is what an interrupted start leaves.
+    /// The certificate and the key, if both exist. An interrupted start leaves a key alone.
     fn load(&self) -> Result<Option<(String, String)>, CertsError> {
         match (exists(&self.cert)?, exists(&self.key)?) {
             (true, true) => Ok(Some((read(&self.cert)?, read(&self.key)?))),
@@ -228,8 +228,8 @@ impl Pair {
         }
     }
 
-    /// The key that certificates are made for: the one that is there, or a new one, on disk before there is a certificate of it.
-    /// Since the key stays when a certificate is renewed, one file is all that ever changes, and the two always fit.
+    /// The key of a certificate: the existing one, or a new one, which is on disk before its certificate. Since the key is
+    /// kept when a certificate is renewed, only one file ever changes, and the two always match.
     fn ensure_key(&self) -> Result<KeyPair, CertsError> {
         if exists(&self.key)? {
             return KeyPair::from_pem(&read(&self.key)?).map_err(|_| self.problem("the key cannot be used"));
@@ -258,7 +258,7 @@ impl Authority {
             let cert = first_certificate(&cert_pem).ok_or_else(|| files.problem("no certificate found"))?;
             let issuer = Issuer::new(ca_params(now), key);
             let authority = Authority { cert_pem, cert, issuer };
-            // Signing and verifying shows that the files belong together and are of our making.
+            // Signing and verifying proves that the files belong together and were created here.
             let trial = authority.sign(&admin_params(now), &KeyPair::generate()?)?;
             let trial = first_certificate(&trial).filter(|trial| authority.made(trial, KeyUsage::client_auth()));
             if trial.is_none() {
@@ -275,7 +275,7 @@ impl Authority {
         Ok(Authority { cert_pem: cert.pem(), cert: cert.der().clone(), issuer: Issuer::new(params, key) })
     }
 
-    /// The serving certificate with the authority behind it. One from elsewhere is taken as it is, as kube-apiserver does.
+    /// The serving certificate followed by the CA. A given one is used unchanged, as in kube-apiserver.
     fn serving(&self, files: &Pair, names: &ServingNames, now: SystemTime) -> Result<(String, String), CertsError> {
         let usage = KeyUsage::server_auth;
         if let Some((cert_pem, key_pem)) = files.load()? {
@@ -310,7 +310,7 @@ impl Authority {
         Ok(params.signed_by(key, &self.issuer)?.pem())
     }
 
-    /// Whether a certificate is from this authority, however old.
+    /// Whether a certificate is from this CA, regardless of its age.
     fn made(&self, cert: &CertificateDer<'_>, usage: KeyUsage) -> bool {
         not_after(cert).is_some_and(|end| self.verifies(cert, usage, end))
     }
@@ -384,7 +384,7 @@ fn leaf_params(name: &str, now: SystemTime, usage: ExtendedKeyUsagePurpose) -> C
     let mut params = params(name, now, LEAF_LIFETIME);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
     params.extended_key_usages = vec![usage];
-    // Strict clients (Python) ask for it.
+    // Strict clients (Python) require it.
     params.use_authority_key_identifier_extension = true;
     params
 }

@@ -1,5 +1,5 @@
-//! The parts that a server cannot go on without: its store, its listener, and tasks that keep it informed.
-//! Guarantees that the end of one of them makes the server unhealthy and is reported. Must never restart one of them.
+//! The essential parts of a server: its store, its listeners, and its essential tasks. Guarantees that the end of one of them
+//! makes the server unhealthy and is reported. Must never restart one of them.
 
 use futures_util::future::select_all;
 use pintle_endpoints::Api;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tracing::warn;
 
-/// Starts a task that the server cannot go on without.
+/// Starts an essential task.
 pub fn spawn<T: Send + 'static>(
     fatal_signal: &FatalSignal,
     what: &'static str,

@@ -1,6 +1,6 @@
-//! Delegated authentication and authorization: what an extension server behind an aggregator asks of the server in front of it.
-//! Guarantees that users come from the front proxy, from client certificates and from tokens that the other server has reviewed,
-//! and that the authorities follow its ConfigMap. Must never allow a request because the other server does not answer.
+//! Delegated authentication and authorization: an extension server uses those of the aggregating server. Guarantees that users
+//! come from the front proxy, from client certificates and from tokens that the other server has reviewed, and that the CAs
+//! follow its ConfigMap. Must never allow a request because the other server does not respond.
 
 use arc_swap::ArcSwapOption;
 use pintle_auth::authentication::{
@@ -12,7 +12,9 @@ use pintle_auth::{Attributes, Authorizer, Decision, NamedAuthorizer, UserInfo};
 use pintle_codec::{Strictness, json};
 use pintle_http::TlsConfig;
 use pintle_resource::MaybeReady;
-use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, Posted, ReviewVersion, TokenReviews};
+use pintle_reviews::{
+    AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, ReviewClient, ReviewVersion, TokenReviews,
+};
 use pintle_schema::Value;
 use pintle_webhook::{Address, Client, Clients, Kubeconfig, Settings};
 use std::path::{Path, PathBuf};
@@ -26,10 +28,10 @@ const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /// How long one call may take, as in kube-apiserver's library.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long answers are kept, as in kube-apiserver's library.
+/// How long reviews are cached, as in kube-apiserver's library.
 const KEPT: Duration = Duration::from_secs(10);
 /// How often the ConfigMap is read again.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// An object in etcd has less.
 const MAX_PUBLISHED_BYTES: usize = 2 << 20;
 const USER_AGENT: &str = "pintle-extension";
@@ -45,7 +47,7 @@ pub struct Delegation {
     pub skip_lookup: bool,
     /// Whether the server starts without them if they cannot be read.
     pub tolerate_lookup_failure: bool,
-    /// Paths that everybody may read; one that ends in `*` stands for all that begin so.
+    /// Paths that everybody may read; a trailing `*` matches any suffix.
     pub always_allow_paths: Option<Vec<String>>,
 }
 
@@ -60,11 +62,11 @@ pub enum DelegationError {
     Published(String),
 }
 
-/// The authenticator of what another server publishes: its front proxy and its clients' authorities.
+/// The authenticator with the published CAs of another server: those of its front proxy and its clients.
 #[derive(Default)]
 pub struct PublishedAuthorities(ArcSwapOption<Authorities>);
 
-/// What was published last.
+/// The last published CAs.
 struct Authorities {
     data: Data,
     proxy: Option<FrontProxy>,
@@ -82,7 +84,7 @@ struct Data {
 
 impl Data {
     /// # Errors
-    /// The answer is no ConfigMap, or an entry is no list of names.
+    /// The response is no ConfigMap, or an entry is no list of names.
     fn of(body: &[u8]) -> Result<Data, DelegationError> {
         let published = |why: String| DelegationError::Published(why);
         let decoded = json::parse(body, Strictness::Ignore);
@@ -116,7 +118,7 @@ impl Data {
 }
 
 impl PublishedAuthorities {
-    /// Trusts what is published from now on; returns the authorities in PEM if they are new.
+    /// Trusts new CAs; returns the client CAs in PEM if they have changed.
     fn publish(&self, data: Data) -> Result<Option<Vec<u8>>, DelegationError> {
         if self.0.load().as_ref().is_some_and(|known| known.data == data) {
             return Ok(None);
@@ -189,16 +191,16 @@ impl Authorizer for OpenPaths {
 }
 
 impl Delegation {
-    /// The authenticators of a server that delegates, none if it does not. The authorities of clients are read now and followed for
-    /// as long as the server uses them; the server's TLS asks clients for their certificates.
+    /// The authenticators of a delegating server, none if it does not delegate. The client CAs are read now and followed as
+    /// long as the server uses them; the server's TLS requests client certificates.
     ///
     /// # Errors
-    /// The kubeconfig cannot be used, or the authorities cannot be read.
+    /// The kubeconfig is unusable, or the CAs cannot be read.
     pub async fn authenticators(&self, tls: &Arc<TlsConfig>) -> Result<Vec<Arc<dyn Authenticator>>, DelegationError> {
         let Some(path) = &self.authentication_kubeconfig else { return Ok(Vec::new()) };
         let (clients, settings) = (Clients::default(), settings(path)?);
         let client = client_of(&clients, path, &settings, TOKEN_REVIEWS)?;
-        let posted = Posted::new(client, ReviewVersion::V1, TIMEOUT);
+        let posted = ReviewClient::new(client, ReviewVersion::V1, TIMEOUT);
         let times = TokenCacheTimes { success: KEPT, failure: Duration::ZERO };
         let tokens = TokenCache::new(Arc::new(TokenReviews::new(posted, Vec::new())), times);
         let tokens: Arc<dyn Authenticator> = Arc::new(tokens);
@@ -219,15 +221,15 @@ impl Delegation {
         Ok(vec![authorities, tokens])
     }
 
-    /// The authorizers of a server that delegates, none if it does not.
+    /// The authorizers of a delegating server, none if it does not delegate.
     ///
     /// # Errors
-    /// The kubeconfig cannot be used.
+    /// The kubeconfig is unusable.
     pub fn authorizers(&self) -> Result<Vec<NamedAuthorizer>, DelegationError> {
         let Some(path) = &self.authorization_kubeconfig else { return Ok(Vec::new()) };
         let client = client_of(&Clients::default(), path, &settings(path)?, ACCESS_REVIEWS)?;
         let reviews = AccessReviews::new(AccessReviewConfig {
-            posted: Posted::new(client, ReviewVersion::V1, TIMEOUT),
+            posted: ReviewClient::new(client, ReviewVersion::V1, TIMEOUT),
             times: CacheTimes { allowed: KEPT, others: KEPT },
             on_failure: OnFailure::NoOpinion,
             conditions: Vec::new(),
@@ -267,7 +269,7 @@ struct Lookup {
 }
 
 impl Lookup {
-    /// Reads what is published, and trusts it.
+    /// Reads the published CAs, and trusts them.
     async fn look(&self, authorities: &PublishedAuthorities, tls: &TlsConfig) -> Result<(), DelegationError> {
         let answer = self.client.get(&self.url, None, TIMEOUT, MAX_PUBLISHED_BYTES).await;
         let answer = answer.map_err(|error| DelegationError::Lookup(error.to_string()))?;
@@ -284,11 +286,11 @@ impl Lookup {
         Ok(())
     }
 
-    /// Looks again from time to time, while the server uses the authorities. What cannot be read changes nothing.
+    /// Polls while the server uses the CAs. A failed read changes nothing.
     async fn follow(self, authorities: Weak<PublishedAuthorities>, tls: Arc<TlsConfig>) {
         let mut reported = String::new();
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let Some(authorities) = authorities.upgrade() else { return };
             let err = self.look(&authorities, &tls).await.err().map(|error| error.to_string()).unwrap_or_default();
             if err != reported && !err.is_empty() {

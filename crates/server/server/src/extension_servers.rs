@@ -1,7 +1,6 @@
-//! `ExtensionSockets`: connections to the servers that extend this one, kept and shared by all requests to them.
-//! Guarantees that a server's certificate is verified as its API service says, and that a new client certificate of this
-//! server is shown on new connections.
-//! Must never decide where a request goes.
+//! `ExtensionSockets`: connections to extension servers, shared by all requests to them. Guarantees that a server's certificate
+//! is verified according to its API service, and that a new client certificate of this server is used for new connections. Must
+//! never decide where a request goes.
 
 use crate::backends::exchange;
 use arc_swap::ArcSwap;
@@ -10,7 +9,7 @@ use futures_util::future::BoxFuture;
 use http::header::HOST;
 use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderValue, Request};
-use pintle_endpoints::backend::{ByteStream, Exchange, ExtensionServer, ExtensionServers, Unreachable};
+use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_webhook::{Identity, SetupError, StreamingClient, TlsSettings};
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -32,20 +31,20 @@ struct Connections {
 }
 
 impl ExtensionSockets {
-    /// Without a client certificate if none is given.
+    /// `identity` is the client certificate, if any.
     ///
     /// # Errors
-    /// The certificate cannot be used.
+    /// The certificate is unusable.
     pub fn new(identity: Option<Identity>) -> Result<ExtensionSockets, SetupError> {
         let sockets = ExtensionSockets::default();
         sockets.show(identity)?;
         Ok(sockets)
     }
 
-    /// Shows another client certificate from now on.
+    /// Replaces the client certificate.
     ///
     /// # Errors
-    /// The certificate cannot be used: the one before stays.
+    /// The certificate is unusable: the previous one stays.
     pub fn show(&self, identity: Option<Identity>) -> Result<(), SetupError> {
         if **self.identity.load() != identity {
             let insecure = TlsSettings { identity: identity.clone(), insecure: true, ..TlsSettings::default() };
@@ -81,12 +80,16 @@ impl ExtensionSockets {
         Ok(client)
     }
 
-    async fn send(&self, to: &ExtensionServer, request: Request<ByteStream>) -> Result<Exchange, Unreachable> {
+    async fn send(&self, to: &ExtensionServer, request: Request<ByteStream>) -> Result<BackendResponse, Unreachable> {
         let response = self.client(to)?.send(absolute(to, request)?).await;
         response.map(exchange).map_err(unreachable)
     }
 
-    async fn upgrade(&self, to: &ExtensionServer, request: Request<ByteStream>) -> Result<Exchange, Unreachable> {
+    async fn upgrade(
+        &self,
+        to: &ExtensionServer,
+        request: Request<ByteStream>,
+    ) -> Result<BackendResponse, Unreachable> {
         let mut request = absolute(to, request)?;
         let host = HeaderValue::try_from(to.authority()).map_err(unreachable)?;
         request.headers_mut().insert(HOST, host);
@@ -99,7 +102,7 @@ impl ExtensionServers for ExtensionSockets {
         &'a self,
         to: &'a ExtensionServer,
         request: Request<ByteStream>,
-    ) -> BoxFuture<'a, Result<Exchange, Unreachable>> {
+    ) -> BoxFuture<'a, Result<BackendResponse, Unreachable>> {
         ExtensionSockets::send(self, to, request).boxed()
     }
 
@@ -107,7 +110,7 @@ impl ExtensionServers for ExtensionSockets {
         &'a self,
         to: &'a ExtensionServer,
         request: Request<ByteStream>,
-    ) -> BoxFuture<'a, Result<Exchange, Unreachable>> {
+    ) -> BoxFuture<'a, Result<BackendResponse, Unreachable>> {
         ExtensionSockets::upgrade(self, to, request).boxed()
     }
 
@@ -120,7 +123,7 @@ fn unreachable(error: impl Display) -> Unreachable {
     Unreachable(error.to_string())
 }
 
-/// The request with a URI that says where it goes.
+/// The request with an absolute URI.
 fn absolute(to: &ExtensionServer, mut request: Request<ByteStream>) -> Result<Request<ByteStream>, Unreachable> {
     let mut parts = std::mem::take(request.uri_mut()).into_parts();
     parts.scheme = Some(Scheme::HTTPS);

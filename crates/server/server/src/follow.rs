@@ -1,6 +1,5 @@
-//! Files that change while the server runs, as certificates do that expire.
-//! Guarantees that a change is seen within seconds, and that a fault in it is reported once.
-//! Must never outlive what was made of the files.
+//! Follows files that change while the server runs, such as certificates. Guarantees that a change is seen within seconds, and
+//! that an error is reported once. Must never outlive its user.
 
 use std::io;
 use std::path::Path;
@@ -9,9 +8,9 @@ use std::time::Duration;
 use tracing::warn;
 
 /// The interval of checks for changed files; kube-apiserver checks once a minute in addition to file notifications.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks at files for as long as somebody uses what was made of them. A look takes over what has changed, or says why not.
+/// Polls files as long as their user exists. Each poll applies changes, or returns an error.
 ///
 /// # Errors
 /// The system has no thread to spare.
@@ -24,10 +23,11 @@ pub fn follow<T: Send + Sync + 'static>(
     let follow = move || {
         let (mut last, mut told) = (String::new(), String::new());
         loop {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
             let Some(used) = followed.upgrade() else { return };
             let fault = look(&used).err().unwrap_or_default();
-            // Files that belong together do not change at one time: only what is still wrong at the next look is wrong.
+            // Related files do not change at the same time: only an error that persists at the next poll is
+            // reported.
             if fault == last && fault != told {
                 told.clone_from(&fault);
                 if !told.is_empty() {
@@ -40,7 +40,7 @@ pub fn follow<T: Send + Sync + 'static>(
     std::thread::Builder::new().name(what.replace(' ', "-")).spawn(follow).map(drop)
 }
 
-/// A file's bytes, or why they cannot be had.
+/// Reads a file.
 ///
 /// # Errors
 /// It cannot be read.

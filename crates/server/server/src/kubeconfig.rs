@@ -1,6 +1,6 @@
-//! The administrator's kubeconfig: one cluster, one user, one context, all named `pintle`, with what the user shows embedded.
-//! Guarantees a file that works from any directory and that only its owner can read.
-//! Must never touch a kubeconfig that it did not write: the caller gives a path of its own.
+//! The administrator's kubeconfig: one cluster, one user, one context, all named `pintle`, with embedded credentials.
+//! Guarantees a file that works from any directory and that only its owner can read. Must never touch a kubeconfig that it did
+//! not write: the caller gives its own path.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! `AuthenticatedUsers`: the authorizer of a server that only knows who its users are.
-//! Guarantees that anonymous requests see nothing but the server's health and version. Must never look at a name.
+//! `AuthenticatedUsers`: the authorizer of a server without another one. Guarantees that anonymous requests can read only the
+//! server's health and version. Must never depend on a user's name.
 
 use pintle_auth::authorization::{AlwaysAllow, Reason, UserRules};
 use pintle_auth::{Attributes, Authorizer, Decision, NamedAuthorizer, UserInfo, groups};
 use pintle_resource::MaybeReady;
 use std::sync::Arc;
 
-/// Allows everything to users who showed a credential.
+/// Allows everything to authenticated users.
 pub struct AuthenticatedUsers;
 
 impl AuthenticatedUsers {

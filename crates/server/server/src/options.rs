@@ -1,5 +1,5 @@
-//! `Options`: the flags of a server with groups of its own, named as kube-apiserver names them.
-//! Guarantees that an unknown flag or gate is refused by its name. Must never start anything.
+//! `Options`: the flags of a server with custom groups, with kube-apiserver's names. Guarantees that an unknown flag or gate is
+//! rejected by its name. Must never start anything.
 
 use crate::certs::{self, AdministratorBy, ServingNames};
 use crate::delegation::{Delegation, DelegationError};
@@ -27,7 +27,8 @@ const SWITCHES: [&str; 2] = [SKIP_LOOKUP, TOLERATE_LOOKUP_FAILURE];
 pub struct Options {
     pub bind_address: IpAddr,
     pub secure_port: u16,
-    /// Where the store and the certificates are; `None` keeps objects in memory and certificates in the working folder.
+    /// The directory of the store and the certificates; `None` keeps objects in memory and certificates in the working
+    /// directory.
     pub data_dir: Option<PathBuf>,
     /// A file of bearer tokens and their users.
     pub token_auth_file: Option<PathBuf>,
@@ -38,7 +39,7 @@ pub struct Options {
     /// The serving certificate and its key; one is made where they are not given.
     pub tls_cert_file: Option<PathBuf>,
     pub tls_private_key_file: Option<PathBuf>,
-    /// The server that says who users are and what they may do, if another one does.
+    /// The server that authenticates and authorizes requests, if another one does.
     pub delegation: Delegation,
     /// Other flags, which only the server itself knows, with their values.
     pub others: Vec<(String, String)>,
@@ -156,11 +157,11 @@ impl Options {
         self.others.iter().rev().find(|(name, _)| name == flag).map(|(_, value)| value.as_str())
     }
 
-    /// A server of these groups, with the store, the listener, the users and the gates that the flags name. Authenticated users may
-    /// do everything, unless another server is asked.
+    /// A server of these groups, with the store, the listener, the users and the gates of the flags. Authenticated users
+    /// may do everything, unless authorization is delegated.
     ///
     /// # Errors
-    /// A file cannot be read, the store cannot be opened, the port is taken, or the server that is delegated to does not answer.
+    /// A file cannot be read, the store cannot be opened, the port is taken, or the delegated server does not respond.
     pub async fn builder(&self, groups: Vec<Group>) -> Result<Builder, OptionsError> {
         let mut builder = Builder::new(self.store(&groups)?);
         builder.groups = groups;
@@ -200,7 +201,7 @@ impl Options {
         Ok(Arc::new(EmbeddedStore::open(&directory.join("store"), EmbeddedOptions::default())?))
     }
 
-    /// The certificate that clients are shown, made where none is given.
+    /// The serving certificate, created if none is given.
     fn tls(&self) -> Result<Arc<TlsConfig>, OptionsError> {
         let directory = self.data_dir.clone().unwrap_or_default().join("pki");
         let names = ServingNames::new(certs::host_name().as_deref(), [self.bind_address]);
@@ -218,10 +219,10 @@ impl Options {
         TlsConfig::new(&material).map(Arc::new).map_err(|error| OptionsError::Tls(error.to_string()))
     }
 
-    /// Starts the server, calls `ready` once it answers, and stops it when the process receives SIGTERM or an interrupt.
+    /// Starts the server, calls `ready` once it serves, and stops it when the process receives SIGTERM or an interrupt.
     ///
     /// # Errors
-    /// The server cannot be started, or one of its parts has failed.
+    /// The server cannot be started, or one of its essential parts has failed.
     pub async fn serve(builder: Builder, ready: impl FnOnce(&crate::Server)) -> Result<(), StartError> {
         let server = builder.start().await?;
         ready(&server);
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_by_name() {
+    fn unknown_flags_are_rejected_by_name() {
         let rows = [
             (&["--secure"][..], "flag needs an argument: --secure"),
             (&["--secure", "1"], "unknown flag: --secure"),

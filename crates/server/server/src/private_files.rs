@@ -1,26 +1,25 @@
-//! Files and directories that only their owner may read: keys, certificates, kubeconfigs, the data directory.
-//! Guarantees that they are private from the moment that they exist, that a file is replaced whole or not at all, and that what
-//! was written is on disk, its directory entry included, when a call returns.
-//! Must never change the permissions of existing files: a warning names them instead.
+//! Files and directories that only their owner may read: keys, certificates, kubeconfigs, the data directory. Guarantees that
+//! they are private from their creation on, that a file is replaced whole or not at all, and that writes are on disk, including
+//! the directory entry, when a call returns. Must never change the permissions of existing files: a warning names them instead.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// The permission bits of everybody but the owner.
+/// The permission bits of group and others.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
 /// How many loose files of a directory are listed one by one.
 const TOLD: usize = 8;
-/// How many entries of a directory are looked at, and how deep: more than a data directory has.
+/// The maximum number of directory entries that are checked, and the depth: more than a data directory has.
 const LOOKED_AT: usize = 4096;
 const DEPTH: usize = 4;
 
-/// Makes a directory, and those above it that are missing, for the owner alone. What is there stays as it is.
+/// Creates a directory and its missing parents with private permissions. Existing ones are kept unchanged.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> =
         path.ancestors().filter(|path| !path.as_os_str().is_empty()).take_while(|path| !path.exists()).collect();
@@ -41,10 +40,10 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a file in the place of what is there, for the owner alone.
+/// Replaces a file, with private permissions.
 ///
 /// # Errors
-/// It cannot be written; what was there still is.
+/// It cannot be written; the previous file is kept.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
@@ -83,8 +82,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A sentence that names the path and the mode of a file or directory that others than its owner may use; `None` where there is
-/// nothing to tell.
+/// A warning with the path and mode of a file or directory that is accessible to others; `None` otherwise.
 pub fn warning(path: &Path) -> Option<String> {
     let mode = mode_for_others(path)?;
     let (what, right) = if path.is_dir() { ("directory", "0700") } else { ("file", "0600") };
@@ -94,7 +92,7 @@ pub fn warning(path: &Path) -> Option<String> {
     ))
 }
 
-/// The same for a directory and for what is in it but one path, where others can get at that: one sentence each, up to a bound.
+/// The same for a directory and its content except one path, if others can reach it: one sentence each, up to a bound.
 pub fn warnings_within(directory: &Path, but: Option<&Path>) -> Vec<String> {
     // Without access to the directory nothing in it can be reached.
     let Some(own) = warning(directory) else { return Vec::new() };
@@ -110,7 +108,7 @@ pub fn warnings_within(directory: &Path, but: Option<&Path>) -> Vec<String> {
     told
 }
 
-/// Gathers what others may use below a directory.
+/// Collects entries below a directory that are accessible to others.
 fn gather(directory: &Path, but: Option<&Path>, depth: usize, left: &mut usize, loose: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         *left = left.saturating_sub(1);
@@ -129,7 +127,7 @@ fn gather(directory: &Path, but: Option<&Path>, depth: usize, left: &mut usize, 
     }
 }
 
-/// The permissions of what is there, if they allow others anything.
+/// The permissions of a path, if they allow others anything.
 #[cfg(unix)]
 fn mode_for_others(path: &Path) -> Option<u32> {
     let mode = std::os::unix::fs::MetadataExt::mode(&path.metadata().ok()?) & 0o7777;
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_the_owners_alone_and_what_is_there_stays() {
+    fn new_files_are_private_and_existing_ones_kept() {
         let scratch = Scratch::new("made");
         let deep = scratch.0.join("a/b/c");
         create_directory(&deep).expect("made");
@@ -191,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_through_what_others_have_laid_in_the_way() {
+    fn symlinks_of_others_are_not_followed() {
         let scratch = Scratch::new("links");
         let (file, victim) = (scratch.0.join("key"), scratch.0.join("victim"));
         std::fs::write(&victim, "theirs").expect("written");
-        // Where the file is to be, and where it is written before it is there.
+        // The final path, and the temporary one.
         let temporary = scratch.0.join(format!("key.{}.tmp", std::process::id()));
         for link in [&file, &temporary] {
             symlink(&victim, link).expect("linked");
@@ -205,7 +203,7 @@ mod tests {
         let metadata = std::fs::symlink_metadata(&file).expect("there");
         assert!(metadata.is_file() && !temporary.exists());
         assert_eq!(mode(&file), 0o600);
-        // What is left of a process that was killed is no key in the making that others may read.
+        // A leftover of a killed process does not expose the new key.
         std::fs::write(&temporary, "half").expect("written");
         set_mode(&temporary, 0o666);
         write(&file, b"again").expect("written");
@@ -213,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn loose_ones_are_named_with_their_mode() {
+    fn files_open_to_others_are_reported_with_their_mode() {
         let scratch = Scratch::new("loose");
         set_mode(&scratch.0, 0o700);
         let inner = scratch.0.join("inner");

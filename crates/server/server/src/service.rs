@@ -1,5 +1,5 @@
-//! Between a connection and `serve()`: a request as it came becomes one that knows no socket.
-//! Guarantees that every answer carries the headers for browsers. Must never look into a request any further than that.
+//! Connects the HTTP server to `serve()`: converts a request to one without a socket. Guarantees that every response has the
+//! headers for browsers. Must never interpret a request any further.
 
 use crate::browsers::{BrowserConfig, preflight};
 use bytes::Bytes;
@@ -15,17 +15,17 @@ use pintle_http::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The API as what answers connections.
+/// The API as an HTTP service.
 #[derive(Clone)]
 pub struct ApiService {
     pub api: SharedApi,
     pub browsers: Arc<BrowserConfig>,
 }
 
-/// What is remembered with a connection.
+/// The state of a connection.
 #[derive(Default)]
 pub struct ConnectionState {
-    /// Who its certificate speaks for.
+    /// The cached identity of its certificate.
     certs: Arc<CertCache>,
     /// Bytes of the bodies that are being received on it.
     received: Arc<AtomicU64>,
@@ -60,7 +60,7 @@ impl UnreadBody for Unread {
     }
 }
 
-/// The bytes of a body, counted with its connection until it has come.
+/// The bytes of a body, counted with its connection while it is received.
 struct Received {
     all: Arc<AtomicU64>,
     own: u64,
@@ -90,7 +90,7 @@ impl Service for ApiService {
         if let (Some(authority), false) = (parts.uri.authority(), parts.headers.contains_key(HOST))
             && let Ok(host) = HeaderValue::try_from(authority.as_str())
         {
-            // HTTP/2 says it in the target.
+            // HTTP/2 has it in the request target.
             parts.headers.insert(HOST, host);
         }
         let told = self.browsers.told(&parts.headers);

@@ -1,6 +1,5 @@
-//! Metrics of the process and its connections.
-//! Guarantees that a figure that the system does not give is left out.
-//! Must never be asked but by a scrape: it reads files of the system.
+//! Metrics of the process and its connections. Guarantees that a figure that the system does not provide is left out. Must only
+//! be called by a scrape: it reads files of the system.
 
 use pintle_audit::{Level, Stats};
 use pintle_discovery::version::{self, EffectiveVersion};
@@ -47,7 +46,7 @@ const RESIDENT: Family = Family::gauge("process_resident_memory_bytes", "Bytes o
 const VIRTUAL: Family = Family::gauge("process_virtual_memory_bytes", "Bytes of address space in use.");
 const START: Family = Family::gauge("process_start_time_seconds", "When the process began, since 1970.");
 
-/// When the process began, in seconds since 1970, where the system says so.
+/// The start time of the process in seconds since 1970, if the system provides it.
 pub fn process_start() -> Option<f64> {
     Some(boot_seconds()? + Stat::read()?.start_seconds)
 }
@@ -63,7 +62,7 @@ pub fn storage_size(directory: &Path, out: &mut Exposition) {
     out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", "embedded")], bytes_on_disk(directory, 8));
 }
 
-/// What is deeper than so many directories is not counted. Files come and go meanwhile; what is gone holds nothing.
+/// Deeper directories are not counted. Files that are removed meanwhile count as empty.
 fn bytes_on_disk(directory: &Path, depth: usize) -> u64 {
     const BLOCK: u64 = 512;
     let Some(below) = depth.checked_sub(1) else { return 0 };
@@ -89,13 +88,13 @@ const fn panic_families() -> [Family; 2] {
     ]
 }
 
-/// What became of validation rules.
+/// Counters of validation rules.
 pub fn rules(out: &mut Exposition) {
     MISMATCHES.iter().for_each(|family| out.single(family, OUTCOMES.mismatches()));
     PANICS.iter().for_each(|family| out.single(family, OUTCOMES.panics()));
 }
 
-/// What became of audit events.
+/// Counters of audit events.
 pub fn audit(stats: Arc<Stats>) -> impl Fn(&mut Exposition) + Send + Sync {
     move |out| {
         out.single(&EVENTS, stats.events.get());
@@ -112,7 +111,7 @@ pub fn audit(stats: Arc<Stats>) -> impl Fn(&mut Exposition) + Send + Sync {
     }
 }
 
-/// What the build and the system say of this process.
+/// Information about the build and this process.
 pub fn process(effective: EffectiveVersion, out: &mut Exposition) {
     out.family(&BUILD);
     let platform = version::platform();
@@ -163,7 +162,7 @@ pub fn process(effective: EffectiveVersion, out: &mut Exposition) {
     }
 }
 
-/// What Prometheus' clients tell where there is no limit.
+/// Shown by Prometheus' clients where there is no limit.
 const UNLIMITED: f64 = 18_446_744_073_709_551_615.0;
 
 /// A figure of the whole network namespace, from two lines: the names, and in their order the values.
@@ -174,7 +173,7 @@ fn network_count(text: &str, name: &str) -> Option<u64> {
     values.split_whitespace().nth(at)?.parse().ok()
 }
 
-/// Ticks per second in which Linux tells processor time to programs, whatever the kernel's own.
+/// The unit of processor time that Linux reports, regardless of the kernel's own.
 const TICKS: f64 = 100.0;
 /// Bytes of a page. Where pages are larger, the reported memory is too small; nothing decides by it.
 const PAGE_BYTES: u64 = 4096;
@@ -213,7 +212,7 @@ fn boot_seconds() -> Option<f64> {
     Some(now.as_secs_f64() - uptime)
 }
 
-/// The soft limit of this name; `None` also where there is none.
+/// The soft limit of this name; `None` if unlimited.
 fn limit(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_systems_figures_are_read_whatever_the_programs_name() {
+    fn proc_stat_is_parsed_for_any_program_name() {
         let text = "7 (a) (b) S 1 7 7 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 3 0 12345 1000 25 18446744073709551615";
         let stat = Stat::parse(text).expect("stats");
         assert!((stat.cpu_seconds - 2.0).abs() < 1e-9 && (stat.start_seconds - 123.45).abs() < 1e-9);

@@ -1,5 +1,5 @@
-//! `System`: the world outside, as the registry knows it: the system's clock and random numbers, and feature gates.
-//! Guarantees that random numbers are random, or the process ends. Must never be asked for time by a test.
+//! `System`: the environment of the registry: the system's clock and random numbers, and feature gates. Guarantees that random
+//! numbers are random, or the process ends. Must never be used by a test for time.
 
 use pintle_discovery::version::EffectiveVersion;
 use pintle_registry::Environment;

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_again_is_not_made_again() {
+    fn cached_forms_are_reused() {
         let derived = Derived::default();
         let ask = |id, variant, size: usize| {
             let mut made = false;

@@ -422,7 +422,7 @@ impl<'a> Head<'a> {
             let four = reader.take(4)?;
             *offset = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
         }
-        let mut facts = Facts { read: reader.at, widened: reader.narrow.then(Vec::new) };
+        let mut facts = RetainedHeader { read: reader.at, widened: reader.narrow.then(Vec::new) };
         facts.text(&mut reader)?;
         let labels_at = facts.place(&reader)?;
         let labels = facts.count(&mut reader)?;
@@ -464,12 +464,12 @@ impl<'a> Head<'a> {
 
 /// The part of a header that stays in memory: its original position, and its conversion if its counts are of the old
 /// form.
-struct Facts {
+struct RetainedHeader {
     read: usize,
     widened: Option<Vec<u8>>,
 }
 
-impl Facts {
+impl RetainedHeader {
     fn text(&mut self, reader: &mut Reader<'_>) -> Result<(), CorruptObject> {
         let text = reader.text()?;
         self.widened.iter_mut().for_each(|widened| put(widened, text));

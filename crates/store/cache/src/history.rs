@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_keep_what_they_saw_while_the_newest_goes_on() {
+    fn clones_keep_their_events_while_the_original_advances() {
         let mut history = History::default();
         let mut expected = 1..1;
         let mut copies = Vec::new();

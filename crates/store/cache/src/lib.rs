@@ -245,7 +245,7 @@ mod tests {
     use pintle_storage::{Expect, MemoryStore, Store, Transaction, UnreadableReason};
 
     #[test]
-    fn a_commit_is_seen_before_it_is_answered() {
+    fn a_commit_is_visible_before_it_is_answered() {
         let cache = Cache::new(["/registry/things/"]);
         let store = MemoryStore::new();
         store.start(Box::new(cache.writer())).expect("starts once");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_store_was_compacted_of_cannot_be_read() {
+    fn compacted_revisions_cannot_be_read() {
         let cache = Cache::new(["/registry/things/", "/registry/others/"]);
         let [things, others] =
             ["/registry/things/", "/registry/others/"].map(|prefix| cache.resource(prefix).expect("declared"));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_in_history_shows_the_new_state_and_ends_what_was_followed() {
+    fn a_gap_shows_the_new_state_and_ends_watches() {
         let cache = Cache::new(["/registry/things/"]);
         let things = cache.resource("/registry/things/").expect("a resource");
         let mut writer = cache.writer();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_known_and_comes_back_with_a_gap() {
+    fn unreadable_objects_are_listed_and_return_with_a_gap() {
         let cache = Cache::new(["/registry/things/", "/registry/others/"]);
         let mut writer = cache.writer();
         let things = cache.resource("/registry/things/").expect("declared");

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_a_prefix_ends_with_it() {
+    fn keys_under_a_prefix_end_with_it() {
         let objects: Objects = (0..30).map(labelled).collect();
         let names: Vec<_> = objects.under("/o/o01").map(|entry| entry.object.name()).collect();
         assert_eq!((names.len(), names.first(), names.last()), (10, Some(&"o010"), Some(&"o019")));

@@ -79,7 +79,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn what_was_kept_is_taken_in_whole_and_in_order() {
+    fn replay_is_complete_and_in_order() {
         let prefixes = ["/registry/things/", "/registry/others/"];
         let cache = Cache::new(prefixes);
         let mut writer = cache.writer();

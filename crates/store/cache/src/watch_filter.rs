@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_while_a_watcher_catches_up_is_not_passed_over() {
+    fn events_during_catch_up_are_not_lost() {
         let waiters = Waiters::default();
         let (_, waiter) = waiters.join(&WatchFilter::Everything);
         let note = |revision| waiter.note(Revision(revision), Revision(revision));

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_before_a_resource_was_announced_is_served() {
+    fn unclaimed_keys_are_served_once_announced() {
         let cache = Cache::new(["/registry/things/"]);
         let mut writer = cache.writer();
         writer.replay(record("a", 2), false);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_withdrawn_resource_had_is_kept_for_the_next() {
+    fn objects_of_a_withdrawn_resource_are_kept() {
         let cache = Cache::new([]);
         cache.set_decode_unannounced(Box::new(|_, json| {
             let value =

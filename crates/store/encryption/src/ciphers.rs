@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_cuts_are_errors() {
+    fn damaged_and_truncated_values_are_errors() {
         for (name, _, cipher) in ciphers(7) {
             let mut ciphertext = Vec::new();
             cipher.encrypt("k", b"some value", &mut ciphertext).expect("ciphertext");

@@ -39,7 +39,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn one_seed_seals_all_and_one_call_opens_all() {
+fn one_seed_encrypts_all_and_one_call_decrypts_all() {
     let directory = TempDir::new();
     let socket = directory.0.join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");
@@ -70,7 +70,7 @@ fn one_seed_seals_all_and_one_call_opens_all() {
 }
 
 #[test]
-fn another_key_of_the_service_makes_what_was_sealed_stale() {
+fn a_new_key_of_the_service_makes_values_stale() {
     let directory = TempDir::new();
     let socket = directory.0.join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");
@@ -84,7 +84,7 @@ fn another_key_of_the_service_makes_what_was_sealed_stale() {
 }
 
 #[test]
-fn without_the_service_reading_goes_on_and_writing_for_a_while() {
+fn an_outage_of_the_service_stops_writes_after_a_while() {
     let directory = TempDir::new();
     let socket = directory.0.join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");

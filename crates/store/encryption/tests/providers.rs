@@ -1,4 +1,4 @@
-//! Configurations as a whole: who seals, who opens, what is stale, and what is said of what does not open.
+//! Tests of whole configurations: encryption, decryption, stale values, and the errors of undecryptable ones.
 
 use bytes::Bytes;
 use pintle_encryption::{Encryption, GroupResource, Key, Names, Pace, Provider, Rule};
@@ -37,7 +37,7 @@ fn error(encryption: &Encryption, key: &str, kept: &Bytes) -> String {
 }
 
 #[test]
-fn each_provider_marks_what_it_sealed() {
+fn each_provider_prefixes_its_values() {
     let keys = || vec![key("key1", 1), key("key2", 2)];
     for (provider, prefix) in [
         (Provider::AesCbc(keys()), "k8s:enc:aescbc:v1:key1:"),
@@ -116,7 +116,7 @@ fn providers_come_and_go() {
 }
 
 #[test]
-fn a_sealed_value_opens_under_its_own_key_only() {
+fn a_value_is_decrypted_by_its_own_key_only() {
     let encryption = encryption(&[rule(&["*.*"], vec![Provider::AesGcm(vec![key("key1", 1)])])]);
     let ciphertext = kept(&encryption, SECRET);
     assert_eq!(error(&encryption, MAP, &ciphertext), "cipher: message authentication failed");

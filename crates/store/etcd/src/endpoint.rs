@@ -146,7 +146,7 @@ mod tests {
     use tokio::runtime::Handle;
 
     #[tokio::test]
-    async fn what_is_no_url_of_a_member_is_refused() {
+    async fn invalid_urls_of_members_are_rejected() {
         let tasks = Arc::new(Tasks::new(Handle::current()));
         let endpoint = |url: &str| Endpoint::new(url, &Tls::default(), &tasks);
         for url in ["http://a:2379", "a:1", "10.0.0.1", "http://[::1]:2379", "https://a"] {

@@ -217,7 +217,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
     }
 }
 
-/// A key of one zero byte begins at the first; as an end it means that there is none.
+/// As a start key the first key; as a range end no end.
 const ZERO: Bytes = Bytes::from_static(b"\0");
 
 /// The output of a future that is ready.
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_believed_from_the_versions_that_tell_it_rightly() {
+    fn progress_notifications_are_trusted_from_fixed_versions_only() {
         for (version, trusted) in [
             ("3.4.23", false),
             ("3.4.31", true),

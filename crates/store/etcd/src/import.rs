@@ -1,6 +1,6 @@
-//! Imports values with their revisions into an empty cluster, to move the objects of another store. Guarantees that
-//! each value has the revision that it had, or an error: etcd counts by itself, so it is made to count. Must never
-//! touch a cluster that others write to, or that has counted too far.
+//! Imports values with their revisions into an empty cluster, to move the objects of another store. Guarantees that each value
+//! has its original revision, or an error: etcd assigns revisions itself, so filler writes advance it. Must never touch a
+//! cluster that others write to, or whose revision is too high.
 
 use crate::client::method;
 use crate::store::Shared;
@@ -16,17 +16,17 @@ use pintle_storage::{Record, Revision, StoreError};
 use std::collections::VecDeque;
 use tokio::task::JoinSet;
 
-/// Written over and over where the source had no value of this revision any more. Outside of every prefix.
+/// Written once per revision for which the source has no value. Outside of every prefix.
 const FILLER: Bytes = Bytes::from_static(b"pintle_store_copy_filler");
 
 /// How many fillers are under way at once.
 const FILLERS: usize = 256;
 
-/// How many revisions are made in one row, each of which waits for the one before: etcd syncs once for those that it got
-/// together. It may get them in another order than they were sent in, and then what came too early is sent again.
+/// Number of revisions sent concurrently, each conditional on its predecessor: etcd syncs once for those that arrive together.
+/// If they arrive in another order, those that came too early are sent again.
 const ROW: usize = 64;
 
-/// What to do about a cluster that cannot be filled.
+/// The advice for a cluster that cannot be filled.
 pub const ELSEWHERE: &str = "a new cluster is needed, also where an interrupted copy is to be done again";
 
 /// From so many missing revisions on they are counted without order.
@@ -73,7 +73,7 @@ impl EtcdStore {
     }
 }
 
-/// What makes one revision.
+/// The writes of one revision.
 struct Step {
     writes: Vec<RequestOp>,
     /// A key that it writes.
@@ -95,7 +95,7 @@ struct Row {
 }
 
 impl Row {
-    /// What makes the first of them after a revision, each on condition that the one before was made.
+    /// The transactions for the next revisions, each conditional on its predecessor.
     fn requests(&self, revision: u64) -> Vec<TxnRequest> {
         let mut before = self.last.clone().map(|key| (key, revision));
         let steps = self.steps.iter().take(ROW).zip(revision + 1..);
@@ -110,7 +110,7 @@ impl Row {
         requests.collect()
     }
 
-    /// Takes away what was made, at least the very first; answers the last revision.
+    /// Removes the finished steps, at least the first; returns the last revision.
     fn made(&mut self, revision: u64, answers: &[TxnResponse]) -> Result<u64, String> {
         let (mut reached, mut found) = (revision, revision);
         for answer in answers {
@@ -119,7 +119,7 @@ impl Row {
             match answer.succeeded {
                 true if made == reached + 1 => reached = made,
                 true => return Err(disturbed(reached + 1, made)),
-                // It came too early, and what was to follow it did so as well.
+                // Sent too early, and so were its successors.
                 false => {}
             }
         }
@@ -151,7 +151,7 @@ fn put(key: Bytes, value: Bytes, lease: i64) -> RequestOp {
 }
 
 impl Shared {
-    /// The revision of a cluster that holds nothing under the prefix and has not come to the first revision yet.
+    /// The revision of a cluster that has no key under the prefix and is below the first revision.
     async fn begin(&self, first: Revision) -> Result<u64, String> {
         let (key, range_end) = self.keys.range();
         let request = RangeRequest { key, range_end, limit: 1, ..RangeRequest::default() };
@@ -168,7 +168,7 @@ impl Shared {
         Ok(revision)
     }
 
-    /// One transaction; answers the revision that it made.
+    /// Runs one transaction; returns its revision.
     async fn write(&self, success: Vec<RequestOp>) -> Result<u64, String> {
         let request = TxnRequest { success, ..TxnRequest::default() };
         // Never twice: a second one would count on.
@@ -176,7 +176,7 @@ impl Shared {
         Ok(revision_of(&answer.map_err(failed)?))
     }
 
-    /// What writes the values of one revision. A transaction may have so many operations, but each of them may be a
+    /// The writes of the values of one revision. A transaction is limited in operations, but each of them may be a
     /// transaction.
     async fn step(&self, group: &[Record]) -> Result<Step, String> {
         let mut step = Step { writes: Vec::with_capacity(group.len()), key: FILLER };
@@ -203,7 +203,7 @@ impl Shared {
         Ok(step)
     }
 
-    /// Makes all revisions of a row after one revision; answers the last.
+    /// Writes all revisions of a row after one revision; returns the last.
     async fn make(&self, row: &mut Row, mut revision: u64) -> Result<u64, String> {
         while !row.steps.is_empty() {
             revision = self.send(row, revision).await?;
@@ -211,11 +211,11 @@ impl Shared {
         Ok(revision)
     }
 
-    /// Sends the first of a row together, and takes from it what was made; answers the last revision.
+    /// Sends the first transactions of a row concurrently, and removes finished steps; returns the last revision.
     async fn send(&self, row: &mut Row, revision: u64) -> Result<u64, String> {
         let client = &self.client;
         let calls = row.requests(revision).into_iter().map(|request| async move {
-            // Never twice when it is not known what became of it: a second one would count on.
+            // Never repeated if its outcome is unknown: a second one would advance the revision further.
             client.attempt::<TxnResponse>(client.turn(), limits::CALL, method::TXN, &request).await
         });
         let answers: Result<Vec<_>, _> = join_all(calls).await.into_iter().collect();
@@ -272,7 +272,7 @@ mod tests {
     use crate::wire::ResponseHeader;
     use std::collections::HashMap;
 
-    /// What etcd knows of its keys.
+    /// A simulated etcd.
     #[derive(Default)]
     struct Cluster {
         revision: u64,
@@ -300,7 +300,7 @@ mod tests {
         Bytes::from(format!("/{revision}"))
     }
 
-    /// What makes these revisions; of each third one there is nothing left.
+    /// The steps for these revisions; every third one is filler.
     fn row(revisions: std::ops::RangeInclusive<u64>) -> Row {
         let step = |revision| match revision % 3 {
             0 => Step::filler(),
@@ -310,13 +310,13 @@ mod tests {
     }
 
     #[test]
-    fn revisions_are_kept_in_whatever_order_transactions_are_taken() {
+    fn revisions_are_kept_in_any_order_of_transactions() {
         for stride in [1, 3, 7, 29, 63] {
             let (mut cluster, mut row, mut revision, mut sent) = (Cluster::default(), row(1..=500), 0, 0);
             while !row.steps.is_empty() {
                 let requests = row.requests(revision);
                 let mut answers = vec![TxnResponse::default(); requests.len()];
-                // The last first, then every so many until all have had their turn.
+                // The last first, then every n-th until all are done.
                 let last = requests.len() - 1;
                 for turn in (0..stride).flat_map(|turn| (turn..=last).step_by(stride)) {
                     answers[last - turn] = cluster.answer(&requests[last - turn]);

@@ -1,6 +1,5 @@
-//! Leases for keys of a limited lifetime, shared by many keys.
-//! Guarantees that a key lives at least as long as asked for, and no more than a little longer.
-//! Must never keep a lease alive: keys go when their time is over.
+//! Leases for keys of a limited lifetime, shared by many keys. Guarantees that a key lives at least as long as requested, and
+//! only a little longer. Must never renew a lease: keys expire.
 
 use crate::client::{Client, method};
 use crate::limits;
@@ -40,10 +39,10 @@ impl Leases {
         ((lifetime as f64 * limits::LEASE_REUSE_SHARE) as i64).min(self.spare_max)
     }
 
-    /// A lease for a key that is to live for so many seconds.
+    /// A lease for a key with this lifetime in seconds.
     ///
     /// # Errors
-    /// The cluster gives none.
+    /// The cluster grants none.
     pub async fn lease(&self, client: &Client, lifetime: u32) -> Result<i64, Status> {
         let lifetime = i64::from(lifetime);
         let spare = self.spare(lifetime);

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// How long a connection may take to come about; another endpoint is tried after that.
+/// Timeout of opening a connection; another endpoint is tried after that.
 pub const CONNECT: Duration = Duration::from_secs(2);
 
-/// How long one attempt at a call may take: short at first, as what was under way when a leader died is answered late or
-/// never, then longer, as a cluster that is slow must not be asked the same again and again.
+/// Timeout of the first attempt at a call, which grows later: calls in progress at the death of a leader are answered late or
+/// never, while a slow cluster must not get the same call again and again.
 pub const ATTEMPT: Duration = Duration::from_millis(500);
 pub const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
-/// How long a call is tried again, on all endpoints. Below a request's minute, so that its client learns why.
+/// How long a call is retried, on all endpoints. Shorter than the request timeout, so that clients learn the reason.
 pub const CALL: Duration = Duration::from_secs(30);
 
-/// How long the cluster may take to answer for the first time.
+/// Timeout of the first response of the cluster.
 pub const START: Duration = Duration::from_secs(20);
 
 /// The pause before an endpoint that failed is followed by the next; doubled after every round of all.
@@ -30,7 +30,7 @@ pub const WINDOW: u32 = 8 << 20;
 /// Keys of a page when everything is read: some MB.
 pub const PAGE_KEYS: i64 = 2_000;
 
-/// How far back history is read at the start, so that watches go on that began before it.
+/// The number of past revisions that are read at the start, so that earlier watches can continue.
 pub const HISTORY_REVISIONS: u64 = 10_000;
 
 /// Writes of a transaction: etcd's own bound when nothing else is configured.
@@ -66,7 +66,7 @@ pub const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 pub const GATHER: Duration = Duration::from_millis(1);
 pub const ALONE_MAX: u32 = 256;
 
-/// Changes that are published together, as far as they have come together: readers see none of them before.
+/// Maximum number of changes that are published together.
 pub const BATCH_RECORDS: usize = 1_000;
 
 /// Bytes of a request: the bound of the Go client, whatever the server is configured to take.

@@ -46,7 +46,7 @@ impl Progress {
         let due = std::mem::replace(&mut *waiting, later);
         drop(waiting);
         for waiter in due.into_values().flatten() {
-            // A waiter may be gone.
+            // The waiter may have been dropped.
             let _ = waiter.send(());
         }
     }
@@ -57,10 +57,10 @@ impl Progress {
         self.reached(revision);
     }
 
-    /// What was published cannot have come from a cluster that has not got to it by the time of a later answer.
+    /// Checks that the cluster's revision in a later response is not lower than the published one.
     ///
     /// # Errors
-    /// The cluster is behind: it was put back to an earlier state. Or nothing is published any more.
+    /// The cluster is behind: it was restored to an earlier state. Or the store was closed.
     pub fn check(&self, published: u64, answered: u64) -> Result<(), Status> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Status::unavailable("the store has ended"));
@@ -104,7 +104,7 @@ impl Progress {
         answer.map_err(|_| Closed)
     }
 
-    /// The same for a revision that is certainly an event, so that there is nothing to ask for until it is late.
+    /// The same for a revision that is certainly an event, so that progress need not be requested until it is late.
     ///
     /// # Errors
     /// The store was closed.
@@ -114,7 +114,7 @@ impl Progress {
         receiver.await.map_err(|_| Closed)
     }
 
-    /// A place among those who wait, unless the revision has been published.
+    /// Registers a waiter, unless the revision has been published.
     fn join(&self, revision: u64) -> Result<Option<oneshot::Receiver<()>>, Closed> {
         if self.published() >= revision {
             return Ok(None);
@@ -147,7 +147,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     #[tokio::test]
-    async fn who_waits_is_woken_by_their_revision_and_by_the_end() {
+    async fn waiters_are_woken_by_their_revision_and_by_close() {
         let progress = Progress::default();
         let (mut five, mut seven) = (pin!(progress.wait(5)), pin!(progress.wait(7)));
         let mut context = Context::from_waker(Waker::noop());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_those_who_went_away() {
+    async fn abandoned_waiters_are_removed() {
         let progress = Progress::default();
         {
             let mut nine = pin!(progress.wait(9));

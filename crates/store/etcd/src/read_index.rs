@@ -27,10 +27,10 @@ struct Line {
     is_closed: bool,
 }
 
-/// Predicts how many requests come together: clients that received their responses together send their next requests
+/// Predicts how many requests arrive together: clients that received their responses together send their next requests
 /// together, and one call serves them all.
 #[derive(Debug, Default)]
-struct Crowd {
+struct BatchPredictor {
     expected: usize,
     /// Calls to make without waiting for more requests, because waiting was useless; and how many there were the last
     /// time.
@@ -38,7 +38,7 @@ struct Crowd {
     alone_last: u32,
 }
 
-impl Crowd {
+impl BatchPredictor {
     /// The number of requests that the next call waits for.
     fn wanted(&mut self) -> usize {
         match self.alone.checked_sub(1) {
@@ -72,8 +72,7 @@ impl ReadIndex {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The revision that the cluster had reached at some moment after this call, or the error. The channel closes when
-    /// the store does.
+    /// A revision that the cluster reached after this call, or the error. The channel closes with the store.
     pub fn ask(&self) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         let mut line = self.line();
@@ -90,11 +89,11 @@ impl ReadIndex {
 
     /// Makes the calls for all requests, until the future is dropped.
     pub async fn run(&self, shared: &Shared) {
-        let mut crowd = Crowd::default();
+        let mut crowd = BatchPredictor::default();
         loop {
             self.come(1).await;
             let wanted = crowd.wanted();
-            // Requests that do not come in time are not waited for.
+            // Requests that do not arrive in time are not awaited.
             let _ = timeout(limits::GATHER, self.come(wanted)).await;
             let asking = {
                 let mut line = self.line();
@@ -105,7 +104,7 @@ impl ReadIndex {
             let answer = shared.revision(limits::CALL).await;
             crowd.answered(asking.len(), self.line().waiting.len());
             for asker in asking {
-                // A receiver may be gone.
+                // The receiver may have been dropped.
                 let _ = asker.send(answer.clone());
             }
         }
@@ -141,8 +140,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_that_came_together_are_waited_for() {
-        let mut crowd = Crowd::default();
+    fn concurrent_requests_are_batched() {
+        let mut crowd = BatchPredictor::default();
         assert_eq!(crowd.wanted(), 0, "nobody is known yet");
         crowd.came(0, 1);
         crowd.answered(1, 15);
@@ -150,7 +149,7 @@ mod tests {
         crowd.came(16, 16);
         crowd.answered(16, 0);
         assert_eq!(crowd.wanted(), 16);
-        // The other clients are gone: waiting becomes rare.
+        // The other clients have left: batching becomes rare.
         let mut waited = Vec::new();
         for call in 0..20 {
             let wanted = crowd.wanted();

@@ -1,6 +1,5 @@
-//! `Stats`: what a cluster was called for, how leases were shared, and how large its members' databases are.
-//! Guarantees that a call costs two look-ups and two additions.
-//! Must never be asked for a decision.
+//! `Stats`: calls to a cluster, sharing of leases, and the sizes of its members' databases. Guarantees that a call costs two
+//! look-ups and two additions. Must never be used for a decision.
 
 use pintle_grpc::{Code, Status, code_name};
 use pintle_metrics::{Counter, Histogram, Keyed, Layout};
@@ -24,7 +23,7 @@ pub struct Stats {
     pub calls: Keyed<(&'static str, bool), Calls>,
     /// How many keys shared each lease that was left for another.
     pub lease_keys: Histogram,
-    /// By endpoint, as far as it was told: the bytes of the member's database.
+    /// By endpoint, as far as reported: the bytes of the member's database.
     sizes: Vec<AtomicU64>,
 }
 

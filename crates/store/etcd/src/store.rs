@@ -1,6 +1,5 @@
-//! `EtcdStore`: the `Store` over a cluster.
-//! Guarantees what `Store` asks for, but for the order of transactions that are under way together.
-//! Must never block a caller that is asynchronous.
+//! `EtcdStore`: the `Store` over a cluster. Guarantees the contract of `Store`, except for the order of concurrent
+//! transactions. Must never block an asynchronous caller.
 
 use crate::client::Client;
 use crate::compact::Compacted;
@@ -26,7 +25,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::Instant;
 
-/// What all keys begin with for those who use the store.
+/// The prefix of all keys as seen by the store's users.
 const INNER: &str = "/registry";
 
 /// How a cluster is reached and used.
@@ -39,13 +38,13 @@ pub struct EtcdOptions {
     pub prefix: String,
     /// The interval of compaction; `None` if another program compacts.
     pub compaction_interval: Option<Duration>,
-    /// How many seconds keys live after their last change, by what they begin with; the others live for ever.
+    /// Lifetimes in seconds after the last change, by key prefix; other keys do not expire.
     pub lifetimes: Vec<(String, u32)>,
     /// How many seconds longer than its keys a lease may live at most, so that many keys share one.
     pub lease_reuse_seconds: u32,
-    /// How long the cluster may take to say that it is well.
+    /// Timeout of a health check.
     pub health_timeout: Duration,
-    /// How often the members are asked how large they are; `None`: never.
+    /// How often the members' database sizes are requested; `None`: never.
     pub size_interval: Option<Duration>,
 }
 
@@ -92,7 +91,7 @@ impl Keys {
     }
 }
 
-/// What all parts of the store share.
+/// The shared state of the store's parts.
 pub(crate) struct Shared {
     pub client: Arc<Client>,
     pub keys: Keys,
@@ -121,7 +120,7 @@ impl Shared {
         Ok(revision)
     }
 
-    /// Answers everybody who waits: nothing more will come.
+    /// Fails all waiters: the store is closed.
     fn close(&self) {
         self.read_index.close();
         self.transactions.close();
@@ -129,13 +128,13 @@ impl Shared {
     }
 }
 
-/// Held by what the store cannot go on without: a panic of it ends the store.
-struct Vital {
+/// Ends the store if an essential task panics.
+struct EndOnPanic {
     shared: Arc<Shared>,
     _guard: Guard,
 }
 
-impl Drop for Vital {
+impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.shared.close();
@@ -158,11 +157,10 @@ pub struct EtcdStore {
 }
 
 impl EtcdStore {
-    /// A store over the cluster, whose connections are kept up by the runtime that this is called in. Nothing is
-    /// connected to before the start.
+    /// A store over the cluster, whose connections run on the current runtime. Nothing is connected before the start.
     ///
     /// # Errors
-    /// An endpoint is no URL, or a certificate cannot be used.
+    /// An endpoint is no URL, or a certificate is unusable.
     pub fn new(options: EtcdOptions) -> Result<EtcdStore, StoreError> {
         let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
         let tasks = Arc::new(Tasks::new(runtime.clone()));
@@ -193,7 +191,7 @@ impl EtcdStore {
         })
     }
 
-    /// What the cluster was called for.
+    /// Counters of calls.
     pub fn stats(&self) -> Arc<Stats> {
         self.shared.client.stats.clone()
     }
@@ -202,9 +200,9 @@ impl EtcdStore {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Runs as long as the store, which cannot go on without it.
+    /// Runs an essential task for the lifetime of the store.
     fn keep<F: Future<Output = ()> + Send + 'static>(&self, what: &'static str, work: impl FnOnce(Arc<Shared>) -> F) {
-        let vital = Vital { shared: self.shared.clone(), _guard: self.shared.fatal_signal.guard(what) };
+        let vital = EndOnPanic { shared: self.shared.clone(), _guard: self.shared.fatal_signal.guard(what) };
         let work = work(self.shared.clone());
         self.tasks.spawn(async move {
             let _vital = vital;
@@ -212,10 +210,10 @@ impl EtcdStore {
         });
     }
 
-    /// Runs to its end even if the caller is gone.
+    /// Runs to its end even if the caller is dropped.
     fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
         let (tell, outcome) = oneshot::channel();
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         self.tasks.spawn(async move { drop(tell.send(work.await)) });
         CommitFuture::pending(async move { outcome.await.unwrap_or(Err(CommitError::Closed)) })
     }
@@ -344,7 +342,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_allocated_for_every_request_is_small() {
+    async fn futures_of_requests_are_small() {
         let options = EtcdOptions { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdOptions::default() };
         let store = EtcdStore::new(options).unwrap();
         let commit = size_of_val(&store.shared.commit(Transaction::default()));

@@ -1,6 +1,5 @@
-//! `Tasks`: everything that the store runs in the background, from its connections to the commits under way.
-//! Guarantees that closing the store ends all of it, and that nothing begins after that.
-//! Must never keep what has ended for longer than until the next task begins.
+//! `Tasks`: all background tasks of the store, from its connections to commits in progress. Guarantees that closing the store
+//! ends all of them, and that none starts later. Finished tasks are removed when the next one starts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
@@ -33,7 +32,7 @@ impl Tasks {
     /// Ends everything.
     pub fn close(&self) {
         let running = self.running().take();
-        // Without the lock, as dropping it wakes those who wait for its tasks.
+        // Outside of the lock, as dropping it wakes waiters for its tasks.
         drop(running);
     }
 }
@@ -45,7 +44,7 @@ mod tests {
     use std::sync::Arc;
 
     #[tokio::test]
-    async fn closing_ends_what_runs_and_what_would_begin() {
+    async fn closing_ends_running_and_new_tasks() {
         let tasks = Tasks::new(Handle::current());
         let held = Arc::new(());
         let hold = || {
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_ended_is_not_kept() {
+    async fn finished_tasks_are_removed() {
         let tasks = Tasks::new(Handle::current());
         for _ in 0..100 {
             tasks.spawn(async {});

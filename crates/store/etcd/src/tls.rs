@@ -20,13 +20,13 @@ pub type Identity = (Vec<u8>, Vec<u8>);
 /// The certificates of a cluster's clients.
 #[derive(Clone, Debug, Default)]
 pub struct Tls {
-    /// The authorities of the members' certificates; those that the system trusts where none are named.
+    /// The CA certificates that verify members; those of the system if absent.
     pub ca_pem: Option<Vec<u8>>,
     /// The same authorities as they are now, asked for at every connection.
     pub ca_renewal: Option<CaRenewal>,
     /// What to be known by.
     pub identity: Option<Identity>,
-    /// The same as it is now, asked for at every connection.
+    /// Returns the current client certificate, called for every connection.
     pub renewal: Option<Renewal>,
 }
 

@@ -200,7 +200,7 @@ pub struct WatchResponse {
     pub created: bool,
     #[prost(bool, tag = "4")]
     pub canceled: bool,
-    /// Not 0: the watch wanted to begin at or before this, and that is gone.
+    /// Not 0: the start revision of the watch is at or below this, and compacted.
     #[prost(int64, tag = "5")]
     pub compact_revision: i64,
     #[prost(string, tag = "6")]
@@ -220,7 +220,7 @@ pub struct LeaseGrantRequest {
 pub struct LeaseGrantResponse {
     #[prost(int64, tag = "2")]
     pub id: i64,
-    /// Seconds; the server may give more than asked for.
+    /// Seconds; the server may grant more than requested.
     #[prost(int64, tag = "3")]
     pub ttl: i64,
 }

@@ -32,9 +32,9 @@ pub struct Settings {
     pub origin: Uri,
     /// Bytes that may be under way to this side.
     pub window: u32,
-    /// Bytes of a message that is taken at most.
+    /// Maximum size of a message.
     pub message_max: usize,
-    /// How often the other side is sent a ping, and how long its answer may take.
+    /// The interval of pings, and the timeout of their response.
     pub keep_alive: Option<(Duration, Duration)>,
 }
 
@@ -89,7 +89,7 @@ impl Connection {
             builder.keep_alive_interval(interval).keep_alive_timeout(timeout).keep_alive_while_idle(true);
         }
         let (requests, driver) = builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
-        // Its calls are told how it ended.
+        // The calls get the error.
         executor.execute(async move { drop(driver.await) });
         let (origin, message_max) = (settings.origin.clone(), settings.message_max);
         Ok(Connection { requests: Requests(requests), origin, message_max })
@@ -109,7 +109,7 @@ impl Connection {
     /// A call with one message each way.
     ///
     /// # Errors
-    /// The service refuses it, or the connection fails.
+    /// The service rejects it, or the connection fails.
     pub async fn unary<Q, A>(&self, path: &'static str, message: Q) -> Result<A, Status>
     where
         Q: Message + 'static,
@@ -117,15 +117,15 @@ impl Connection {
     {
         let (path, codec) = (PathAndQuery::from_static(path), ProstCodec::default());
         let mut client = self.client().await?;
-        // It is large, and callers keep it among what they wait with.
+        // Boxed: it is large, and part of the callers' futures.
         let answer = Box::pin(client.unary(Request::new(message), path, codec)).await?;
         Ok(answer.into_inner())
     }
 
-    /// A call with many messages each way, of which this is the first, and a header of its own.
+    /// A call with many messages each way, of which this is the first, and an additional header.
     ///
     /// # Errors
-    /// The service refuses it, or the connection fails.
+    /// The service rejects it, or the connection fails.
     pub async fn streaming<Q, A>(
         &self,
         path: &'static str,
@@ -145,7 +145,7 @@ impl Connection {
     }
 }
 
-/// The messages of a call, until its caller has gone.
+/// The messages of a call, until its caller is dropped.
 fn sent<Q: Send + 'static>(first: Q, mut waiting: mpsc::Receiver<Q>) -> impl Stream<Item = Q> + Send + 'static {
     let mut first = Some(first);
     stream::poll_fn(move |context| match first.take() {
@@ -164,12 +164,12 @@ impl<Q, A> Call<Q, A> {
     /// Sends another message.
     ///
     /// # Errors
-    /// The call is over, or the connection does not take what was sent before.
+    /// The call has ended, or the previous message has not been sent yet.
     pub fn send(&mut self, message: Q) -> Result<(), Status> {
         self.requests.try_send(message).map_err(Status::unavailable)
     }
 
-    /// The next message; `None` at the end. Nothing is lost when this is dropped half way.
+    /// The next message; `None` at the end. Cancel safe.
     ///
     /// # Errors
     /// The service ended the call with an error, or the connection failed.

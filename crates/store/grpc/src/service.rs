@@ -1,6 +1,5 @@
-//! `Requests`: what `tonic` sends requests through, one handle of `hyper`'s connection.
-//! Guarantees that a connection's failure is reported as `Unavailable`.
-//! Must never give `tonic` a header that it cannot take: it panics when a status' details are no base64.
+//! `Requests`: the transport of `tonic`, one handle of `hyper`'s connection. Guarantees that a connection's failure is reported
+//! as `Unavailable`. Must never pass `tonic` an invalid header: it panics when a status' details are no base64.
 
 use crate::status::broken;
 use bytes::Bytes;
@@ -14,7 +13,7 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::client::GrpcService;
 
-/// Details of a status, which nobody reads here.
+/// The details of a status, which are not used here.
 const DETAILS: &str = "grpc-status-details-bin";
 
 #[derive(Clone)]

@@ -1,6 +1,5 @@
-//! `Status`: how a call failed.
-//! Guarantees the text in which clients of gRPC in Go report it, which is what kube-apiserver passes on.
-//! Must never decide what to do about it.
+//! `Status`: the error of a call. Guarantees the text of gRPC clients in Go, which kube-apiserver passes on. Must never decide
+//! how to react.
 
 use std::error::Error;
 use std::fmt;
@@ -30,7 +29,7 @@ pub fn code_name(code: Code) -> &'static str {
     }
 }
 
-/// Why a call has no answer. Unlike `tonic`'s it is comparable, and has Go's text.
+/// Why a call failed. Unlike `tonic`'s it is comparable, and has Go's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rpc error: code = {} desc = {message}", code_name(*.code))]
 pub struct Status {
@@ -48,17 +47,17 @@ impl Status {
         Status::new(Code::Unavailable, format!("connection error: {error}"))
     }
 
-    /// There was no answer in time.
+    /// There was no response in time.
     pub fn deadline_exceeded() -> Status {
         Status::new(Code::DeadlineExceeded, "context deadline exceeded")
     }
 
-    /// The answer is none.
+    /// The response is malformed.
     pub fn malformed() -> Status {
         Status::new(Code::Internal, "the answer is malformed")
     }
 
-    /// Whether the service could not be asked, rather than had an answer.
+    /// Whether there was no response from the service.
     pub fn is_silence(&self) -> bool {
         matches!(self.code, Code::Unavailable | Code::DeadlineExceeded)
     }
@@ -70,7 +69,7 @@ impl From<tonic::Status> for Status {
     }
 }
 
-/// What `tonic` is given when a connection failed: nobody knows what became of the call.
+/// The error for `tonic` when a connection failed: the outcome of the call is unknown.
 pub(crate) fn broken(error: &hyper::Error) -> tonic::Status {
     // hyper names the part that failed, and its source why.
     let mut cause: &dyn Error = error;

@@ -1,4 +1,4 @@
-//! Calls against a small server on the other end of a pipe: answers, refusals, streams, and connections that end.
+//! Calls to a small server on the other end of a pipe: responses, errors, streams, and closed connections.
 
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -34,10 +34,10 @@ fn begin(respond: &mut SendResponse<Bytes>, status: StatusCode) -> SendStream<By
     respond.send_response(response, false).unwrap()
 }
 
-/// How many calls were given up by their callers.
+/// Number of calls cancelled by their callers.
 static FORGOTTEN: Mutex<usize> = Mutex::new(0);
 
-/// Answers by what the path says.
+/// Responds according to the path.
 async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let well = headers(&[("grpc-status", "0")]);
     match request.uri().path() {
@@ -74,7 +74,7 @@ async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) 
         "/forgotten" => {
             let mut send = begin(&mut respond, StatusCode::OK);
             send.send_data(message("one"), false).unwrap();
-            // Until the caller has gone.
+            // Until the caller cancels.
             let reason = poll_fn(|context| send.poll_reset(context)).await;
             assert_eq!(reason.ok(), Some(h2::Reason::CANCEL));
             *FORGOTTEN.lock().unwrap() += 1;
@@ -114,7 +114,7 @@ async fn connected() -> Connection {
     Connection::open(here, &settings(None), Executor::runtime()).await.unwrap()
 }
 
-/// The answer of a call, or the code that it failed with.
+/// The response of a call, or its error code.
 async fn called(connection: &Connection, path: &'static str, text: &str) -> Result<String, Code> {
     connection.unary(path, text.to_owned()).await.map_err(|status| status.code)
 }
@@ -175,7 +175,7 @@ async fn calls_wait_for_room_and_for_each_other() {
 }
 
 #[tokio::test]
-async fn who_leaves_answers_what_has_begun() {
+async fn a_leaving_service_answers_calls_in_progress() {
     let connection = connected().await;
     assert_eq!(called(&connection, "/leave", "hello").await.as_deref(), Ok("hello"));
     assert_eq!(called(&connection, "/echo", "hello").await, Err(Code::Unavailable));
@@ -195,7 +195,7 @@ async fn a_cancelled_call_is_reported_to_the_service() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_connection_fails_its_calls() {
+async fn closing_a_connection_fails_its_calls() {
     let connection = connected().await;
     assert_eq!(called(&connection, "/end", "").await, Err(Code::Unavailable));
     assert!(!connection.is_usable());

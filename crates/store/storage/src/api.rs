@@ -286,7 +286,7 @@ pub enum CommitError {
     Storage(#[source] Arc<dyn Error + Send + Sync>),
 }
 
-/// What a key is, where a precondition asked for something else.
+/// The state of a key, for the message of a failed precondition.
 fn state(actual: Option<Revision>) -> String {
     actual.map_or_else(|| "does not exist".to_owned(), |revision| format!("is at revision {revision}"))
 }

@@ -280,7 +280,7 @@ fn earlier_revisions_expire_also_where_nothing_was_superseded() {
 }
 
 #[test]
-fn who_shows_history_is_told_how_far_it_was_compacted() {
+fn observers_are_told_the_compacted_revision() {
     let mut bench = Bench::new(None);
     for _ in 0..10 {
         bench.put("/a").unwrap();

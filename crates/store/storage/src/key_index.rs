@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_compacted_that_is_still_to_come() {
+    fn future_revisions_are_not_compacted() {
         let mut key_index = KeyIndex::new(true, Revision(1));
         key_index.replay(at(2), "/a", false);
         key_index.replay(at(3), "/a", false);

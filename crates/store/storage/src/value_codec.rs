@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_here_comes_back_without_being_read() {
+    fn own_writes_are_published_without_decoding() {
         let (seen, form) = (Seen::default(), Arc::new(Backwards::default()));
         let store = TranscodingStore::new(Arc::new(MemoryStore::new()), form.clone());
         store.start(Box::new(seen.clone())).unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_read() {
+    fn writes_of_others_are_decoded() {
         let (seen, inner) = (Seen::default(), Arc::new(MemoryStore::new()));
         let store = TranscodingStore::new(inner.clone(), Arc::new(Backwards::default()));
         store.start(Box::new(seen.clone())).unwrap();

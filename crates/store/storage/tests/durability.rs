@@ -105,7 +105,7 @@ fn check_replay(seen: &Seen, started: Started, model: &Model, seed: u64) {
 }
 
 #[test]
-fn reopened_it_is_what_the_model_says() {
+fn a_reopened_store_matches_the_model() {
     for seed in 1..=5_u64 {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let directory = TempDir::new();

@@ -105,7 +105,7 @@ fn put(store: &dyn Store, key: &str, value: &'static str) -> Revision {
 }
 
 #[test]
-fn memory_holds_plain_values_and_the_inner_store_sealed_ones() {
+fn the_observer_sees_plain_values_and_the_inner_store_encrypted_ones() {
     let directory = TempDir::new();
     let open = |keys: &[u8]| {
         let inner = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).unwrap();
@@ -142,7 +142,7 @@ fn memory_holds_plain_values_and_the_inner_store_sealed_ones() {
 }
 
 #[test]
-fn what_does_not_open_can_be_overwritten_and_deleted() {
+fn undecryptable_values_can_be_overwritten_and_deleted() {
     let keys = Numbered::new(&[1]);
     let (store, lines) = (EncryptedStore::new(Arc::new(MemoryStore::new()), keys.clone()), Lines::default());
     store.start(Box::new(lines.clone())).unwrap();

@@ -11,7 +11,7 @@ fn record(revision: u64, key: &str, value: Bytes) -> Record {
 }
 
 #[test]
-fn a_filled_store_holds_everything_at_its_revision_and_goes_on() {
+fn an_imported_store_holds_everything_at_its_revision() {
     let directory = TempDir::new();
     let large = Bytes::from(vec![7; 3 * 1024 * 1024]);
     // More than a batch, and a revision that a batch must not split.
@@ -38,7 +38,7 @@ fn a_filled_store_holds_everything_at_its_revision_and_goes_on() {
 }
 
 #[test]
-fn what_was_not_filled_to_the_end_is_no_store() {
+fn an_unfinished_import_is_no_store() {
     let directory = TempDir::new();
     // A store for which the second batch of a copy failed, or whose copy was killed before it.
     import(directory.path(), &[record(3, "/a", Bytes::new())], Revision(20)).unwrap();
@@ -51,7 +51,7 @@ fn what_was_not_filled_to_the_end_is_no_store() {
 }
 
 #[test]
-fn an_empty_store_may_have_counted_and_disorder_is_refused() {
+fn an_empty_store_may_have_a_revision_and_disorder_is_rejected() {
     let directory = TempDir::new();
     let records = [record(5, "/b", Bytes::new()), record(3, "/a", Bytes::new())];
     for (records, current) in [(&records[..], 9), (&records[..1], 4)] {

@@ -215,7 +215,7 @@ impl Observer for Gate {
 }
 
 #[test]
-fn nobody_is_answered_before_it_is_published() {
+fn commits_are_answered_after_they_are_published() {
     for (kind, store, _directory) in stores() {
         let (entered, entries) = mpsc::channel();
         let (go, gate) = mpsc::channel();
@@ -262,7 +262,7 @@ fn a_writer_that_dies_closes_the_store() {
 }
 
 #[test]
-fn who_closes_a_store_is_not_told_that_it_has_ended() {
+fn closing_a_store_reports_no_failure() {
     for (kind, store, _directory) in stores() {
         store.start(Box::new(Watcher::default())).unwrap();
         let mut ended = store.ended();

@@ -68,7 +68,7 @@ fn text(value: &Any<'_>) -> Option<String> {
         Tag::NumericString | Tag::PrintableString | Tag::Ia5String => {
             str::from_utf8(bytes).ok().filter(|text| text.is_ascii()).map(str::to_owned)
         }
-        // In practice Latin-1, whatever its standard says.
+        // Latin-1 in practice, whatever the standard says.
         Tag::TeletexString => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
         Tag::BmpString => {
             let (pairs, rest) = bytes.as_chunks::<2>();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_certificate() {
+    fn not_after_of_a_certificate() {
         // (year, month, day, seconds since 1970)
         let rows = [
             (1970, 1, 1, 0),

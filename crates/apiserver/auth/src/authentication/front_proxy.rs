@@ -15,7 +15,7 @@ use crate::{Str, UserInfo};
 pub struct FrontProxy {
     /// Its authorities.
     pub ca: Arc<ClientCa>,
-    /// The common names that its certificate may have; any when there are none.
+    /// The common names allowed in its certificate; any when empty.
     pub allowed_names: Vec<String>,
     /// The headers of the user; the first one with a value is the name.
     pub headers: FrontProxyHeaders,
@@ -52,7 +52,7 @@ impl FrontProxyHeaders {
 }
 
 impl FrontProxy {
-    /// The user that the proxy passes on; `None` when there is none, or the request is not the proxy's.
+    /// The user in the proxy's headers; `None` when there is none, or the request is not from the proxy.
     fn user(&self, request: &AuthenticationRequest<'_>) -> Option<UserInfo> {
         let values = |names: &[String]| -> Vec<Str> {
             let all = names.iter().flat_map(|name| request.headers.get_all(name.as_str()));

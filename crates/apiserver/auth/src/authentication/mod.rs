@@ -1,7 +1,7 @@
-//! Authentication: who a request comes from. The `Authenticator` trait, a union of authenticators, and those that need no
-//! kind: client certificates, static tokens, the front proxy, and a cache before authenticators of tokens that ask others.
-//! Guarantees that a credential that was shown and is refused by all is an error, even where anonymous requests are allowed.
-//! Must never trust a certificate without verifying its chain, nor tell the client why a credential was refused.
+//! Authentication: the identity behind a request. The `Authenticator` trait, a union of authenticators, and implementations
+//! that need no kind: client certificates, static tokens, the front proxy, and a cache for token authenticators that call
+//! others. Guarantees that a credential that every authenticator rejects is an error, even where anonymous requests are
+//! allowed. Must never trust a certificate without verifying its chain, nor tell the client why a credential was rejected.
 
 mod certificate;
 mod front_proxy;
@@ -30,13 +30,13 @@ pub use x509::{CertCache, ClientCa, ClientCaError};
 
 /// Finds the identity behind the credentials of a request.
 ///
-/// Called for every request, from many tasks at a time. An implementation that knows its answer returns
-/// [`MaybeReady::Ready`]; one that asks the network returns [`MaybeReady::Wait`] and sets its own time limit.
+/// Called for every request, from many tasks at a time. An implementation that knows the result returns [`MaybeReady::Ready`];
+/// one that uses the network returns [`MaybeReady::Wait`] and sets its own time limit.
 pub trait Authenticator: Send + Sync {
-    /// The identity that the request proves; `None` when it shows no credential that this authenticator knows.
+    /// The identity of the request; `None` without a credential that this authenticator knows.
     ///
     /// # Errors
-    /// The request shows a credential of this kind that is not valid. Another authenticator may still accept the request.
+    /// The request has an invalid credential of this kind. Another authenticator may still accept the request.
     fn authenticate<'a>(
         &'a self,
         request: &'a AuthenticationRequest<'a>,
@@ -49,13 +49,13 @@ pub trait Authenticator: Send + Sync {
     }
 }
 
-/// An authenticated user, and what the credential says besides.
+/// An authenticated user, and further data of the credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub user: Arc<UserInfo>,
     /// The requested audiences that the credential is valid for; empty when credentials of its kind have no audience.
     pub audiences: Vec<Str>,
-    /// Warnings for the client that shows the credential.
+    /// Warnings for the client about its credential.
     pub warnings: Vec<&'static str>,
 }
 
@@ -66,7 +66,7 @@ impl Identity {
     }
 }
 
-/// Why a request is not authenticated. The client is answered 401 without the reason; only token reviews show it.
+/// Why a request is not authenticated. The client gets 401 without the reason; only token reviews show it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthenticationError {
     /// The request has no credential, and anonymous requests are not allowed.
@@ -75,16 +75,16 @@ pub enum AuthenticationError {
     /// No authenticator accepts the bearer token.
     #[error("invalid bearer token")]
     InvalidToken,
-    /// An authenticator knows the kind of credential and refuses it.
+    /// An authenticator rejects the credential.
     #[error("{0}")]
     Refused(Cow<'static, str>),
-    /// Several authenticators refuse it.
+    /// Several authenticators reject it.
     #[error("[{}]", joined(.0))]
     All(Vec<AuthenticationError>),
 }
 
 impl AuthenticationError {
-    /// A refusal with its reason.
+    /// A rejection with its reason.
     pub fn refused(reason: impl Into<Cow<'static, str>>) -> AuthenticationError {
         AuthenticationError::Refused(reason.into())
     }

@@ -1,6 +1,5 @@
-//! What authenticators see of a request and its connection.
-//! Guarantees that all of them see the same bearer token, wherever the client put it.
-//! Must never hold a credential longer than the request.
+//! The parts of a request and its connection that authenticators read. Guarantees that all of them get the same bearer token,
+//! wherever the client put it. Must never hold a credential longer than the request.
 
 use std::time::SystemTime;
 
@@ -10,7 +9,7 @@ use rustls_pki_types::CertificateDer;
 use super::CertCache;
 use crate::Str;
 
-/// What a request and its connection show.
+/// The credentials of a request and its connection.
 #[derive(Clone, Copy)]
 pub struct AuthenticationRequest<'a> {
     pub headers: &'a HeaderMap,
@@ -18,7 +17,7 @@ pub struct AuthenticationRequest<'a> {
     pub bearer_token: Option<&'a [u8]>,
     /// The client's certificate chain, leaf first. The connection proved that the client holds the leaf's key.
     pub client_certs: &'a [CertificateDer<'a>],
-    /// Where the connection keeps the result of verifying its certificate; without it every request verifies anew.
+    /// The connection's cached result of verifying its certificate; without it every request verifies again.
     pub cert_cache: Option<&'a CertCache>,
     /// The audiences of which the credential must be valid for one.
     pub audiences: &'a [Str],

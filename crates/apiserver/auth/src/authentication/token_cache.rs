@@ -1,6 +1,6 @@
-//! A cache before an authenticator of tokens that asks others: an issuer of keys, a webhook, another API server.
-//! Guarantees that requests with one token that come together make one call, that the number of entries has a bound, and that
-//! no token is kept, only its hash. Must never keep an answer longer than its configured time.
+//! A cache for a token authenticator that calls others: a key issuer, a webhook, another API server. Guarantees that concurrent
+//! requests with one token make one call, that the number of entries is bounded, and that only hashes of tokens are kept. Must
+//! never keep a result longer than its configured time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,13 +21,13 @@ const SHARDS: usize = 16;
 /// Tokens in one part: twice those of a large cluster's clients in all.
 const MAX_ENTRIES_PER_SHARD: usize = 2048;
 
-/// Calls under way from which on those that nobody waits for any more are forgotten.
+/// With more calls in progress, abandoned ones are removed.
 const MANY_CALLS: usize = 64;
 
 type Key = [u8; 32];
 type Outcome = Result<Option<Identity>, AuthenticationError>;
 
-/// How long answers are kept; no time keeps none.
+/// How long results are kept; 0 disables the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCacheTimes {
     /// Of a user.
@@ -39,12 +39,12 @@ pub struct TokenCacheTimes {
 static LATENCIES: Layout = Layout::seconds(&LATENCY_BOUNDS);
 const LATENCY_BOUNDS: [f64; 15] = exponential(0.001, 2.0);
 
-/// What is counted of a cache.
+/// Counters of a cache.
 #[derive(Debug)]
 pub struct TokenCacheStats {
     pub hits: Counter,
     pub misses: Counter,
-    /// Calls that gave an answer, and that failed.
+    /// Calls that succeeded, and that failed.
     pub fetched: Counter,
     pub failed: Counter,
     /// How long the calls took.
@@ -59,7 +59,7 @@ impl Default for TokenCacheStats {
     }
 }
 
-/// Keeps the answers of an authenticator by the token and the audiences that it is for. Errors are not kept.
+/// Caches the results of an authenticator by token and audiences. Errors are not cached.
 pub struct TokenCache {
     inner: Arc<dyn Authenticator>,
     times: TokenCacheTimes,
@@ -74,7 +74,7 @@ struct Entry {
 }
 
 impl TokenCache {
-    /// A cache before an authenticator, which must look at nothing but the token, its audiences and the time.
+    /// A cache for an authenticator that reads only the token, its audiences and the time.
     pub fn new(inner: Arc<dyn Authenticator>, times: TokenCacheTimes) -> Arc<TokenCache> {
         Arc::new(TokenCache {
             inner,
@@ -148,7 +148,7 @@ impl TokenCache {
     }
 }
 
-/// The hash of a token and its audiences, each with its length before it, so that no two pairs are alike.
+/// The hash of a token and its audiences, each prefixed with its length, so that no two inputs are equal.
 fn key_of(token: &[u8], request: &AuthenticationRequest<'_>) -> Key {
     let mut hash = Context::new(&SHA256);
     for part in std::iter::once(token).chain(request.audiences.iter().map(|audience| audience.as_bytes())) {

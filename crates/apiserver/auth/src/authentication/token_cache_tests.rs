@@ -2,7 +2,7 @@ use super::*;
 use crate::{Str, UserInfo};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Knows the users whose tokens are their names in upper case; waits for every answer.
+/// Knows users whose token is their name in upper case; every result waits.
 #[derive(Default)]
 struct Slow {
     asked: AtomicUsize,
@@ -101,7 +101,7 @@ fn requests_that_come_together_make_one_call() {
     let identities = futures_executor_block_on(futures_util::future::join_all(answers));
     assert!(identities.iter().all(|identity| matches!(identity, Ok(Some(_)))));
     assert_eq!(slow.asked.load(Ordering::Relaxed), 1);
-    // A call that nobody waits for is dropped, and the next request makes its own.
+    // An abandoned call is dropped, and the next request makes its own.
     drop(cache.authenticate(&AuthenticationRequest { bearer_token: Some(b"JOE"), ..request }));
     assert_eq!(ask(&cache, "JOE", &[], 1).0, Ok(Some("joe".to_owned())));
 }

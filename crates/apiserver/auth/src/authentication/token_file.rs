@@ -16,7 +16,7 @@ pub struct TokenFile {
     users: HashMap<Vec<u8>, Arc<UserInfo>>,
 }
 
-/// Why a token file is refused.
+/// Why a token file is rejected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct TokenFileError {
@@ -122,7 +122,7 @@ fn records(text: &str) -> impl Iterator<Item = Result<(usize, Vec<String>), Toke
     })
 }
 
-/// One row and what follows it.
+/// Parses one row. Returns the rest.
 fn record(text: &str) -> Result<(Vec<String>, &str), Problem> {
     let mut fields = Vec::new();
     let mut rest = text;
@@ -152,7 +152,7 @@ fn plain_field(text: &str) -> Result<(String, &str), Problem> {
     Ok((trimmed.unwrap_or(field).to_owned(), after))
 }
 
-/// A field whose opening quote has been read.
+/// Parses a field after its opening quote.
 fn quoted_field(text: &str) -> Result<(String, &str), Problem> {
     let mut field = String::new();
     let mut rest = text;
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn rows() {
-        // (file, token asked for, what it gives: name, uid, groups before system:authenticated)
+        // (file, token, result: name, uid, groups before system:authenticated)
         type Given = Option<(&'static str, &'static str, &'static [&'static str])>;
         let rows: &[(&str, &str, Given)] = &[
             ("t,alice,1", "t", Some(("alice", "1", &[]))),

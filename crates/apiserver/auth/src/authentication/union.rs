@@ -1,7 +1,6 @@
-//! A union of authenticators, and the whole of authentication: the union, the server's audiences and the anonymous user.
+//! A union of authenticators, and the authentication of a server: the union, the server's audiences and the anonymous user.
 //! Guarantees that the first identity wins, so that a valid token makes up for an unknown certificate, and that errors count
-//! only where there is no identity.
-//! Must never allow an anonymous request that shows a credential.
+//! only without an identity. Must never allow an anonymous request that has a credential.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,7 +12,7 @@ use pintle_resource::MaybeReady;
 use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, bearer_token};
 use crate::{Str, UserInfo};
 
-/// Authenticators that are asked in order until one finds an identity.
+/// Authenticators that are called in order until one finds an identity.
 #[derive(Clone, Default)]
 pub struct AuthenticatorUnion(Vec<Arc<dyn Authenticator>>);
 
@@ -24,7 +23,7 @@ impl AuthenticatorUnion {
     }
 }
 
-/// The errors of those that were asked so far.
+/// The errors so far.
 #[derive(Default)]
 struct Errors(Option<AuthenticationError>);
 
@@ -128,7 +127,7 @@ impl RequestAuthenticator {
     /// The identity behind a request.
     ///
     /// # Errors
-    /// The client is to be answered 401.
+    /// The client gets 401.
     pub async fn authenticate(&self, request: &AuthenticationRequest<'_>) -> Result<Identity, AuthenticationError> {
         let outcome = self.authenticators.authenticate(request).get().await;
         let invalid = request.bearer_token.map(|_| AuthenticationError::InvalidToken);
@@ -147,9 +146,9 @@ impl RequestAuthenticator {
         access.user.clone().filter(|_| is_taken).map(Identity::of)
     }
 
-    /// The user of a token, and the audiences it is valid for, of those requested (the server's own when there are none).
+    /// The user of a token, and its valid audiences among those requested (the server's own when there are none).
     ///
-    /// The token is read as from an `Authorization` header: one that begins with a space is no credential at all.
+    /// The token is parsed as in an `Authorization` header: one that begins with a space is no credential.
     ///
     /// # Errors
     /// Why the token is not valid, for the status of the review.

@@ -5,7 +5,7 @@ use crate::authentication::TokenFile;
 use futures_util::FutureExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Answers every request alike, and counts them.
+/// Returns the same result for every request, and counts them.
 struct Fixed {
     outcome: Outcome,
     waits: bool,
@@ -40,7 +40,7 @@ fn authenticate(
 
 #[test]
 fn the_first_identity_wins_and_errors_count_only_without_one() {
-    // (what each authenticator answers, the user or the error, how many are asked)
+    // (the results of the authenticators, the user or the error, the number of calls)
     type Row<'a> = (&'a [Result<Option<&'a str>, &'static str>], Result<&'a str, &'a str>, usize);
     let rows: [Row<'_>; 6] = [
         (&[], Ok("system:anonymous"), 0),
@@ -71,7 +71,7 @@ fn the_first_identity_wins_and_errors_count_only_without_one() {
 }
 
 #[test]
-fn what_is_ready_is_not_boxed() {
+fn ready_results_are_not_boxed() {
     let headers = HeaderMap::new();
     let request = AuthenticationRequest::new(&headers, SystemTime::UNIX_EPOCH);
     for (waits, is_ready) in [([false, false], true), ([false, true], false), ([true, false], false)] {

@@ -40,14 +40,14 @@ static REMAINING: Layout = Layout::seconds(&[
     31_104_000.0,
 ]);
 
-/// What a connection keeps of verifying its certificate: one result for each set of authorities that was asked.
+/// A connection's cached results of verifying its certificate, one for each set of CAs.
 #[derive(Default)]
 pub struct CertCache(RwLock<Vec<Verified>>);
 
 /// More sets of authorities than a server has at a time. Results of replaced authorities are dropped first.
 const CACHED_RESULTS: usize = 4;
 
-/// The identity of a certificate: none when it has no common name.
+/// The identity of a certificate: none without a common name.
 type Outcome = Result<Option<Identity>, AuthenticationError>;
 
 /// The result of verifying a certificate.
@@ -79,7 +79,7 @@ impl CertCache {
     }
 }
 
-/// Why a file of certificate authorities is refused.
+/// Why a CA file is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientCaError {
     #[error("no certificate found")]
@@ -112,7 +112,7 @@ impl Authority {
 
 type Authorities = Arc<Vec<Authority>>;
 
-/// The authorities whose client certificates are trusted.
+/// The CAs whose client certificates are trusted.
 pub struct ClientCa {
     authorities: RwLock<Authorities>,
     /// The remaining validity of the certificates of requests.

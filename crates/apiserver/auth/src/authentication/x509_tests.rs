@@ -1,6 +1,5 @@
-//! Client certificates of every kind against the authenticator.
-//! Guarantees that each refusal is for its own reason: the same certificate without the flaw is accepted.
-//! Must never use the real clock.
+//! Tests of client certificates. Guarantees that each rejection has its own reason: the same certificate without the flaw is
+//! accepted. Must never use the real clock.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
@@ -105,7 +104,7 @@ fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
         change(&mut params);
         params
     };
-    // (what, certificate, year, who)
+    // (description, certificate, year, user)
     let rows = [
         ("as it should be", signed(alice(), &ours), 2026, Some("alice")),
         ("expired", signed(alice(), &ours), 2027, None),

@@ -1,6 +1,6 @@
-//! The authorizer ABAC: policies from a file, one on each line, each of which allows a subject to do something.
-//! Guarantees that a file with a malformed line gives no policies at all.
-//! Must never deny: what no policy allows is left to the other authorizers.
+//! The ABAC authorizer: policies from a file, one per line, each of which allows a subject to do something. Guarantees that a
+//! file with a malformed line gives no policies at all. Must never deny: other authorizers decide about requests that no policy
+//! allows.
 
 use super::{Attributes, Authorizer, Decision, NonResourceRule, Reason, ResourceRule, UserRules};
 use crate::user::groups;
@@ -11,13 +11,13 @@ use pintle_resource::MaybeReady;
 use pintle_schema::Value;
 use std::sync::Arc;
 
-/// The version of lines that say theirs.
+/// The version of versioned lines.
 const VERSION: &str = "abac.authorization.kubernetes.io/v1beta1";
 /// The version of lines that do not.
 const OLD_VERSION: &str = "abac.authorization.kubernetes.io/v0";
 const KIND: &str = "Policy";
 
-/// What one line allows. `*` stands for all, and empty text for none but itself.
+/// The policy of one line. `*` matches everything, and an empty text only itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub user: String,
@@ -35,7 +35,7 @@ pub struct Policy {
 #[derive(Clone, Debug, Default)]
 pub struct Policies(pub Vec<Policy>);
 
-/// Why a file is refused.
+/// Why a file is rejected.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {text}: {reason}")]
 pub struct PolicyError {
@@ -176,7 +176,7 @@ impl Policy {
         Policy { user: String::new(), group: groups::AUTHENTICATED.to_owned(), ..self }
     }
 
-    /// A line of the version without a name, converted: a field that it leaves out stands for all.
+    /// Converts an unversioned line, in which an absent field matches everything.
     fn renewed(self) -> Policy {
         let is_for_all = self.user.is_empty() && self.group.is_empty() || self.user == "*" || self.group == "*";
         let policy = if is_for_all { self.of_everybody() } else { self };
@@ -211,7 +211,7 @@ impl Policy {
         }
     }
 
-    /// Whether user and group, those that are named, are the user's. A policy that names neither is about nobody.
+    /// Whether the policy's user and group, if set, match. A policy with neither matches nobody.
     fn is_about(&self, user: &UserInfo) -> bool {
         let is_user = self.user == "*" || self.user == *user.name;
         let is_group = self.group == "*" || user.in_group(&self.group);

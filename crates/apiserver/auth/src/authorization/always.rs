@@ -1,6 +1,5 @@
-//! The authorizers AlwaysAllow and AlwaysDeny.
-//! Guarantees that their rules are what kube-apiserver lists for them.
-//! Must never be combined to forbid something: AlwaysDeny has no opinion, so that a later authorizer may still allow.
+//! The authorizers AlwaysAllow and AlwaysDeny. Guarantees that they list the same rules as in kube-apiserver. AlwaysDeny has no
+//! opinion, so that a later authorizer may still allow.
 
 use pintle_resource::MaybeReady;
 

@@ -4,7 +4,7 @@ use crate::UserInfo;
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
 
-/// Which labels the objects that a request is about have. Most authorizers do not look, so that it is parsed by those that do.
+/// The label selector of a request. Unparsed, since most authorizers do not use it.
 #[derive(Clone, Copy, Debug)]
 pub enum Labels<'a> {
     /// As the request has it; text that is no selector narrows nothing.
@@ -12,10 +12,10 @@ pub enum Labels<'a> {
     Parsed(&'a LabelSelector),
 }
 
-/// What a request wants to do. Empty text means that there is none of it.
+/// The attributes of a request. Empty text means absence.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
-    /// Who asks.
+    /// The user of the request.
     pub user: &'a UserInfo,
     /// The verb of the API (`get`, `list`, `deletecollection`, ...), or the method in lower case for a path.
     pub verb: &'a str,
@@ -23,7 +23,7 @@ pub struct Attributes<'a> {
     pub is_resource: bool,
     /// The API group of the resource, empty for the core group.
     pub api_group: &'a str,
-    /// The version in the request, which no mode looks at.
+    /// The version in the request, which no authorizer uses.
     pub api_version: &'a str,
     /// The resource, in plural.
     pub resource: &'a str,
@@ -33,7 +33,7 @@ pub struct Attributes<'a> {
     pub namespace: &'a str,
     /// The object's name.
     pub name: &'a str,
-    /// Which objects of a collection are asked for, where that narrows it.
+    /// Restricts the objects of a collection.
     pub field_selector: Option<&'a FieldSelector>,
     /// The same, by labels.
     pub label_selector: Option<Labels<'a>>,

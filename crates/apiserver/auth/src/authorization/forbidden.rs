@@ -8,7 +8,7 @@ use super::Attributes;
 use crate::Str;
 use pintle_schema::names::quoted;
 
-/// What the Status of a refused request is filled with; its reason is `Forbidden`, its code 403.
+/// The Status of a forbidden request; its reason is `Forbidden`, its code 403.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forbidden {
     /// `message`.
@@ -21,9 +21,9 @@ pub struct Forbidden {
     pub kind: Str,
 }
 
-/// The Status of a request that is not allowed; `reason` is what [`Decision::reason`](super::Decision::reason) gave.
+/// The Status of a forbidden request; `reason` is the result of [`Decision::reason`](super::Decision::reason).
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Forbidden {
-    // Non-resource requests have none of this, whatever the other fields say.
+    // Non-resource requests have none of these.
     let (resource, group, name) = match attributes.is_resource {
         true => (attributes.resource, attributes.api_group, attributes.name),
         false => ("", "", ""),
@@ -70,7 +70,7 @@ fn refusal(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// Escapes a text for HTML, as kube-apiserver does where a message repeats what came in a request.
+/// Escapes a text for HTML, as kube-apiserver does where a message repeats parts of a request.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

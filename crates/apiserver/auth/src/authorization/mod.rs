@@ -1,7 +1,6 @@
-//! Authorization: whether a user may do what a request asks for. The `Authorizer` trait, an ordered union of authorizers, and
-//! those that need no kind: AlwaysAllow, AlwaysDeny and ABAC.
-//! Guarantees that what no authorizer allows is forbidden, with the message of kube-apiserver.
-//! Must never look at objects: only at the user, the verb and what it is about.
+//! Authorization: whether a user may perform a request. The `Authorizer` trait, an ordered union of authorizers, and
+//! implementations that need no kind: AlwaysAllow, AlwaysDeny and ABAC. Guarantees that a request that no authorizer allows is
+//! forbidden, with kube-apiserver's message. Must never look at objects: only at the attributes of the request.
 
 pub mod abac;
 mod always;
@@ -26,24 +25,25 @@ pub use union::{AuthorizerUnion, NamedAuthorizer, SharedAuthorizers, aggregate};
 /// Decides about requests.
 ///
 /// Called for every request, from many tasks at a time. An implementation that knows its decision returns
-/// [`MaybeReady::Ready`]; one that asks the network returns [`MaybeReady::Wait`] and sets its own time limit.
+/// [`MaybeReady::Ready`]; one that uses the network returns [`MaybeReady::Wait`] and sets its own time limit.
 pub trait Authorizer: Send + Sync {
-    /// Whether the request is allowed. A future that is never polled must have no effect: the union may drop it and ask again.
+    /// Whether the request is allowed. A future that is never polled must have no effect: the union may drop it and call
+    /// again.
     fn authorize<'a>(&'a self, attributes: &'a Attributes<'a>) -> MaybeReady<'a, Decision>;
 
-    /// What the user may do in a namespace, as a list of rules. An authorizer that cannot list rules returns
+    /// The user's permissions in a namespace, as a list of rules. An authorizer that cannot list rules returns
     /// [`UserRules::incomplete`].
     fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules>;
 }
 
-/// What an authorizer decides about a request.
+/// The decision of an authorizer.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// The request is allowed; no other authorizer is asked.
+    /// The request is allowed; no further authorizer is called.
     Allow(Reason),
-    /// The request is forbidden; no other authorizer is asked.
+    /// The request is forbidden; no further authorizer is called.
     Deny(Refusal),
-    /// The next authorizer is asked. Without one the request is forbidden.
+    /// The next authorizer is called. Without one the request is forbidden.
     NoOpinion(Refusal),
 }
 
@@ -66,7 +66,7 @@ pub enum Reason {
     Explained(Arc<dyn Explain>),
 }
 
-/// Something that allows requests and can say why.
+/// A source of permissions that can explain a decision.
 pub trait Explain: std::fmt::Debug + Send + Sync {
     /// Why the user's request is allowed.
     fn explain(&self, user: &UserInfo) -> String;
@@ -83,17 +83,17 @@ impl Decision {
         Decision::NoOpinion(Refusal { reason: reason.into(), error: None })
     }
 
-    /// Whether the request may go on.
+    /// Whether the request is allowed.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Decision::Allow(_))
     }
 
-    /// Whether an authorizer forbids the request, rather than none allowing it.
+    /// Whether an authorizer denies the request, as opposed to none allowing it.
     pub fn is_denied(&self) -> bool {
         matches!(self, Decision::Deny(_))
     }
 
-    /// The reason as access reviews show it; empty when there is none.
+    /// The reason for access reviews; empty when there is none.
     pub fn reason(&self, user: &UserInfo) -> String {
         match self {
             Decision::Allow(Reason::None) => String::new(),
@@ -103,7 +103,7 @@ impl Decision {
         }
     }
 
-    /// Why the decision could not be made as it should. What is allowed has no error: it is allowed all the same.
+    /// The error of an authorizer. An allowed request has none.
     pub fn error(&self) -> Option<&AuthorizationError> {
         match self {
             Decision::Allow(_) => None,

@@ -1,6 +1,5 @@
-//! What a user may do, as a list: the content of a SelfSubjectRulesReview.
-//! Guarantees that a list that lacks rules says so.
-//! Must never be used to authorize a request: some authorizers cannot list their rules.
+//! The permissions of a user as a list: the content of a SelfSubjectRulesReview. Guarantees that an incomplete list is marked
+//! as such. Must never be used to authorize a request: some authorizers cannot list their rules.
 
 use crate::Str;
 
@@ -15,17 +14,17 @@ pub struct UserRules {
     pub errors: Vec<String>,
 }
 
-/// What may be done with resources.
+/// Permissions on resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRule {
     pub verbs: Vec<Str>,
     pub api_groups: Vec<Str>,
     pub resources: Vec<Str>,
-    /// The names of objects; none: all of them.
+    /// The names of objects; empty for all.
     pub resource_names: Vec<Str>,
 }
 
-/// What may be done with paths that are not about resources.
+/// Permissions on non-resource paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NonResourceRule {
     pub verbs: Vec<Str>,

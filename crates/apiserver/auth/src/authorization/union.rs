@@ -1,7 +1,6 @@
-//! An ordered union of authorizers: the first that allows or denies a request decides.
-//! Guarantees that members of `system:masters` are allowed everything before any authorizer is asked, so that no
-//! configuration locks the administrator out.
-//! Must never allow a request because an authorizer fails.
+//! An ordered union of authorizers: the first that allows or denies a request decides. Guarantees that members of
+//! `system:masters` are allowed everything before any authorizer is called, so that no configuration locks the administrator
+//! out. Must never allow a request because an authorizer fails.
 
 use std::sync::Arc;
 
@@ -37,8 +36,8 @@ impl NamedAuthorizer {
     }
 }
 
-/// Authorizers that are asked in order, and that may be replaced by others while requests are served. Cheap to clone: clones
-/// stay the same union.
+/// Authorizers that are called in order, and that may be replaced while requests are served. Cheap to clone: clones share the
+/// union.
 #[derive(Clone, Default)]
 pub struct AuthorizerUnion(Arc<SharedAuthorizers>);
 
@@ -57,7 +56,7 @@ impl AuthorizerUnion {
         self.0.0.load_full()
     }
 
-    /// What all clones share, for who replaces it while it is in use.
+    /// The shared state of all clones, to replace its authorizers.
     pub fn shared(&self) -> &Arc<SharedAuthorizers> {
         &self.0
     }
@@ -69,8 +68,8 @@ impl AuthorizerUnion {
 }
 
 impl SharedAuthorizers {
-    /// Takes other authorizers. Requests that were begun are decided by those before. An authorizer of the same type and name
-    /// goes on counting where the one before stopped.
+    /// Replaces the authorizers. Requests in progress are decided by the previous ones. An authorizer of the same type and
+    /// name continues the counters of its predecessor.
     pub fn replace(&self, mut authorizers: Vec<NamedAuthorizer>) {
         let before = self.0.load();
         for authorizer in &mut authorizers {
@@ -134,7 +133,8 @@ impl Authorizer for AuthorizerUnion {
         let mut opinions = Opinions::default();
         for (at, member) in members.iter().enumerate() {
             let MaybeReady::Ready(decision) = member.authorizer.authorize(attributes) else {
-                // What was answered borrows from members that may be replaced. It is asked for again, by a future that keeps them.
+                // The result borrows from members that may be replaced. It is requested again, by a
+                // future that owns them.
                 let members = Guard::into_inner(members);
                 return MaybeReady::wait(async move {
                     for member in members.iter().skip(at) {
@@ -154,7 +154,7 @@ impl Authorizer for AuthorizerUnion {
     }
 
     fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules> {
-        // Only reviews ask, so a box for each does no harm.
+        // Boxed: only reviews list rules.
         MaybeReady::wait(async move {
             let mut rules = UserRules::default();
             for member in self.members().iter() {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use futures_util::FutureExt;
 
-    /// Decides every request alike.
+    /// Returns the same decision for every request.
     struct Fixed {
         decision: Decision,
         waits: bool,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_is_not_boxed() {
+    fn ready_results_are_not_boxed() {
         let bob = user("people");
         let attributes = Attributes::resource(&bob, "list", "", "pods");
         for (waits, is_ready) in [([false, false], true), ([false, true], false), ([true, false], false)] {

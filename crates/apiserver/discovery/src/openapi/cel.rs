@@ -1,7 +1,6 @@
-//! Validation rules as CEL expressions: what a rule says of a value, in the language that clients and tools understand.
+//! Validation rules as CEL expressions, for clients and tools.
 //!
-//! A rule that CEL cannot say is left out, never said more strictly than it is judged: what is published must not
-//! refuse what the server takes.
+//! A rule that CEL cannot express is left out, and a published rule is never stricter than the validation.
 
 use pintle_schema::names::CEL_RESERVED;
 use pintle_schema::rules::Rule;
@@ -9,12 +8,12 @@ use pintle_schema::{Keys, ListKind, Literal, Type};
 use pintle_tags::formats;
 
 /// Rules that are in force: those behind gates and of stages, as this server has them.
-pub(super) struct InForce<'a> {
+pub(super) struct EnabledRules<'a> {
     pub enabled: &'a dyn Fn(&str) -> bool,
 }
 
-impl InForce<'_> {
-    /// The rules that hold, taken out of their gates and stages.
+impl EnabledRules<'_> {
+    /// The enabled rules, without their gates and stages.
     pub fn of<'r>(&self, rules: &'r [Rule]) -> Vec<&'r Rule> {
         let mut all = Vec::new();
         for rule in rules {
@@ -32,7 +31,7 @@ impl InForce<'_> {
         all
     }
 
-    /// What holds for a value, joined; `None` when CEL can say nothing of it.
+    /// The conjunction of a value's rules; `None` if CEL can express none of them.
     pub fn all(&self, rules: &[Rule], value: &str, ty: &Type) -> Option<String> {
         let rules = self.of(rules);
         let said: Vec<String> = rules.iter().filter_map(|rule| self.says(rule, value, ty)).collect();
@@ -43,7 +42,7 @@ impl InForce<'_> {
         if !rules.iter().any(|rule| matches!(rule, Rule::Optional)) {
             return Some(joined);
         }
-        // What is zero counts as absent.
+        // A zero value counts as absent.
         Some(format!("{value} == {} || {}", zero(ty)?, grouped(&joined)))
     }
 
@@ -94,7 +93,7 @@ impl InForce<'_> {
         })
     }
 
-    /// What holds for a field of a struct, which may be absent.
+    /// The rules of a struct's field, which may be absent.
     pub fn of_field(&self, owner: &str, name: &str, rules: &[Rule], ty: &Type) -> Option<String> {
         let field = format!("{owner}.{}", escaped(name));
         let rules_in_force = self.of(rules);
@@ -125,7 +124,7 @@ pub(super) fn anchored(pattern: &str) -> String {
     format!("^(?:{pattern})$")
 }
 
-/// The zero value that stands for absence where there is no pointer.
+/// The zero value that means absence for fields without a pointer.
 fn zero(ty: &Type) -> Option<&'static str> {
     match ty {
         Type::String | Type::Enum(_) => Some("\"\""),
@@ -231,7 +230,7 @@ mod tests {
 
     #[test]
     fn rules_in_cel() {
-        let in_force = InForce { enabled: &|gate| gate == "On" };
+        let in_force = EnabledRules { enabled: &|gate| gate == "On" };
         let part = <Part as pintle_schema::ApiValue>::TYPE;
         let text = &Type::String;
         static CHAIN: Rule = Rule::Subfield(

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Definitions {
     types: BTreeMap<String, Definition>,
-    /// Structs whose fields have not been looked through.
+    /// Structs whose fields have not been visited yet.
     pending: Vec<Ref<Struct>>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Definition {
     },
 }
 
-/// What a top-level type is called in `apiVersion` and `kind`.
+/// The `apiVersion` and `kind` of a top-level type.
 #[derive(Clone)]
 pub(crate) struct Kind {
     pub group: Str,
@@ -130,8 +130,8 @@ pub(crate) fn scalar_name(ty: &Type) -> Option<String> {
     }
 }
 
-/// The kind of a built-in struct that stands at the top of an object: one that has a kind and an API version, or is
-/// known to every group.
+/// The kind of a built-in struct, if it is a top-level type: one with a kind and an API version, or a common type of every
+/// group.
 fn built_in_kind(schema: &Struct) -> Option<Kind> {
     let top = schema
         .fields

@@ -1,12 +1,12 @@
 //! The protobuf form of OpenAPI version 2, as client-go reads it.
 //!
-//! A translation of the JSON form, message by message; the numbers are the published ones of `openapi.v2`. What the
-//! documents of this server never hold is not translated.
+//! Translated from the JSON form, message by message, with the field numbers of `openapi.v2`. Parts that this server's
+//! documents never contain are not supported.
 
 use super::wire::{boolean, bytes, message, string};
 use pintle_schema::{Map, Value};
 
-/// What a document consists of.
+/// The parts of a document.
 pub(crate) struct Parts<P, D, S> {
     pub info: Value,
     pub paths: P,
@@ -48,7 +48,7 @@ where
     out
 }
 
-/// An entry of what is a map in JSON.
+/// An entry of a JSON map.
 pub(super) fn named(out: &mut Vec<u8>, number: u32, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
     message(out, number, |out| {
         string(out, 1, name);
@@ -79,7 +79,7 @@ pub(super) fn extension(out: &mut Vec<u8>, number: u32, key: &str, value: &Value
     }
 }
 
-/// The methods of a path, whose numbers follow one another; the first is told.
+/// The methods of a path, whose numbers are consecutive from `get`.
 pub(super) fn methods(out: &mut Vec<u8>, get: u32, item: &Value, operation: fn(&mut Vec<u8>, &Value)) {
     for (key, value) in members(item) {
         let mut numbers = (get..).zip(["get", "put", "post", "delete", "options", "head", "patch"]);

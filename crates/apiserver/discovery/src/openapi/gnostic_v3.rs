@@ -1,7 +1,7 @@
-//! The protobuf form of OpenAPI version 3, for clients that ask for it.
+//! The protobuf form of OpenAPI version 3.
 //!
-//! A translation of the JSON form, message by message; the numbers are the published ones of `openapi.v3`. What the
-//! documents of this server never hold is not translated.
+//! Translated from the JSON form, message by message, with the field numbers of `openapi.v3`. Parts that this server's
+//! documents never contain are not supported.
 
 use super::gnostic::{any, extension, items, members, methods, named, strings};
 use super::wire::{boolean, bytes, chosen, double, integer, message, string};
@@ -160,7 +160,7 @@ fn number(value: &Value) -> f64 {
     }
 }
 
-/// Only scalars have a form, also those that are zero: of another default nothing is told but that there is one.
+/// Only scalars, including zeros, can be represented; any other default becomes an empty message.
 fn default(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Int(_) | Value::Float(_) => double(out, 1, number(value)),

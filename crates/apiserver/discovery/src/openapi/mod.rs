@@ -1,7 +1,7 @@
-//! OpenAPI: what is served and how its objects look, as documents of version 3 and of version 2.
+//! OpenAPI: the served paths and the schemas of objects, as documents of version 3 and version 2.
 //!
-//! Both are made of the same routes and the same schemas, one path and one definition at a time: a whole document
-//! never exists as a tree. Nothing is published that the schemas do not say.
+//! Both are written from the same routes and schemas, one path and one definition at a time: a whole document never exists as a
+//! tree.
 
 pub mod v2;
 pub mod v3;
@@ -36,7 +36,7 @@ impl Dialect {
     }
 }
 
-/// Group, version and kind as the extension shows them.
+/// The group, version and kind extension.
 pub(crate) fn group_version_kind(group: &str, version: &str, kind: &str) -> Value {
     pintle_schema::value!({ "group": group, "kind": kind, "version": version })
 }

@@ -4,7 +4,7 @@
 
 use pintle_schema::Struct;
 
-/// What the modules of built-in types begin with.
+/// The module paths of built-in types.
 const TYPES: [&str; 2] = ["pintle_meta::", "pintle_types::"];
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -14,7 +14,7 @@ pub(crate) fn meta(name: &str) -> String {
     format!("{META}.{name}")
 }
 
-/// The name of a built-in struct; `None` for a part of a custom resource, which has no name.
+/// The name of a built-in struct; `None` for a part of a custom resource, which has none.
 pub(crate) fn of_struct(schema: &Struct) -> Option<String> {
     if !TYPES.iter().any(|crate_name| schema.module.starts_with(crate_name)) || schema.name.is_empty() {
         return None;
@@ -38,7 +38,7 @@ pub(crate) fn of_kind(schema: &Struct, group: &str, version: &str, kind: &str) -
     })
 }
 
-/// The name of another type beside a type.
+/// The name of another type in the same package.
 pub(crate) fn beside(type_name: &str, name: &str) -> String {
     let package = type_name.rsplit_once('.').map_or("", |(package, _)| package);
     format!("{package}.{name}")

@@ -1,6 +1,6 @@
-//! What can be asked of a path, before it is written in a dialect.
+//! The operations of a path, independent of the OpenAPI version.
 //!
-//! Light descriptions only: types are told by name and parameters by the options they come from.
+//! Light descriptions only: types are given by name and parameters by the options that contain them.
 
 use super::definitions::Kind;
 use super::push;
@@ -38,18 +38,18 @@ pub(crate) struct Operation {
     pub kind: Option<Kind>,
     pub parameters: Vec<Parameters>,
     pub body: Option<Body>,
-    pub answer: Answer,
+    pub answer: SuccessResponse,
 }
 
-/// What a request carries.
+/// The body of a request.
 pub(crate) struct Body {
     pub type_name: String,
     pub required: bool,
     pub media_types: &'static [&'static str],
 }
 
-/// What a success answers.
-pub(crate) struct Answer {
+/// The response to a successful request.
+pub(crate) struct SuccessResponse {
     /// `None` for a plain string.
     pub type_name: Option<String>,
     pub statuses: &'static [Status],
@@ -62,7 +62,7 @@ pub(crate) type Status = (&'static str, &'static str);
 pub(crate) const OK: Status = ("200", "OK");
 pub(crate) const CREATED: Status = ("201", "Created");
 pub(crate) const ACCEPTED: Status = ("202", "Accepted");
-/// Every operation of a resource may answer it.
+/// A response of every operation.
 pub(crate) const UNAUTHORIZED: Status = ("401", "Unauthorized");
 
 pub(crate) const ANY_MEDIA_TYPE: &[&str] = &["*/*"];
@@ -123,16 +123,16 @@ impl PathItem {
     }
 }
 
-impl Answer {
+impl SuccessResponse {
     pub fn object(type_name: String, statuses: &'static [Status]) -> Self {
-        Answer { type_name: Some(type_name), statuses, media_types: OBJECTS }
+        SuccessResponse { type_name: Some(type_name), statuses, media_types: OBJECTS }
     }
 
     pub fn stream(type_name: String) -> Self {
-        Answer { type_name: Some(type_name), statuses: &[OK], media_types: STREAMS }
+        SuccessResponse { type_name: Some(type_name), statuses: &[OK], media_types: STREAMS }
     }
 
     pub fn string(media_types: &'static [&'static str]) -> Self {
-        Answer { type_name: None, statuses: &[OK], media_types }
+        SuccessResponse { type_name: None, statuses: &[OK], media_types }
     }
 }

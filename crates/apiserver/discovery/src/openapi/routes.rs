@@ -5,8 +5,8 @@
 use super::definitions::{Definitions, Kind};
 use super::names;
 use super::operation::{
-    ACCEPTED, ANY_MEDIA_TYPE, Answer, Body, CREATED, JSON_ONLY, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
-    Parameters, PathItem, Status, TEXT,
+    ACCEPTED, ANY_MEDIA_TYPE, Body, CREATED, JSON_ONLY, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
+    Parameters, PathItem, Status, SuccessResponse, TEXT,
 };
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, VersionEntry, api_version};
 use pintle_meta::meta::v1;
@@ -88,13 +88,13 @@ impl Routes {
             kind: None,
             parameters: Vec::new(),
             body: None,
-            answer: Answer::object(names::of_struct(&schema).unwrap_or_default(), &[OK]),
+            answer: SuccessResponse::object(names::of_struct(&schema).unwrap_or_default(), &[OK]),
         };
         self.paths.push(PathItem { path: path.to_owned(), parameters: Vec::new(), operations: vec![operation] });
     }
 }
 
-/// What the paths of one resource have in common.
+/// The common data of one resource's paths.
 struct ResourceRoutes<'a> {
     resource: &'a DiscoveredResource,
     /// `/apis/<group>/<version>`.
@@ -197,7 +197,7 @@ impl<'a> ResourceRoutes<'a> {
         action: &'static str,
         id: String,
         does: &str,
-        answer: Answer,
+        answer: SuccessResponse,
     ) -> Operation {
         Operation {
             method,
@@ -216,7 +216,7 @@ impl<'a> ResourceRoutes<'a> {
         let (kind, mut operations) = (&self.kind.kind, Vec::new());
         let id = |verb: &str, noun: &str| format!("{verb}{}{noun}", self.prefix);
         if self.can("list") {
-            let answer = Answer::stream(self.list_name.clone());
+            let answer = SuccessResponse::stream(self.list_name.clone());
             let does = format!("list or watch objects of kind {kind}");
             let mut list = self.operation("get", "list", id("list", &self.noun), &does, answer);
             list.parameters.push(Parameters::Query(options::<v1::ListOptions>()));
@@ -226,7 +226,7 @@ impl<'a> ResourceRoutes<'a> {
             operations.push(self.create(id("create", &self.noun), &format!("create a {kind}"), &self.type_name));
         }
         if self.can("deletecollection") {
-            let answer = Answer::object(names::meta("Status"), &[OK]);
+            let answer = SuccessResponse::object(names::meta("Status"), &[OK]);
             let (id, does) =
                 (id("delete", &format!("Collection{}", self.noun)), format!("delete a collection of {kind}"));
             let mut delete = self.operation("delete", "deletecollection", id, &does, answer);
@@ -247,7 +247,7 @@ impl<'a> ResourceRoutes<'a> {
                 false => names::meta("Status"),
             };
             let id = format!("delete{}{}", self.prefix, self.noun);
-            let answer = Answer::object(type_name, &[OK, ACCEPTED]);
+            let answer = SuccessResponse::object(type_name, &[OK, ACCEPTED]);
             let mut delete = self.operation("delete", "delete", id, &format!("delete a {kind}"), answer);
             delete.parameters.push(Parameters::Query(options::<v1::DeleteOptions>()));
             delete.body = Some(delete_options());
@@ -267,7 +267,7 @@ impl<'a> ResourceRoutes<'a> {
         operations: &mut Vec<Operation>,
     ) {
         let id = |verb: &str| format!("{verb}{}{}{suffix}", self.prefix, self.noun);
-        let answer = |statuses: &'static [Status]| Answer::object(type_name.to_owned(), statuses);
+        let answer = |statuses: &'static [Status]| SuccessResponse::object(type_name.to_owned(), statuses);
         if verbs.contains(&"get") {
             let does = format!("read the specified {what}");
             operations.push(self.operation("get", "get", id("read"), &does, answer(&[OK])));
@@ -290,7 +290,7 @@ impl<'a> ResourceRoutes<'a> {
     }
 
     fn create(&self, id: String, does: &str, type_name: &str) -> Operation {
-        let answer = Answer::object(type_name.to_owned(), &[OK, CREATED, ACCEPTED]);
+        let answer = SuccessResponse::object(type_name.to_owned(), &[OK, CREATED, ACCEPTED]);
         let mut create = self.operation("post", "post", id, does, answer);
         create.parameters.push(Parameters::Query(options::<v1::CreateOptions>()));
         create.body = Some(object_body(type_name));
@@ -301,7 +301,7 @@ impl<'a> ResourceRoutes<'a> {
         let kind = &self.kind.kind;
         let id = format!("list{}{kind}ForAllNamespaces", self.prefix);
         let does = format!("list or watch objects of kind {kind} in all namespaces");
-        let operation = self.operation("get", "list", id, &does, Answer::stream(self.list_name.clone()));
+        let operation = self.operation("get", "list", id, &does, SuccessResponse::stream(self.list_name.clone()));
         PathItem {
             path: format!("{}/{}", self.base, self.resource.plural),
             parameters: vec![Parameters::Query(options::<v1::ListOptions>()), Parameters::Pretty],
@@ -320,7 +320,7 @@ impl<'a> ResourceRoutes<'a> {
             }
             let id = format!("watch{}{noun}", self.prefix);
             let does = format!("watch changes of {kind} objects; lists with the parameter \"watch\" replace it");
-            let answer = Answer::stream(names::meta("WatchEvent"));
+            let answer = SuccessResponse::stream(names::meta("WatchEvent"));
             let operations = vec![self.operation("get", action, id, &does, answer)];
             routes.paths.push(PathItem { path, parameters, operations });
         };
@@ -367,7 +367,7 @@ impl<'a> ResourceRoutes<'a> {
         Kind { group, version, kind: subresource.kind.clone() }
     }
 
-    /// A subresource whose query holds options and whose answer is a stream.
+    /// A subresource with options in its query and a stream as its response.
     fn stream(
         &self,
         subresource: &DiscoveredSubresource,
@@ -386,12 +386,12 @@ impl<'a> ResourceRoutes<'a> {
                     true => {
                         let id = format!("read{}{}{suffix}", self.prefix, self.noun);
                         let does = format!("read {} of the specified {}", subresource.name, self.kind.kind);
-                        self.operation(method, "get", id, &does, Answer::string(TEXT))
+                        self.operation(method, "get", id, &does, SuccessResponse::string(TEXT))
                     }
                     false => {
                         let id = format!("connect{}{word}{}{suffix}", self.prefix, self.noun);
                         let does = format!("connect {word} requests to {} of {}", subresource.name, self.kind.kind);
-                        self.operation(method, "connect", id, &does, Answer::string(ANY_MEDIA_TYPE))
+                        self.operation(method, "connect", id, &does, SuccessResponse::string(ANY_MEDIA_TYPE))
                     }
                 };
                 operation.kind = Some(kind.clone());
@@ -400,7 +400,7 @@ impl<'a> ResourceRoutes<'a> {
             routes.paths.push(PathItem { path, parameters, operations: operations.collect() });
         };
         if subresource.verbs.contains(&"delete") {
-            // What passes every method on also passes on the path behind it.
+            // A subresource that forwards every method also forwards the path after it.
             let mut behind = parameters.clone();
             let description = "path to the resource".to_owned();
             behind.push(Parameters::Path { name: "path", description });
@@ -432,7 +432,7 @@ fn delete_options() -> Body {
     Body { type_name: names::meta("DeleteOptions"), required: false, media_types: ANY_MEDIA_TYPE }
 }
 
-/// What the index of version 3 lists: a path below `/openapi/v3/` for each of these, and the version that it is about.
+/// The entries of the version 3 index: a path below `/openapi/v3/` for each, and its version.
 pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address, Option<&VersionEntry>)> {
     let mut addresses = vec![
         ("api".to_owned(), Address::CoreVersions, None),
@@ -454,7 +454,7 @@ pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address, Option<&Vers
     addresses
 }
 
-/// What a document of version 3 is about.
+/// The subject of a document of version 3.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Address {
     Version,

@@ -1,10 +1,8 @@
-//! Validation rules beside the schemas that they belong to: keywords where OpenAPI has one, `x-kubernetes-validations`
-//! in CEL where it has not.
+//! Validation rules in schemas: as keywords where OpenAPI has one, otherwise as `x-kubernetes-validations` in CEL.
 //!
-//! Published only on request. Handwritten rules are not published, and nothing is published more strictly than it is
-//! validated.
+//! Published only on request. Handwritten rules are not published, and a published rule is never stricter than the validation.
 
-use super::cel::{InForce, allowed, anchored, escaped, quoted};
+use super::cel::{EnabledRules, allowed, anchored, escaped, quoted};
 use super::push;
 use pintle_schema::rules::{Change, Member, Rule};
 use pintle_schema::{Field, Literal, Map, Presence, Str, Struct, Type, Value, value};
@@ -12,11 +10,11 @@ use pintle_tags::formats;
 
 const VALIDATIONS: &str = "x-kubernetes-validations";
 
-impl InForce<'_> {
-    /// Adds to the schema of a value what its rules say.
+impl EnabledRules<'_> {
+    /// Adds the rules of a value to its schema.
     pub(super) fn publish(&self, out: &mut Map, rules: &[Rule], ty: &Type, pointer: bool) {
         let rules = self.of(rules);
-        // A zero value that is no pointer's counts as absent, so what it breaks cannot be a keyword.
+        // A zero value without a pointer counts as absent, so a rule that it violates cannot be a keyword.
         let lenient = !pointer && rules.iter().any(|rule| matches!(rule, Rule::Optional));
         let mut said = Vec::new();
         for rule in rules {
@@ -29,7 +27,7 @@ impl InForce<'_> {
         }
     }
 
-    /// Says the rule for all items in the schema of the items, when that is written here.
+    /// Adds a rule for all items to the items' schema, if that is written here.
     fn inside(&self, out: &mut Map, rule: &Rule, ty: &Type) -> bool {
         let (Rule::EachVal(inner), (key, elem)) = (
             rule,
@@ -71,7 +69,7 @@ impl InForce<'_> {
         }
     }
 
-    /// What the fields of a struct must be to each other: what cannot be said at one of them.
+    /// Adds the rules about several fields of a struct.
     pub(super) fn publish_struct(&self, out: &mut Map, schema: &Struct) {
         let mut said = Vec::new();
         let mut unions: Vec<(&str, Union<'_>)> = Vec::new();
@@ -146,7 +144,7 @@ impl InForce<'_> {
         self.conditional(vec![differs(schema, &chooser.name, &value)], field, inner)
     }
 
-    /// What holds for a field unless one of some conditions does.
+    /// The rules of a field that apply unless one of some conditions holds.
     fn conditional(&self, unless: Vec<String>, field: &Field, rules: &[Rule]) -> Option<Value> {
         let inner = self.of_field("self", &field.name, rules, &field.ty)?;
         Some(validation(&format!("{} || ({inner})", unless.join(" || ")), ""))
@@ -209,7 +207,7 @@ fn set(fields: &[&str]) -> String {
     format!("[{has}].filter(x, x).size()")
 }
 
-/// Whether a field has none of the values, `|` between them; nothing stands for a field that is not set.
+/// Whether a field has none of the values, separated by `|`; nothing stands for an unset field.
 fn differs(schema: &Struct, field: &str, values: &str) -> String {
     let name = format!("self.{}", escaped(field));
     let ty = schema.field(field).map(|field| &field.ty);
@@ -242,7 +240,7 @@ fn validation(rule: &str, message: &str) -> Value {
     }
 }
 
-/// Says the rule by a keyword; false when there is none that says just this.
+/// Adds a rule as a keyword; false when no keyword is equivalent.
 fn keyword(out: &mut Map, rule: &Rule, ty: &Type, lenient: bool, pointer: bool) -> bool {
     let counted = matches!(ty, Type::Map(_));
     match rule {
@@ -255,7 +253,7 @@ fn keyword(out: &mut Map, rule: &Rule, ty: &Type, lenient: bool, pointer: bool) 
         }
         Rule::MaxItems(most) => put(out, if counted { "maxProperties" } else { "maxItems" }, i64::from(*most)),
         Rule::Required(_) if !pointer => match ty {
-            // What is not behind a pointer must not be empty either.
+            // A value without a pointer must not be empty either.
             Type::String => put(out, "minLength", 1),
             Type::List(_) => put(out, "minItems", 1),
             Type::Map(_) => put(out, "minProperties", 1),

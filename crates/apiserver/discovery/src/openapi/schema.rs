@@ -1,9 +1,9 @@
-//! A type as an OpenAPI schema, in either dialect.
+//! A type as an OpenAPI schema, in either version.
 //!
-//! Version 2 has no defaults and no alternatives; in version 3 a reference that is described is wrapped in `allOf`.
-//! Nothing here looks at a type's name but to refer to it.
+//! Version 2 has no defaults and no alternatives; in version 3 a reference with a description is wrapped in `allOf`. A type's
+//! name is used only to refer to it.
 
-use super::cel::InForce;
+use super::cel::EnabledRules;
 use super::definitions::{Definition, Kind, scalar_name};
 use super::rules::is_pointer;
 use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
@@ -16,8 +16,8 @@ use pintle_schema::{ApiType, Enum, Field, Form, Keys, List, ListKind, Map, Prese
 pub(crate) struct Schemas<'a> {
     pub dialect: Dialect,
     pub catalog: &'a Catalog,
-    /// The rules of validation to be shown, if any.
-    pub rules: Option<InForce<'a>>,
+    /// The validation rules to publish, if any.
+    pub rules: Option<EnabledRules<'a>>,
 }
 
 impl Schemas<'_> {
@@ -55,7 +55,7 @@ impl Schemas<'_> {
         Value::Map(out)
     }
 
-    /// Kinds that every group knows are shown with every group that is served.
+    /// Common kinds of every group are listed for every served group.
     fn kinds(&self, kind: &Kind) -> Value {
         let mut kinds = vec![group_version_kind(&kind.group, &kind.version, &kind.kind)];
         if matches!(kind.kind.as_str(), "DeleteOptions" | "WatchEvent") && kind.group.is_empty() {
@@ -132,7 +132,7 @@ impl Schemas<'_> {
         self.wrapped(out)
     }
 
-    /// In version 3, a reference may not have anything beside it.
+    /// In version 3, a reference may not have siblings.
     fn wrapped(&self, mut out: Map) -> Value {
         if self.dialect == Dialect::V3 && out.len() > 1 {
             let entries = out.entries_mut();
@@ -192,7 +192,7 @@ impl Schemas<'_> {
         push(out, "x-kubernetes-list-type", kind);
     }
 
-    /// What the field takes when it is absent: what is declared, else the zero value that JSON always shows.
+    /// The default of a field: as declared, or the zero value that JSON always contains.
     fn default_of(&self, field: &Field) -> Option<Value> {
         if self.dialect == Dialect::V2 {
             return None;

@@ -35,7 +35,7 @@ pub fn json(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     out
 }
 
-/// `/openapi/v2` in the protobuf form that client-go asks for.
+/// `/openapi/v2` in the protobuf form for client-go.
 pub fn protobuf(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
     let others = others(catalog, &routes, &shared, parts);
@@ -48,7 +48,7 @@ pub fn protobuf(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     })
 }
 
-/// What extension servers add, each thing once.
+/// The merged parts of extension servers, without duplicates.
 #[derive(Default)]
 struct Others {
     paths: BTreeMap<Str, Value>,
@@ -66,8 +66,8 @@ fn named(all: &BTreeMap<String, Value>) -> impl Iterator<Item = (&str, Value)> {
     all.iter().map(|(name, content)| (name.as_str(), content.clone()))
 }
 
-/// Merges the parts of extension servers. What has a name that is taken by something else gets another name, and what is
-/// here already is not repeated.
+/// Merges the parts of extension servers. A definition whose name is taken by another content is renamed, and duplicates are
+/// dropped.
 fn others(catalog: &Catalog, routes: &Routes, shared: &BTreeMap<String, Value>, parts: &[Arc<OpenApiPart>]) -> Others {
     let mut others = Others::default();
     if parts.is_empty() {
@@ -188,7 +188,7 @@ fn responses(described: &Operation) -> Map {
     responses
 }
 
-/// Options may share parameters; the first one stands.
+/// Options may share parameters; the first one is used.
 fn parameters(parameters: &[Parameters]) -> Vec<Value> {
     let (mut out, mut names) = (Vec::new(), Vec::new());
     for one in parameters {

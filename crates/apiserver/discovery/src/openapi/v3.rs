@@ -1,9 +1,9 @@
 //! OpenAPI version 3: an index, and a document for each group version.
 //!
-//! A document is written path by path and type by type; what it refers to, it defines. Whoever gives gates is shown the rules of
-//! validation as well.
+//! A document is written path by path and type by type, and defines everything that it refers to. With gates it contains
+//! validation rules as well.
 
-use super::cel::InForce;
+use super::cel::EnabledRules;
 use super::definitions::{Definitions, Kind};
 use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED, query_fields};
 use super::routes::{Address, Routes, addresses};
@@ -14,7 +14,7 @@ use crate::document::etag;
 use pintle_schema::{Map, Str, Value, value};
 use std::collections::HashMap;
 
-/// Whether a feature gate is on: rules behind gates are shown as they are judged.
+/// Whether a feature gate is enabled, for rules with gates.
 pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
 
 /// `/openapi/v3`: where each document is. The addresses carry a hash of the documents, so that clients may keep them.
@@ -49,8 +49,7 @@ pub fn index_with(index: &[u8], others: &[(String, String)]) -> Option<Vec<u8>> 
     Some(crate::document::to_json(&index))
 }
 
-/// The hash of a version whose resources were all defined at run time: that of their definitions, so that no document is made
-/// for it.
+/// The hash of a version with custom resources only: that of their definitions, so that no document is generated for it.
 fn custom_hash(entry: &VersionEntry) -> Option<String> {
     if !entry.is_custom() {
         return None;
@@ -61,7 +60,7 @@ fn custom_hash(entry: &VersionEntry) -> Option<String> {
     Some(etag(&content))
 }
 
-/// The ETag of the document at a path whose content definitions alone determine; `None` for every other.
+/// The ETag of a document that depends on definitions only; `None` for any other.
 pub fn custom_etag(catalog: &Catalog, path: &str) -> Option<String> {
     let (group, version) = path.trim_matches('/').strip_prefix("apis/")?.split_once('/')?;
     custom_hash(catalog.version(group, version)?)
@@ -169,7 +168,7 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
     out
 }
 
-/// Groups that are not built in are told apart by the title.
+/// Groups that are not built in have their own title.
 fn info(catalog: &Catalog, address: &Address) -> Value {
     let custom = match address {
         Address::GroupVersion(group, _) => catalog.group(group).is_some_and(|group| !group.is_built_in()),
@@ -182,7 +181,7 @@ fn info(catalog: &Catalog, address: &Address) -> Value {
 }
 
 fn write_definitions(out: &mut Vec<u8>, catalog: &Catalog, definitions: &Definitions, rules: Option<Gates<'_>>) {
-    let schemas = Schemas { dialect: Dialect::V3, catalog, rules: rules.map(|enabled| InForce { enabled }) };
+    let schemas = Schemas { dialect: Dialect::V3, catalog, rules: rules.map(|enabled| EnabledRules { enabled }) };
     entries(out, definitions.iter().map(|(name, definition)| (name.as_str(), schemas.definition(definition))));
 }
 
@@ -240,7 +239,7 @@ fn content(media_types: &[&'static str], type_name: Option<&str>) -> Map {
     media_types.iter().map(|media_type| (Str::new_static(media_type), value!({ "schema": (schema()) }))).collect()
 }
 
-/// Options may share parameters; the first one stands.
+/// Options may share parameters; the first one is used.
 fn parameters(parameters: &[Parameters]) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     for one in parameters {

@@ -1,6 +1,6 @@
-//! The few rules of protobuf's wire format that writing needs.
+//! The parts of protobuf's wire format that the writers need.
 //!
-//! Proto3: what has its zero value is not written.
+//! Proto3: zero values are not written.
 
 /// Appends a varint.
 pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
@@ -11,7 +11,7 @@ pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends bytes, also when there are none: an empty message is not an absent one.
+/// Appends bytes, even if empty: an empty message differs from an absent one.
 pub(crate) fn bytes(out: &mut Vec<u8>, number: u32, content: &[u8]) {
     varint(out, u64::from(number) << 3 | 2);
     varint(out, content.len() as u64);
@@ -32,7 +32,7 @@ pub(crate) fn boolean(out: &mut Vec<u8>, number: u32, value: bool) {
     }
 }
 
-/// Appends a boolean that was chosen among several fields, so that false is told as well.
+/// Appends a boolean of a oneof, including false.
 pub(crate) fn chosen(out: &mut Vec<u8>, number: u32, value: bool) {
     varint(out, u64::from(number) << 3);
     out.push(u8::from(value));
@@ -46,7 +46,7 @@ pub(crate) fn integer(out: &mut Vec<u8>, number: u32, value: i64) {
     }
 }
 
-/// Appends a number, zero as well: where it is used, an absent one is told apart.
+/// Appends a number, including zero.
 pub(crate) fn double(out: &mut Vec<u8>, number: u32, value: f64) {
     varint(out, u64::from(number) << 3 | 1);
     out.extend_from_slice(&value.to_le_bytes());

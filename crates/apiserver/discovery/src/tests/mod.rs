@@ -1,6 +1,6 @@
-//! Tests of whole documents: equality with recorded ones where those are present, and what must hold of any.
+//! Tests of whole documents: equality with recorded ones where those are present, and invariants of all documents.
 //!
-//! The recorded documents stand beside the workspace and are not part of it; without them their tests are silent.
+//! The recorded documents are outside the repository; without them their tests are skipped.
 
 mod discovery;
 mod openapi;
@@ -13,7 +13,7 @@ use pintle_schema::Value;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// What is served without configuration.
+/// The catalog of the default configuration.
 fn default_catalog() -> Catalog {
     Catalog::of(&pintle_groups::table(|resource| resource.served == Served::ByDefault))
 }
@@ -38,7 +38,7 @@ fn facts(path: &str) -> Option<Value> {
     std::fs::read(root.join(path)).ok().map(|bytes| parse(&bytes))
 }
 
-/// Equality that does not mind the order of keys; says where two values differ.
+/// Compares values regardless of the order of keys; reports where they differ.
 fn assert_same(path: &str, ours: &Value, theirs: &Value) {
     match (ours, theirs) {
         (Value::Map(a), Value::Map(b)) => {
@@ -61,7 +61,7 @@ fn assert_same(path: &str, ours: &Value, theirs: &Value) {
     }
 }
 
-/// Every value below one, with the key it stands under.
+/// Visits every nested value with its key.
 fn walk<'a>(key: &'a str, value: &'a Value, visit: &mut dyn FnMut(&'a str, &'a Value)) {
     visit(key, value);
     match value {

@@ -1,4 +1,4 @@
-//! What must hold of every OpenAPI document: references lead somewhere, kinds and operations are marked.
+//! Invariants of every OpenAPI document: references resolve, kinds and operations are marked.
 
 use super::{default_catalog, everything, parse, walk, whole};
 use crate::catalog::{Catalog, DiscoveredResource};
@@ -120,7 +120,7 @@ fn operations_have_distinct_ids() {
     }
 }
 
-/// Rows of type, field and what is published of it.
+/// Rows of type, field and its published schema.
 #[test]
 fn properties_say_what_the_schema_says() {
     let catalog = default_catalog();
@@ -269,12 +269,12 @@ fn rules_are_shown_when_asked_for() {
 
     let port = with_rules("api/v1", "io.k8s.api.core.v1.ContainerPort");
     assert_eq!(port.at(&["properties", "containerPort", "maximum"]), Some(&Value::Int(65535)));
-    // Absent and zero are one there, so the keyword would refuse what is allowed.
+    // Absent and zero are the same there, so the keyword would reject valid values.
     assert_eq!(port.at(&["properties", "hostPort", "minimum"]), None);
 }
 
 #[test]
-fn rules_hide_nothing_and_lead_nowhere_wrong() {
+fn published_rules_keep_properties_and_resolve() {
     let catalog = everything();
     let index = parse(&v3::index(&catalog, Some(&|_| true), &mut |_, make| make()));
     for (path, entry) in index.get("paths").and_then(Value::as_map).expect("paths").iter() {

@@ -6,7 +6,7 @@ use super::{assert_same, everything, parse, whole};
 use crate::openapi::{v2, v3};
 use pintle_schema::{Map, Str, Value};
 
-/// The fields of a message: number and content, a varint told as its bytes.
+/// The fields of a message: number and content, a varint as its bytes.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let (mut value, mut shift) = (0, 0);
@@ -211,7 +211,7 @@ fn protobuf_says_what_json_says() {
     assert_eq!(seen, [1, 2, 8, 9, 10, 12, 13]);
 }
 
-/// What the writer leaves out would be lost in silence.
+/// Parts that the writer does not support would be lost silently.
 #[test]
 fn definitions_hold_nothing_that_is_not_translated() {
     const KNOWN: [&str; 9] =

@@ -1,6 +1,6 @@
-//! `Converted`: objects in the version of a request, where converting them has to wait.
-//! Guarantees that the objects of one answer are converted together, and that versions which convert at once never come here.
-//! Must never keep an object longer than the answer that it was converted for.
+//! `Converted`: objects in the version of a request, where conversion may wait for a webhook. Guarantees that the objects of
+//! one response are converted together, and that immediate conversions are not stored here. Must never keep an object longer
+//! than the response that it was converted for.
 
 use super::ObjectEncoder;
 use pintle_cache::Object;
@@ -11,7 +11,7 @@ use pintle_schema::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Objects that were converted ahead, by the ids of what is stored; `None` is the one that is not stored.
+/// Objects that were converted in advance, by the id of the stored object; `None` is the one that is not stored.
 #[derive(Default)]
 pub struct Converted(HashMap<Option<u64>, Value>);
 

@@ -1,6 +1,5 @@
-//! The metadata of lists, for each form of a list.
-//! Guarantees kube-apiserver's order of fields, and that fields are left out where it leaves them out.
-//! Must never look at the items of a list.
+//! The metadata of lists, for each form of a list. Guarantees kube-apiserver's order of fields, and omits fields where it does.
+//! Must never read the items of a list.
 
 use pintle_registry::Page;
 use pintle_schema::{Map, Str, value};

@@ -1,5 +1,5 @@
-//! Length-delimited protobuf fields around messages that are encoded already.
-//! Guarantees that a size is known before the bytes are written. Must never look into a message.
+//! Length-delimited protobuf fields around encoded messages. Guarantees that a size is known before the bytes are written. Must
+//! never parse a message.
 
 /// Appends a length-delimited protobuf field.
 pub fn put_message(out: &mut Vec<u8>, number: u32, message: &[u8]) {

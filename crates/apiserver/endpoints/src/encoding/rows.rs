@@ -1,6 +1,6 @@
-//! Rows of tables: what a row says of a stored object is made once for each of its states and shared by all who see it.
+//! Table rows: the row of a stored object is built once per version of the object and shared by all readers.
 //!
-//! Only ages differ from one answer to the next. They are left open in what is kept, and put in when it is sent.
+//! Only ages differ between responses. A cached row leaves them open; they are filled in when it is sent.
 
 use super::{IncludeObject, ObjectEncoder, put_partial};
 use bytes::Bytes;
@@ -25,7 +25,7 @@ pub(crate) struct Row {
     shown: Shown,
 }
 
-/// What a row shows of its object.
+/// The object column of a row.
 enum Shown {
     Nothing,
     /// Its metadata, copied from the stored bytes.
@@ -105,7 +105,7 @@ impl Row {
         self.members.len() + shown + 16
     }
 
-    /// Appends the row of an object as it is shown now.
+    /// Appends the row of an object with its current ages.
     pub(crate) fn put(&self, object: &Object, now: Now, out: &mut Vec<u8>) {
         out.push(b'{');
         match self.open {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_put_in_where_they_were_left_open() {
+    fn ages_are_filled_into_cached_rows() {
         let cell = |seconds| format!("{} ago", Now::Open.since(seconds));
         for seconds in [-5, 0, 100, 900, 1200] {
             let cells = |age: String| json::to_vec(&Value::List(vec!["a<b".into(), age.into(), "é".into()]));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_only_looks_open_harms_nothing() {
+    fn text_like_an_open_age_is_kept() {
         for text in ["\u{fdd0}", "\u{fdd0}x\u{fdd0}", "\u{fdd0}1\u{fdd0}\u{fdd0}"] {
             put_closed(text.as_bytes(), Now::At(0), &mut Vec::new());
         }

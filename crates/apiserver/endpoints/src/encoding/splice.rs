@@ -1,7 +1,7 @@
-//! Long answers, put together while they are sent.
+//! Long responses, assembled while they are sent.
 //!
-//! Of a list one chunk at a time is in memory, whatever its length; what fits into one chunk is sent at once. Nothing here
-//! can fail: what may go wrong with an item is found out before the first byte is sent.
+//! One chunk of a list is in memory at a time, whatever its length; what fits into one chunk is sent at once. Nothing here can
+//! fail: items are checked before the first byte is sent.
 
 use crate::body::{Body, Size};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Bytes of a list sent at a time.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// An answer that begins with `head`, goes on with what `put` appends for each of the items, and ends with `tail`.
+/// A response of `head`, what `put` appends for each item, and `tail`.
 pub(super) fn items(
     items: Items,
     size: Size,

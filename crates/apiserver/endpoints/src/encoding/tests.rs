@@ -1,4 +1,4 @@
-//! Lists in chunks against the objects they are of; what is hidden; indentation.
+//! Tests: chunked lists equal their objects; hidden fields; indentation.
 
 use super::splice::CHUNK;
 use super::*;
@@ -39,10 +39,10 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
 fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) -> Vec<Value> {
     let wanted = MediaTypeOptions { shape: ResponseKind::Table, ..MediaTypeOptions::JSON };
     let converted = &Converted::default();
-    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
+    let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
     let everything = Selection::parse(&target.resource, &target.resource.selectable, "", "").expect("a selection");
     let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
-    let mut body = presenter.list(page).expect("a table");
+    let mut body = encoder.list(page).expect("a table");
     let pieces = std::iter::from_fn(|| body.next_piece().now_or_never().expect("it waits for nothing"));
     let table = json::parse(&pieces.collect::<Vec<_>>().concat(), Strictness::Ignore).expect("JSON").value;
     let rows = table.get("rows").and_then(Value::as_list).unwrap_or_default();
@@ -50,7 +50,7 @@ fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) ->
 }
 
 #[test]
-fn a_row_is_kept_and_its_age_is_not() {
+fn rows_are_cached_without_their_age() {
     let clock = Clock::default();
     let now = clock.0.clone();
     let (registry, store, resource) = config_maps(clock);
@@ -105,14 +105,14 @@ fn a_list_in_chunks_is_the_list() {
             .map(|object| (object.str_at(&["metadata", "name"]).to_owned(), object.str_at(&["data", "x"]).len()))
             .collect();
         assert_eq!(wanted.len(), count);
-        let presenter = ObjectEncoder {
+        let encoder = ObjectEncoder {
             registry: &registry,
             target: &target,
             wanted: MediaTypeOptions::JSON,
             include_object: IncludeObject::None,
             converted: &Converted::default(),
         };
-        let Ok(Body::Chunks(chunks, Size::Exactly(total))) = presenter.list(page) else { panic!("it has one chunk") };
+        let Ok(Body::Chunks(chunks, Size::Exactly(total))) = encoder.list(page) else { panic!("it has one chunk") };
         let chunks: Vec<Bytes> = chunks.collect().now_or_never().expect("it waits for nothing");
         let bytes = chunks.concat();
         assert_eq!(bytes.len() as u64, total);
@@ -127,7 +127,7 @@ fn a_list_in_chunks_is_the_list() {
 }
 
 #[test]
-fn what_is_hidden_leaves_no_trace() {
+fn hidden_fields_are_not_encoded() {
     let mut metadata = value!({"name": "a", "annotations": {"x": "1", "y": "2"}});
     hide(&mut metadata, &["x"]);
     assert_eq!(metadata, value!({"name": "a", "annotations": {"y": "2"}}));

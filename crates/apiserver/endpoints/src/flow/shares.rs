@@ -2,7 +2,7 @@
 //! Guarantees that no user holds more than a share, and that what is held is given back when its holder is dropped.
 //! Must never wait.
 
-use crate::limits::USERS_TO_FILL;
+use crate::limits::USERS_PER_LIMIT;
 use pintle_schema::Str;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(super) struct Usage {
 
 impl SharedLimit {
     pub fn new(limit: u64) -> Arc<SharedLimit> {
-        Arc::new(SharedLimit { limit, share: limit.div_ceil(USERS_TO_FILL), held: Mutex::default() })
+        Arc::new(SharedLimit { limit, share: limit.div_ceil(USERS_PER_LIMIT), held: Mutex::default() })
     }
 
     /// Whether a user may take more.

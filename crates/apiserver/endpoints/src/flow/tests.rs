@@ -1,7 +1,7 @@
 //! Who gets a slot, who waits, and who is turned away.
 
 use super::*;
-use crate::limits::{self, USERS_TO_FILL};
+use crate::limits::{self, USERS_PER_LIMIT};
 use crate::request::{Verb, parse_path};
 use pintle_flowcontrol::{Distinguisher, FlowSchema, Kind, Level, PolicyRule, Queuing, ResourceRule, Subject};
 use std::time::Duration;
@@ -181,7 +181,7 @@ async fn answers_that_nobody_takes_are_bounded_by_user() {
         sent.push(request.take_slot());
     }
     // As many as the server has seats, and a share.
-    assert_eq!(sent.len() as u64, 8 + 8 * limits::OPEN_ANSWERS / USERS_TO_FILL);
+    assert_eq!(sent.len() as u64, 8 + 8 * limits::OPEN_ANSWERS / USERS_PER_LIMIT);
     assert!(request(&flow, &b, PODS, Verb::List).enter().await.is_ok(), "others have shares of their own");
     sent.truncate(4);
     assert!(request(&flow, &a, PODS, Verb::List).enter().await.is_ok());
@@ -205,7 +205,7 @@ async fn a_slot_goes_on_with_the_answer() {
 }
 
 #[tokio::test]
-async fn what_has_no_end_has_places_of_its_own() {
+async fn long_running_requests_have_limits_of_their_own() {
     let settings = Settings {
         max_read_only_in_flight: 4,
         max_streams: 8,
@@ -252,7 +252,7 @@ async fn a_watch_that_waits_keeps_its_place() {
 }
 
 #[tokio::test]
-async fn who_waits_holds_no_slot_and_not_all_may_wait() {
+async fn waiting_requests_hold_no_slot_and_are_bounded() {
     let flow = limited(1, 1);
     let (a, b) = (user("a", &[]), user("b", &[]));
     let waiting = request(&flow, &a, PODS, Verb::List);
@@ -261,7 +261,7 @@ async fn who_waits_holds_no_slot_and_not_all_may_wait() {
     let waited = waiting.wait(async { other.enter().await.is_ok() && other.take_slot().is_some() });
     assert_eq!(waited.await.ok(), Some(true));
     assert!(waiting.enter().await.is_ok() && !other.has_room(), "it has a slot again");
-    let share = limits::FRESHNESS_WAITS.div_ceil(USERS_TO_FILL);
+    let share = limits::FRESHNESS_WAITS.div_ceil(USERS_PER_LIMIT);
     let waits: Vec<_> = (0..share).map_while(|_| flow.waits.acquire(&a.name, 1)).collect();
     assert_eq!(waits.len() as u64, share);
     let refused = waiting.wait(async {}).await;
@@ -285,10 +285,10 @@ async fn bytes_are_counted_as_they_come() {
     let flow = limited(8, 8);
     let (a, b) = (user("a", &[]), user("b", &[]));
     let creates = |user| request(&flow, user, PODS, Verb::Create);
-    let share = RECEIVED_BYTES.div_ceil(USERS_TO_FILL);
+    let share = RECEIVED_BYTES.div_ceil(USERS_PER_LIMIT);
     let mut slow = creates(&a).body_room().expect("body_room");
     let more = (0..).take_while(|_| slow(1 << 20)).count() as u64;
-    assert!((share - BODY_COST).div_ceil(1 << 20) == more, "{more}");
+    assert!((share - BODY_BASE_BYTES).div_ceil(1 << 20) == more, "{more}");
     assert!(creates(&a).body_room().is_err(), "the share is used up");
     let mut others = creates(&b).body_room().expect("body_room for others");
     assert!(others(3 << 20));
@@ -296,11 +296,11 @@ async fn bytes_are_counted_as_they_come() {
     assert!(creates(&a).body_room().is_ok());
     // Bodies of which nothing comes cost something, too.
     let bodies: Vec<_> = (0..).map_while(|_| creates(&a).body_room().ok()).collect();
-    assert_eq!(bodies.len() as u64, share / BODY_COST);
+    assert_eq!(bodies.len() as u64, share / BODY_BASE_BYTES);
     // An answer of any size is sent, but not a second one.
     let [first, second] = [(); 2].map(|()| request(&flow, &b, PODS, Verb::Get));
     first.enter().await.expect("body_room");
-    first.hold_response(ANSWER_BYTES).expect("the only one");
+    first.hold_response(RESPONSE_BYTES).expect("the only one");
     let slot = first.take_slot();
     second.enter().await.expect("body_room");
     assert_eq!(second.hold_response(1).map_err(|status| status.code), Err(429));
@@ -309,7 +309,7 @@ async fn bytes_are_counted_as_they_come() {
 }
 
 #[tokio::test]
-async fn the_end_waits_for_what_is_in_work() {
+async fn drain_waits_for_requests_in_flight() {
     let flow = fair();
     let reading = request(&flow, &user("a", &[]), PODS, Verb::List);
     let none = async |flow: &InFlightLimits| {

@@ -61,7 +61,7 @@ impl<const N: usize> Attempts<N> {
     }
 }
 
-/// Names that are shown as they are, and the two that stand for all others.
+/// Names that are shown, and two placeholders for all others.
 const USERS: [&str; 7] =
     ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", "email_id", "other"];
 
@@ -92,7 +92,7 @@ impl Default for Access {
 }
 
 impl Access {
-    /// Counts an attempt to authenticate: as whom, if it succeeded.
+    /// Counts an authentication attempt; `user` is its name, if it succeeded.
     pub fn authenticated(&self, user: Option<&str>, took: Duration) {
         self.authentication.made(usize::from(user.is_none()), took);
         self.filters[0].observe_duration(took);

@@ -1,6 +1,5 @@
-//! Metrics of admission: how long its two steps take, and each plugin in them.
-//! Guarantees nothing but that time is counted once for each step of a write, and once for each plugin in it.
-//! Must never change what is measured.
+//! Metrics of admission: the duration of its two steps, and of each plugin. Guarantees that each step of a write and each
+//! plugin in it is counted once. Must never change what is measured.
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_metrics::{Histogram, Keyed, Layout};

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a value is shown as that is not in its list.
+/// Shown instead of a value that is not allowed.
 const UNEXPECTED: &str = "unexpected";
 
 /// Lists of values, by metric and label.
@@ -52,14 +52,14 @@ impl AllowedLabels {
         self.lists.contains_key(metric)
     }
 
-    /// What a label of a metric is shown as.
+    /// The shown value of a metric's label.
     pub fn shown<'a>(&self, metric: &str, label: &str, value: &'a str) -> &'a str {
         let list = self.lists.get(metric).and_then(|labels| labels.get(label));
         if list.is_none_or(|list| list.contains(value)) { value } else { UNEXPECTED }
     }
 }
 
-/// Samples of one family that may come to the same labels.
+/// Samples of one family, some of which may get the same labels.
 #[derive(Default)]
 pub(super) struct Merged {
     lines: Vec<(String, Sum)>,
@@ -109,7 +109,7 @@ impl Merged {
         }
     }
 
-    /// The samples in the order in which they came first; none are left.
+    /// Takes the samples, in the order of their first occurrence.
     pub(super) fn take(&mut self) -> impl Iterator<Item = (String, Sum)> + use<> {
         self.places.clear();
         std::mem::take(&mut self.lines).into_iter()

@@ -1,6 +1,5 @@
-//! Metrics of the bodies of writes.
-//! Guarantees that a body is counted when it has been read whole, under what the server calls resource and verb.
-//! Must never read a body that the server would not read otherwise.
+//! Metrics of the bodies of writes. Guarantees that a body is counted when it has been read whole, under the server's names of
+//! resource and verb. Must never read a body that would not be read otherwise.
 
 use super::exposition::{Exposition, Family};
 use crate::request::{BodyFailure, LazyBody, Room, UnreadBody, Verb};

@@ -1,6 +1,5 @@
-//! Metrics of client certificates and of impersonation.
-//! Guarantees nothing but to render what authentication counts.
-//! Must never show a single credential: only sums.
+//! Metrics of client certificates and impersonation, rendered from the counts of authentication. Must never show a single
+//! credential: only sums.
 
 use super::exposition::{Exposition, Family};
 use pintle_auth::authentication::ClientCa;

@@ -1,13 +1,12 @@
-//! The text format of Prometheus: families, samples and histograms, written in the order of the calls. Guarantees
-//! that label values are escaped and that numbers are spelled as kube-apiserver spells them. Must never hold a
-//! metric: what it writes it is given.
+//! The text format of Prometheus: families, samples and histograms, in the order of the calls. Guarantees that label values are
+//! escaped and that numbers are formatted as by kube-apiserver. Must never keep a metric.
 
 use super::allowed::{AllowedLabels, Merged, Sum};
 use pintle_metrics::Histogram;
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 
-/// What a metric promises to those who scrape it, as its help text begins.
+/// The stability level of a metric, which begins its help text.
 #[derive(Clone, Copy, Debug)]
 enum Stability {
     Alpha,
@@ -33,7 +32,7 @@ enum Kind {
     Histogram,
 }
 
-/// What all samples of one name have in common. Its stability is ALPHA unless set otherwise.
+/// The common properties of the samples of one name. Its stability is ALPHA unless set otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// As in the samples.
@@ -95,7 +94,7 @@ pub struct Exposition {
 }
 
 impl Exposition {
-    /// A text whose labels show what is allowed.
+    /// An exposition that shows allowed label values only.
     pub fn allowing(allowed: Arc<AllowedLabels>) -> Self {
         Exposition { allowed, ..Exposition::default() }
     }

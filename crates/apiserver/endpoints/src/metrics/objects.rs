@@ -64,7 +64,7 @@ impl Row {
 }
 
 pub(super) fn render(api: &Api, out: &mut Exposition) {
-    // What is published for one resource is published for all: none is behind the whole.
+    // A revision is published for all resources together: none is behind.
     let current = api.registry.revision().0;
     let table = api.registry.resources.snapshot();
     let mut rows: Vec<Row> = table

@@ -1,6 +1,6 @@
-//! Metrics of requests: how many, how long, how large, how many in work.
-//! Guarantees that a request costs one look-up and a few additions, and that no client can make up new series.
-//! Must never be given a label that a client chose: labels are what the server knows resources and verbs by.
+//! Metrics of requests: count, duration, size, and requests in flight. Guarantees that a request costs one look-up and a few
+//! additions, and that clients cannot create series. Must never get a label value that a client chose: labels are the server's
+//! names of resources and verbs.
 
 use super::exposition::{Exposition, Family, Label};
 use crate::request::Verb;
@@ -57,7 +57,7 @@ const DEPRECATED: Family = Family::gauge(
 /// Where discovery in the aggregated form is counted.
 pub const DISCOVERY: [&str; 2] = ["api", "apis"];
 
-/// Whom a request is counted under: only what the server itself knows resources by.
+/// The labels of a request: only the server's names of resources and verbs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Labels {
     pub group: Str,
@@ -88,7 +88,7 @@ impl Labels {
     }
 }
 
-/// The verb that requests are counted under: that of HTTP, but for what it does not tell apart.
+/// The verb label: the HTTP method, except where one method has several verbs.
 pub fn verb(verb: Verb, connects: bool, applies: bool) -> &'static str {
     match verb {
         _ if connects => "CONNECT",
@@ -104,7 +104,7 @@ pub fn verb(verb: Verb, connects: bool, applies: bool) -> &'static str {
     }
 }
 
-/// What the `dryRun` parameter of a request is.
+/// The value of a request's `dryRun` parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DryRun {
     #[default]
@@ -116,7 +116,7 @@ pub enum DryRun {
 impl DryRun {
     const LABELS: [&str; 3] = ["", "All", "invalid"];
 
-    /// As its values say.
+    /// Parses the values of the parameter.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         values.into_iter().fold(DryRun::No, |found, value| match (found, value) {
             (DryRun::Invalid, _) => DryRun::Invalid,
@@ -126,7 +126,7 @@ impl DryRun {
     }
 }
 
-/// What the `fieldValidation` parameter of a request is.
+/// The value of a request's `fieldValidation` parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValidation {
     Unset = 0,
@@ -158,7 +158,7 @@ pub fn system_client(user_agent: &str) -> &'static str {
     CLIENTS.into_iter().find(|client| *client == name).unwrap_or("")
 }
 
-/// What one answer adds to its series.
+/// The observation that one response adds to its series.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub code: u16,
@@ -202,7 +202,7 @@ impl Series {
         }
     }
 
-    /// Counts an answer. Budget: a shared lock, a short walk and five additions.
+    /// Counts a response. Budget: a shared lock, a short walk and five additions.
     pub fn answered(&self, outcome: &Outcome) {
         self.total((outcome.code, outcome.dry_run, outcome.system_client));
         if let Some(durations) = self.durations.get(outcome.dry_run as usize) {
@@ -213,32 +213,32 @@ impl Series {
         }
     }
 
-    /// Counts the bytes of an answer, once they are sent.
+    /// Counts the bytes of a response, once they are sent.
     pub fn sent(&self, bytes: u64) {
         if let "GET" | "LIST" = self.labels.verb {
             self.sizes.get_or_init(|| Histogram::new(&SIZES)).observe(bytes as f64);
         }
     }
 
-    /// Counts a request that was given up or turned away with this code.
+    /// Counts a request that the server ended or rejected with this code.
     pub fn terminated(&self, code: u16) {
         if let Some(at) = TERMINATION_CODES.iter().position(|known| *known == code) {
             self.terminations[at].fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Counts a request that was turned away before it was worked on.
+    /// Counts a request that was rejected before it was processed.
     pub fn dropped(&self, code: u16, dry_run: DryRun, system_client: &'static str) {
         self.total((code, dry_run, system_client));
         self.terminated(code);
     }
 
-    /// Counts a request whose work was dropped.
+    /// Counts a request whose future was dropped.
     pub fn aborted(&self) {
         self.aborts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a request without an end of its own, from now until what is returned is dropped: then it is answered.
+    /// Counts a long-running request until the returned value is dropped, which counts its response.
     pub fn long_running(self: &Arc<Self>, started: Instant, outcome: Outcome) -> LongRunning {
         self.was_long_running.store(true, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
@@ -402,7 +402,7 @@ fn render_deprecated(all: &[Arc<Series>], out: &mut Exposition) {
     }
 }
 
-/// The release that a deprecation warning says removes a version, if it says one.
+/// The release in which a version is removed, according to its deprecation warning; "" if it names none.
 pub(crate) fn removed_release(warning: &str) -> &str {
     let release = warning.split_once("unavailable in v").map_or("", |(_, rest)| rest);
     release.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or("")

@@ -1,6 +1,5 @@
-//! Metrics of the store: how many transactions, how long they take, and how many fail.
-//! Guarantees that a transaction is counted once, under the resource of its first write.
-//! Must never change what is measured: the store answers as if it were alone.
+//! Metrics of the store: number, duration and failures of transactions. Guarantees that a transaction is counted once, under
+//! the resource of its first write. Must never change what is measured.
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_metrics::{Histogram, Keyed, Layout};
@@ -42,7 +41,7 @@ impl Series {
 
     fn ended(&self, started: Instant, outcome: &Result<Revision, CommitError>) {
         self.durations.observe_duration(started.elapsed());
-        // A precondition that does not hold is an answer, not an error.
+        // A failed precondition is a regular result, not an error.
         let is_answered =
             matches!(outcome, Ok(_) | Err(CommitError::Conflict { .. } | CommitError::ConditionFailed { .. }));
         if !is_answered {
@@ -101,11 +100,11 @@ impl MeasuredStore {
             (Some(_), Expect::Absent) => "create",
             (Some(_), _) => "update",
         };
-        // The longest prefix that is known ends at the third or fourth slash.
+        // The longest known prefix ends at the third or fourth slash.
         let ends = first.key.match_indices('/').skip(2).take(2);
         let table = self.resources.read();
         let found = ends.filter_map(|(at, _)| table.stored(first.key.get(..=at)?)).last();
-        // Only what has a path is counted under its name.
+        // Only served resources are counted under their name.
         let hub = found.map(|stored| &stored.hub).filter(|hub| hub.verbs != Verbs::NONE);
         let (group, resource) = hub.map(|hub| (hub.group.clone(), hub.plural.clone())).unwrap_or_default();
         [Str::new_static(operation), group, resource]

@@ -1,6 +1,5 @@
-//! Metrics of watches: events sent, their sizes, and how long it takes to send a whole collection.
-//! Guarantees that an event costs two additions.
-//! Must never count what is not sent.
+//! Metrics of watches: events sent, their sizes, and the time to send a whole collection. Guarantees that an event costs two
+//! additions. Must never count an event that is not sent.
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_metrics::{Histogram, Keyed, Layout};
@@ -63,7 +62,7 @@ impl WatchSeries {
         }
     }
 
-    /// Counts an event whose object has so many bytes.
+    /// Counts an event with an object of this size.
     pub fn event(&self, bytes: usize) {
         self.sizes.observe(bytes as f64);
     }

@@ -30,7 +30,7 @@ fn media_types_of_patches_are_read_twice() {
 }
 
 #[test]
-fn what_a_patch_may_touch() {
+fn fields_that_a_patch_may_touch() {
     let rows = [
         (PatchType::Merge, r#"{"spec": null}"#, "spec", true),
         (PatchType::Merge, r#"{"metadata": {"spec": 1}}"#, "spec", false),
@@ -54,7 +54,7 @@ fn what_a_patch_may_touch() {
 }
 
 #[test]
-fn what_a_patch_leaves_alone_stays_but_for_the_spelling_of_raw_json() {
+fn untouched_fields_keep_their_value() {
     let query = query(FieldValidation::Strict);
     let apply = |kind, schema, stored: &Value, text| {
         let mut object =
@@ -83,7 +83,7 @@ fn query(field_validation: FieldValidation) -> WriteQuery {
     WriteQuery { options: WriteOptions::default(), field_validation, force: None }
 }
 
-/// What a patch of a pod is warned of, and the end of its refusal where that is asked for.
+/// The warnings of a patch of a pod, and its error in strict mode.
 fn reported(kind: PatchType, text: &str) -> (Vec<String>, String) {
     let mut pod = pintle_schema::value!({"kind": "Pod", "metadata": {"name": "p"},
         "spec": {"containers": [{"name": "c", "image": "i"}]}});
@@ -102,7 +102,7 @@ fn reported(kind: PatchType, text: &str) -> (Vec<String>, String) {
 fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
     let nested = r#"{"z": 1, "metadata": {"z": 1, "b": 1}, "a": 1, "spec": {"y": 1, "affinity": {"z": 1, "a": 1}}}"#;
     let rows: &[(PatchType, &str, &[&str])] = &[
-        // What a merge opens is sorted, at every level.
+        // A merge sorts the objects that it opens, at every level.
         (
             PatchType::Merge,
             nested,
@@ -113,7 +113,7 @@ fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
             nested,
             &["a", "metadata.b", "metadata.z", "spec.affinity.a", "spec.affinity.z", "spec.y", "z"],
         ),
-        // By their texts, not by their places.
+        // By their texts, not by their positions.
         (
             PatchType::Strategic,
             r#"{"spec": {"containers": [{"name": "c", "b": 1}, {"name": "d", "a": 1}], "a": 1}}"#,
@@ -124,7 +124,7 @@ fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
             r#"{"spec": {"containers": [{"name": "c", "b": 1}, {"a": 1, "name": "d"}], "a": 1}}"#,
             &["spec.a", "spec.containers[0].b", "spec.containers[1].a"],
         ),
-        // What an operation brings stays in its order until another looks inside.
+        // An added value keeps its order until another operation opens it.
         (
             PatchType::Json,
             r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}}, {"op": "add", "path": "/b", "value": 1}]"#,
@@ -150,7 +150,7 @@ fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
 }
 
 #[test]
-fn keys_that_stand_twice_in_a_patch_are_reported_where_they_stand() {
+fn duplicate_keys_of_a_patch_are_reported_with_their_path() {
     let rows: &[(PatchType, &str, &[&str])] = &[
         (
             PatchType::Merge,
@@ -162,7 +162,7 @@ fn keys_that_stand_twice_in_a_patch_are_reported_where_they_stand() {
             r#"{"q": 1, "metadata": {"labels": {"b": "1", "b": "2"}}}"#,
             &[r#"duplicate field "metadata.labels.b""#, r#"unknown field "q""#],
         ),
-        // Nobody has looked inside, so they are in the result too.
+        // No operation has opened it, so duplicates are in the result too.
         (
             PatchType::Json,
             r#"[{"op": "add", "path": "/metadata/labels", "value": {"b": "1", "b": "2"}, "x": 1}]"#,

@@ -1,13 +1,13 @@
-//! Frames: events in the form that a watcher asked for.
+//! Frames: events encoded in the form that a watcher requested.
 //!
-//! A frame of a stored object is made once and shared by everybody who watches in that form; but for tables, which tell
-//! the time and show their columns once.
+//! A frame of a stored object is encoded once and shared by all watchers of that form. Tables are the exception: they contain
+//! ages, and their columns are sent once.
 
 use crate::Api;
+use crate::encoding::converted::{Converted, waits};
+use crate::encoding::{self, IncludeObject, ObjectEncoder, TABLE_END};
 use crate::metrics::WatchSeries;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
-use crate::represent::converted::{Converted, waits};
-use crate::represent::{self, IncludeObject, ObjectEncoder, TABLE_END};
 use bytes::Bytes;
 use pintle_cache::{Event, Object, Variant};
 use pintle_codec::json;
@@ -34,23 +34,23 @@ impl Kind {
     }
 }
 
-/// What is watched.
-pub(super) struct Subject {
+/// The watched resource and its selection.
+pub(super) struct WatchTarget {
     pub target: Target,
     pub selection: Selection,
 }
 
-/// What a watcher is shown, and how.
+/// Encodes the events of one watch.
 pub(super) struct Frames {
     pub api: Arc<Api>,
-    /// Apart, as it need not be looked at for those who are shown everything.
-    pub subject: Box<Subject>,
+    /// Boxed: watchers of everything do not read it.
+    pub subject: Box<WatchTarget>,
     shows_everything: bool,
     wanted: MediaTypeOptions,
     include_object: IncludeObject,
-    /// What had to be converted ahead for the frames that are made now.
+    /// Objects converted in advance for the next frames.
     pub converted: Converted,
-    /// Objects can only be shown after waiting for their conversion.
+    /// The objects need a conversion that may wait.
     pub waits: bool,
     /// Under which each kind of event is kept in this form.
     variants: [Variant; 3],
@@ -58,7 +58,7 @@ pub(super) struct Frames {
     pub counters: Arc<WatchSeries>,
 }
 
-/// What an event's frame is kept under, beside the object it is of.
+/// The cache key of an event's frame, within its object.
 fn variant(target: &Target, wanted: MediaTypeOptions, kind: Kind) -> Variant {
     let mut hasher = DefaultHasher::new();
     let resource = &target.resource;
@@ -66,12 +66,12 @@ fn variant(target: &Target, wanted: MediaTypeOptions, kind: Kind) -> Variant {
     Variant(hasher.finish())
 }
 
-/// Frames on their way out. One alone is handed on as it is; several are gathered in one buffer.
+/// Frames to be sent. A single one is passed on without a copy; several are joined in one buffer.
 #[derive(Default)]
 pub(super) struct Chunk {
     alone: Bytes,
     gathered: Vec<u8>,
-    /// There is something to show that has not the form asked for, which ends the stream.
+    /// The event does not have the requested form, which ends the stream.
     pub is_refused: bool,
 }
 
@@ -106,11 +106,11 @@ impl Chunk {
     }
 }
 
-/// What a watcher is shown of an event.
-pub(super) struct Shown {
+/// An event as seen by a watcher.
+pub(super) struct WatchedEvent {
     kind: Kind,
     pub object: Arc<Object>,
-    /// Its frame is the same for all who watch in this form.
+    /// Its frame is the same for all watchers of this form.
     is_shared: bool,
 }
 
@@ -132,17 +132,17 @@ impl Candidate {
     }
 }
 
-impl Shown {
-    /// An object that is there from the beginning.
+impl WatchedEvent {
+    /// An object of the initial state.
     pub fn initial(object: Arc<Object>) -> Self {
-        Shown { kind: Kind::Added, object, is_shared: false }
+        WatchedEvent { kind: Kind::Added, object, is_shared: false }
     }
 }
 
-impl Subject {
-    /// Whether a watcher of this is shown an object.
+impl WatchTarget {
+    /// Whether the watch selects an object.
     pub fn shows(&self, object: &Object) -> bool {
-        let Subject { target, selection } = self;
+        let WatchTarget { target, selection } = self;
         (target.namespace.is_empty() || object.namespace() == target.namespace)
             && (target.name.is_empty() || object.name() == target.name)
             && selection.matches(object)
@@ -164,7 +164,7 @@ impl Frames {
         if selection.shard().is_some() {
             counters.shard_begins();
         }
-        let subject = Box::new(Subject { target, selection });
+        let subject = Box::new(WatchTarget { target, selection });
         Frames {
             api,
             subject,
@@ -179,14 +179,14 @@ impl Frames {
         }
     }
 
-    /// An event has one object, and never the form of a list: a client that asks for it gets nothing but errors. As in
-    /// kube-apiserver that is found out only when there is something to show.
+    /// An event never has the form of a list. A client that requests it gets an error with the first event, as in
+    /// kube-apiserver.
     fn refuses(&self, out: &mut Chunk) -> bool {
         out.is_refused |= self.wanted.shape == ResponseKind::PartialList;
         out.is_refused
     }
 
-    fn presenter(&self) -> ObjectEncoder<'_> {
+    fn encoder(&self) -> ObjectEncoder<'_> {
         ObjectEncoder {
             registry: &self.api.registry,
             target: &self.subject.target,
@@ -196,34 +196,34 @@ impl Frames {
         }
     }
 
-    /// Appends the frame of an object that is there from the beginning.
+    /// Appends the frame of an object of the initial state.
     ///
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn initial(&mut self, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
-        self.put(&Shown::initial(object.clone()), out)
+        self.put(&WatchedEvent::initial(object.clone()), out)
     }
 
     /// What a watcher is shown of a candidate, whose objects have been converted if its selection needs that.
-    pub fn shown_of(&self, candidate: &Candidate) -> Option<Shown> {
+    pub fn shown_of(&self, candidate: &Candidate) -> Option<WatchedEvent> {
         match candidate {
-            Candidate::Initial(object) => self.is_selected(object).then(|| Shown::initial(object.clone())),
+            Candidate::Initial(object) => self.is_selected(object).then(|| WatchedEvent::initial(object.clone())),
             Candidate::Event(event) => self.shown(event),
         }
     }
 
     /// Whether an object is selected as the version that is watched shows it.
     fn is_selected(&self, object: &Arc<Object>) -> bool {
-        let Subject { target, selection } = &*self.subject;
+        let WatchTarget { target, selection } = &*self.subject;
         !selection.needs_shown()
             || self
-                .presenter()
+                .encoder()
                 .served(&Payload::Stored(object.clone()))
                 .is_ok_and(|shown| selection.matches_shown(&target.resource, &shown))
     }
 
     /// What a watcher is shown of an event; `None` if it does not concern what is watched.
-    fn shown(&self, event: &Event) -> Option<Shown> {
+    fn shown(&self, event: &Event) -> Option<WatchedEvent> {
         let object = &event.object;
         let shows =
             |object: &Arc<Object>| self.shows_everything || self.subject.shows(object) && self.is_selected(object);
@@ -239,18 +239,21 @@ impl Frames {
             }
         };
         match (kind, event.removed, &event.previous) {
-            // It left the selection: the watcher sees what it last saw, as of now.
+            // The object left the selection: the watcher gets its last selected state, with the new
+            // revision.
             (Kind::Deleted, false, Some(previous)) => {
                 let encoded = previous.encoded.at_revision(event.revision);
                 let prefix = self.subject.target.storage().prefix.len();
                 let object = Arc::new(Object::new(previous.key.clone(), prefix, event.revision, encoded));
-                Some(Shown { kind, object, is_shared: false })
+                Some(WatchedEvent { kind, object, is_shared: false })
             }
-            _ => Some(Shown { kind, object: object.clone(), is_shared: self.wanted.shape != ResponseKind::Table }),
+            _ => {
+                Some(WatchedEvent { kind, object: object.clone(), is_shared: self.wanted.shape != ResponseKind::Table })
+            }
         }
     }
 
-    /// Appends the frame of an event, if it concerns what is watched.
+    /// Appends the frame of an event, if the watch selects it.
     ///
     /// # Errors
     /// The stored object cannot be decoded.
@@ -261,11 +264,11 @@ impl Frames {
         }
     }
 
-    /// Appends the frame of what is shown of an event.
+    /// Appends the frame of a selected event.
     ///
     /// # Errors
     /// The stored object cannot be decoded.
-    pub fn put(&mut self, shown: &Shown, out: &mut Chunk) -> Result<()> {
+    pub fn put(&mut self, shown: &WatchedEvent, out: &mut Chunk) -> Result<()> {
         if self.refuses(out) {
             return Ok(());
         }
@@ -284,7 +287,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Counts an event by the size of its object: that of its frame, without what stands around the object.
+    /// Counts an event by the size of its object: the frame's size without the frame around the object.
     fn count(&self, kind: &str, frame: usize) {
         self.counters.event(object_size(self.wanted.format, kind, frame));
     }
@@ -297,69 +300,55 @@ impl Frames {
     }
 
     fn put_frame(&self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
-        let presenter = self.presenter();
+        let encoder = self.encoder();
         match (self.wanted.shape, self.wanted.format) {
-            (ResponseKind::Object | ResponseKind::Partial, Format::Cbor) => presenter
+            (ResponseKind::Object | ResponseKind::Partial, Format::Cbor) => encoder
                 .object(&Payload::Stored(object.clone()))
                 .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
-            (ResponseKind::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
+            (ResponseKind::Object, Format::Protobuf) => encoder.stored_protobuf(object).map(|raw| {
                 let resource = &self.subject.target.resource;
                 let mut message = Vec::with_capacity(raw.len() + 64);
                 pintle_codec::protobuf::encode_envelope(&resource.api_version(), &resource.kind, &raw, &mut message);
                 put_protobuf_event(kind.name(), &message, out);
             }),
             (ResponseKind::Object, _) => {
-                presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out))
+                encoder.stored_json(object).map(|json| put_json_event(kind.name(), &json, out))
             }
-            (ResponseKind::Table, _) => self.table_frame(&presenter, kind, object, out),
-            (ResponseKind::Partial, Format::Json) if self.wanted.beta => {
-                self.partial_json(&presenter, kind, object, out)
-            }
-            (ResponseKind::Partial, Format::Protobuf) => presenter
+            (ResponseKind::Table, _) => self.table_frame(&encoder, kind, object, out),
+            (ResponseKind::Partial, Format::Json) if self.wanted.beta => self.partial_json(&encoder, kind, object, out),
+            (ResponseKind::Partial, Format::Protobuf) => encoder
                 .object(&Payload::Stored(object.clone()))
                 .map(|message| put_protobuf_event(kind.name(), &message, out)),
             (ResponseKind::Partial, _) => {
                 let mut json = Vec::new();
-                presenter.put_partial(object, &mut json)?;
+                encoder.put_partial(object, &mut json)?;
                 put_json_event(kind.name(), &json, out);
                 Ok(())
             }
-            // It is refused before.
+            // Rejected before.
             (ResponseKind::PartialList, _) => Ok(()),
         }
     }
 
-    fn table_frame(
-        &self,
-        presenter: &ObjectEncoder,
-        kind: Kind,
-        object: &Arc<Object>,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let row = presenter.stored_row(object)?;
+    fn table_frame(&self, encoder: &ObjectEncoder, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let row = encoder.stored_row(object)?;
         let mut json = Vec::with_capacity(row.size(object) + 256);
-        presenter.put_table_head(version_meta(object.revision), !self.columns_sent, &mut json);
-        row.put(object, presenter.now(), &mut json);
+        encoder.put_table_head(version_meta(object.revision), !self.columns_sent, &mut json);
+        row.put(object, encoder.now(), &mut json);
         json.extend_from_slice(TABLE_END);
         put_json_event(kind.name(), &json, out);
         Ok(())
     }
 
-    fn partial_json(
-        &self,
-        presenter: &ObjectEncoder,
-        kind: Kind,
-        object: &Arc<Object>,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let value = presenter.partial(&presenter.printed(&Payload::Stored(object.clone()))?);
+    fn partial_json(&self, encoder: &ObjectEncoder, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let value = encoder.partial(&encoder.printed(&Payload::Stored(object.clone()))?);
         let mut json = Vec::new();
         json::encode(&value, &mut json);
         put_json_event(kind.name(), &json, out);
         Ok(())
     }
 
-    /// Appends a bookmark: everything up to the revision has been shown.
+    /// Appends a bookmark: everything up to the revision has been sent.
     pub fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
         if self.refuses(out) {
             return;
@@ -378,9 +367,9 @@ impl Frames {
             canonicalize(&resource.schema, &mut object);
         }
         if self.wanted.shape == ResponseKind::Table {
-            let presenter = self.presenter();
-            let rows = presenter.row(&Payload::Value(Box::new(object))).map(|row| vec![row]).unwrap_or_default();
-            object = presenter.table(version_meta(revision), !self.columns_sent, rows);
+            let encoder = self.encoder();
+            let rows = encoder.row(&Payload::Value(Box::new(object))).map(|row| vec![row]).unwrap_or_default();
+            object = encoder.table(version_meta(revision), !self.columns_sent, rows);
             self.columns_sent = true;
         }
         self.put_value("BOOKMARK", &object, out.buffer());
@@ -400,7 +389,7 @@ impl Frames {
                     (_, ResponseKind::Object) => &self.subject.target.resource.schema,
                     _ => <pintle_meta::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
-                let item = represent::encode(object, schema, MediaTypeOptions { format, ..MediaTypeOptions::JSON });
+                let item = encoding::encode(object, schema, MediaTypeOptions { format, ..MediaTypeOptions::JSON });
                 match format {
                     Format::Cbor => pintle_codec::cbor::encode_event(kind, &item, out),
                     _ => put_protobuf_event(kind, &item, out),
@@ -430,7 +419,7 @@ fn version_meta(revision: Revision) -> Map {
     meta
 }
 
-/// Bytes of an event beside its type and its object.
+/// Bytes of an event without its type and its object.
 const JSON_EVENT_OVERHEAD: usize = r#"{"type":"","object":}"#.len() + 1;
 
 fn put_json_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
@@ -465,10 +454,10 @@ fn object_size(format: Format, kind: &str, frame: usize) -> usize {
 /// A WatchEvent behind its length in four big-endian bytes.
 fn put_protobuf_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
     let mut raw = Vec::with_capacity(object.len() + 8);
-    represent::put_message(&mut raw, 1, object);
+    encoding::put_message(&mut raw, 1, object);
     let mut event = Vec::with_capacity(raw.len() + 24);
-    represent::put_message(&mut event, 1, kind.as_bytes());
-    represent::put_message(&mut event, 2, &raw);
+    encoding::put_message(&mut event, 1, kind.as_bytes());
+    encoding::put_message(&mut event, 2, &raw);
     out.extend_from_slice(&u32::try_from(event.len()).unwrap_or(u32::MAX).to_be_bytes());
     out.extend_from_slice(&event);
 }
@@ -480,7 +469,7 @@ mod tests {
     type Put = fn(&str, &[u8], &mut Vec<u8>);
 
     #[test]
-    fn an_object_has_its_size_whatever_stands_around_it() {
+    fn the_size_of_an_object_excludes_its_frame() {
         for size in [0, 1, 100, 125, 126, 127, 128, 129, 130, 16_380, 16_383, 16_384, 16_390, 2_097_152, 3_000_000] {
             let object = vec![b'x'; size];
             for kind in ["ADDED", "BOOKMARK"] {

@@ -1,7 +1,7 @@
 //! The frames of a server's WebSocket: a client's messages in pieces as they arrive, and whole frames to the client.
 //!
-//! Guarantees that a message holds one buffer in memory, whatever its length, and that a frame is written whole even where
-//! the future that sends it is dropped. Must never know what a message means.
+//! Guarantees that a message takes one buffer of memory, whatever its length, and that a frame is written whole even if the
+//! future that sends it is dropped. Must never interpret a message.
 
 use crate::upgrade::Upgraded;
 use bytes::{Buf, Bytes, BytesMut};
@@ -17,7 +17,7 @@ pub const BUFFER_BYTES: usize = 16 << 10;
 /// The longest payload of a ping, a pong or a close.
 const MAX_CONTROL_BYTES: u64 = 125;
 
-/// What a message is made of.
+/// The type of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -34,7 +34,7 @@ pub struct Piece {
     pub last: bool,
 }
 
-/// Reads what a client sends.
+/// Reads the messages of a client.
 pub struct Reader {
     half: ReadHalf<Upgraded>,
     buffer: BytesMut,
@@ -75,11 +75,11 @@ pub fn open(connection: Upgraded, max_bytes: Option<u64>) -> (Reader, Writer) {
 }
 
 impl Reader {
-    /// The next piece of a message; `None` when the client has ended the connection. Pings are answered meanwhile. May be
-    /// dropped and called again.
+    /// The next piece of a message; `None` when the client has closed the connection. Pings are answered meanwhile. Cancel
+    /// safe.
     ///
     /// # Errors
-    /// The connection breaks, or the client breaks the protocol.
+    /// The connection breaks, or the client violates the protocol.
     pub async fn next(&mut self) -> io::Result<Option<Piece>> {
         loop {
             if self.frame.is_some() {
@@ -103,9 +103,10 @@ impl Reader {
                     match control {
                         Control::Ping => self.writer.send(OpCode::Control(Control::Pong), &[&payload]).await?,
                         Control::Close => {
-                            // The code without the words behind it, as kube-apiserver answers.
+                            // The code without the reason, as in kube-apiserver's
+                            // responses.
                             payload.truncate(2);
-                            // The client may have gone already.
+                            // The client may have disconnected.
                             let _ = self.writer.end(&payload).await;
                             return Ok(None);
                         }
@@ -195,7 +196,7 @@ pub struct Writer(Arc<Mutex<Sending>>);
 
 struct Sending {
     half: WriteHalf<Upgraded>,
-    /// Frames that are not written yet: usually one, and what is left of one whose sender was dropped.
+    /// Unwritten frames: usually one, and the rest of one whose sender was dropped.
     out: BytesMut,
     /// The last frame has been sent.
     closed: bool,
@@ -222,7 +223,7 @@ impl Writer {
         sending.put(data(kind), parts)
     }
 
-    /// Sends what was fed.
+    /// Sends the fed frames.
     ///
     /// # Errors
     /// The connection breaks.
@@ -230,7 +231,7 @@ impl Writer {
         self.0.lock().await.write().await
     }
 
-    /// Says goodbye: nothing can be sent afterwards.
+    /// Sends a close frame: nothing can be sent afterwards.
     ///
     /// # Errors
     /// The connection breaks.

@@ -1,14 +1,14 @@
-//! Defaults in definitions: each must be what its own schema accepts, without unknown fields.
+//! Defaults in definitions: each must be valid under its own schema, without unknown fields.
 
 use crate::json_schema::JsonSchema;
 use crate::object;
 use crate::prune;
-use crate::rules::{Budget, Findings, Node, Replaced, RuleTree};
+use crate::rules::{Budget, Node, OldObject, RuleReport, RuleTree};
 use crate::values::{Purpose, ValueSchema};
 use pintle_schema::Value;
 use pintle_validation::{ErrorList, FieldPath};
 
-/// What is wrong with the defaults of a structural schema of an object that has these rules.
+/// Validates the defaults of the structural schema of an object with these rules.
 pub(super) fn validate(
     schema: &JsonSchema,
     rules: Option<&Node>,
@@ -22,7 +22,7 @@ pub(super) fn validate(
 
 struct Walk {
     require_pruned: bool,
-    /// What is left for the rules of all defaults.
+    /// The remaining budget for the rules of all defaults.
     budget: Budget,
     errors: ErrorList,
 }
@@ -76,7 +76,7 @@ impl Walk {
         }
     }
 
-    /// What rules find in a default: in place of itself, and in place of nothing.
+    /// Evaluates the rules on a default, as an unchanged value and as a new one.
     fn of_rules(
         &mut self,
         schema: &JsonSchema,
@@ -100,11 +100,11 @@ impl Walk {
             }
         };
         let mut left = self.budget;
-        for replaced in [Some(Replaced { old: default, schema: values, ratchets: false }), None] {
+        for replaced in [Some(OldObject { old: default, schema: values, ratchets: false }), None] {
             if errors.is_empty() {
                 let mut budget = self.budget;
                 let mut warnings = Vec::new();
-                let mut findings = Findings { errors: &mut errors, warnings: &mut warnings };
+                let mut findings = RuleReport { errors: &mut errors, warnings: &mut warnings };
                 rules.evaluate(default, replaced, path, &mut budget, &mut findings);
                 left = left.min(budget);
             }

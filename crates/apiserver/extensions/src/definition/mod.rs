@@ -1,7 +1,7 @@
-//! The rules of CustomResourceDefinitions: what is wrong with one, in kube-apiserver's order and words.
+//! Validation of CustomResourceDefinitions, with kube-apiserver's errors in its order.
 //!
-//! Validates definitions in the form that they are stored in, where what all versions share stands once. An update is held to no
-//! rule that the stored definition breaks already. Must never look at other definitions: names are the controller's.
+//! Validates definitions in their stored form, in which common parts of all versions are stored once. An update is not held to
+//! rules that the stored definition violates already. Must never look at other definitions: the controller resolves names.
 
 mod defaults;
 pub mod rules;
@@ -18,17 +18,17 @@ use pintle_validation::{ErrorList, FieldPath, webhook_client::Url};
 use rules::StoredExpressions;
 use std::collections::HashSet;
 
-/// The annotation that says who approved a definition of a protected group.
+/// The annotation with the approval of a definition in a protected group.
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// A definition in its stored form, its schemas read.
 pub(crate) struct Definition<'a> {
     pub spec: &'a Value,
-    /// `validation`: the schema that all versions share, within what may hold one.
+    /// `validation`: the common schema of all versions, with its container.
     pub shared: Option<Option<JsonSchema>>,
     /// `schema` of each version.
     pub versions: Vec<(&'a Value, Option<Option<JsonSchema>>)>,
-    /// Whether a list of versions was sent that has none.
+    /// Whether an empty list of versions was sent.
     pub sent_no_versions: bool,
 }
 
@@ -58,7 +58,8 @@ impl<'a> Definition<'a> {
                 .iter()
                 .enumerate()
                 .map(|(at, version)| {
-                    // What all versions share of what was empty stands once, though their schemas may differ.
+                    // Common parts of all versions are stored once, even if the empty fields in
+                    // their schemas differ.
                     let own = sent.and_then(|sent| sent.get("versions")?.as_list()?.get(at)?.get("schema"));
                     let sent = own.or_else(|| sent?.get("validation"));
                     (version, schema(version.get("schema"), sent))
@@ -85,7 +86,7 @@ impl<'a> Definition<'a> {
         }
     }
 
-    /// Whether unknown fields of all objects are kept, which definitions of today may not ask for.
+    /// Whether unknown fields of all objects are kept, which new definitions may not enable.
     pub fn preserves_unknown(&self) -> bool {
         self.spec.get("preserveUnknownFields").and_then(Value::as_bool).unwrap_or_default()
     }
@@ -95,7 +96,7 @@ pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What a definition is held to; of an update only what the stored one meets.
+/// The checks of a definition; for an update only those that the stored one passes.
 pub(super) struct Options {
     pub require_recognized_review: bool,
     pub require_schema: bool,
@@ -105,9 +106,9 @@ pub(super) struct Options {
     pub require_atomic_sets: bool,
     pub require_map_list_keys: bool,
     pub stored_expressions: StoredExpressions,
-    /// Versions whose schema is as it is stored.
+    /// Versions whose schema is unchanged.
     pub stored_versions: HashSet<Str>,
-    /// Whether the schema that is being judged is one of these.
+    /// Whether the schema being validated is unchanged.
     pub is_stored_schema: bool,
     /// Versions, "" for all, that had too many selectable fields before.
     pub many_selectable: HashSet<String>,
@@ -218,7 +219,7 @@ pub fn validate_definition(
     errors
 }
 
-/// What is wrong with the status of a definition.
+/// Validates the status of a definition.
 pub fn validate_status(object: &Value, errors: &mut ErrorList) {
     let names = object.at(&["status", "acceptedNames"]).unwrap_or(&NULL);
     spec::names(names, &FieldPath::new("status").child("acceptedNames"), errors);
@@ -235,7 +236,7 @@ pub fn is_established(object: &Value) -> bool {
     has_condition(object, "Established")
 }
 
-/// What is wrong with the name of a new definition, or with the beginning of one: it is called by the names of its resource.
+/// Checks the name of a new definition, or its prefix: it is derived from the names of its resource.
 pub fn name_fault(object: &Value, name: &str) -> Option<String> {
     let [plural, group] = [&["spec", "names", "plural"][..], &["spec", "group"]].map(|path| object.str_at(path));
     (name != format!("{plural}.{group}")).then(|| "must be spec.names.plural+\".\"+spec.group".to_owned())
@@ -282,7 +283,7 @@ pub fn is_protected_group(group: &str) -> bool {
     is_below("k8s.io") || is_below("kubernetes.io")
 }
 
-/// The state of a definition's approval, and what is said of it.
+/// The approval state of a definition, and its message.
 pub fn approval_state(object: &Value) -> (Approval, String) {
     let text = object.str_at(&["metadata", "annotations", APPROVAL]);
     let needed = format!("protected groups must have approval annotation {APPROVAL:?}");

@@ -1,23 +1,22 @@
-//! CEL rules of definitions: what is wrong with them, and what their costs come to.
+//! CEL rules of definitions: their errors and their costs.
 //!
-//! Guarantees that costs of rules are multiplied and added as kube-apiserver does, without
-//! overflow.
+//! Guarantees that costs of rules are multiplied and added as in kube-apiserver, without overflow.
 
 use crate::json_schema::{JsonSchema, ValidationRule};
-use crate::rules::{Compiled, Node, Vintage};
+use crate::rules::{Compiled, Node, StoredRules};
 use crate::shown;
 use pintle_cel::environment::NEW_EXPRESSIONS_MINOR;
 use pintle_validation::{ErrorList, FieldPath};
 use std::collections::HashSet;
 
 /// The highest estimated cost of one expression.
-pub const MOST_OF_EXPRESSION: u64 = 10_000_000;
+pub const MAX_COST_OF_EXPRESSION: u64 = 10_000_000;
 
 /// The highest estimated cost of all rules of one schema.
-pub const MOST_OF_SCHEMA: u64 = 100_000_000;
+pub const MAX_COST_OF_SCHEMA: u64 = 100_000_000;
 
 /// The longest request: nothing is in an object more often than it has bytes.
-const LONGEST_REQUEST_BYTES: u64 = 3 << 20;
+const MAX_REQUEST_BYTES: u64 = 3 << 20;
 
 /// The expressions of a stored definition.
 #[derive(Debug, Default)]
@@ -42,7 +41,7 @@ impl StoredExpressions {
     }
 }
 
-impl Vintage for StoredExpressions {
+impl StoredRules for StoredExpressions {
     fn has_rule(&self, rule: &str) -> bool {
         self.rules.contains(rule)
     }
@@ -56,7 +55,7 @@ impl Vintage for StoredExpressions {
     }
 }
 
-/// What rules of a schema cost together.
+/// The total cost of the rules of a schema.
 #[derive(Debug, Default)]
 pub(super) struct TotalCost {
     total: u64,
@@ -67,7 +66,7 @@ pub(super) struct TotalCost {
 impl TotalCost {
     fn add(&mut self, path: &FieldPath<'_>, cost: u64) {
         self.total = self.total.saturating_add(cost);
-        if cost < MOST_OF_SCHEMA / 100 {
+        if cost < MAX_COST_OF_SCHEMA / 100 {
             return;
         }
         self.most.push((path.to_string(), cost));
@@ -75,9 +74,9 @@ impl TotalCost {
         self.most.truncate(4);
     }
 
-    /// Tells what makes all rules together too expensive.
+    /// Reports a total cost that exceeds the limit.
     pub fn report(&self, path: &FieldPath<'_>, errors: &mut ErrorList) {
-        if self.total <= MOST_OF_SCHEMA {
+        if self.total <= MAX_COST_OF_SCHEMA {
             return;
         }
         let schema = path.child("openAPIV3Schema");
@@ -86,7 +85,7 @@ impl TotalCost {
             errors.forbidden(path, detail);
         }
         let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-        errors.forbidden(schema, too_expensive(what, self.total, MOST_OF_SCHEMA));
+        errors.forbidden(schema, too_expensive(what, self.total, MAX_COST_OF_SCHEMA));
     }
 }
 
@@ -105,7 +104,7 @@ fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
     )
 }
 
-/// How often a schema's values may be in an object at most; `None` when nothing bounds it.
+/// The maximum number of a schema's values in an object; `None` if unbounded.
 pub(super) fn cardinality_inside(schema: &JsonSchema, outside: Option<u64>) -> Option<u64> {
     let most = |bound: Option<i64>| bound.map(|most| u64::try_from(most).unwrap_or_default());
     let factor = match schema.kind.as_str() {
@@ -116,16 +115,16 @@ pub(super) fn cardinality_inside(schema: &JsonSchema, outside: Option<u64>) -> O
     Some(outside?.saturating_mul(factor))
 }
 
-/// What a rule is checked with besides its schema.
+/// The context of a rule besides its schema.
 pub(super) struct Budget<'a> {
     pub cardinality: Option<u64>,
-    /// Within which schema old and new values cannot be told to belong together.
+    /// The enclosing schema within which old and new values cannot be correlated.
     pub uncorrelatable: Option<&'a str>,
-    /// Whether costs of single expressions are not looked at: the schema is stored already.
+    /// Whether the costs of single expressions are ignored: the schema is stored already.
     pub is_stored: bool,
 }
 
-/// Tells what is wrong with the rules at one place of a schema.
+/// Validates the rules at one place of a schema.
 pub(super) fn report(
     node: &Node,
     rules: &[ValidationRule],
@@ -136,8 +135,8 @@ pub(super) fn report(
     errors: &mut ErrorList,
 ) {
     let path = path.child("x-kubernetes-validations");
-    // Where bounds do not tell how many values there are, no more than fit into a request.
-    let times = budget.cardinality.unwrap_or(LONGEST_REQUEST_BYTES / (node.min_bytes() + 1));
+    // Without a bound, the number of values is limited by the size of a request.
+    let times = budget.cardinality.unwrap_or(MAX_REQUEST_BYTES / (node.min_bytes() + 1));
     for (at, (compiled, rule)) in node.compile(stored).iter().zip(rules).enumerate() {
         let here = path.index(at);
         expressions(compiled, rule, times, budget, total, &here, errors);
@@ -153,7 +152,7 @@ pub(super) fn report(
     }
 }
 
-/// Tells what is wrong with the expressions of a rule, and adds up what they cost.
+/// Validates the expressions of a rule, and adds their costs.
 fn expressions(
     compiled: &Compiled,
     rule: &ValidationRule,
@@ -164,10 +163,10 @@ fn expressions(
     errors: &mut ErrorList,
 ) {
     let (of_rule, of_message) = (path.child("rule"), path.child("messageExpression"));
-    let is_too_high = |cost: u64| !budget.is_stored && cost > MOST_OF_EXPRESSION;
+    let is_too_high = |cost: u64| !budget.is_stored && cost > MAX_COST_OF_EXPRESSION;
     let cost = compiled.program.as_ref().map_or(0, |program| program.estimated_cost().max).saturating_mul(times);
     if is_too_high(cost) {
-        errors.forbidden(of_rule, too_expensive("estimated rule cost", cost, MOST_OF_EXPRESSION));
+        errors.forbidden(of_rule, too_expensive("estimated rule cost", cost, MAX_COST_OF_EXPRESSION));
     }
     total.add(&of_rule, cost);
     if let Some(detail) = &compiled.error {
@@ -178,7 +177,8 @@ fn expressions(
     } else if let Some(message) = &compiled.message {
         let cost = message.estimated_cost().max;
         if is_too_high(cost) {
-            errors.forbidden(of_message, too_expensive("estimated messageExpression cost", cost, MOST_OF_EXPRESSION));
+            errors
+                .forbidden(of_message, too_expensive("estimated messageExpression cost", cost, MAX_COST_OF_EXPRESSION));
         }
         total.add(&of_message, cost);
     }

@@ -3,7 +3,7 @@
 use super::rules::{Budget, TotalCost, cardinality_inside, report};
 use super::{Options, defaults};
 use crate::json_schema::{Dependency, Items, JsonSchema, SchemaOrBool, ValidationRule};
-use crate::rules::{Node, RuleTree, Undeclared};
+use crate::rules::{NoCelType, Node, RuleTree};
 use crate::{field_path, object, shown, structural};
 use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath};
@@ -37,7 +37,7 @@ const ROOT_KEYWORDS: [&str; 22] = [
     "XValidations",
 ];
 
-/// Validates what `schema` of a version, or `validation` of all, states.
+/// Validates the `schema` of a version, or the common `validation`.
 pub(super) fn validate(
     schema: Option<&JsonSchema>,
     has_status: bool,
@@ -97,7 +97,7 @@ pub(super) fn validate(
     walk.total.report(path, errors);
 }
 
-/// The root of a schema whose status is validated by itself may state only what loses nothing then.
+/// If the status is validated separately, the root of a schema may only use keywords that still apply then.
 fn at_root(schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let shown = shown::schema(schema);
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != Value::from("");
@@ -127,25 +127,25 @@ enum Scope<'a> {
     Outside,
     Inside(&'a Node),
     /// A schema that has rules, or one above that, has no type in CEL: nor have those below.
-    Undeclared,
+    NoCelType,
 }
 
 impl<'a> Scope<'a> {
-    fn of(rules: &'a Result<RuleTree, Undeclared>) -> Scope<'a> {
+    fn of(rules: &'a Result<RuleTree, NoCelType>) -> Scope<'a> {
         match rules {
             Ok(rules) => rules.root().map_or(Scope::Outside, Scope::Inside),
-            Err(Undeclared) => Scope::Undeclared,
+            Err(NoCelType) => Scope::NoCelType,
         }
     }
 }
 
-/// What the schemas above say of one.
+/// Context from the enclosing schemas.
 #[derive(Clone)]
 struct Context<'a> {
     /// Why a default may not be set here.
     allow_defaults: Result<(), String>,
     inside_meta: bool,
-    /// The outermost schema whose old and new values cannot be told to belong together.
+    /// The outermost schema within which old and new values cannot be correlated.
     uncorrelatable: Option<String>,
     scope: Scope<'a>,
     /// Whether a schema above has rules.
@@ -177,7 +177,7 @@ impl<'a> Context<'a> {
 struct Walk<'a> {
     options: &'a Options,
     total: TotalCost,
-    /// Told after all that is wrong with the schemas themselves.
+    /// Errors of rules, reported after those of the schemas.
     of_rules: ErrorList,
 }
 
@@ -190,7 +190,7 @@ impl Walk<'_> {
         let with_own;
         if matches!(context.scope, Scope::Outside) && !schema.validations.is_empty() {
             own = match context.is_below_rules {
-                true => Err(Undeclared),
+                true => Err(NoCelType),
                 false => RuleTree::new(schema, schema.embedded_resource),
             };
             with_own = Context { scope: Scope::of(&own), ..context.clone() };
@@ -215,9 +215,9 @@ impl Walk<'_> {
         let node = match context.scope {
             Scope::Unruled | Scope::Outside => return,
             Scope::Inside(node) => node,
-            Scope::Undeclared => {
+            Scope::NoCelType => {
                 let detail = format!(
-                    "internal error: failed to construct type information for x-kubernetes-validations rules: {Undeclared}"
+                    "internal error: failed to construct type information for x-kubernetes-validations rules: {NoCelType}"
                 );
                 return self.of_rules.push(ErrorKind::Internal, path.child("x-kubernetes-validations"), None, detail);
             }
@@ -392,7 +392,7 @@ fn extensions(schema: &JsonSchema, options: &Options, path: &FieldPath<'_>, erro
     }
 }
 
-/// A list whose items are found by keys.
+/// Validates a list whose items are identified by keys.
 fn associative(schema: &JsonSchema, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let (keys, items) = (path.child("x-kubernetes-list-map-keys"), path.child("items"));
     if schema.list_map_keys.is_empty() {
@@ -452,7 +452,7 @@ pub(super) fn items_of_sets_and_maps(schema: &JsonSchema, path: &FieldPath<'_>, 
     }
 }
 
-/// What a CEL rule states besides its expressions.
+/// Validates a CEL rule except its expressions.
 fn of_rule(schema: &JsonSchema, rule: &ValidationRule, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let has_newlines = |text: &str| text.contains(['\n', '\r']);
     let (text, message) = (rule.rule.trim(), rule.message.trim());

@@ -1,4 +1,4 @@
-//! What `spec` of a definition states besides schemas: names, versions, subresources, columns, selectable fields, conversion.
+//! Validation of a definition's `spec` except schemas: names, versions, subresources, columns, selectable fields, conversion.
 
 use super::{Definition, Options, schema, text};
 use crate::json_schema::JsonSchema;
@@ -8,7 +8,7 @@ use pintle_validation::{ErrorList, FieldPath, same, webhook_client};
 use std::collections::HashSet;
 
 /// The most fields of one version that selectors may name.
-const MOST_SELECTABLE: usize = 8;
+const MAX_SELECTABLE: usize = 8;
 
 static NULL: Value = Value::Null;
 
@@ -83,7 +83,7 @@ pub(super) fn validate(
     }
 }
 
-/// What an update may not change.
+/// Validates immutable fields.
 pub(super) fn validate_update(
     new: &Definition<'_>,
     old: &Definition<'_>,
@@ -191,7 +191,7 @@ fn versions(definition: &Definition<'_>, options: &mut Options, path: &FieldPath
     }
 }
 
-/// What stands for all versions does not stand for each, and what is the same for each stands for all.
+/// A common part and parts of versions exclude each other, and equal parts of all versions must be a common part.
 fn shared_and_own(definition: &Definition<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
     let spec = definition.spec;
     let parts = [
@@ -422,8 +422,8 @@ fn selectable(
             errors.duplicate(path, json_path);
         }
     }
-    if known.len() > MOST_SELECTABLE && !options.many_selectable.contains(version) {
-        errors.too_many(all, known.len(), MOST_SELECTABLE);
+    if known.len() > MAX_SELECTABLE && !options.many_selectable.contains(version) {
+        errors.too_many(all, known.len(), MAX_SELECTABLE);
     }
 }
 
@@ -431,7 +431,7 @@ fn selectable(
 pub(super) fn with_many_selectable(new: &Value, old: &Value) -> HashSet<String> {
     let is_kept = |new: &Value, old: &Value| {
         let fields = list(old, "selectableFields");
-        fields.len() > MOST_SELECTABLE && fields == list(new, "selectableFields")
+        fields.len() > MAX_SELECTABLE && fields == list(new, "selectableFields")
     };
     let of_version = |new: &Value| {
         let name = text(new, "name");

@@ -1,4 +1,4 @@
-//! Definitions judged, on cases as kube-apiserver answers them.
+//! Tests of the validation of definitions, with kube-apiserver's results.
 
 use super::{name_fault, validate_definition, warnings::warnings};
 use pintle_codec::{Strictness, json};
@@ -118,7 +118,7 @@ fn updates_keep_names_once_established() {
 }
 
 #[test]
-fn what_was_stored_may_stay() {
+fn stored_values_remain_valid() {
     let set = r#"{"type":"array","x-kubernetes-list-type":"set","items":{"type":"object"}}"#;
     let wrong = "spec.validation.openAPIV3Schema.properties[spec].items.x-kubernetes-map-type: Invalid value: null: must be \
                  atomic as item of a list with x-kubernetes-list-type=set";
@@ -152,7 +152,7 @@ fn formats_that_hold_for_nothing_are_warned_of() {
     assert_eq!(of(Some(&definition(formats))), [""; 0]);
 }
 
-/// What is said of rules at `spec`, without the path to their index.
+/// The errors of rules at `spec`, without the path to their index.
 fn of_rules(spec: &str, old: Option<&str>) -> Vec<String> {
     let old = old.map(definition);
     let lines = lines(&definition(spec), old.as_ref());
@@ -207,7 +207,7 @@ fn rules_that_are_stored_may_be_costly() {
     let told = lines(&definition(spec), None);
     let is_told = |told: &[String], part: &str| told.iter().any(|line| line.contains(part));
     assert!([whole, item, total].iter().all(|part| is_told(&told, part)), "{told:#?}");
-    // What is stored already is held to the cost of all rules together alone.
+    // A stored rule is checked only for the total cost.
     let told = lines(&definition(spec), Some(&definition(spec)));
     assert!(!is_told(&told, whole) && is_told(&told, total), "{told:#?}");
 }

@@ -1,4 +1,4 @@
-//! What there is to say of a definition that is right: formats that hold for nothing.
+//! Warnings about valid definitions: unknown formats.
 
 use super::Definition;
 use crate::values::is_known_format;

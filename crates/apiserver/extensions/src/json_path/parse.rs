@@ -15,7 +15,7 @@ pub(super) fn column(path: &str) -> Option<Vec<Steps>> {
     template(&format!("{{{path}}}"), 0)
 }
 
-/// The steps of an action that stands alone.
+/// The steps of a single action.
 fn action(text: &str, depth: usize) -> Option<Steps> {
     template(&format!("{{{text}}}"), depth + 1)?.into_iter().next()
 }
@@ -44,7 +44,7 @@ fn template(mut rest: &str, depth: usize) -> Option<Vec<Steps>> {
     Some(parts)
 }
 
-/// Reads one step; answers what is left.
+/// Parses one step. Returns the rest.
 fn step<'a>(rest: &'a str, depth: usize, steps: &mut Steps) -> Option<&'a str> {
     if let Some(text) = rest.strip_prefix("[?(") {
         return filter(text, depth, steps);
@@ -167,7 +167,7 @@ fn digits(letters: &mut std::str::Chars<'_>, count: usize, radix: u32) -> Option
     (0..count).try_fold(0_u32, |number, _| number.checked_mul(radix)?.checked_add(letters.next()?.to_digit(radix)?))
 }
 
-/// What stands between brackets: fields, a slice, or several of them.
+/// Parses the content of brackets: fields, a slice, or several of them.
 fn bracket(inside: &str, depth: usize, steps: &mut Steps) -> Option<()> {
     if inside.contains(',') {
         let paths = inside.split(',').map(|path| action(&format!("[{}]", path.trim_matches(' ')), depth));
@@ -199,7 +199,7 @@ fn bracket(inside: &str, depth: usize, steps: &mut Steps) -> Option<()> {
     Some(())
 }
 
-/// `[?(left operator right)]`, or `[?(path)]` for items that have what the path leads to.
+/// `[?(left operator right)]`, or `[?(path)]` for items in which the path selects something.
 fn filter<'a>(text: &'a str, depth: usize, steps: &mut Steps) -> Option<&'a str> {
     let (mut quote, mut is_closed) = (None, false);
     let mut end = None;

@@ -1,4 +1,4 @@
-//! What paths lead to, as client-go's `util/jsonpath` answers, and the bounds of an evaluation.
+//! Tests: the values selected by paths, as by client-go's `util/jsonpath`, and the bounds of an evaluation.
 
 use super::*;
 use pintle_codec::json;
@@ -12,7 +12,7 @@ fn object() -> Value {
     })
 }
 
-/// All that the first part of a path leads to; `None` if it is malformed, the error if it does not fit.
+/// All values of the first part of a path; `None` if it is malformed, the error if it does not fit.
 fn all(path: &str) -> Option<Result<String, &'static str>> {
     let (path, object) = (JsonPath::parse(path)?, object());
     let found = Evaluation { left: VISITED_MAX }.steps(vec![Found::Value(&object)], &path.parts[0]);

@@ -1,6 +1,7 @@
-//! Compiling the rules of one place of a schema: programs, or what is wrong with them in kube-apiserver's words.
+//! Compiles the rules of one place of a schema into programs, or into kube-apiserver's errors.
 //!
-//! New expressions are compiled for the oldest version that may have to read the definition, stored ones for all there is.
+//! New expressions are compiled in the environment of the oldest version that may have to read the definition, stored ones in
+//! the newest.
 
 use super::times::RULE_TIMES;
 use crate::field_path;
@@ -19,7 +20,7 @@ pub(crate) struct Rule {
     pub rule: Str,
     pub message: Str,
     pub message_expression: Str,
-    /// What kind of error it reports.
+    /// The type of the reported error.
     pub reason: ErrorKind,
     /// Where it reports: a path below the value, "" for the value itself.
     pub field_path: Str,
@@ -48,7 +49,7 @@ impl Rule {
     }
 }
 
-/// What compiling a rule came to. A rule without text is passed over.
+/// The result of compiling a rule. An empty rule is ignored.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
     pub program: Option<Program>,
@@ -61,7 +62,7 @@ pub(crate) struct Compiled {
 }
 
 /// Which expressions were stored before.
-pub(crate) trait Vintage {
+pub(crate) trait StoredRules {
     fn has_rule(&self, rule: &str) -> bool;
     fn has_message(&self, message: &str) -> bool;
 
@@ -72,9 +73,9 @@ pub(crate) trait Vintage {
 }
 
 /// Rules of a stored definition.
-pub(super) struct AllStored;
+pub(super) struct EveryRuleStored;
 
-impl Vintage for AllStored {
+impl StoredRules for EveryRuleStored {
     fn has_rule(&self, _: &str) -> bool {
         true
     }
@@ -84,8 +85,8 @@ impl Vintage for AllStored {
     }
 }
 
-/// The environments of a place: of new and of stored expressions, each with `oldSelf` as it is and as an optional. They are made
-/// when a rule needs them.
+/// The environments of a place: for new and for stored expressions, each with `oldSelf` as a value and as an optional. Built on
+/// demand.
 struct Environments<'a> {
     decl: &'a Arc<Decl>,
     type_name: &'a str,
@@ -103,7 +104,7 @@ impl Environments<'_> {
         })
     }
 
-    /// A message as kube-apiserver tells it, which names types after the place of the rule.
+    /// A message with kube-apiserver's name of the type.
     fn shown(&self, text: String) -> String {
         match self.type_name.split_once('.') {
             Some((root, _)) => text.replace(self.type_name, root),
@@ -112,20 +113,20 @@ impl Environments<'_> {
     }
 }
 
-pub(super) fn compile(rules: &[Rule], decl: &Arc<Decl>, type_name: &str, vintage: &dyn Vintage) -> Vec<Compiled> {
+pub(super) fn compile(rules: &[Rule], decl: &Arc<Decl>, type_name: &str, stored: &dyn StoredRules) -> Vec<Compiled> {
     let started = Instant::now();
     let environments = Environments { decl, type_name, made: Default::default() };
-    let compiled = rules.iter().map(|rule| compile_rule(rule, &environments, vintage)).collect();
+    let compiled = rules.iter().map(|rule| compile_rule(rule, &environments, stored)).collect();
     RULE_TIMES.compilation.observe_duration(started.elapsed());
     compiled
 }
 
-fn compile_rule(rule: &Rule, environments: &Environments<'_>, vintage: &dyn Vintage) -> Compiled {
+fn compile_rule(rule: &Rule, environments: &Environments<'_>, stored: &dyn StoredRules) -> Compiled {
     let mut compiled = Compiled::default();
     if rule.rule.trim().is_empty() {
         return compiled;
     }
-    let environment = environments.of(vintage.has_rule(&rule.rule), vintage.new_minor(), rule.is_old_optional);
+    let environment = environments.of(stored.has_rule(&rule.rule), stored.new_minor(), rule.is_old_optional);
     let fails = |error: String| Some(environments.shown(error));
     let checked = match environment.check(&rule.rule) {
         Ok(checked) => checked,
@@ -147,8 +148,8 @@ fn compile_rule(rule: &Rule, environments: &Environments<'_>, vintage: &dyn Vint
         }
     }
     if !rule.message_expression.is_empty() {
-        let is_stored = vintage.has_message(&rule.message_expression);
-        let environment = environments.of(is_stored, vintage.new_minor(), rule.is_old_optional);
+        let is_stored = stored.has_message(&rule.message_expression);
+        let environment = environments.of(is_stored, stored.new_minor(), rule.is_old_optional);
         match compile_message(&rule.message_expression, environment) {
             Ok(message) => compiled.message = Some(message),
             Err(error) => compiled.message_error = fails(error),

@@ -1,6 +1,6 @@
-//! What a schema of a definition declares to expressions.
+//! The CEL declarations of a definition's schema.
 //!
-//! Reads the parsed schema in place. Must say the same as the schema in JSON does.
+//! Reads the parsed schema in place. Must be equivalent to the schema in JSON.
 
 use crate::json_schema::JsonSchema;
 use pintle_cel::OpenApi;

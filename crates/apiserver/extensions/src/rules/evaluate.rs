@@ -1,7 +1,7 @@
-//! Evaluating the rules of a schema on an object: values in place, old values beside them, a budget for all.
+//! Evaluates the rules of a schema on an object: values in place, correlated old values, one budget for all.
 //!
-//! Follows kube-apiserver in what counts against the budget and in what order. An object that does not use up its budget costs no more
-//! than the budget allows, however many rules fail: errors beyond what an answer holds end the walk.
+//! Follows kube-apiserver in what counts against the budget and in what order. The total time is bounded by the budget, however
+//! many rules fail: evaluation stops at a maximum number of errors.
 
 use super::Node;
 use super::compile::{Compiled, Rule};
@@ -14,26 +14,26 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 /// The highest cost of one evaluation.
-const MOST_OF_CALL: u64 = 1_000_000;
+const MAX_COST_OF_CALL: u64 = 1_000_000;
 
 /// The highest cost of all evaluations on one object.
-const MOST_OF_OBJECT: u64 = 10_000_000;
+const MAX_COST_OF_OBJECT: u64 = 10_000_000;
 
 /// The longest message that a message expression gives.
-const LONGEST_MESSAGE_BYTES: usize = 5 * 1024;
+const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// More failures of one object than these are not looked for: an answer has no room for them.
-pub(super) const MOST_FAILURES: usize = 2000;
+/// Evaluation of an object stops after so many failures: a response has no room for more.
+pub(super) const MAX_FAILURES: usize = 2000;
 
 /// The warnings of one object that are kept.
-const MOST_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
-/// What is left of the cost that the rules of an object may have; `None` once they exceeded it.
+/// The remaining cost for the rules of an object; `None` once exceeded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget(Option<u64>);
 
 impl Budget {
-    pub const OF_OBJECT: Budget = Budget(Some(MOST_OF_OBJECT));
+    pub const OF_OBJECT: Budget = Budget(Some(MAX_COST_OF_OBJECT));
 
     pub fn is_exceeded(self) -> bool {
         self.0.is_none()
@@ -44,7 +44,7 @@ impl Budget {
         Budget(self.0.min(other.0))
     }
 
-    /// Subtracts a cost, and says whether there was that much left.
+    /// Subtracts a cost. Returns whether it was available.
     fn takes(&mut self, cost: u64) -> bool {
         self.0 = self.0.and_then(|left| left.checked_sub(cost));
         self.0.is_some()
@@ -55,8 +55,8 @@ impl Budget {
     }
 }
 
-/// Where what rules find is put.
-pub(crate) struct Findings<'a> {
+/// Collects errors and warnings of rules.
+pub(crate) struct RuleReport<'a> {
     pub errors: &'a mut ErrorList,
     /// Failures of values that an update left as they were.
     pub warnings: &'a mut Vec<String>,
@@ -64,7 +64,7 @@ pub(crate) struct Findings<'a> {
 
 /// An object that another replaces.
 #[derive(Clone, Copy)]
-pub(crate) struct Replaced<'a> {
+pub(crate) struct OldObject<'a> {
     pub old: &'a Value,
     pub schema: &'a ValueSchema,
     /// Whether a value that is as it was may break rules.
@@ -76,22 +76,22 @@ impl Node {
     pub fn evaluate(
         &self,
         value: &Value,
-        replaced: Option<Replaced<'_>>,
+        replaced: Option<OldObject<'_>>,
         path: &FieldPath<'_>,
         budget: &mut Budget,
-        findings: &mut Findings<'_>,
+        findings: &mut RuleReport<'_>,
     ) {
-        let most = findings.errors.0.len().saturating_add(MOST_FAILURES);
+        let most = findings.errors.0.len().saturating_add(MAX_FAILURES);
         let mut walk = Walk { budget, findings, most };
-        let old = replaced.map(|Replaced { old, schema, ratchets }| Pair {
+        let old = replaced.map(|OldObject { old, schema, ratchets }| Pair {
             value,
             old: Correlated { schema, old },
             ratchets,
             is_root: true,
             is_equal: Cell::new(None),
         });
-        let beside = Beside { pair: old.as_ref(), is_own: true };
-        // Only the walk itself asks how it ended.
+        let beside = OldValue { pair: old.as_ref(), is_own: true };
+        // The result only controls the walk.
         let _ = walk.node(self, value, beside, path);
     }
 }
@@ -106,7 +106,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Whether the value is as it was. Found once, however many rules ask.
+    /// Whether the value is unchanged. Computed once for all rules.
     fn is_unchanged(&self) -> bool {
         let compare = || {
             let is_equal = self.old.is_equal(self.value);
@@ -117,14 +117,14 @@ impl Pair<'_> {
     }
 }
 
-/// What a value replaces: the pair of the value, or the nearest pair around it when nothing says which part of the old value it replaces.
+/// The old value of a value: its own, or the nearest enclosing one if it cannot be correlated.
 #[derive(Clone, Copy)]
-struct Beside<'a> {
+struct OldValue<'a> {
     pair: Option<&'a Pair<'a>>,
     is_own: bool,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> OldValue<'a> {
     fn own(self) -> Option<&'a Pair<'a>> {
         self.pair.filter(|_| self.is_own)
     }
@@ -141,13 +141,13 @@ impl<'a> Beside<'a> {
 
 struct Walk<'w, 'f> {
     budget: &'w mut Budget,
-    findings: &'w mut Findings<'f>,
+    findings: &'w mut RuleReport<'f>,
     /// With so many errors the walk ends.
     most: usize,
 }
 
 impl Walk<'_, '_> {
-    fn node(&mut self, node: &Node, value: &Value, beside: Beside<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
+    fn node(&mut self, node: &Node, value: &Value, beside: OldValue<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
         if value.is_null() {
             return ControlFlow::Continue(());
         }
@@ -178,7 +178,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn items(&mut self, node: &Node, items: &[Value], beside: Beside<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
+    fn items(&mut self, node: &Node, items: &[Value], beside: OldValue<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
         let Some(inner) = node.items() else { return ControlFlow::Continue(()) };
         let own = beside.own();
         let index = own.and_then(|own| own.old.index());
@@ -200,17 +200,17 @@ impl Walk<'_, '_> {
         node: &Node,
         value: &Value,
         pair: Option<&Pair<'_>>,
-        around: Beside<'_>,
+        around: OldValue<'_>,
         path: &FieldPath<'_>,
     ) -> ControlFlow<()> {
         match pair {
-            Some(pair) => self.node(node, value, Beside { pair: Some(pair), is_own: true }, path),
-            None => self.node(node, value, Beside { pair: around.pair, is_own: false }, path),
+            Some(pair) => self.node(node, value, OldValue { pair: Some(pair), is_own: true }, path),
+            None => self.node(node, value, OldValue { pair: around.pair, is_own: false }, path),
         }
     }
 
     /// The rules of one place.
-    fn rules(&mut self, node: &Node, value: &Value, beside: Beside<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
+    fn rules(&mut self, node: &Node, value: &Value, beside: OldValue<'_>, path: &FieldPath<'_>) -> ControlFlow<()> {
         if self.budget.0 == Some(0) {
             let detail = "validation failed due to running out of cost budget, no further validation rules will be run";
             self.end(node, path, detail)?;
@@ -235,19 +235,19 @@ impl Walk<'_, '_> {
         rule: &Rule,
         compiled: &Compiled,
         variables: &SelfAndOld<'_>,
-        beside: Beside<'_>,
+        beside: OldValue<'_>,
         path: &FieldPath<'_>,
     ) -> ControlFlow<()> {
         if let Some(error) = &compiled.error {
             return self.invalid(node, path, format!("rule compile error: {error}"));
         }
         let Some(program) = &compiled.program else { return ControlFlow::Continue(()) };
-        // A transition that does not ask what to do without an old value is only checked where there is one.
+        // A transition rule without `optionalOldSelf` is evaluated only with an old value.
         if compiled.uses_old_self && variables.old.is_none() && !rule.is_old_optional {
             return ControlFlow::Continue(());
         }
         let of_rule = SelfAndOld { is_old_optional: rule.is_old_optional, ..*variables };
-        let Evaluated { value, cost } = program.evaluate(&of_rule, MOST_OF_CALL);
+        let Evaluated { value, cost } = program.evaluate(&of_rule, MAX_COST_OF_CALL);
         if !self.budget.takes(cost) {
             let detail = "validation failed due to running out of cost budget, no further validation rules will be run";
             return self.end(node, path, detail);
@@ -285,7 +285,7 @@ impl Walk<'_, '_> {
         rule: &Rule,
         compiled: &Compiled,
         variables: &SelfAndOld<'_>,
-        beside: Beside<'_>,
+        beside: OldValue<'_>,
         path: &FieldPath<'_>,
     ) -> ControlFlow<()> {
         let below;
@@ -296,9 +296,9 @@ impl Walk<'_, '_> {
                 &below
             }
         };
-        // A failure that an update did not cause is a warning. What a transition says is always its own.
+        // A failure for an unchanged value is a warning. Transition rules always fail with an error.
         let is_warning = !compiled.uses_old_self && beside.is_unchanged();
-        let message = compiled.message.as_ref().map(|message| message.evaluate(variables, MOST_OF_CALL));
+        let message = compiled.message.as_ref().map(|message| message.evaluate(variables, MAX_COST_OF_CALL));
         let text = match message {
             None => None,
             Some(Evaluated { value, cost }) => {
@@ -326,7 +326,7 @@ impl Walk<'_, '_> {
             "" => format!("failed rule: {}", shown_in_errors(rule)),
             message => message.trim().to_owned(),
         });
-        // Objects and lists are not shown.
+        // The values of objects and lists are not reported.
         let value = Some(variables.value).filter(|_| !matches!(node.kind.as_str(), "object" | "array")).cloned();
         let text = if rule.reason == ErrorKind::Duplicate { String::new() } else { text };
         let value = value.filter(|_| matches!(rule.reason, ErrorKind::Duplicate | ErrorKind::Invalid));
@@ -344,7 +344,7 @@ impl Walk<'_, '_> {
         if !is_warning {
             return self.error(kind, path, value, detail);
         }
-        if self.findings.warnings.len() < MOST_WARNINGS {
+        if self.findings.warnings.len() < MAX_WARNINGS {
             let mut one = ErrorList::default();
             one.push(kind, field_of(path), value, detail);
             self.findings.warnings.extend(one.0.iter().map(|error| error.line()));
@@ -366,7 +366,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// An error that shows the type of the value.
+    /// An error with the type of the value.
     fn invalid(&mut self, node: &Node, path: &FieldPath<'_>, detail: impl Into<String>) -> ControlFlow<()> {
         self.error(ErrorKind::Invalid, path, Some(Value::String(node.kind.clone())), detail.into())
     }
@@ -379,7 +379,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A path in an error. For rules of a whole object kube-apiserver has none, and prints that.
+/// A path in an error. For rules of a whole object kube-apiserver has a nil path, and prints that.
 pub(crate) fn field_of(path: &FieldPath<'_>) -> String {
     match path.to_string() {
         field if field == "[]" => "<nil>".to_owned(),
@@ -394,11 +394,11 @@ fn shown_in_errors(rule: &Rule) -> &str {
     }
 }
 
-/// The text of a message expression, if it can be shown.
+/// The result of a message expression, if it is usable.
 fn usable_message(value: Result<CelValue<'_>, EvalError>) -> Option<String> {
     let value = value.ok()?;
     let text = value.as_str()?.trim();
-    let is_usable = !text.is_empty() && text.len() <= LONGEST_MESSAGE_BYTES && !text.contains('\n');
+    let is_usable = !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
     is_usable.then(|| text.to_owned())
 }
 

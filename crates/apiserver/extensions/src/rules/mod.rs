@@ -1,7 +1,7 @@
-//! `RuleTree`: the CEL rules of a schema, with what is declared of the values that they read.
+//! `RuleTree`: the CEL rules of a schema, with the declarations of the values that they read.
 //!
-//! Follows the schema as far as there are rules. The rules of one place are compiled when they are first used, once, and shared.
-//! Must never copy an object: rules read its values in place.
+//! Follows the schema as far as there are rules. The rules of one place are compiled at their first use, and shared. Must never
+//! copy an object: rules read its values in place.
 
 mod compile;
 mod declared;
@@ -10,8 +10,8 @@ mod evaluate;
 mod tests;
 mod times;
 
-pub(crate) use compile::{Compiled, Rule, Vintage};
-pub(crate) use evaluate::{Budget, Findings, Replaced, field_of};
+pub(crate) use compile::{Compiled, Rule, StoredRules};
+pub(crate) use evaluate::{Budget, OldObject, RuleReport, field_of};
 pub use times::{RULE_TIMES, RuleTimes};
 
 use crate::json_schema::{JsonSchema, ValidationRule};
@@ -21,7 +21,7 @@ use pintle_cel::schema::{Shape, escape};
 use pintle_schema::Str;
 use std::sync::{Arc, OnceLock};
 
-/// What messages call the type of a value that a rule reads.
+/// The type name of `self` in messages.
 const SELF_TYPE: &str = "selfType";
 
 /// The rules of a schema.
@@ -34,7 +34,7 @@ pub(crate) struct RuleTree {
 #[derive(Debug)]
 pub(crate) struct Node {
     decl: Arc<Decl>,
-    /// What the names of the types of this place begin with.
+    /// The prefix of type names at this place.
     type_name: Str,
     /// `type` of the schema, which messages show.
     kind: Str,
@@ -48,21 +48,21 @@ pub(crate) struct Node {
 /// A schema with rules has no CEL type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unable to convert structural schema to CEL declarations")]
-pub(crate) struct Undeclared;
+pub(crate) struct NoCelType;
 
 impl RuleTree {
     /// The rules of a structural schema; `is_object`: of a whole object.
     ///
     /// # Errors
     /// The schema has rules, but no type in CEL.
-    pub fn new(schema: &JsonSchema, is_object: bool) -> Result<RuleTree, Undeclared> {
+    pub fn new(schema: &JsonSchema, is_object: bool) -> Result<RuleTree, NoCelType> {
         if !schema.any(&mut |schema| !schema.validations.is_empty()) {
             return Ok(RuleTree { root: None });
         }
         let name = free_type_name(schema);
         let decl = Arc::new(Decl::of_openapi(schema, is_object || schema.embedded_resource, &name));
         if decl.ty.is_none() {
-            return Err(Undeclared);
+            return Err(NoCelType);
         }
         Ok(RuleTree { root: Node::new(schema, &decl, Place { parent: None, step: &name }) })
     }
@@ -86,7 +86,7 @@ fn free_type_name(schema: &JsonSchema) -> String {
     names.find(|name| !mentioned.iter().any(|text| text.contains(name.as_str()))).unwrap_or_default()
 }
 
-/// Where in a schema the names of types stand; it becomes text where there are rules.
+/// The position of a type in a schema, formatted only where there are rules.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     parent: Option<&'a Place<'a>>,
@@ -107,7 +107,7 @@ impl Place<'_> {
 }
 
 impl Node {
-    /// `None` when there are no rules. What has no type in CEL has no rules either: kube-apiserver leaves it out.
+    /// `None` without rules. A schema without a CEL type has no rules either, as in kube-apiserver.
     fn new(schema: &JsonSchema, decl: &Arc<Decl>, place: Place<'_>) -> Option<Node> {
         let (mut properties, mut additional, mut items) = (Vec::new(), None, None);
         match &decl.shape {
@@ -160,8 +160,8 @@ impl Node {
     }
 
     /// Compiles the rules of this place, in their order.
-    pub fn compile(&self, vintage: &dyn Vintage) -> Vec<Compiled> {
-        compile(&self.rules, &self.decl, &self.type_name, vintage)
+    pub fn compile(&self, stored: &dyn StoredRules) -> Vec<Compiled> {
+        compile(&self.rules, &self.decl, &self.type_name, stored)
     }
 
     /// The fewest bytes that a value of this place takes.
@@ -170,6 +170,6 @@ impl Node {
     }
 
     fn compiled(&self) -> &[Compiled] {
-        self.compiled.get_or_init(|| self.compile(&compile::AllStored))
+        self.compiled.get_or_init(|| self.compile(&compile::EveryRuleStored))
     }
 }

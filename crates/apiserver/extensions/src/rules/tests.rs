@@ -1,19 +1,19 @@
-//! Rules on objects: which are evaluated, what they see of the old object, what they report and where, and what they may cost.
+//! Tests: which rules are evaluated, with which old values, what they report and where, and their costs.
 
-use super::{Budget, Findings, Replaced, RuleTree};
+use super::{Budget, OldObject, RuleReport, RuleTree};
 use crate::json_schema::JsonSchema;
 use crate::values::{Purpose, ValueSchema};
 use pintle_schema::{Value, value};
 use pintle_validation::{ErrorList, FieldPath};
 
-/// What rules find on an object: lines of errors, and warnings with `warning: ` before them.
+/// The errors of rules on an object as lines, and warnings with the prefix `warning: `.
 fn found(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
     let schema = JsonSchema::from_value(schema);
     let values = ValueSchema::new(&schema, Purpose::Objects);
     let tree = RuleTree::new(&schema, true).expect("a whole object has a type");
     let (mut errors, mut warnings) = (ErrorList::default(), Vec::new());
-    let mut findings = Findings { errors: &mut errors, warnings: &mut warnings };
-    let replaced = old.map(|old| Replaced { old, schema: &values, ratchets: true });
+    let mut findings = RuleReport { errors: &mut errors, warnings: &mut warnings };
+    let replaced = old.map(|old| OldObject { old, schema: &values, ratchets: true });
     let mut budget = Budget::OF_OBJECT;
     if let Some(root) = tree.root() {
         root.evaluate(object, replaced, &FieldPath::ROOT, &mut budget, &mut findings);
@@ -22,7 +22,7 @@ fn found(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<String> {
     errors.0.iter().map(|error| error.line()).chain(warnings).collect()
 }
 
-/// A schema whose `spec` is this one.
+/// A schema with this `spec`.
 fn of_spec(spec: Value) -> Value {
     let mut schema = value!({"type": "object", "properties": {"spec": {}}});
     schema.set_at(&["properties", "spec"], spec);
@@ -52,7 +52,7 @@ fn a_failed_rule_tells_its_message_at_its_field() {
             value!({"rule": "self.a < 7", "messageExpression": "' %d is too large'.format([self.a])"}),
             "spec: Invalid value: 7 is too large",
         ),
-        // What a message expression gives is not always of use.
+        // The result of a message expression may be unusable.
         (value!({"rule": "self.a < 7", "message": "m", "messageExpression": "'a\\nb'"}), "spec: Invalid value: m"),
         (value!({"rule": "self.a < 7", "messageExpression": "' '"}), "spec: Invalid value: failed rule: self.a < 7"),
         (value!({"rule": "self.a < 7", "message": "m", "messageExpression": "self.m['x']"}), "spec: Invalid value: m"),
@@ -90,7 +90,7 @@ fn transitions_need_an_old_value_unless_they_ask() {
 }
 
 #[test]
-fn what_was_wrong_before_is_a_warning() {
+fn unchanged_violations_are_warnings() {
     let spec = value!({"type": "object", "properties": {
         "a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 5"}, {"rule": "self / 0 == 1"},
             {"rule": "self < 5 || self == oldSelf"}]},
@@ -133,7 +133,7 @@ fn names_are_readable_of_whole_and_of_embedded_objects() {
 }
 
 #[test]
-fn what_rules_cost_together_is_bounded() {
+fn the_total_cost_of_rules_is_bounded() {
     // A search costs a tenth of the text's characters.
     let spec = value!({"type": "array", "items": {"type": "string",
         "x-kubernetes-validations": [{"rule": "!self.contains('y')"}]}});
@@ -155,8 +155,8 @@ fn failures_beyond_what_an_answer_holds_are_not_looked_for() {
     let spec =
         value!({"type": "array", "items": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 1"}]}});
     let object = value!({"spec": (Value::List(vec![Value::Int(0); 100_000]))});
-    assert_eq!(found(&of_spec(spec.clone()), &object, None).len(), super::evaluate::MOST_FAILURES);
-    // Warnings do not end the search for what an update broke.
+    assert_eq!(found(&of_spec(spec.clone()), &object, None).len(), super::evaluate::MAX_FAILURES);
+    // Warnings do not stop the evaluation.
     let mut new = object.clone();
     new.set_at(&["other"], 1);
     let told = found(&of_spec(spec), &new, Some(&object));

@@ -1,13 +1,13 @@
-//! Old values beside new ones: which value of the stored object a value takes the place of.
+//! Correlation of new values with the stored object's values.
 //!
-//! Fields of objects are found by name, items of associative lists by their keys, items of other lists not at all. What cannot
-//! be found counts as new.
+//! Fields of objects are correlated by name, items of associative lists by their keys, items of other lists not at all. A value
+//! without a counterpart is new.
 
 use super::{Additional, Place, ValueSchema};
 use pintle_schema::Value;
 use std::collections::HashMap;
 
-/// The value that another replaces, and the schema that says how its parts are found.
+/// The old value, and the schema by which its parts are correlated.
 #[derive(Clone, Copy)]
 pub(crate) struct Correlated<'a> {
     pub schema: &'a ValueSchema,

@@ -1,6 +1,6 @@
-//! The formats of strings in schemas of custom resources. Other formats are accepted and hold for nothing.
+//! The formats of strings in schemas of custom resources. Unknown formats are accepted and have no effect.
 //!
-//! Names are known with and without dashes. Every check takes time linear in the text.
+//! Names are known with and without dashes. Every check is linear in the text.
 
 use pintle_schema::{Duration, Str, names};
 use regex::Regex;
@@ -49,7 +49,7 @@ static FORMATS: &[Format] = &[
     format("uuid5", |text| is_uuid(text, Some('5'))),
 ];
 
-/// The format of strings that a name stands for.
+/// The string format of a name.
 pub(super) fn find(name: &str) -> Option<&'static Format> {
     if name.is_empty() {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn is_known(types: &[Str], format: &str) -> bool {
     }
 }
 
-/// Whether a format holds for values of a type; "" stands for any.
+/// Whether a format applies to values of a type; "" for any.
 pub fn is_known_format(kind: &str, format: &str) -> bool {
     if kind.is_empty() { is_known(&[], format) } else { is_known(&[Str::new(kind)], format) }
 }
@@ -217,7 +217,7 @@ fn is_date_time(text: &str) -> bool {
                 .and_then(|zone| zone.split_once(':'))
                 .is_some_and(|(hours, minutes)| digits(hours) && digits(minutes))
     };
-    // Before the fraction any character may stand.
+    // Any character may precede the fraction.
     let fraction = || {
         let mut letters = rest.chars();
         letters.next();
@@ -300,7 +300,7 @@ fn is_phrase(text: &str) -> bool {
     is_quoted(text) || text.split([' ', '\t']).all(is_word)
 }
 
-/// What Go reads as the target of a request: an absolute URI, or an absolute path.
+/// A request target as accepted by Go: an absolute URI, or an absolute path.
 fn is_request_uri(text: &str) -> bool {
     if text.is_empty() || text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
         return false;

@@ -1,7 +1,7 @@
-//! What a custom resource's values must meet: a schema compiled once, and the validation of values against it.
+//! Validation of a custom resource's values against a compiled schema.
 //!
-//! Errors are kube-apiserver's, in its words; where it takes the properties of an object in no order, they come by name.
-//! Guarantees that a value that an update left as it was is not an error (ratcheting). Must never change a value.
+//! Errors are those of kube-apiserver; properties that it visits in random order are sorted by name. Guarantees that unchanged
+//! values of an update are no errors (ratcheting). Must never change a value.
 
 mod correlation;
 mod formats;
@@ -21,7 +21,7 @@ use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorList, FieldPath};
 use std::fmt;
 
-/// For what a schema is compiled.
+/// The use of a compiled schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Objects of the resource: formats that kube-apiserver does not know hold for nothing.
@@ -35,7 +35,7 @@ pub enum Purpose {
 pub struct ValueSchema {
     types: Types,
     nullable: bool,
-    /// As it is stated, and what it demands of strings.
+    /// The format's name and its check of strings.
     format: Str,
     string_format: Option<&'static Format>,
     maximum: Option<f64>,
@@ -64,7 +64,7 @@ pub struct ValueSchema {
     list_map_keys: Option<Vec<Str>>,
 }
 
-/// What properties that are not named must meet.
+/// The schema of properties without a name in `properties`.
 #[derive(Debug, Default)]
 enum Additional {
     #[default]
@@ -73,7 +73,7 @@ enum Additional {
     Schema(Box<ValueSchema>),
 }
 
-/// The types that a value may have; none stands for all.
+/// The allowed types of a value; none means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Types(Vec<Str>);
 
@@ -139,9 +139,9 @@ impl ValueSchema {
         }
     }
 
-    /// What is wrong with a value. Where it replaces another and is the same in some part, that part is right.
+    /// Validates a value. Parts that are equal to those of the value it replaces are valid.
     ///
-    /// The errors stand below a path, or below the object itself.
+    /// Errors have paths below `path`, or below the object itself.
     pub fn validate(&self, value: &Value, old: Option<&Value>, path: Option<&FieldPath<'_>>) -> ErrorList {
         let correlated = old.map(|old| Correlated { schema: self, old });
         let outcome = self.child(value, &Place::ROOT, correlated);

@@ -6,11 +6,11 @@ use super::{Place, ValueSchema};
 use pintle_schema::{Value, float};
 
 /// Integers beyond this have no exact neighbours among floats.
-const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
+const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// Whether a float is an integer, as far as kube-apiserver can tell.
 pub(super) fn is_whole(number: f64) -> bool {
-    if !number.is_finite() || number.abs() > MOST_EXACT {
+    if !number.is_finite() || number.abs() > MAX_EXACT {
         return false;
     }
     let whole = number.trunc();
@@ -24,7 +24,7 @@ pub(super) fn is_whole(number: f64) -> bool {
     }
 }
 
-/// The type and format that the numbers of a schema are to fit; none where it allows several types.
+/// The Go type and format of a schema's numbers; none if it allows several types.
 fn native(schema: &ValueSchema) -> (&str, &str) {
     match schema.types.0.as_slice() {
         [only] if only == "integer" => {

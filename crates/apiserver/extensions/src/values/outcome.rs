@@ -1,5 +1,5 @@
-//! What judging a value found: errors in kube-apiserver's words, and how many checks were met, by which the best of
-//! several alternatives is chosen.
+//! The result of a validation: kube-apiserver's errors, and the number of passed checks, by which the best of several
+//! alternatives is chosen.
 
 use super::Place;
 use pintle_schema::Value;
@@ -7,8 +7,8 @@ use pintle_schema::names::quoted;
 use pintle_validation::{ErrorKind, ErrorList, FieldPath};
 use std::collections::HashSet;
 
-/// Beyond this many errors of one object no more are kept: an answer has no room for them.
-const MOST_ISSUES: usize = 2000;
+/// Further errors of one object are dropped: a response has no room for them.
+const MAX_ISSUES: usize = 2000;
 
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
@@ -21,7 +21,7 @@ pub(super) struct Outcome {
 /// One error.
 #[derive(Debug)]
 pub(super) struct Issue {
-    /// By which equal errors are known.
+    /// The message, by which duplicates are detected.
     text: String,
     name: String,
     cause: Cause,
@@ -35,7 +35,7 @@ enum Cause {
     TooMany(i64, i64),
     WrongType(Value),
     Invalid(Value),
-    /// Told of the whole object.
+    /// About the whole object.
     Plain,
 }
 
@@ -44,14 +44,14 @@ impl Outcome {
         self.issues.is_empty()
     }
 
-    /// Takes the errors back, not what was met.
+    /// Drops the errors but keeps the number of passed checks.
     pub fn forgive(&mut self) {
         self.issues.clear();
         self.texts.clear();
     }
 
     pub fn add(&mut self, issue: Issue) {
-        if self.issues.len() < MOST_ISSUES && self.texts.insert(issue.text.clone()) {
+        if self.issues.len() < MAX_ISSUES && self.texts.insert(issue.text.clone()) {
             self.issues.push(issue);
         }
     }
@@ -114,7 +114,7 @@ impl Issue {
         Issue::new(place, Cause::Invalid(name.into()), |of| format!("{of}.{name} in body is a forbidden property"))
     }
 
-    /// An error about a value; the text goes on after the name of the value.
+    /// An error about a value; `detail` follows the name of the value.
     pub fn invalid(place: &Place<'_>, value: Value, detail: String) -> Issue {
         Issue::new(place, Cause::Invalid(value), |name| format!("{name} in body {detail}"))
     }
@@ -144,7 +144,7 @@ impl Issue {
             (_, name, Some(base)) => format!("{base}.{name}"),
             (_, name, None) => name.to_owned(),
         };
-        // Where kube-apiserver has no value, it shows an empty text.
+        // Where kube-apiserver has no value, it prints an empty string.
         let or_empty = |value: Value| if value.is_null() { Value::from("") } else { value };
         match cause {
             Cause::Required => errors.required(field, ""),

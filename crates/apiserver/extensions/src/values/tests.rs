@@ -1,4 +1,4 @@
-//! What is said of values, on cases as kube-apiserver answers them.
+//! Tests of the validation of values, with kube-apiserver's results.
 
 use super::{Purpose, ValueSchema};
 use crate::json_schema::JsonSchema;
@@ -197,7 +197,7 @@ fn logical_schemas() {
 }
 
 #[test]
-fn what_an_update_leaves_is_right() {
+fn updates_ratchet_unchanged_values() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"string","maxLength":1},
         "m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
             "items":{"type":"object","properties":{"k":{"type":"string"},"v":{"type":"string","maxLength":1}}}},

@@ -1,5 +1,5 @@
-//! What an admission request is to rules, expressions and reviews: its names as the client gave them.
-//! Guarantees that a name that the server has generated is no name of the request.
+//! The attributes of an admission request for rules, expressions and reviews, with names as the client sent them. Guarantees
+//! that a generated name does not appear as the name of the request.
 
 use super::AdmissionRequest;
 use crate::metadata;
@@ -9,7 +9,7 @@ use pintle_schema::{Str, Value};
 /// Characters that are added to a prefix to make a name.
 const GENERATED_CHARS: usize = 5;
 
-/// The verb of a request that deletes many objects, none of which it names.
+/// The verb of a request that deletes a collection and names no object.
 const DELETE_COLLECTION: &str = "deletecollection";
 
 impl<'a> AdmissionRequest<'a> {
@@ -31,7 +31,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The name of the object; empty for one whose name is generated, and for each object of a collection that is deleted.
+    /// The name of the object; empty if the name is generated, and for the objects of a deleted collection.
     pub fn name<'b>(&self, object: Option<&'b Value>) -> &'b str
     where
         'a: 'b,
@@ -45,7 +45,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The name that a refusal gives.
+    /// The name in a rejection.
     pub fn refused_name<'b>(&self, object: Option<&'b Value>) -> &'b str
     where
         'a: 'b,
@@ -60,13 +60,13 @@ impl<'a> AdmissionRequest<'a> {
     }
 }
 
-/// Whether the name of a new object is one that the server made of its prefix.
+/// Whether the server generated the name of a new object from its prefix.
 pub fn has_generated_name(object: &Value) -> bool {
     let (name, prefix) = (metadata::text(object, "name"), metadata::text(object, "generateName"));
     !prefix.is_empty() && name.len() == prefix.len() + GENERATED_CHARS && name.starts_with(prefix)
 }
 
-/// The group, version and kind of what is sent to a resource or subresource ("" for the object itself).
+/// The group, version and kind of the body of a resource or subresource ("" for the object itself).
 pub fn kind_of<'a>(resource: &'a Resource, subresource: &str) -> [&'a str; 3] {
     let own = (&resource.group, &resource.version);
     let found = resource.subresource(subresource);

@@ -1,8 +1,8 @@
-//! `AdmissionChain`: the admission plugins of a server, asked one after the other.
-//! Guarantees their order, that the first refusal ends a request, and that each plugin's time is reported once.
-//! Must never ask a plugin about a request that it does not handle.
+//! `AdmissionChain`: the admission plugins of a server, called one after the other. Guarantees their order, that the first
+//! rejection ends a request, and that each plugin's time is reported once. Must never call a plugin for a request that it does
+//! not handle.
 
-use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase, Rounds};
+use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase, Reinvocation};
 use crate::context::Step;
 use crate::metadata;
 use crate::status::{Result, Status};
@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 
 /// Is given the time of every plugin and every phase.
 pub trait AdmissionObserver: Send + Sync {
-    /// A plugin has answered.
+    /// A plugin has returned.
     fn plugin(&self, name: &str, operation: Operation, phase: Phase, refused: bool, took: Duration);
 
-    /// All plugins of a phase have answered, or one has refused.
+    /// All plugins of a phase have returned, or one has rejected the request.
     fn phase(&self, operation: Operation, phase: Phase, refused: bool, took: Duration);
 }
 
-/// Answers rules that ask whether a writer has a right besides the write.
+/// Checks whether a writer has a permission besides the write, for validation rules.
 pub trait Rights: Send + Sync {
-    /// Why the writer lacks a right; `None` when they have it.
+    /// Why the writer lacks a permission; `None` when they have it.
     fn refusal<'a>(
         &'a self,
         target: &'a Target,
@@ -38,44 +38,44 @@ pub trait Rights: Send + Sync {
 pub struct AdmissionChain {
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
     pub observer: Option<Arc<dyn AdmissionObserver>>,
-    /// What must hold for a namespace in which something is created.
+    /// What is checked of the namespace of a created object.
     pub namespace_check: NamespaceCheck,
-    /// Whether a missing namespace is made for what is created in it.
+    /// Whether a missing namespace is created with the first object in it.
     pub provisions_namespaces: bool,
-    /// Without one, every right is there.
+    /// Without one, every permission is granted.
     pub rights: Option<Arc<dyn Rights>>,
 }
 
 impl AdmissionChain {
-    /// Lets every plugin change an object, before the strategy and validation.
+    /// Runs the mutating phase, before the strategy and validation.
     ///
     /// # Errors
-    /// A plugin refuses the write.
+    /// A plugin rejects the write.
     pub async fn mutate(
         &self,
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
-        let rounds = Rounds::default();
+        let rounds = Reinvocation::default();
         let request = &AdmissionRequest { rounds: Some(&rounds), ..*request };
         let phase = self.begin(Phase::Mutate, request);
         let mut outcome = Self::mutate_once(&phase, object, warnings).await;
-        if outcome.is_ok() && rounds.begin_second() {
+        if outcome.is_ok() && rounds.begin_reinvocation() {
             outcome = Self::mutate_once(&phase, object, warnings).await;
         }
         phase.end(outcome.and_then(|()| keep_namespace(request, object)))
     }
 
     /// One round of all plugins.
-    async fn mutate_once(phase: &Asked<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
+    async fn mutate_once(phase: &PhaseCall<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
         for plugin in phase.concerned() {
             phase.ask(&**plugin, || plugin.mutate(phase.request, object, warnings)).await?;
         }
         Ok(())
     }
 
-    /// Whether a plugin has something to say about a request in a phase.
+    /// Whether any plugin handles a request in a phase.
     pub fn concerns(&self, request: &AdmissionRequest<'_>) -> bool {
         let handles = |plugin: &Arc<dyn AdmissionPlugin>| {
             plugin.handles(Phase::Mutate, request) || plugin.handles(Phase::Validate, request)
@@ -83,10 +83,10 @@ impl AdmissionChain {
         self.plugins.iter().any(handles)
     }
 
-    /// Asks every plugin about the object as it will be stored.
+    /// Runs the validating phase on the object as it will be stored.
     ///
     /// # Errors
-    /// A plugin refuses the write.
+    /// A plugin rejects the write.
     pub async fn validate(
         &self,
         request: &AdmissionRequest<'_>,
@@ -104,10 +104,10 @@ impl AdmissionChain {
         phase.end(outcome)
     }
 
-    /// Asks every plugin about the deletion of a stored object.
+    /// Runs admission for the deletion of a stored object.
     ///
     /// # Errors
-    /// A plugin refuses the deletion.
+    /// A plugin rejects the deletion.
     pub async fn delete(&self, request: &AdmissionRequest<'_>, old: &Value) -> Result<()> {
         for phase in [Phase::Mutate, Phase::Validate] {
             let asked = self.begin(phase, request);
@@ -123,8 +123,8 @@ impl AdmissionChain {
         Ok(())
     }
 
-    fn begin<'a>(&'a self, phase: Phase, request: &'a AdmissionRequest<'a>) -> Asked<'a> {
-        Asked { chain: self, phase, request, started: Instant::now() }
+    fn begin<'a>(&'a self, phase: Phase, request: &'a AdmissionRequest<'a>) -> PhaseCall<'a> {
+        PhaseCall { chain: self, phase, request, started: Instant::now() }
     }
 }
 
@@ -146,20 +146,20 @@ fn keep_namespace(request: &AdmissionRequest<'_>, object: &mut Value) -> Result<
 }
 
 /// A phase of one request.
-struct Asked<'a> {
+struct PhaseCall<'a> {
     chain: &'a AdmissionChain,
     phase: Phase,
     request: &'a AdmissionRequest<'a>,
     started: Instant,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PhaseCall<'a> {
     fn concerned(&self) -> impl Iterator<Item = &'a Arc<dyn AdmissionPlugin>> + use<'a> {
         let (phase, request) = (self.phase, self.request);
         self.chain.plugins.iter().filter(move |plugin| plugin.handles(phase, request))
     }
 
-    /// The answer of a plugin, which may have come when `call` returns.
+    /// Calls a plugin, whose result may be ready when `call` returns.
     async fn ask<'b>(&self, plugin: &dyn AdmissionPlugin, call: impl FnOnce() -> Admitted<'b>) -> Result<()> {
         let Some(observer) = self.chain.observer.as_ref().filter(|_| !plugin.name().is_empty()) else {
             return call().get().await;

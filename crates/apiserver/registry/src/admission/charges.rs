@@ -13,10 +13,10 @@ use std::sync::{Mutex, PoisonError};
 /// A charge of one write. It is dropped when the outcome of the commit is known.
 pub trait Charge: Send + Sync {
     /// The writes that record the charge. Each must have a precondition on the state that it was computed from: when it no
-    /// longer holds, the object's write is tried again from the beginning. May wait for charges that came earlier.
+    /// longer holds, the object's write is retried from the beginning. May wait for earlier charges.
     ///
     /// # Errors
-    /// The write cannot be charged any more, and is refused.
+    /// The charge is no longer possible, and the write is rejected.
     fn writes<'a>(&'a mut self, registry: &'a Registry) -> MaybeReady<'a, Result<Vec<Write>>>;
 
     /// Commits the writes of an object together with its charge, and perhaps with other charged writes that wait.

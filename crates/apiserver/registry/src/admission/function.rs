@@ -1,6 +1,6 @@
-//! `FunctionPlugin`: an admission plugin made of asynchronous functions, for embedders.
-//! Guarantees that the functions see only the requests that the plugin selects, and that they own what they are given, so that
-//! they may wait. A request that is not selected costs a comparison of names.
+//! `FunctionPlugin`: an admission plugin made of asynchronous functions, for embedders. Guarantees that the functions get only
+//! requests that the plugin selects, and that they own their arguments, so that they may wait. A request that is not selected
+//! costs a comparison of names.
 
 use super::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase};
 use crate::status::{Result, Status};
@@ -11,7 +11,7 @@ use pintle_schema::label_selector::LabelSelector;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Stands for every group, resource or subresource.
+/// Matches every group, resource or subresource.
 const ANY: &str = "*";
 
 /// Which requests a plugin is about.
@@ -24,7 +24,7 @@ pub struct RequestSelector {
     pub resource: String,
     /// "" for the object itself, "*" for it and all subresources.
     pub subresource: String,
-    /// What labels the object must have, or the stored one.
+    /// Selects by the labels of the object, or of the stored one.
     pub objects: LabelSelector,
 }
 
@@ -86,7 +86,7 @@ pub struct AdmittedRequest {
     /// "" for the object itself.
     pub subresource: String,
     pub namespace: String,
-    /// Empty while a name is to be generated.
+    /// Empty if a name will be generated.
     pub name: String,
     /// The new object, in the storage version; `Null` for deletions.
     pub object: Value,
@@ -116,12 +116,12 @@ impl AdmittedRequest {
 type Answer<T> = Pin<Box<dyn Future<Output = std::result::Result<T, Refused>> + Send>>;
 type Function<T> = Box<dyn Fn(AdmittedRequest) -> Answer<T> + Send + Sync>;
 
-/// Why a function refuses a request.
+/// The rejection of a request by a function.
 #[derive(Debug)]
 pub enum Refused {
-    /// Answered as 403, with this reason.
+    /// 403 with this reason.
     Forbidden(String),
-    /// Answered as it is.
+    /// Returned unchanged.
     Status(Box<Status>),
 }
 
@@ -143,7 +143,7 @@ impl From<String> for Refused {
     }
 }
 
-/// An admission plugin made of functions. A function is dropped with its request.
+/// An admission plugin made of functions. A function's future is dropped with its request.
 pub struct FunctionPlugin {
     name: String,
     selector: RequestSelector,
@@ -157,8 +157,7 @@ impl FunctionPlugin {
         FunctionPlugin { name: name.to_owned(), selector, mutate: None, validate: None }
     }
 
-    /// The same with a function that returns the object as it shall be, before it is validated. It is not asked about
-    /// deletions.
+    /// The same with a function that returns the changed object, before validation. It is not called for deletions.
     #[must_use]
     pub fn mutating<F>(self, function: impl Fn(AdmittedRequest) -> F + Send + Sync + 'static) -> Self
     where

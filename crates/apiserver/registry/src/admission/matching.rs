@@ -1,6 +1,6 @@
-//! `RequestRules` and `RequestSelectors`: which requests a policy or a webhook is about: by operation, resource and scope, and by
-//! labels of the object and its namespace.
-//! Guarantees that rules are decided on the names of a request alone, without reading or allocating anything.
+//! `RequestRules` and `RequestSelectors`: the requests that a policy or a webhook matches, by operation, resource and scope,
+//! and by labels of the object and its namespace. Guarantees that rules are evaluated on the names of a request only, without
+//! reading or allocating anything.
 
 use super::AdmissionRequest;
 use super::attributes::kind_of;
@@ -108,7 +108,7 @@ impl RequestRules {
         self.rules.is_empty()
     }
 
-    /// The version of the request's resource that a rule names; `None` when no rule is met.
+    /// The version of the request's resource that a rule matches; `None` when no rule matches.
     pub fn find(&self, request: &AdmissionRequest<'_>, object: Option<&Value>) -> Option<Arc<Resource>> {
         let own = &request.target.resource;
         let is_met =
@@ -133,7 +133,7 @@ fn is_served(request: &AdmissionRequest<'_>, resource: &Resource) -> bool {
     has_subresource && matches!(table.find(&resource.group, &resource.version, &resource.plural), Found::Resource(_))
 }
 
-/// Preferred versions come first.
+/// Orders versions, preferred ones first.
 fn rank(registry: &Registry, resource: &Resource) -> std::cmp::Reverse<(i32, i32)> {
     let priorities = registry.resources.read().priorities(&resource.group, &resource.version);
     std::cmp::Reverse((priorities.group.priority, priorities.version))
@@ -156,10 +156,10 @@ impl RequestSelectors {
         Ok(RequestSelectors { namespaces: selector("namespaceSelector")?, objects: selector("objectSelector")? })
     }
 
-    /// Whether they select a request about an object: `None` where it has none, as deletions.
+    /// Whether they select a request. `object` is `None` where there is none, as for deletions.
     ///
     /// # Errors
-    /// The namespace is not there.
+    /// The namespace does not exist.
     pub fn select(&self, request: &AdmissionRequest<'_>, object: Option<&Value>) -> Result<bool> {
         if !self.objects.is_everything() {
             let selects = |object: Option<&Value>| object.is_some_and(|object| selects(&self.objects, object));
@@ -172,7 +172,7 @@ impl RequestSelectors {
         }
         let resource = request.resource();
         if !request.is_about_namespace() && (!resource.namespaced || request.namespace().is_empty()) {
-            // What is in no namespace is never left out by one.
+            // Cluster-scoped objects always match.
             return Ok(true);
         }
         if request.is_about_namespace()
@@ -192,7 +192,7 @@ fn selects(selector: &LabelSelector, object: &Value) -> bool {
     selector.matches(|label| labels?.get(label)?.as_str())
 }
 
-/// A `LabelSelector` of `meta/v1`; all when there is none.
+/// A `LabelSelector` of `meta/v1`; everything if absent.
 pub fn read_selector(
     value: Option<&Value>,
 ) -> std::result::Result<LabelSelector, pintle_schema::label_selector::LabelSelectorError> {
@@ -236,7 +236,7 @@ impl AdmissionRequest<'_> {
         Ok(())
     }
 
-    /// What converts between a version and the one that the write is worked on in; `None` if they have one shape.
+    /// The conversion between a version and the working version of the write; `None` if they have the same shape.
     fn conversion_beside<'r>(&'r self, resource: &'r Resource) -> Option<&'r dyn Conversion> {
         let storage = resource.storage.as_ref().filter(|_| !self.is_stored_form(resource))?;
         let is_worked_on = |other: &&Arc<Resource>| other.api_version() == self.target.storage().api_version;

@@ -9,7 +9,7 @@ mod function;
 mod matching;
 #[cfg(test)]
 mod matching_tests;
-mod rounds;
+mod reinvocation;
 mod sent_options;
 
 pub use attributes::{has_generated_name, kind_of};
@@ -17,7 +17,7 @@ pub use chain::{AdmissionChain, AdmissionObserver, Rights};
 pub use charges::{Charge, Charges, Committed};
 pub use function::{AdmittedRequest, FunctionPlugin, Refused, RequestSelector};
 pub use matching::{RequestRules, RequestSelectors, read_selector};
-pub use rounds::Rounds;
+pub use reinvocation::Reinvocation;
 
 use crate::status::Result;
 use crate::{DeleteOptions, Registry, Target, WriteOptions};
@@ -27,7 +27,7 @@ use pintle_schema::Value;
 use pintle_validation::ValidationEnvironment;
 use std::sync::Arc;
 
-/// What is done to an object.
+/// The operation of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Create,
@@ -54,7 +54,7 @@ impl Operation {
 pub enum Phase {
     /// Before validation: objects may be changed.
     Mutate,
-    /// After validation: they may only be refused.
+    /// After validation: plugins can only reject.
     Validate,
 }
 
@@ -80,12 +80,12 @@ pub struct AdmissionRequest<'a> {
     pub old: Option<&'a Value>,
     pub options: &'a WriteOptions,
     pub environment: &'a dyn ValidationEnvironment,
-    /// What the write is charged with when it is committed. Deletions and actions are not charged.
+    /// The charges of the write, stored when it is committed. Deletions and actions are not charged.
     pub charges: &'a Charges,
-    /// How the stored object is to be deleted, for deletions.
+    /// The options of a deletion.
     pub deletion: Option<&'a DeleteOptions>,
-    /// The rounds in which objects are changed; `None` outside of them.
-    pub rounds: Option<&'a Rounds>,
+    /// The reinvocation state; `None` outside of the mutating phase.
+    pub rounds: Option<&'a Reinvocation>,
 }
 
 impl<'a> AdmissionRequest<'a> {
@@ -113,7 +113,7 @@ impl<'a> AdmissionRequest<'a> {
     }
 }
 
-/// What admission answers, at once or after waiting.
+/// The result of admission, ready or after waiting.
 pub type Admitted<'a> = MaybeReady<'a, Result<()>>;
 
 /// One admission plugin. Objects are of the storage version. A plugin that waits is dropped with its request.
@@ -121,13 +121,13 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Its name, as flags, metrics and configuration files have it. One without a name is not measured.
     fn name(&self) -> &str;
 
-    /// Whether it has something to say about a request in a phase.
+    /// Whether it handles a request in a phase.
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool;
 
     /// Changes an object before it is validated.
     ///
     /// # Errors
-    /// The write is refused.
+    /// The write is rejected.
     fn mutate<'a>(
         &'a self,
         request: &'a AdmissionRequest<'a>,
@@ -141,7 +141,7 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Checks the object as it will be stored.
     ///
     /// # Errors
-    /// The write is refused.
+    /// The write is rejected.
     fn validate<'a>(
         &'a self,
         request: &'a AdmissionRequest<'a>,
@@ -155,14 +155,14 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Checks the deletion of `old`, the stored object, in either phase.
     ///
     /// # Errors
-    /// The deletion is refused.
+    /// The deletion is rejected.
     fn delete<'a>(&'a self, phase: Phase, request: &'a AdmissionRequest<'a>, old: &'a Value) -> Admitted<'a> {
         let _ = (phase, request, old);
         MaybeReady::Ready(Ok(()))
     }
 }
 
-/// What must hold for a namespace in which something is created.
+/// What is checked of the namespace of a created object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NamespaceCheck {
     /// It exists and is not being deleted.
@@ -175,10 +175,10 @@ pub enum NamespaceCheck {
 }
 
 impl Registry {
-    /// Asks admission about what is posted to a subresource that does something and stores nothing.
+    /// Runs admission for the body of a subresource that acts and stores nothing.
     ///
     /// # Errors
-    /// It is refused.
+    /// It is rejected.
     pub async fn admit_action(
         &self,
         target: &Target,
@@ -193,10 +193,10 @@ impl Registry {
         self.admission.validate(&request, object, warnings).await
     }
 
-    /// Asks admission about a stream, or a request that is passed on, by the options of its query.
+    /// Runs admission for a stream or a proxied request, with the options of its query.
     ///
     /// # Errors
-    /// It is refused.
+    /// It is rejected.
     pub async fn admit_connection(
         &self,
         target: &Target,
@@ -216,7 +216,7 @@ impl Registry {
         outcome
     }
 
-    /// The target of what is posted to a resource that stores nothing. Nothing can be found in it.
+    /// The target of a POST to a resource that stores nothing. Look-ups in it find nothing.
     pub fn posted_target(&self, resource: &Arc<Resource>, namespace: &str) -> Option<Target> {
         let stored = Arc::new(StoredVersions::new(vec![resource.clone()])?);
         Some(Target {

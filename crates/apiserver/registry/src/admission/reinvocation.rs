@@ -1,27 +1,26 @@
-//! `Rounds`: the first and the second time that plugins change the object of a request.
-//! Guarantees that there is a second round only if a plugin asks for one in the first, and never a third.
-//! Must never cost anything where no plugin keeps or asks for something.
+//! `Reinvocation`: whether mutating plugins run a second time for a request. Guarantees that they do only if a plugin requests
+//! it in the first round, and never a third time. Costs nothing where no plugin uses it.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The rounds of a request, and what plugins keep from the first for the second.
+/// The round of a request, and the state that plugins keep between the two.
 #[derive(Default)]
-pub struct Rounds {
-    is_second: AtomicBool,
+pub struct Reinvocation {
+    is_reinvocation: AtomicBool,
     wants_second: AtomicBool,
     kept: Mutex<Vec<(&'static str, Box<dyn Any + Send>)>>,
 }
 
-impl Rounds {
-    /// Whether plugins are asked once more.
-    pub fn is_second(&self) -> bool {
-        self.is_second.load(Ordering::Relaxed)
+impl Reinvocation {
+    /// Whether this is the second round.
+    pub fn is_reinvocation(&self) -> bool {
+        self.is_reinvocation.load(Ordering::Relaxed)
     }
 
-    /// Has all plugins asked once more, since a plugin that came late has changed the object.
-    pub fn request_second(&self) {
+    /// Requests a second round, because a late plugin has changed the object.
+    pub fn request_reinvocation(&self) {
         self.wants_second.store(true, Ordering::Relaxed);
     }
 
@@ -30,17 +29,17 @@ impl Rounds {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push((plugin, Box::new(kept)));
     }
 
-    /// What a plugin has kept.
+    /// Takes the state that a plugin kept.
     pub fn take<T: Any>(&self, plugin: &'static str) -> Option<T> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.iter().position(|(name, kept)| *name == plugin && kept.is::<T>())?;
         kept.swap_remove(at).1.downcast().ok().map(|kept| *kept)
     }
 
-    /// Begins the second round, if one was asked for.
-    pub(super) fn begin_second(&self) -> bool {
+    /// Starts the second round, if one was requested.
+    pub(super) fn begin_reinvocation(&self) -> bool {
         let wanted = self.wants_second.load(Ordering::Relaxed);
-        self.is_second.store(wanted, Ordering::Relaxed);
+        self.is_reinvocation.store(wanted, Ordering::Relaxed);
         wanted
     }
 }
@@ -50,13 +49,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_found_once() {
-        let rounds = Rounds::default();
-        assert!(!rounds.begin_second());
+    fn kept_values_are_taken_once() {
+        let rounds = Reinvocation::default();
+        assert!(!rounds.begin_reinvocation());
         rounds.keep("a", 1_u8);
         rounds.keep("b", "text");
-        rounds.request_second();
-        assert!(rounds.begin_second() && rounds.is_second());
+        rounds.request_reinvocation();
+        assert!(rounds.begin_reinvocation() && rounds.is_reinvocation());
         assert_eq!((rounds.take::<u8>("a"), rounds.take::<u8>("a"), rounds.take::<u8>("b")), (Some(1), None, None));
         assert_eq!(rounds.take::<&str>("b"), Some("text"));
     }

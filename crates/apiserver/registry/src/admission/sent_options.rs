@@ -1,5 +1,5 @@
-//! The options of a request as an object, which webhooks and expressions see.
-//! Guarantees that only what the client sent is in it. Must never be built unless a webhook or an expression reads it.
+//! The options of a request as an object, for webhooks and expressions. Guarantees that it contains only what the client sent.
+//! Must never be built unless a webhook or an expression reads it.
 
 use super::{AdmissionRequest, Operation};
 use crate::options::Propagation;

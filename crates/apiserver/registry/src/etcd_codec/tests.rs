@@ -7,8 +7,7 @@ use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
 
-/// Beside the checkout: a JSON document a line, with the key, the value and what kube-apiserver served of
-/// it.
+/// Outside the repository: one JSON document per line, with the key, the value, and what kube-apiserver served of it.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/stored/objects.jsonl");
 
 fn served(collection: &str) -> &'static Arc<Resource> {
@@ -29,7 +28,7 @@ fn canonical(resource: &Resource, object: &Value) -> String {
 }
 
 #[test]
-fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
+fn objects_of_kube_apiserver_round_trip() {
     let Ok(text) = std::fs::read_to_string(Path::new(RECORDED)) else { return };
     let form = EtcdCodec::new(pintle_groups::resources());
     let mut wrong = Vec::new();
@@ -51,7 +50,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         if found != wanted {
             wrong.push(format!("{key} as {collection}\n  is {found}\n  not {wanted}"));
         }
-        // What reading fills in, kube-apiserver would store at the next write only.
+        // kube-apiserver would store the defaults of a read at the next write only.
         let versions = form.versions_of(key).unwrap();
         let (_, mut plain) = decode(&versions, &stored).unwrap();
         let storage = home(&versions).unwrap();
@@ -78,7 +77,7 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
 }
 
 #[test]
-fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
+fn json_storage_still_reads_protobuf() {
     let (default, mut form) = (EtcdCodec::new(pintle_groups::resources()), EtcdCodec::new(pintle_groups::resources()));
     form.json = true;
     let key = "/registry/configmaps/n/a";
@@ -119,7 +118,7 @@ fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
 }
 
 #[test]
-fn what_is_no_object_is_refused() {
+fn values_that_are_no_objects_are_rejected() {
     let form = EtcdCodec::new(pintle_groups::resources());
     for (key, stored) in [
         ("/registry/pods/a/b", &b"k8s\0\xff"[..]),
@@ -134,7 +133,7 @@ fn what_is_no_object_is_refused() {
     assert!(form.encode_stored("/registry/pods/a/b", &Bytes::from_static(b"\x01")).is_err());
 }
 
-/// Beside the checkout: an object of each kind and version, every field filled.
+/// Outside the repository: an object of each kind and version with every field set.
 const EXEMPLARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/exemplars");
 
 /// The kind of the objects under a prefix.

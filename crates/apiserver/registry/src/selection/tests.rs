@@ -1,4 +1,4 @@
-//! Lists by an indexed field against a filter over everything: same objects, same order, whatever else is asked.
+//! Tests: lists by an indexed field equal a filter over everything, with all options.
 
 use super::*;
 use crate::{AdmissionChain, Environment, ListOptions, Registry, Target};
@@ -120,7 +120,7 @@ fn page(registry: &Registry, namespace: &str, selection: &Selection, options: &L
 }
 
 #[test]
-fn a_full_page_says_what_follows_without_asking_whether_it_is_selected() {
+fn a_full_page_counts_remaining_items_without_selecting() {
     let registry = registry();
     (0..12).for_each(|at| put(&registry, at, 0));
     // Every third is in a namespace, the even ones are in front, and 2, 6 and 10 are on node2.
@@ -154,7 +154,7 @@ fn a_single_object_has_no_pages() {
 }
 
 #[test]
-fn the_index_is_asked_where_one_value_is_wanted() {
+fn the_index_is_used_for_exact_matches() {
     let registry = registry();
     (0..60).for_each(|at| put(&registry, at, 0));
     let state = pods(&registry, "").cache.state();

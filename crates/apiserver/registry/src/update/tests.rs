@@ -1,8 +1,8 @@
-//! Updates that come to nothing, and what is too large for the store.
+//! Tests: updates without effect, and objects that are too large for the store.
 
 use super::*;
 use crate::testing::{registry, registry_over, wait};
-use crate::{AdmissionPlugin, Admitted, Applying, DeleteOptions, EtcdCodec, Operation, Phase};
+use crate::{AdmissionPlugin, Admitted, ApplyRequest, DeleteOptions, EtcdCodec, Operation, Phase};
 use pintle_codec::{Strictness, json};
 use pintle_resource::MaybeReady;
 use pintle_schema::value;
@@ -20,7 +20,7 @@ fn applying_what_is_undone_changes_nothing() {
         let mut config =
             value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
         config.set_at(&["metadata", field], value);
-        let applying = Applying { config: &config, force: false, subresource: "" };
+        let applying = ApplyRequest { config: &config, force: false, subresource: "" };
         let change = |live: Option<&Value>| wait(registry.apply(&target, live, applying, &options).get());
         let update = Update {
             change: &change,
@@ -41,7 +41,7 @@ fn applying_what_is_undone_changes_nothing() {
         ("resourceVersion", Value::Null, false),
         ("uid", Value::Null, false),
         ("generation", value!(7), false),
-        // It is there until the object is stored.
+        // It is present until the object is stored.
         ("selfLink", value!("/x"), true),
         ("labels", value!({"a": "b"}), true),
     ] {
@@ -51,7 +51,7 @@ fn applying_what_is_undone_changes_nothing() {
     }
 }
 
-/// A store that is asked about each transaction before it takes it.
+/// A store with a check of each transaction.
 struct Judged<F>(MemoryStore, F);
 
 impl<F: Fn(&Transaction) -> std::result::Result<(), CommitError> + Send + Sync + 'static> Store for Judged<F> {
@@ -83,7 +83,7 @@ const TOO_LARGE: &str = "etcdserver: request is too large";
 
 #[test]
 fn every_store_takes_what_etcd_would() {
-    // Names of keys count twice: in the data, and in what is said of who owns them.
+    // Data keys count twice: in the data and in managedFields.
     let object = |keys: usize, values: usize| {
         let key = |at: usize| format!("{at:0240}").into();
         let data = (0..keys).map(|at| (key(at), Value::from("v".repeat(values / keys)))).collect();
@@ -115,7 +115,7 @@ fn every_store_takes_what_etcd_would() {
             let config = object(keys, values);
             wait(
                 registry
-                    .apply(&target, live, Applying { config: &config, force: true, subresource: "" }, &options)
+                    .apply(&target, live, ApplyRequest { config: &config, force: true, subresource: "" }, &options)
                     .get(),
             )
         };
@@ -143,7 +143,7 @@ fn every_store_takes_what_etcd_would() {
     assert_eq!((code, reason), (500, String::new()));
     let sent = "rpc error: code = ResourceExhausted desc = trying to send message larger than max (";
     assert!(message.starts_with(sent) && message.ends_with(" vs. 2097152)"), "{message}");
-    // A dry run asks no store.
+    // A dry run does not reach the store.
     let dry = WriteOptions { dry_run: true, ..options.clone() };
     let change = |_: Option<&Value>| Ok(object(4_000, 900_000));
     let update =
@@ -153,8 +153,8 @@ fn every_store_takes_what_etcd_would() {
 }
 
 #[test]
-fn what_is_too_large_with_its_owners_is_stored_without() {
-    // It takes small transactions, and tells of others as etcd does.
+fn managed_fields_that_make_an_object_too_large_are_dropped() {
+    // Accepts small transactions only, with etcd's error.
     let narrow = |transaction: &Transaction| {
         let values = transaction.writes.iter().filter_map(|write| write.value.as_ref());
         match values.map(|value| value.len()).sum() {
@@ -194,7 +194,11 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
     assert_eq!(owned(put(30).unwrap()), (30, false));
     let change = |live: Option<&Value>| {
         let config = object(31);
-        wait(registry.apply(&target, live, Applying { config: &config, force: true, subresource: "" }, &options).get())
+        wait(
+            registry
+                .apply(&target, live, ApplyRequest { config: &config, force: true, subresource: "" }, &options)
+                .get(),
+        )
     };
     let update =
         Update { change: &change, part: None, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
@@ -208,7 +212,7 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
     assert_eq!(owned(wait(registry.create(&other, large, &options)).unwrap()), (30, false));
 }
 
-/// Lets nothing be changed once it is there.
+/// Rejects all changes of existing objects.
 struct Frozen;
 
 impl AdmissionPlugin for Frozen {
@@ -230,7 +234,7 @@ impl AdmissionPlugin for Frozen {
 }
 
 #[test]
-fn while_its_time_runs_nobody_is_asked_whether_an_object_may_go() {
+fn admission_is_asked_only_when_a_delete_shortens_the_period() {
     let mut registry = registry();
     let target = registry.target(pintle_groups::find("", "v1", "pods").unwrap(), "default", "a").unwrap();
     let pod =
@@ -262,7 +266,7 @@ fn a_link_is_never_stored() {
     let apply = |live: Option<&Value>| {
         wait(
             registry
-                .apply(&target, live, Applying { config: &object("/a"), force: false, subresource: "" }, &options)
+                .apply(&target, live, ApplyRequest { config: &object("/a"), force: false, subresource: "" }, &options)
                 .get(),
         )
     };
@@ -279,7 +283,7 @@ fn a_link_is_never_stored() {
 }
 
 #[test]
-fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
+fn warnings_are_returned_with_a_later_error() {
     let mut registry = registry();
     registry.admission.plugins = vec![Arc::new(Frozen)];
     let target = registry.target(pintle_groups::find("apps", "v1", "deployments").unwrap(), "default", "a").unwrap();
@@ -309,7 +313,7 @@ fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
 }
 
 #[test]
-fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with_the_next_update() {
+fn missing_defaults_are_added_on_read_and_stored_by_the_next_update() {
     let kept = Arc::new(Mutex::new(Value::Null));
     let last = kept.clone();
     let remember = move |transaction: &Transaction| {

@@ -1,7 +1,7 @@
-//! Defaulting: what the server fills into an object of a served or stored version that its author left out.
+//! Defaulting of objects of a served or stored version.
 //!
-//! Constants come from the schema, everything else from the `DefaultFunctions` of a group. Applying twice changes nothing
-//! more. Nothing here may refuse an object: what has the wrong shape is left as it is.
+//! Constants come from the schema, everything else from the `DefaultFunctions` of a group. Idempotent. Must never reject an
+//! object: values of the wrong shape are left unchanged.
 
 mod plan;
 
@@ -13,10 +13,10 @@ use plan::Plan;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A function that fills in what is missing in a value of a type.
+/// A function that fills in the missing fields of a value of a type.
 ///
-/// The value may be `Null`: an unset struct that Go would hold by value. A function leaves it so unless
-/// it has something to set, and it must not read what lies outside the value.
+/// The value may be `Null`: an unset struct that Go would hold by value. A function leaves it so unless it has something to
+/// set, and it must read nothing outside the value.
 #[derive(Clone)]
 pub enum DefaultFunction {
     Plain(fn(&mut Value)),
@@ -26,7 +26,7 @@ pub enum DefaultFunction {
     Shared(Arc<dyn Fn(&mut Value) + Send + Sync>),
 }
 
-/// What has been stored was dated when it was written; a date that is missing there is not made up.
+/// The time for stored objects: dates were set when they were written, and a missing date stays missing.
 pub const UNDATED: i64 = 0;
 
 /// The functions of some types, those of one type in the order in which they run.
@@ -54,7 +54,7 @@ impl DefaultFunctions {
         self.by_type.get(&schema.compiled.id()).into_iter().flatten().cloned()
     }
 
-    /// The plan of a schema, made when it is first asked for.
+    /// The plan of a schema, built at its first use.
     fn plan(&self, schema: &Struct) -> Arc<Plan> {
         schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, self))
     }
@@ -67,8 +67,8 @@ impl DefaultFunctions {
         self.plan(schema).run(object, now_unix);
     }
 
-    /// What a canonical object is read as once it has been stored, if that is more than was written: what a strategy did to it
-    /// may have left room for a default.
+    /// A canonical object as it will be read after being stored, if defaults change it: a strategy may have cleared a field
+    /// that has a default.
     pub fn completed(&self, schema: &Struct, object: &Value) -> Option<Value> {
         let plan = self.plan(schema);
         if plan.is_empty() {
@@ -133,7 +133,7 @@ impl Resource {
         }
     }
 
-    /// What a canonical object of the storage version is read as once it has been stored, if that is more than was written.
+    /// A canonical object of the storage version as it will be read after being stored, if defaults change it.
     pub fn completed(&self, object: &Value) -> Option<Value> {
         self.defaults.completed(self.stored_schema(), object)
     }

@@ -1,21 +1,21 @@
-//! `Plan`: which fields of a schema defaulting has to look at, worked out once from the schema and the functions of its group.
+//! `Plan`: the fields of a schema that need defaulting, computed once from the schema and the functions of its group.
 //!
-//! A plan names only fields that have a default or lead to one, so that the rest of an object is never walked. It is kept
-//! with the schema that it was made from and is dropped with it.
+//! A plan contains only fields that have a default or lead to one, so that the rest of an object is never visited. It is kept
+//! with its schema and dropped with it.
 
 use super::{DefaultFunction, DefaultFunctions};
 use pintle_schema::quantity::Quantity;
 use pintle_schema::{Field, Form, Presence, Str, Struct, Type, Value};
 use std::collections::HashMap;
 
-/// What defaulting does in objects of a schema: a node for each struct that has defaults, the object's own first.
+/// The defaulting of objects of a schema: a node for each struct that has defaults, the object's own first.
 pub struct Plan(Vec<Node>);
 
-/// What defaulting does in values of one struct, those it inlines included.
+/// The defaulting of values of one struct, including the structs that it inlines.
 #[derive(Default)]
 struct Node {
     functions: Vec<DefaultFunction>,
-    /// The fields to look at.
+    /// The fields with defaults or with structs that have some.
     steps: Vec<Step>,
     /// Open hash table of field names: index into `steps` plus one, 0 for none.
     slots: Vec<u32>,
@@ -25,7 +25,7 @@ struct Node {
     late_fills: Vec<usize>,
 }
 
-/// How many steps are kept as bits of a word; of later ones, which few structs have, the names are looked up.
+/// How many steps are tracked as bits of a word; the names of later ones, which few structs have, are looked up.
 const FIRST_STEPS: usize = 64;
 
 struct Step {
@@ -47,7 +47,7 @@ enum Absence {
     Struct,
 }
 
-/// What lies below a field.
+/// The type below a field.
 enum Below {
     /// The node of the struct.
     Struct(usize),
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// What an absent field becomes; null when it stays absent.
+    /// The value for an absent field; null when it stays absent.
     fn filled(&self, step: &Step, now: i64) -> Value {
         let mut value = step.constant.clone().unwrap_or_default();
         match (&step.below, &step.absence) {
@@ -171,7 +171,7 @@ impl Node {
     }
 
     fn new(functions: Vec<DefaultFunction>, steps: Vec<Step>) -> Node {
-        // Four slots a step: names are mostly found, or found missing, at the first look.
+        // Four slots per step, so that names are mostly found, or found missing, at the first probe.
         let mut slots = vec![0; (steps.len() * 4).next_power_of_two()];
         let mask = slots.len() - 1;
         for (at, step) in (1_u32..).zip(&steps) {
@@ -185,7 +185,7 @@ impl Node {
     }
 }
 
-/// Tells names of fields well enough apart without reading all of them.
+/// Hashes a few bytes of a field name.
 fn hash(name: &str) -> usize {
     let bytes = name.as_bytes();
     let at = |index: usize| usize::from(bytes.get(index).copied().unwrap_or(0));
@@ -193,7 +193,7 @@ fn hash(name: &str) -> usize {
     bytes.len() + at(0) * 3 + at(bytes.len() / 2) * 5 + at(last) * 7 + at(last.saturating_sub(1)) * 11
 }
 
-/// Goes through a schema and all structs reachable from it; a struct may contain itself.
+/// Visits a schema and all structs reachable from it; a struct may contain itself.
 struct Compiler<'a> {
     functions: &'a DefaultFunctions,
     drafts: Vec<(Vec<DefaultFunction>, Vec<Step>)>,
@@ -226,11 +226,11 @@ impl Compiler<'_> {
         }
     }
 
-    /// The step of a field; `None` when there is nothing to do in it.
+    /// The step of a field; `None` when it needs no defaulting.
     fn step(&mut self, field: &Field, inside: &Struct) -> Option<Step> {
         let below = self.below(&field.ty, inside);
         let pointer = matches!(field.presence, Presence::Pointer | Presence::PointerAlways);
-        // Setting a value to zero that Go has as zero anyway shows nowhere.
+        // A default that is Go's zero value has no effect.
         let constant = field.default.as_ref().map(|default| default.to_value());
         let constant = constant.filter(|constant| pointer || !constant.is_zero());
         if constant.is_none() && below.is_none() {
@@ -258,7 +258,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The nodes, without the steps that lead to nothing; none when the object has no defaults.
+    /// The nodes, without steps that lead to no default; none when the object has no defaults.
     fn finish(self) -> Vec<Node> {
         let mut needed = vec![false; self.drafts.len()];
         loop {
@@ -288,7 +288,7 @@ impl Compiler<'_> {
             Node::new(functions, steps)
         });
         let mut plan = Plan(nodes.collect());
-        // Whether a step fills its field in does not depend on when, but on what the steps below fill in.
+        // Whether a step fills its field depends only on the steps below it, so this reaches a fixed point.
         loop {
             let fills = |node: &Node| -> Vec<usize> {
                 (0..node.steps.len()).filter(|at| !plan.filled(&node.steps[*at], 0).is_null()).collect()

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_must_be_held() {
+    fn granted_permissions_must_be_held() {
         // (held, granted, missing)
         let rows = [
             ("get,list core pods", "get core pods", ""),

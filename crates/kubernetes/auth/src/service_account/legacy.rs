@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_token_names_must_be_there() {
+    fn objects_of_a_token_must_exist() {
         let mut account_gone = claims("service-account.name", "d");
         account_gone.subject = "system:serviceaccount:n:d".into();
         let mut no_account = claims("service-account.name", "x");

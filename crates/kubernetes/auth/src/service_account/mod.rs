@@ -33,7 +33,7 @@ pub use legacy::{INVALID_SINCE_LABEL, LAST_USED_LABEL, TokenSecret, UsedSecret};
 /// How far clocks may be apart, in seconds.
 const LEEWAY_SECONDS: i64 = 60;
 /// A longer token is not one of this server's. Headers have a bound of their own, the bodies of reviews have a wider one.
-const LONGEST_TOKEN: usize = 64 * 1024;
+const MAX_TOKEN: usize = 64 * 1024;
 /// The number of cached verified tokens: those of a large cluster's clients, at half a kilobyte each.
 const CACHED_TOKENS: usize = 8192;
 
@@ -219,7 +219,7 @@ impl ServiceAccountTokens {
     /// Whether a token of this server names a key that is not known, and may be known to a signer outside.
     fn needs_new_keys(&self, token: &[u8]) -> bool {
         self.config.external_signer.is_some()
-            && token.len() <= LONGEST_TOKEN
+            && token.len() <= MAX_TOKEN
             && Token::parse(token)
                 .is_some_and(|token| self.is_ours(&token) && !self.config.keys.current().has(&token.key_id))
     }
@@ -266,7 +266,7 @@ impl ServiceAccountTokens {
 
     /// The token, if one of the keys signed it; `None` for a token of another issuer.
     fn verify(&self, token: &[u8]) -> Result<Option<Arc<Verified>>, String> {
-        if token.len() > LONGEST_TOKEN {
+        if token.len() > MAX_TOKEN {
             return Ok(None);
         }
         let mut hash = [0; 32];

@@ -1,7 +1,6 @@
-//! What each controller of the controller manager may do; each acts as its own service account in `kube-system`.
+//! The roles of the controllers of the controller manager; each has its own service account in `kube-system`.
 //!
-//! A controller gets what it needs and nothing else. A rule removed here stays where it was already written:
-//! reconciling only adds.
+//! A controller gets only the permissions that it needs. A rule removed here stays in existing clusters: reconciling only adds.
 
 use super::table::{
     ADMISSION, ANY, APPS, APPS_AND_EXTENSIONS, AUTHORIZATION, AUTOSCALING, BATCH, CERTIFICATES, CORE, CREATE,

@@ -21,7 +21,7 @@ const CLUSTER_ROLE_BINDING: Kind =
 const ROLE: Kind = Kind { group: GROUP, version: "v1", plural: "roles", kind: "Role" };
 const ROLE_BINDING: Kind = Kind { group: GROUP, version: "v1", plural: "rolebindings", kind: "RoleBinding" };
 
-/// The role of what nodes may do.
+/// The role of nodes.
 const NODE_ROLE: &str = "system:node";
 
 /// Cluster roles that were split from others, and these.

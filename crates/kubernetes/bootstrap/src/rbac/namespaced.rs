@@ -1,7 +1,6 @@
 //! Roles and bindings inside `kube-system` and `kube-public`.
 //!
-//! A binding refers to a role of its own namespace. Secrets of `kube-system` are read by the two controllers of
-//! bootstrap tokens alone.
+//! A binding refers to a role of its own namespace. Only the two controllers of bootstrap tokens read secrets of `kube-system`.
 
 use super::table::{
     COORDINATION, CORE, EVENTS, NamespacedBinding, NamespacedRole, READ, UPDATE, rule, system_account, user,

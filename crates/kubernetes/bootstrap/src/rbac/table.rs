@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The API group of roles, bindings, users and groups.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Label of everything that comes from these tables.
+/// The label of all objects of these tables.
 const BOOTSTRAPPING: (&str, &str) = ("kubernetes.io/bootstrapping", "rbac-defaults");
 
 /// Label prefix by which `admin`, `edit` and `view` find the roles that they consist of.
@@ -139,7 +139,7 @@ impl Role {
     }
 }
 
-/// Who holds a role.
+/// The subject of a binding.
 #[derive(Clone, Copy)]
 pub(super) enum Subject {
     User(&'static str),

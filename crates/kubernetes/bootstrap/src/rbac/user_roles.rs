@@ -1,7 +1,7 @@
 //! Cluster roles for users and for all clients: admin, edit and view, discovery, health.
 //!
-//! `admin`, `edit` and `view` hold no rules of their own: they aggregate the roles labelled as parts of them. What
-//! `system:unauthenticated` may read is `system:public-info-viewer`, which must never say more than that a server is up.
+//! `admin`, `edit` and `view` have no rules of their own: they aggregate the roles labelled as parts of them.
+//! `system:unauthenticated` has only `system:public-info-viewer`, which must never reveal more than that a server is up.
 
 use super::table::{
     ANY, APPS, AUTHENTICATION, AUTHORIZATION, AUTOSCALING, BATCH, COORDINATION, CORE, CORE_AND_EVENTS, CREATE,

@@ -1,6 +1,6 @@
 //! The `kubernetes` service and its endpoints, published certificates and APIServices.
 //!
-//! Only the fields that the server owns are written; cluster addresses, labels and other keys are left alone.
+//! Only the fields that the server owns are written; cluster addresses, labels and other keys are kept.
 
 use super::{API_SERVICE_AUTOMANAGED, SINCE};
 use crate::trust;
@@ -69,7 +69,7 @@ pub(super) fn is_of_another_type(existing: &Value, wanted: &Value) -> bool {
     of(existing) != of(wanted)
 }
 
-/// Several servers with different authorities write the same config map, so none takes another's away.
+/// Several servers with different CAs write the same config map, so existing CAs are kept.
 pub(super) fn trusted_certificates(existing: &Value, wanted: &Value, now: Time) -> Option<Value> {
     let data = |of| View::<ConfigMap>::new(of).field(ConfigMap::DATA).get();
     let old = data(existing);
@@ -104,7 +104,7 @@ fn labels(object: &Value) -> std::collections::BTreeMap<String, String> {
     View::<Service>::new(object).field(Service::METADATA).field(ObjectMeta::LABELS).get()
 }
 
-/// Takes a field over from the wanted object; tells whether it differed, `None` when it cannot be read.
+/// Copies a field from the required object. Returns whether it differed; `None` when it cannot be decoded.
 fn replace<S, F: ApiValue + PartialEq>(object: &mut Value, wanted: &Value, field: FieldName<S, F>) -> Option<bool> {
     let slot = object.as_map_mut()?.entry(field.name());
     let old = F::from_value(slot).ok()?;

@@ -23,7 +23,7 @@ pub(super) fn suggested(existing: &Value, wanted: &Value) -> Option<Value> {
     restored(existing, wanted, is_automatic)
 }
 
-/// Writes down whose the spec is, and restores it if it is the server's.
+/// Records whether the server manages the spec, and restores it if so.
 fn restored(existing: &Value, wanted: &Value, is_automatic: bool) -> Option<Value> {
     let mut changed = existing.clone();
     let is_spec_changed = is_automatic && restore_spec(&mut changed, wanted)?;
@@ -41,7 +41,7 @@ fn restored(existing: &Value, wanted: &Value, is_automatic: bool) -> Option<Valu
     (is_spec_changed || !is_marked).then_some(changed)
 }
 
-/// Tells whether the spec differed; `None` when it cannot be read.
+/// Returns whether the spec differed; `None` when it cannot be decoded.
 fn restore_spec(object: &mut Value, wanted: &Value) -> Option<bool> {
     let wanted_spec = wanted.get("spec")?;
     let is_level = wanted.get("kind").and_then(Value::as_str) == Some("PriorityLevelConfiguration");

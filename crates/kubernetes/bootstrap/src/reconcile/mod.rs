@@ -1,7 +1,7 @@
-//! What a later start does with a bootstrap object that exists already.
+//! Reconciles existing bootstrap objects at a later start.
 //!
-//! What an administrator added stays, and objects marked so are left alone altogether. Pure functions: `None` means
-//! that nothing has to be written.
+//! Additions of an administrator are kept, and objects with an opt-out label or annotation are not changed. Pure functions:
+//! `None` means that nothing has to be written.
 
 mod cluster;
 mod flow_control;
@@ -21,7 +21,7 @@ pub const API_SERVICE_AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automan
 /// Key of the day since which uses of legacy tokens are recorded.
 pub(crate) const SINCE: &str = "since";
 
-/// What is done with an object that exists already.
+/// How an existing object is reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconcile {
     /// It is not changed.
@@ -61,7 +61,7 @@ impl Reconcile {
         self == Reconcile::EndpointSlice && cluster::is_of_another_type(existing, wanted)
     }
 
-    /// The wanted object with what the object that it was split from grants; `None` where that grants nothing of its own.
+    /// The required object with the permissions of the object that it was split from; `None` if that has none of its own.
     pub(crate) fn split(self, source: &Value, wanted: &Value) -> Option<Value> {
         match self {
             Reconcile::Role => rbac::split_role(source, wanted),
@@ -75,8 +75,7 @@ impl Reconcile {
         matches!(self, Reconcile::TrustedCertificates { .. })
     }
 
-    /// The existing object with the wanted changes; `None` if nothing changes, or if the object does not have the shape
-    /// of its kind.
+    /// The existing object with the required changes; `None` if there are none, or if the object is malformed.
     pub fn changed(self, existing: &Value, wanted: &Value) -> Option<Value> {
         existing.as_map()?;
         match self {

@@ -1,6 +1,6 @@
-//! Roles and bindings: what they lack is added, what they have beyond that stays.
+//! Roles and bindings: missing permissions are added, additional ones are kept.
 //!
-//! Nothing is ever taken from a role, except that a role which should have its own rules stops aggregating others.
+//! Nothing is removed from a role, except that a role with its own rules stops aggregating others.
 
 use super::RBAC_AUTOUPDATE;
 use pintle_schema::{ApiValue, Value, ViewMut};
@@ -32,8 +32,8 @@ pub(super) fn role(existing: &Value, wanted: &Value) -> Option<Value> {
     is_changed.then_some(changed)
 }
 
-/// Bindings of both scopes. What a binding refers to cannot change, so one that refers to another role is replaced:
-/// its subjects were not chosen for the wanted role.
+/// Bindings of both scopes. A binding's role reference is immutable, so one to another role is replaced: its subjects were not
+/// chosen for the required role.
 pub(super) fn binding(existing: &Value, wanted: &Value) -> Option<Value> {
     let old = ClusterRoleBinding::from_value(existing).ok()?;
     let wanted = ClusterRoleBinding::from_value(wanted).ok()?;
@@ -87,7 +87,7 @@ fn is_protected(metadata: &ObjectMeta) -> bool {
     metadata.annotations.get(RBAC_AUTOUPDATE).is_some_and(|value| value == "false")
 }
 
-/// Adds labels and annotations whose keys are missing; tells whether there were any.
+/// Adds missing labels and annotations. Returns whether there were any.
 fn add_metadata(mut metadata: ViewMut<'_, ObjectMeta>, old: &ObjectMeta, wanted: &ObjectMeta) -> bool {
     let labels = with_missing(&old.labels, &wanted.labels);
     let annotations = with_missing(&old.annotations, &wanted.annotations);
@@ -192,13 +192,13 @@ fn is_or_any(have: &str, need: &str) -> bool {
     have == "*" || have == need
 }
 
-/// `*/scale` stands for that subresource of every resource.
+/// `*/scale` matches that subresource of every resource.
 fn resource_matches(have: &str, need: &str) -> bool {
     is_or_any(have, need)
         || have.strip_prefix("*/").is_some_and(|sub| need.split_once('/').is_some_and(|(_, need)| need == sub))
 }
 
-/// A path that ends in `*` stands for all that begin so.
+/// A trailing `*` matches any suffix.
 fn url_matches(have: &str, need: &str) -> bool {
     have == need || have.strip_suffix('*').is_some_and(|prefix| need.starts_with(prefix))
 }

@@ -1,4 +1,4 @@
-//! What holds for the start-up objects of every server, and that they are those of kube-apiserver.
+//! Tests: invariants of the bootstrap objects of every server, and equality with kube-apiserver's.
 
 mod reconciled;
 mod reference;
@@ -119,7 +119,7 @@ fn bindings_refer_to_roles() {
 }
 
 #[test]
-fn nobody_unknown_gets_more_than_health_and_version() {
+fn unauthenticated_users_only_get_health_and_version() {
     let objects = objects(&settings());
     for binding in objects.iter().filter(|object| object.plural.ends_with("rolebindings")) {
         let holders: Vec<_> = items(at(&binding.value, &["subjects"])).iter().map(|s| at(s, &["name"])).collect();

@@ -42,7 +42,7 @@ fn objects_of_another_shape_stay() {
 }
 
 #[test]
-fn what_the_server_filled_in_stays() {
+fn defaulted_fields_are_kept() {
     let objects = objects(&settings());
     let discovery = find(&objects, "clusterroles", "system:discovery");
     let existing = edited(&canonical(discovery), &[(&["metadata", "uid"], r#""u""#), (&["rules"], "[]")]);
@@ -70,7 +70,7 @@ type Row = (
 const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
 
 const ROWS: &[Row] = &[
-    // Roles: missing permissions come one by one after those that are there.
+    // Roles: missing permissions are appended one by one.
     (
         "clusterroles",
         "system:kube-dns",
@@ -128,7 +128,7 @@ const ROWS: &[Row] = &[
         &["subjects"],
         r#"[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated","namespace":""}]"#,
     ),
-    // A range of which nothing is said is ready, if it is still the server's.
+    // A range without a status becomes ready, if it is still the server's.
     ("servicecidrs", "kubernetes", &[(&["status"], "{}")], &["status", "conditions"], READY),
     ("servicecidrs", "kubernetes", &[(&["status"], "{}"), (&["spec", "cidrs"], r#"["10.9.0.0/16"]"#)], &[], ""),
     (
@@ -141,7 +141,7 @@ const ROWS: &[Row] = &[
         &[],
         "",
     ),
-    // Flow control: a suggestion can be taken over, what is mandatory cannot.
+    // Flow control: suggested objects can be taken over, mandatory ones cannot.
     ("flowschemas", "probes", &[(&["spec", "matchingPrecedence"], "7")], &["spec", "matchingPrecedence"], "2"),
     ("flowschemas", "probes", &[(&["spec", "matchingPrecedence"], "7"), (FLOW_AUTOUPDATE, r#""false""#)], &[], ""),
     (
@@ -191,7 +191,7 @@ const ROWS: &[Row] = &[
         &["metadata", "labels"],
         r#"{"a":"b","endpointslice.kubernetes.io/skip-mirror":"true"}"#,
     ),
-    // What is the administrator's.
+    // Fields of the administrator.
     ("namespaces", "default", &[(&["metadata", "labels"], "{}")], &[], ""),
     ("priorityclasses", "system-node-critical", &[(&["value"], "1")], &[], ""),
     ("servicecidrs", "kubernetes", &[(&["spec", "cidrs"], r#"["10.1.0.0/16"]"#)], &[], ""),

@@ -1,5 +1,4 @@
-//! Compares the objects with those recorded from kube-apiserver, where the records stand beside the
-//! workspace.
+//! Compares the objects with those recorded from kube-apiserver, if the records are present.
 
 use super::{at, settings};
 use crate::{BootstrapObject, LocalApiService, Settings, objects};
@@ -18,7 +17,7 @@ fn record(path: &str) -> Option<Value> {
     Some(json::parse(&bytes, Strictness::Ignore).expect("records are JSON").value)
 }
 
-/// What both sides are free in: the type of the object, times, and certificates.
+/// Removes fields that may differ: the type of the object, times, and certificates.
 fn comparable(mut value: Value, with_status: bool) -> Value {
     fn without_times(value: &mut Value) {
         match value {

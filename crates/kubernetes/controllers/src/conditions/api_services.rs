@@ -1,7 +1,7 @@
 //! The condition `Available` of APIServices: local ones always are, others if their service is reachable. Must never
 //! report a service as available whose server has not responded.
 
-use super::{Finding, Reference, Rule};
+use super::{DesiredCondition, Reference, Rule};
 use crate::queue::Outcome;
 use crate::resource_index::ResourceIndex;
 use futures_util::FutureExt;
@@ -63,30 +63,32 @@ impl Rule for Available {
     // A server that does not respond must not delay the others.
     const WORKERS: usize = 8;
 
-    fn evaluate(object: &Value, world: &ResourceIndex) -> Finding {
+    fn evaluate(object: &Value, world: &ResourceIndex) -> DesiredCondition {
         let finding = service(object).and_then(|reference| missing(reference, world));
         let (holds, reason, message) = match (service(object), finding) {
             (None, _) => (true, "Local", "Local APIServices are always available".to_owned()),
             (_, Some((reason, message))) => (false, reason, message),
             (Some(_), None) => (false, UNASKED, "requests are not forwarded to services".to_owned()),
         };
-        Finding { holds, reason, message }
+        DesiredCondition { holds, reason, message }
     }
 
     fn ask<'a>(
         &'a self,
         object: &'a Value,
-        found: &'a Finding,
+        found: &'a DesiredCondition,
         world: &'a ResourceIndex,
-    ) -> BoxFuture<'a, Option<(Finding, Outcome)>> {
+    ) -> BoxFuture<'a, Option<(DesiredCondition, Outcome)>> {
         async move {
             let check = self.0.as_ref().filter(|_| found.reason == UNASKED)?;
             Some(match check.check(&world.registry, object).await {
                 Ok(()) => {
                     let message = "all checks passed".to_owned();
-                    (Finding { holds: true, reason: "Passed", message }, Outcome::After(RECHECK))
+                    (DesiredCondition { holds: true, reason: "Passed", message }, Outcome::After(RECHECK))
                 }
-                Err(message) => (Finding { holds: false, reason: UNASKED, message }, Outcome::RetryWithin(RECHECK)),
+                Err(message) => {
+                    (DesiredCondition { holds: false, reason: UNASKED, message }, Outcome::RetryWithin(RECHECK))
+                }
             })
         }
         .boxed()

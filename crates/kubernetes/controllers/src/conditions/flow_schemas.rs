@@ -1,6 +1,6 @@
 //! The condition `Dangling` of flow schemas: the priority level that it names does not exist.
 
-use super::{Finding, Reference, Rule};
+use super::{DesiredCondition, Reference, Rule};
 use crate::resource_index::ResourceIndex;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::flowcontrol::v1::{
@@ -24,14 +24,16 @@ impl Rule for Dangling {
         Some(Reference { namespace: String::new(), name: priority_level(object).to_owned() })
     }
 
-    fn evaluate(object: &Value, world: &ResourceIndex) -> Finding {
+    fn evaluate(object: &Value, world: &ResourceIndex) -> DesiredCondition {
         let level = priority_level(object);
         let names = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
         match world.exists(PRIORITY_LEVELS, "", level) {
-            true => Finding { holds: false, reason: "Found", message: format!("{names} and it exists") },
-            false => {
-                Finding { holds: true, reason: "NotFound", message: format!("{names} but there is no such object") }
-            }
+            true => DesiredCondition { holds: false, reason: "Found", message: format!("{names} and it exists") },
+            false => DesiredCondition {
+                holds: true,
+                reason: "NotFound",
+                message: format!("{names} but there is no such object"),
+            },
         }
     }
 

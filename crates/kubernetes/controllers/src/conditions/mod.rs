@@ -9,7 +9,7 @@ use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
-use crate::stats::Reading;
+use crate::stats::QueueSnapshot;
 use futures_util::future::BoxFuture;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::{Time, Value, View, ViewMut};
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// The wanted content of a condition.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
+pub struct DesiredCondition {
     pub holds: bool,
     pub reason: &'static str,
     pub message: String,
@@ -55,15 +55,15 @@ pub trait Rule: Send + Sync + 'static {
         (reference.namespace.as_str(), reference.name.as_str()) == (changed.namespace(), changed.name())
     }
 
-    fn evaluate(object: &Value, world: &ResourceIndex) -> Finding;
+    fn evaluate(object: &Value, world: &ResourceIndex) -> DesiredCondition;
 
     /// Checks that need requests, after `evaluate`, and the delay until the next check; `None` if there is no such check.
     fn ask<'a>(
         &'a self,
         _object: &'a Value,
-        _found: &'a Finding,
+        _found: &'a DesiredCondition,
         _world: &'a ResourceIndex,
-    ) -> BoxFuture<'a, Option<(Finding, Outcome)>> {
+    ) -> BoxFuture<'a, Option<(DesiredCondition, Outcome)>> {
         Box::pin(ready(None))
     }
 
@@ -140,7 +140,7 @@ impl<R: Rule> StatusController<R> {
 }
 
 impl<R: Rule> Observer for StatusController<R> {
-    fn queue(&self) -> Option<Reading<'_>> {
+    fn queue(&self) -> Option<QueueSnapshot<'_>> {
         Some(self.queue.read())
     }
 
@@ -171,7 +171,7 @@ impl<R: Rule> Observer for StatusController<R> {
 }
 
 /// Writes a condition; returns whether it changed. Its time is that of the last change of its status.
-pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &Finding, now: Time) -> bool {
+pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &DesiredCondition, now: Time) -> bool {
     if conditions.is_null() {
         *conditions = Value::List(Vec::new());
     }
@@ -207,8 +207,8 @@ mod tests {
     use pintle_schema::value;
 
     #[test]
-    fn what_stands_is_not_written_again() {
-        let finding = |holds| Finding { holds, reason: "R", message: "m".to_owned() };
+    fn unchanged_conditions_are_not_written() {
+        let finding = |holds| DesiredCondition { holds, reason: "R", message: "m".to_owned() };
         let mut conditions = value!([{"type": "Other", "status": "True"}]);
         let tell = |holds| write(&mut conditions, "Mine", &finding(holds), Default::default());
         assert_eq!([true, true, false, false].map(tell), [true, false, true, false]);

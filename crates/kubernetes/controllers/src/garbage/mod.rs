@@ -11,7 +11,7 @@ use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{AT_A_TIME, Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex, has_finalizer, metadata, waits_for};
-use crate::stats::Reading;
+use crate::stats::QueueSnapshot;
 use futures_util::StreamExt;
 use futures_util::stream;
 use graph::Graph;
@@ -247,7 +247,7 @@ fn set_list<T: pintle_schema::ApiValue>(field: ViewMut<'_, Vec<T>>, items: Vec<T
 }
 
 impl Observer for GarbageCollector {
-    fn queue(&self) -> Option<Reading<'_>> {
+    fn queue(&self) -> Option<QueueSnapshot<'_>> {
         Some(self.queue.read())
     }
 

@@ -9,7 +9,7 @@ use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
-use crate::stats::Reading;
+use crate::stats::QueueSnapshot;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus};
@@ -115,7 +115,7 @@ fn is(namespace: &Value, uid: &str) -> bool {
 }
 
 impl Observer for NamespaceController {
-    fn queue(&self) -> Option<Reading<'_>> {
+    fn queue(&self) -> Option<QueueSnapshot<'_>> {
         Some(self.queue.read())
     }
 

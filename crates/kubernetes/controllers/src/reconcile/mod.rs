@@ -15,7 +15,7 @@ pub mod tokens;
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
-use crate::stats::Reading;
+use crate::stats::QueueSnapshot;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::Value;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl<R: Reconciler> Reconciling<R> {
 }
 
 impl<R: Reconciler> Observer for Reconciling<R> {
-    fn queue(&self) -> Option<Reading<'_>> {
+    fn queue(&self) -> Option<QueueSnapshot<'_>> {
         Some(self.queue.read())
     }
 

@@ -98,7 +98,7 @@ async fn roles_have_the_rules_of_their_parts() {
 }
 
 #[tokio::test]
-async fn what_is_over_is_removed() {
+async fn expired_objects_are_removed() {
     let fixture = Fixture::new().await;
     fixture.create("", "namespaces", "", value!({"metadata": {"name": "kube-system"}})).await;
     let token = |name: &str, end: &str| {

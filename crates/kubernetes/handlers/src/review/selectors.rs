@@ -94,7 +94,7 @@ mod tests {
     use pintle_types::meta::v1::LabelSelectorOperator;
 
     #[test]
-    fn what_cannot_be_read_is_said_to_be_ignored() {
+    fn unreadable_selectors_are_reported_as_ignored() {
         let field = |operator: FieldSelectorOperator, values: &[&str]| FieldSelectorRequirement {
             key: "metadata.name".to_owned(),
             operator,

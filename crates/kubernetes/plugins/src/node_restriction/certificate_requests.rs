@@ -1,7 +1,7 @@
 //! PodCertificateRequests of nodes. Guarantees that node, pod and service account exist and belong together. Must never
 //! accept a mirror pod: only its node knows whether it exists.
 
-use super::Asked;
+use super::NodeRequest;
 use crate::pod_references::is_mirror;
 use crate::request::Kind;
 use pintle_registry::Operation;
@@ -14,8 +14,8 @@ const NODES: Kind<Node> = Kind::new("", "nodes");
 const PODS: Kind<Pod> = Kind::new("", "pods");
 const ACCOUNTS: Kind<ServiceAccount> = Kind::new("", "serviceaccounts");
 
-pub(super) fn check(asked: Asked<'_>) -> Result<()> {
-    let Asked { request, node, .. } = asked;
+pub(super) fn check(asked: NodeRequest<'_>) -> Result<()> {
+    let NodeRequest { request, node, .. } = asked;
     let is_enabled = request.environment().feature_enabled("PodCertificateRequest");
     asked.demand(is_enabled, "PodCertificateRequest feature gate is disabled")?;
     let operation = request.operation();

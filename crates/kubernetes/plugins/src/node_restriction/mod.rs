@@ -39,7 +39,7 @@ pub const PLUGIN: Plugin = Plugin::on(&[
 
 /// A request of a node, and the object: the new one, or the one to be deleted.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct NodeRequest<'a> {
     request: &'a Request<'a>,
     object: &'a Value,
     node: &'a str,
@@ -48,7 +48,7 @@ struct Asked<'a> {
 fn check(request: &Request<'_>, object: &Value) -> Result<()> {
     let user = request.requester();
     let Some(node) = node_of(user) else { return Ok(()) };
-    let asked = Asked { request, object, node };
+    let asked = NodeRequest { request, object, node };
     if node.is_empty() {
         return asked.refuse(format_args!("could not determine node from user {}", quoted(&user.name)));
     }
@@ -75,7 +75,7 @@ fn check(request: &Request<'_>, object: &Value) -> Result<()> {
     }
 }
 
-impl Asked<'_> {
+impl NodeRequest<'_> {
     fn refusal(self, why: impl std::fmt::Display) -> Status {
         self.request.forbidden(self.object, why.to_string())
     }
@@ -94,8 +94,8 @@ impl Asked<'_> {
     }
 }
 
-fn check_node(asked: Asked<'_>) -> Result<()> {
-    let Asked { request, object, .. } = asked;
+fn check_node(asked: NodeRequest<'_>) -> Result<()> {
+    let NodeRequest { request, object, .. } = asked;
     let node = asked.quoted();
     let name = request.name_of(object);
     asked.demand(name == asked.node, format_args!("node {node} is not allowed to modify node {}", quoted(name)))?;
@@ -167,7 +167,7 @@ fn is_nodes_own(label: &str) -> bool {
 }
 
 /// A kubelet reports the progress of resizing volumes in the claim's status.
-fn check_claim_status(asked: Asked<'_>) -> Result<()> {
+fn check_claim_status(asked: NodeRequest<'_>) -> Result<()> {
     let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
         return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
     };
@@ -186,7 +186,7 @@ fn check_claim_status(asked: Asked<'_>) -> Result<()> {
     asked.demand(rest(asked.object) == rest(old), format_args!("node {} {why}", asked.quoted()))
 }
 
-fn check_lease(asked: Asked<'_>) -> Result<()> {
+fn check_lease(asked: NodeRequest<'_>) -> Result<()> {
     let elsewhere = format_args!("can only access leases in the {LEASE_NAMESPACE:?} system namespace");
     asked.demand(asked.request.namespace() == LEASE_NAMESPACE, elsewhere)?;
     let is_own = asked.request.name_of(asked.object) == asked.node;
@@ -194,7 +194,7 @@ fn check_lease(asked: Asked<'_>) -> Result<()> {
 }
 
 /// The authorizer checks requests for existing slices, except those in a deleted collection.
-fn check_slice(asked: Asked<'_>) -> Result<()> {
+fn check_slice(asked: NodeRequest<'_>) -> Result<()> {
     let spec = View::<ResourceSlice>::new(asked.object).field(ResourceSlice::SPEC);
     let is_own = spec.field(ResourceSliceSpec::NODE_NAME).get().unwrap_or_default() == asked.node;
     let verb = match asked.request.operation() {
@@ -207,7 +207,7 @@ fn check_slice(asked: Asked<'_>) -> Result<()> {
 }
 
 /// A certificate for a kubelet names its node.
-fn check_signing_request(asked: Asked<'_>) -> Result<()> {
+fn check_signing_request(asked: NodeRequest<'_>) -> Result<()> {
     const SIGNERS: [&str; 2] = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
     let spec = View::<CertificateSigningRequest>::new(asked.object).field(CertificateSigningRequest::SPEC);
     let signer = spec.field(CertificateSigningRequestSpec::SIGNER_NAME).as_str();

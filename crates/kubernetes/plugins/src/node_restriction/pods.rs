@@ -2,7 +2,7 @@
 //! that a mirror pod gives its node no access to other objects. Must never trust the node name in a request: that of
 //! the stored pod counts.
 
-use super::Asked;
+use super::NodeRequest;
 use crate::pod_references::{any_object, is_mirror};
 use crate::request::Kind;
 use pintle_registry::Operation;
@@ -19,7 +19,7 @@ fn node_of(pod: &Value) -> &str {
 }
 
 /// A pod of the request's namespace.
-pub(super) fn find(asked: Asked<'_>, name: &str) -> Result<Pod> {
+pub(super) fn find(asked: NodeRequest<'_>, name: &str) -> Result<Pod> {
     let pod = asked.request.find(&PODS, asked.request.namespace(), name)?;
     pod.ok_or_else(|| missing("", "pod", name))
 }
@@ -36,7 +36,7 @@ pub(super) fn missing(group: &str, kind: &str, name: &str) -> Status {
     Status::new(404, "NotFound", format!("{kind}{dot}{group} {} not found", quoted(name))).with_details(details)
 }
 
-pub(super) fn check(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check(asked: NodeRequest<'_>) -> Result<()> {
     let node = asked.quoted();
     match asked.request.operation() {
         Operation::Create => check_new(asked),
@@ -51,7 +51,7 @@ pub(super) fn check(asked: Asked<'_>) -> Result<()> {
     }
 }
 
-fn check_new(asked: Asked<'_>) -> Result<()> {
+fn check_new(asked: NodeRequest<'_>) -> Result<()> {
     let node = asked.quoted();
     let pod = View::<Pod>::new(asked.object);
     asked.demand(
@@ -75,7 +75,7 @@ fn check_new(asked: Asked<'_>) -> Result<()> {
     }
 }
 
-fn check_owner(asked: Asked<'_>, owner: &OwnerReference) -> Result<()> {
+fn check_owner(asked: NodeRequest<'_>, owner: &OwnerReference) -> Result<()> {
     let node = asked.quoted();
     let only = |what: &str| format!("node {node} can only create pods with {what} set to itself");
     let is_node = (owner.api_version.as_str(), owner.kind.as_str(), owner.name.as_str()) == ("v1", "Node", asked.node);
@@ -88,7 +88,7 @@ fn check_owner(asked: Asked<'_>, owner: &OwnerReference) -> Result<()> {
     asked.demand(expected == got, format_args!("node {} UID mismatch: expected {expected} got {got}", asked.node))
 }
 
-pub(super) fn check_status(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check_status(asked: NodeRequest<'_>) -> Result<()> {
     let node = asked.quoted();
     let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
         return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
@@ -115,7 +115,7 @@ pub(super) fn check_status(asked: Asked<'_>) -> Result<()> {
     )
 }
 
-pub(super) fn check_eviction(asked: Asked<'_>) -> Result<()> {
+pub(super) fn check_eviction(asked: NodeRequest<'_>) -> Result<()> {
     let name = asked.request.name_of(asked.object);
     asked.demand(!name.is_empty(), "could not determine pod from request data")?;
     let pod = find(asked, name)?;

@@ -1,7 +1,7 @@
 //! TokenRequests of nodes. Guarantees that a token is bound to a pod on the node, and has an audience that the pod or a
 //! driver of its volumes names. Must never trust the request's data about the pod.
 
-use super::{Asked, pods};
+use super::{NodeRequest, pods};
 use crate::pod_references::claim;
 use crate::request::{Kind, Request};
 use pintle_auth::Attributes;
@@ -39,7 +39,7 @@ pub(super) fn authorize<'a>(request: Request<'a>, object: &'a Value) -> MaybeRea
     }
     MaybeReady::wait(async move {
         let user = request.requester();
-        let asked = Asked { request: &request, object, node: node_of(user).unwrap_or_default() };
+        let asked = NodeRequest { request: &request, object, node: node_of(user).unwrap_or_default() };
         let Some(audience) = unnamed_audience(asked)? else { return Ok(()) };
         let right = Attributes {
             api_version: "v1",
@@ -58,7 +58,7 @@ pub(super) fn authorize<'a>(request: Request<'a>, object: &'a Value) -> MaybeRea
 }
 
 /// The audience of the token if the pod does not name it, so that the node needs a permission.
-fn unnamed_audience(asked: Asked<'_>) -> Result<Option<String>> {
+fn unnamed_audience(asked: NodeRequest<'_>) -> Result<Option<String>> {
     let spec = View::<TokenRequest>::new(asked.object).field(TokenRequest::SPEC).get();
     let bound = spec.bound_object_ref.filter(|to| to.api_version == "v1" && to.kind == "Pod" && !to.name.is_empty());
     let Some(bound) = bound else { return Err(asked.refusal("node requested token not bound to a pod")) };
@@ -97,7 +97,12 @@ fn unnamed_audience(asked: Asked<'_>) -> Result<Option<String>> {
 }
 
 /// Whether a volume of the pod uses tokens for an audience; records missing objects.
-fn names_audience(asked: Asked<'_>, pod: View<'_, Pod>, audience: &str, faults: &mut Vec<String>) -> Result<bool> {
+fn names_audience(
+    asked: NodeRequest<'_>,
+    pod: View<'_, Pod>,
+    audience: &str,
+    faults: &mut Vec<String>,
+) -> Result<bool> {
     for volume in pod.field(Pod::SPEC).field(pintle_types::core::v1::PodSpec::VOLUMES).iter() {
         let source: VolumeSource = volume.field(Volume::VOLUME_SOURCE).get();
         let projected = source.projected.iter().flat_map(|projected| &projected.sources);
@@ -126,7 +131,7 @@ fn names_audience(asked: Asked<'_>, pod: View<'_, Pod>, audience: &str, faults: 
 }
 
 /// The driver of the volume of a claim, or the message about a missing object.
-fn driver_of_claim(asked: Asked<'_>, name: &str) -> Result<std::result::Result<Option<String>, String>> {
+fn driver_of_claim(asked: NodeRequest<'_>, name: &str) -> Result<std::result::Result<Option<String>, String>> {
     let Some(claim) = asked.request.find(&CLAIMS, asked.request.namespace(), name)? else {
         return Ok(Err(pods::missing("", "persistentvolumeclaim", name).message));
     };

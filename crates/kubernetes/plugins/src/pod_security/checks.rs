@@ -95,7 +95,7 @@ impl Subject {
         those.map(|contained| contained.container.name.as_str()).collect()
     }
 
-    /// Whether a version of the standards does not ask of the pod what only Linux has.
+    /// Whether the version of the standards skips Linux-only checks for the pod.
     pub fn is_windows(&self, minor: u32) -> bool {
         minor >= 25 && self.spec.os.as_ref().is_some_and(|os| os.name == "windows")
     }

@@ -18,7 +18,7 @@ const NEWEST_MINOR: u32 = 36;
 pub struct Counted {
     /// `create` or `update`.
     pub operation: &'static str,
-    /// `pod`, or `controller` for what makes pods.
+    /// `pod`, or `controller` for workloads with a pod template.
     pub resource: &'static str,
     pub subresource: Str,
 }
@@ -48,7 +48,7 @@ impl Evaluation {
     fn of(policy: Policy, mode: &'static str, is_allowed: bool, request: &Counted) -> Self {
         let version = match policy.version.0 {
             u32::MAX => "latest".to_owned(),
-            // Nothing is refused at this level in any version.
+            // This level rejects nothing in any version.
             _ if policy.level == Level::Privileged => "latest".to_owned(),
             minor if minor <= NEWEST_MINOR => format!("v1.{minor}"),
             _ => "future".to_owned(),
@@ -73,7 +73,7 @@ impl fmt::Debug for PodSecurityCounts {
 }
 
 impl Default for PodSecurityCounts {
-    /// What happens in most clusters is shown from the start.
+    /// Counters of common outcomes exist from the start.
     fn default() -> Self {
         let counts =
             PodSecurityCounts { evaluations: Keyed::default(), exemptions: Keyed::default(), errors: Keyed::default() };

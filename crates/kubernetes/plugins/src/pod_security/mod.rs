@@ -1,6 +1,6 @@
-//! PodSecurity: the pod security standards, as the labels of namespaces ask for them.
-//! Guarantees that only pods are refused, that templates of pods are warned of, and that a namespace that gets stricter
-//! names the pods that would be refused. Must never evaluate an update that changes no field of the standards.
+//! PodSecurity: the pod security standards, as selected by labels of namespaces. Guarantees that only pods are rejected, that
+//! pod templates cause warnings, and that tightening a namespace warns about the pods that would be rejected. Must never
+//! evaluate an update that changes no field of the standards.
 
 mod baseline;
 mod checks;
@@ -44,28 +44,28 @@ pub const PLUGIN: Plugin = Plugin::on(&[
 
 const PODS: Kind<Pod> = Kind::new("", "pods");
 
-/// So many pods are looked at when a namespace gets stricter.
+/// Maximum number of pods that are checked when a namespace is tightened.
 const PODS_TO_CHECK: usize = 3000;
 
-/// What holds for all of the cluster.
+/// The configuration for the whole cluster.
 #[derive(Debug, Default)]
 pub struct PodSecurity {
     defaults: Policies,
     exemptions: PodSecurityExemptions,
-    /// What was counted.
+    /// The counters.
     pub counts: Arc<PodSecurityCounts>,
 }
 
 impl PodSecurity {
     /// # Errors
-    /// A level or a version is none.
+    /// A level or a version is invalid.
     pub fn new(configuration: PodSecurityConfiguration) -> std::result::Result<Self, String> {
         let defaults = Policies::from_defaults(&configuration.defaults);
         let defaults = defaults.map_err(|errors| errors.as_list().summary().to_string())?;
         Ok(PodSecurity { defaults, exemptions: configuration.exemptions, counts: Arc::default() })
     }
 
-    /// By what a request is exempt: its namespace or its user.
+    /// The reason of an exemption: the namespace or the user.
     fn exempts(&self, request: &Request<'_>) -> Option<&'static str> {
         let PodSecurityExemptions { usernames, namespaces, .. } = &self.exemptions;
         if namespaces.iter().any(|name| name == request.namespace()) {
@@ -123,7 +123,7 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
     evaluate(request, is_pod.then_some(object), &subject, &policies, warnings)
 }
 
-/// Holds a pod or a template against the standards. Only a pod, which is given, is refused.
+/// Evaluates a pod or a template. Only a pod can be rejected.
 fn evaluate(
     request: &Request<'_>,
     pod: Option<&Value>,
@@ -187,7 +187,7 @@ fn template<'a>(resource: &str, object: &'a Value) -> Option<View<'a, PodTemplat
     object.at(fields).filter(|template| !template.is_null()).map(View::new)
 }
 
-/// Whether a change of a pod may change what the standards say of it.
+/// Whether a change of a pod may affect its evaluation.
 fn is_significant(new: &Value, old: &Value) -> bool {
     let annotation = |pod, key: &str| metadata::view(pod).field(ObjectMeta::ANNOTATIONS).value().get(key).cloned();
     let is_annotated_anew = |key: &str| annotation(new, key) != annotation(old, key);
@@ -239,7 +239,7 @@ fn policies_of(namespace: &Value, defaults: &Policies) -> (Policies, policy::Err
     Policies::from_labels(&|label| labels.get(label).and_then(Value::as_str).map(str::to_owned), defaults)
 }
 
-/// Tells which pods of a namespace would be refused now, those that fail alike together.
+/// Warns about the pods of a namespace that would be rejected, grouped by their violations.
 fn warn_of_pods(request: &Request<'_>, namespace: &str, policy: Policy, warnings: &mut Vec<String>) -> Result<()> {
     let (pods, count) = request.first_objects(&PODS, namespace, PODS_TO_CHECK)?;
     let mut failing = BTreeMap::<String, (String, usize)>::new();
@@ -250,7 +250,7 @@ fn warn_of_pods(request: &Request<'_>, namespace: &str, policy: Policy, warnings
         }
         let reasons: Vec<&str> = violations.iter().map(|violation| violation.reason.as_str()).collect();
         let name = metadata::text(pod, "name").to_owned();
-        // Pods come in the order of their names.
+        // Pods are sorted by name.
         failing.entry(reasons.join(", ")).or_insert((name, 0)).1 += 1;
     }
     if count > pods.len() {

@@ -1,5 +1,5 @@
-//! Policies: what a namespace's labels ask of its pods, a level of the standards as of a version. Guarantees kube-apiserver's
-//! reading of labels that cannot be read: strict where pods are refused, mild where one only tells. Must never look at a pod.
+//! Policies: the level and version of the standards that a namespace's labels select. Guarantees kube-apiserver's
+//! interpretation of invalid labels: strict for `enforce`, lenient otherwise. Must never look at a pod.
 
 use pintle_types::config_podsecurity::v1::PodSecurityDefaults;
 use pintle_validation::ErrorList;
@@ -50,7 +50,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What happens to pods that do not meet the standards.
+/// The modes of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policies {
     pub enforce: Policy,
@@ -84,10 +84,10 @@ impl Default for Policies {
 }
 
 impl Policies {
-    /// What the configuration says of namespaces without labels.
+    /// The policies of namespaces without labels.
     ///
     /// # Errors
-    /// A level or a version is none.
+    /// A level or a version is invalid.
     pub fn from_defaults(defaults: &PodSecurityDefaults) -> Result<Policies, Errors> {
         let policies = |label: &str| {
             let key = label.strip_prefix(PREFIX)?;
@@ -105,10 +105,11 @@ impl Policies {
         if errors.is_empty() { Ok(policies) } else { Err(errors) }
     }
 
-    /// Reads the labels of a namespace; what they do not say is as by default.
+    /// Parses the labels of a namespace; missing ones have defaults.
     pub fn from_labels(label: &dyn Fn(&str) -> Option<String>, defaults: &Policies) -> (Policies, Errors) {
         let mut errors = Errors::default();
-        // Enforced pods are checked strictly, so that none gets in by mistake; audited and warned ones are not.
+        // Invalid `enforce` labels fall back to the strictest level, so that no pod gets in by mistake; the
+        // others do not.
         let enforce = read(
             label,
             ["pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"],

@@ -1,6 +1,5 @@
-//! The restricted level: what a pod says of itself that is hardened as far as is usual.
-//! Guarantees one violation for a check, which names all that causes it.
-//! Must never repeat what a check of the baseline level says of the same fields.
+//! The restricted level: requirements of hardened pods. Guarantees one violation per check, which names all its causes. Must
+//! never repeat a violation of the baseline level about the same fields.
 
 use super::baseline::{any_proc_mount, forbidden_capabilities, forbidden_seccomp, seccomp_profile};
 use super::checks::{Row, Setters, Violation, containers, plural, quoted};

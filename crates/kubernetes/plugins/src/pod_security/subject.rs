@@ -1,6 +1,5 @@
-//! `Subject`: what the standards look at in a pod or a template of pods.
-//! Guarantees that containers of all kinds are seen, in the order in which violations name them.
-//! Must never decide whether a field is a violation.
+//! `Subject`: the fields of a pod or a template that the standards check. Guarantees that containers of all kinds are included,
+//! in the order in which violations name them. Must never decide whether a field is a violation.
 
 use pintle_registry::metadata;
 use pintle_schema::{Value, View};
@@ -8,7 +7,7 @@ use pintle_types::core::v1::{Container, Pod, PodSecurityContext, PodSpec, PodTem
 use pintle_types::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
-/// The annotation with the profile of seccomp that a pod had before fields named it.
+/// The annotation with a pod's seccomp profile, from before there were fields.
 pub const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 /// Begins the annotation with the profile of a container.
 pub const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
@@ -19,7 +18,7 @@ pub struct Subject {
     pub context: PodSecurityContext,
     /// Init containers, containers, ephemeral containers.
     pub containers: Vec<Contained>,
-    /// The names of volumes, and what each is.
+    /// The names and types of volumes.
     pub volumes: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Policies as labels ask for them, and the texts of every check.
+//! Tests of policies in labels, and of the messages of every check.
 
 use super::checks::violations;
 use super::policy::{Level, Policies, Policy, Version};
@@ -102,7 +102,7 @@ fn judged(level: Level, minor: u32, pod: &Value) -> String {
 
 const HARDENED: &str = "allowPrivilegeEscalation";
 
-/// A container that the restricted level takes, but for what is given.
+/// A container that passes the restricted level, except for the given field.
 fn hardened(name: &str, field: &str, value: Value) -> Value {
     let mut container = value!({"name": name, "image": "i", "securityContext": {
         "allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": {"drop": ["ALL"]},
@@ -144,7 +144,7 @@ fn annotations_of_seccomp_count_before_there_were_fields() {
 }
 
 #[test]
-fn what_the_baseline_refuses() {
+fn violations_of_the_baseline_level() {
     let container = |context: Value| value!({"containers": [{"name": "c", "securityContext": context}]});
     let rows = [
         (value!({}), 36, ""),
@@ -240,7 +240,7 @@ fn annotations_of_app_armor_count() {
 }
 
 #[test]
-fn what_the_restricted_level_asks_for() {
+fn requirements_of_the_restricted_level() {
     let only = |field: &str, value: Value| value!({"containers": [(hardened("c", field, value))]});
     let rows = [
         (only(HARDENED, Value::Bool(false)), 36, ""),
@@ -285,7 +285,7 @@ fn what_the_restricted_level_asks_for() {
             36,
             "restricted volume types (volumes \"n\", \"i\" use restricted volume types \"iscsi\", \"nfs\")",
         ),
-        // Baseline's come first.
+        // Violations of the baseline level come first.
         (
             value!({"hostPID": true, "containers": [(hardened("c", HARDENED, Value::Bool(true)))]}),
             LATEST,

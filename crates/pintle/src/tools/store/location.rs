@@ -215,7 +215,7 @@ pub struct Content {
 
 impl Content {
     fn of(store: &dyn Store) -> Result<Content, String> {
-        let reading = Reading::default();
+        let reading = ContentObserver::default();
         let started = store.start(Box::new(reading.clone())).map_err(|error| error.to_string())?;
         store.close();
         let mut content = std::mem::take(&mut *reading.content());
@@ -243,15 +243,15 @@ pub fn resource_of(key: &str) -> Option<Arc<Resource>> {
 
 /// Observes the records that a store publishes at its start.
 #[derive(Clone, Default)]
-struct Reading(Arc<Mutex<Content>>);
+struct ContentObserver(Arc<Mutex<Content>>);
 
-impl Reading {
+impl ContentObserver {
     fn content(&self) -> std::sync::MutexGuard<'_, Content> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Reading {
+impl Observer for ContentObserver {
     fn replay(&mut self, record: Record, _: bool) {
         let mut content = self.content();
         content.unreadable.retain(|known| known.key != record.key);

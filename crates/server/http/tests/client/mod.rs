@@ -1,6 +1,5 @@
-//! The client side of the tests: one connection at a time, and certificates made on the spot.
-//! Guarantees that a test says which HTTP version, and whether TLS, it speaks.
-//! Must never share code with the server.
+//! The client side of the tests: one connection at a time, and certificates created for the test. Guarantees that a test
+//! chooses the HTTP version and TLS explicitly. Must never share code with the server.
 
 use std::sync::Arc;
 
@@ -128,7 +127,7 @@ async fn connect(port: u16) -> TcpStream {
     TcpStream::connect(("127.0.0.1", port)).await.expect("connect")
 }
 
-/// Which authority a client's certificate comes from.
+/// The CA of a client's certificate.
 #[derive(Clone, Copy)]
 pub enum Identity {
     Signed,

@@ -1,6 +1,6 @@
-//! Clients that send what no client should: heads without an end, garbage, too many fields, too long a URL, floods of resets.
-//! Guarantees that each gets an answer or loses its own connection, and that others are served.
-//! Must never use an HTTP library for what is hostile: the bytes are written as they are.
+//! Hostile clients: endless heads, garbage, too many fields, too long a URL, floods of resets. Guarantees that each gets a
+//! response or loses its own connection, and that others are served. Must never use an HTTP library for hostile input: the
+//! bytes are written as they are.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn garbage_costs_only_its_own_connection() {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
         stream.write_all(garbage).await.expect("sent");
         let mut answer = Vec::new();
-        // Either an HTTP refusal or a close; a reset is a close too.
+        // Either an HTTP error or a close; a reset is a close too.
         let _ = timeout(SOON, stream.read_to_end(&mut answer)).await.expect("closed");
         assert!(!answer.starts_with(b"HTTP/1.1 200"));
     }
@@ -67,7 +67,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Go clients repeat a request without end whose stream is reset with `PROTOCOL_ERROR`; they do not repeat one that is answered.
+/// Go clients retry a request without end whose stream is reset with `PROTOCOL_ERROR`; they do not retry one with a response.
 #[tokio::test]
 async fn a_url_too_long_for_http2_is_answered() {
     let [headers, settings] = [1, 4];

@@ -1,6 +1,5 @@
-//! A certificate directory through its life: first start, later starts, renewal, other people's files.
-//! Guarantees that what is good stays the same, byte for byte.
-//! Must never use the real clock.
+//! Tests of a certificate directory: first start, later starts, renewal, foreign files. Guarantees that valid files stay the
+//! same, byte for byte. Must never use the real clock.
 
 use super::*;
 
@@ -100,8 +99,8 @@ fn the_administrator_is_recognized() {
 }
 
 #[test]
-fn what_soon_ends_or_lacks_a_name_is_renewed() {
-    // (what, addresses and day of the second start, whether each file changes)
+fn certificates_that_expire_or_lack_a_name_are_renewed() {
+    // (description, addresses and day of the second start, whether each file changes)
     let rows: [(&str, &[&str], u64, [bool; 6]); 3] = [
         ("new-name", &["10.9.0.1"], 1, [false, false, true, false, false, false]),
         ("leaf", &[], 340, [false, false, true, false, true, false]),
@@ -122,7 +121,7 @@ fn what_soon_ends_or_lacks_a_name_is_renewed() {
 }
 
 #[test]
-fn serving_certificates_from_elsewhere_are_used_as_they_are() {
+fn foreign_serving_certificates_are_used_unchanged() {
     let (dir, elsewhere) = (Dir::new("given"), Dir::new("elsewhere"));
     let key = KeyPair::generate().expect("key");
     let mut params = params("their-ca", day(0), CA_LIFETIME);
@@ -146,7 +145,7 @@ fn serving_certificates_from_elsewhere_are_used_as_they_are() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_refused_and_left_alone() {
+fn mismatched_files_are_rejected_and_kept() {
     type Spoil = fn(&Path);
     let rows: [(&str, Spoil, &str); 4] = [
         ("alone", |dir| std::fs::remove_file(dir.join("apiserver.key")).expect("removed"), "apiserver.key"),
@@ -175,8 +174,8 @@ fn files_that_do_not_fit_are_refused_and_left_alone() {
 }
 
 #[test]
-fn a_start_that_was_interrupted_is_gone_on_with() {
-    // What is there after each step of the first start, and of one that renews everything.
+fn an_interrupted_start_is_resumed() {
+    // The files after each step of the first start, and of one that renews everything.
     let files = ["ca.key", "ca.crt", "apiserver.key", "apiserver.crt", "admin.key", "admin.crt"];
     for steps in 0..=files.len() {
         for (interrupted, next) in [(0, 0), (3640, 3641)] {
@@ -185,7 +184,7 @@ fn a_start_that_was_interrupted_is_gone_on_with() {
             make(&whole, 0).expect("made");
             if interrupted > 0 {
                 make(&dir, 0).expect("made");
-                // The steps of a renewal are taken over the files of the first start.
+                // The steps of a renewal replace the files of the first start.
                 for name in files {
                     std::fs::copy(dir.0.join(name), whole.0.join(name)).expect("copied");
                 }
@@ -207,7 +206,7 @@ fn a_start_that_was_interrupted_is_gone_on_with() {
 }
 
 #[test]
-fn where_other_authorities_decide_the_administrator_has_a_token() {
+fn with_other_client_authorities_the_administrator_has_a_token() {
     let dir = Dir::new("token");
     let make = || match ensure(&dir.0, None, AdministratorBy::Token, &names(&[]), day(0)).expect("made").admin {
         Administrator::Token(token) => token,

@@ -11,7 +11,7 @@ fn pod() -> Value {
 }
 
 #[test]
-fn ties_are_owners_and_finalizers_and_nothing_that_looks_like_them() {
+fn only_owners_and_finalizers_count_as_lifecycle_fields() {
     let encoded = |metadata: Value, spec: Value| {
         let object = value!({"kind": "Thing", "apiVersion": "v1", "metadata": metadata, "spec": spec});
         EncodedObject::from_record(&encode(&object, &[]), Revision(12345)).expect("an encoded object")
@@ -37,7 +37,7 @@ fn ties_are_owners_and_finalizers_and_nothing_that_looks_like_them() {
 }
 
 #[test]
-fn the_hole_takes_any_revision_and_spans_follow() {
+fn the_placeholder_takes_any_revision_and_spans_follow() {
     let record = encode(&pod(), &["n1", "Running"]);
     for revision in [Revision(9), Revision(123_456_789)] {
         for encoded in [
@@ -108,7 +108,7 @@ fn cut_records_are_refused() {
 
 /// Parts of an object that may be large, each beyond 16 bits.
 #[test]
-fn no_part_of_the_header_has_a_bound_of_its_own() {
+fn header_fields_have_no_separate_bounds() {
     let long = "x".repeat(70_000);
     let many = 0..70_000;
     let mut labels = Map::new();

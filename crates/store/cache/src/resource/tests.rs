@@ -147,7 +147,7 @@ fn only_another_value_touches_the_index() {
 }
 
 #[test]
-fn what_is_beyond_the_bounds_is_refused_and_the_rest_is_right() {
+fn reads_beyond_the_history_fail_and_others_succeed() {
     for seed in 1..=20 {
         let mut random = Random(seed);
         let mut subject = Subject::new(Bounds { events: 25, checkpoint_events: 4, ..Bounds::default() });
@@ -290,7 +290,7 @@ fn only_those_concerned_are_woken() {
 }
 
 #[test]
-fn of_an_objects_life_are_its_owners_its_end_and_what_holds_it_then() {
+fn owners_deletion_and_finalizers_are_lifecycle_changes() {
     let mut subject = Subject::new(Bounds::default());
     let mut cursor = subject.cache.watch_matching(Revision(1), WatchFilter::Lifecycle);
     assert!(cursor.take(9).expect("retained").is_empty());

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_come_back_and_cuts_are_refused() {
+    fn objects_round_trip_and_truncated_ones_are_rejected() {
         let mut bytes = EncryptedObject::new(b"data".to_vec(), seed()).encode_to_vec();
         let expected = b"\x0a\x04data\x12\x05key-1\x1a\x06source\x22\x12\x0a\x0da.example.com\x12\x01x\x28\x01";
         assert_eq!(bytes, expected, "these bytes are kept");

@@ -1,4 +1,4 @@
-//! What is made of a client's frames, however they arrive, and what is sent.
+//! Tests: messages from a client's frames, however they arrive, and the frames that are sent.
 
 use super::*;
 use futures_util::FutureExt;
@@ -18,13 +18,13 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Everything that a client sends, which then goes: whole messages, and how it ended.
+/// All messages of a client that then disconnects, and how it ended.
 async fn read(sent: &[u8], at_a_time: usize, max_bytes: Option<u64>) -> (Vec<(Kind, Vec<u8>)>, Option<ErrorKind>) {
     let (client, server) = duplex(at_a_time);
     let (mut from_server, mut to_server) = split(client);
     let (mut reader, _writer) = open(Box::new(server), max_bytes);
     let sending = async {
-        // The answers to pings are not of interest here, but have to be taken.
+        // The responses to pings are ignored, but have to be read.
         let mut sink = tokio::io::sink();
         let taking = tokio::io::copy(&mut from_server, &mut sink);
         let sending = async {
@@ -93,7 +93,7 @@ async fn messages_arrive_in_pieces() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_protocol_ends_the_connection() {
+async fn protocol_errors_end_the_connection() {
     let rows: [(&str, Vec<u8>); 8] = [
         ("no mask", vec![0x82, 1, b'a']),
         ("a reserved bit", frame(0xc2, b"a")),
@@ -139,7 +139,7 @@ async fn frames_are_written_whole() {
     writer.feed(Kind::Binary, &[b"2"]).await.expect("room");
     writer.flush().await.expect("sent");
     assert_eq!(exactly(&mut client, 6).await, b"\x82\x011\x82\x012");
-    // Pings are answered, a close once.
+    // Pings are answered; a close is answered once.
     client.write_all(&[frame(0x89, b"hi"), frame(0x88, b"\x03\xe9bye")].concat()).await.expect("sent");
     assert_eq!(reader.next().await.map_err(|error| error.kind()), Ok(None));
     assert_eq!(exactly(&mut client, 8).await, b"\x8a\x02hi\x88\x02\x03\xe9");
