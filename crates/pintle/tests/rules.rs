@@ -114,6 +114,12 @@ spec:
             properties:
               size: {type: integer, default: 3}
               used: {type: integer}
+          status:
+            type: object
+            required: [phase]
+            properties:
+              phase: {type: string}
+    subresources: {status: {}}
 ";
 
 #[test]
@@ -130,6 +136,13 @@ fn custom_resources_are_validated_offline() {
     let right = (Some(0), "1 objects are valid\n".to_owned(), String::new());
     assert_eq!(run(&["validate", "definition.yaml"]), right);
     assert_eq!(run(&["validate", "--crd", "definition.yaml", "shelf.yaml"]), right);
+    // A create drops the status, and the namespace of an object that has none.
+    folder.write("status.yaml", &(shelf("3").replace("  color: red\n", "") + "status: {}\n"));
+    assert_eq!(run(&["validate", "--crd", "definition.yaml", "status.yaml"]), right);
+    folder.write("cluster.yaml", &DEFINITION.replace("scope: Namespaced", "scope: Cluster"));
+    folder
+        .write("placed.yaml", &shelf("3").replace("  color: red\n", "").replace("name: a", "name: a\n  namespace: b"));
+    assert_eq!(run(&["validate", "--crd", "cluster.yaml", "placed.yaml"]), right);
     let (code, _, told) = run(&["validate", "shelf.yaml"]);
     assert_eq!((code, told.as_str()), (Some(1), "shelf.yaml:2: no kind \"Shelf\" in version \"example.com/v1\"\n"));
     let (code, _, told) = run(&["validate", "--crd=definition.yaml", "full.yaml"]);

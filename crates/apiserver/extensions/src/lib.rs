@@ -9,6 +9,7 @@ pub mod definition;
 pub mod embedded;
 pub mod engine;
 mod field_path;
+mod finalizers;
 mod json_path;
 pub mod json_schema;
 pub mod naming;

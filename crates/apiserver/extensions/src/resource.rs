@@ -6,6 +6,7 @@ use crate::columns::Columns;
 use crate::conversion::ConversionWebhook;
 use crate::definition::text;
 use crate::engine::{CustomSchema, Scale, SchemaText};
+use crate::finalizers;
 use crate::topology::meta_fields;
 use pintle_discovery::catalog::{compare_versions, storage_version_hash};
 use pintle_discovery::etag;
@@ -364,7 +365,7 @@ fn resource(
         printer: Arc::new(Columns::new(columns.and_then(Value::as_list).unwrap_or(&[]))),
         hidden_annotations: &[],
         rules: Arc::new(Validator::of_object(version.engine.clone())),
-        warn: None,
+        warn: Some(finalizers::warn),
         strategy: if has_status { &CUSTOM_WITH_STATUS } else { &CUSTOM },
         ttl_seconds: 0,
         deprecation: deprecation(definition, version.of, name, kind),

@@ -347,11 +347,16 @@ pub(crate) fn kube_finalizers(changes: Changes<'_>, errors: &mut ErrorList) {
 /// Finalizers of built-in kinds have a domain, except the well-known ones.
 pub fn validate_kube_finalizers(metadata: &Value, errors: &mut ErrorList) {
     for (at, name) in strings(metadata, "finalizers").into_iter().enumerate() {
-        if !name.contains('/') && !matches!(name, "kubernetes" | "orphan" | "foregroundDeletion") {
+        if !is_qualified_finalizer(name) {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             errors.invalid(format!("metadata.finalizers[{at}]"), name, detail);
         }
     }
+}
+
+/// Whether a finalizer has a domain or is one of the well-known names.
+pub fn is_qualified_finalizer(name: &str) -> bool {
+    name.contains('/') || matches!(name, "kubernetes" | "orphan" | "foregroundDeletion")
 }
 
 fn no_new_finalizers(metadata: &Value, old: &Value, errors: &mut ErrorList) {

@@ -204,7 +204,8 @@ impl Validator {
             Step::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),
             Step::Rule(rule) => rule(&Untyped { value: object, old, path: &FieldPath::ROOT }, cx),
         }
-        if matches!(step, Step::Metadata | Step::MetadataUpdate) {
+        // Only built-in kinds refuse finalizers without a domain; custom resources are warned of them.
+        if self.object.is_none() && matches!(step, Step::Metadata | Step::MetadataUpdate) {
             metadata::kube_finalizers(cx.metadata(), &mut cx.errors);
         }
     }

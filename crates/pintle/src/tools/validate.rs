@@ -150,7 +150,13 @@ fn causes(resource: &Resource, object: &mut Value) -> Vec<(String, String)> {
     } else {
         resource.stored_schema()
     };
-    if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {
+    // A create of a custom resource drops what clients may not set, before it validates.
+    if resource.custom.is_some() {
+        resource.strategy.create_clears.iter().for_each(|path| drop(object.remove_at(path)));
+    }
+    if !resource.namespaced {
+        object.remove_at(&["metadata", "namespace"]);
+    } else if object.str_at(&["metadata", "namespace"]).is_empty() {
         object.set_at(&["metadata", "namespace"], "default");
     }
     let prefix = object.str_at(&["metadata", "generateName"]).to_owned();
