@@ -32,6 +32,7 @@ pub fn restart_policy(template: At<'_, PodTemplateSpec>, cx: &mut ValidationCont
     let path = template.path.to(PodTemplateSpec::SPEC);
     let path = path.to(PodSpec::RESTART_POLICY);
     match policy {
+        _ if template.unchanged() => {}
         "" | "Always" => cx.errors.required(path, "valid values: \"OnFailure\", \"Never\""),
         "OnFailure" | "Never" => {}
         _ => cx.errors.not_supported(path, policy, &["OnFailure", "Never"]),

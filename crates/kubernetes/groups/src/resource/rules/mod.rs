@@ -12,7 +12,9 @@ mod selector;
 pub mod slice;
 mod status;
 
+use crate::core::rules::pod::scheduling;
 use pintle_schema::ApiType;
+use pintle_types::core::v1::NodeSelector;
 use pintle_types::resource::v1::{
     AllocatedDeviceStatus, CELDeviceSelector, Device, DeviceAllocationConfiguration, DeviceAttribute, DeviceCapacity,
     DeviceClaim, DeviceClaimConfiguration, DeviceClass, DeviceClassSpec, DeviceConstraint, DeviceRequest,
@@ -95,6 +97,7 @@ static RULES: &[CustomRule] = &[
     at_field!(ResourceSliceSpec::POOL, slice::pool_stays, AFTER | ALWAYS | ON_UPDATE),
     at_field!(ResourceSliceSpec::NODE_NAME, slice::node_name),
     at_field!(ResourceSliceSpec::NODE_SELECTOR, slice::one_term, AFTER),
+    at_field!(NodeSelector::NODE_SELECTOR_TERMS, scheduling::label_values, AFTER),
     at_field!(ResourceSliceSpec::ALL_NODES, slice::true_or_unset),
     at_field!(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION, slice::true_or_unset),
     at_field!(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION, slice::one_place, AFTER | ALWAYS),

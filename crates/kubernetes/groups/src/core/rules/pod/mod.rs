@@ -10,7 +10,7 @@ mod mounts;
 mod platform;
 mod resize;
 pub(crate) mod resources;
-mod scheduling;
+pub mod scheduling;
 mod security;
 mod spec;
 mod status;
