@@ -44,10 +44,8 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
     if let Some(path) = config.authentication.config_file.as_deref() {
         let in_file = |error: String| format!("{}: {error}", path.display());
         let configuration = authentication_config::read(path, &own_issuers).map_err(in_file)?;
-        if configuration.anonymous.is_some() {
-            if config.anonymous_auth.is_some() {
-                return Err(ANONYMOUS_TWICE.into());
-            }
+        if configuration.anonymous.is_some() && config.anonymous_auth.is_some() {
+            return Err(ANONYMOUS_TWICE.into());
         }
         builder.generic.anonymous.replace(anonymous_access(config, &configuration));
         let issuers = Issuers::start(&configuration.jwt, &Algorithm::ALL, &own_issuers, clients).map_err(in_file)?;
@@ -62,7 +60,7 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
         authenticators.push(issuers);
     } else if let Some(authenticator) = of_flags(config)? {
         let algorithms = config.authentication.oidc.algorithms();
-        let issuers = Issuers::start(&[authenticator.clone()], &algorithms, &own_issuers, clients)?;
+        let issuers = Issuers::start(std::slice::from_ref(&authenticator), &algorithms, &own_issuers, clients)?;
         if let Some(path) = config.authentication.oidc.ca_file.as_deref() {
             issuers.follow_authorities(path.to_owned(), authenticator, algorithms, own_issuers, clients.clone())?;
         }

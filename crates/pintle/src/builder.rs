@@ -308,11 +308,7 @@ impl Builder {
             registry.clone(),
             allocators.clone(),
             first_objects,
-            self.advertised.authorities,
-            advertised,
-            self.advertised.host.unwrap_or_default(),
-            self.advertised.endpoint_reconciler,
-            peer_address,
+            AdvertisedServer { address: advertised, peer_address, ..self.advertised },
         ));
         let announced = async {
             identity_lease.announce().await?;
@@ -430,7 +426,8 @@ fn published(tokens: &Arc<ServiceAccountTokens>, server_address: &str) -> Vec<Pu
     if tokens.key_set().is_none() {
         return Vec::new();
     }
-    let document = |path, content_type, of: Box<dyn Fn(&ServiceAccountTokens) -> Option<Value> + Send + Sync>| {
+    type Document = Box<dyn Fn(&ServiceAccountTokens) -> Option<Value> + Send + Sync>;
+    let document = |path, content_type, of: Document| {
         let tokens = tokens.clone();
         let body = move || {
             let text = of(&tokens).map(|document| json::to_vec(&document)).unwrap_or_default();

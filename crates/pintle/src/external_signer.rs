@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     fn answers_without_keys_a_time_or_a_hint_are_invalid() {
-        let der = rcgen::KeyPair::generate().expect("a key").public_key_der();
+        let der = rcgen::PublicKeyData::subject_public_key_info(&rcgen::KeyPair::generate().expect("a key"));
         let key = |id: &str, der: &[u8]| Key { key_id: id.into(), key: der.into(), exclude_from_oidc_discovery: false };
         let good = FetchKeysResponse {
             keys: vec![key("a", &der)],

@@ -5,6 +5,7 @@
 //! The lease of a server that crashes expires; a server that is stopped deletes its lease.
 
 use crate::bootstrap;
+use crate::builder::AdvertisedServer;
 use crate::repair::Repairs;
 use crate::storage_versions;
 use crate::token_tracking::TokenTracking;
@@ -83,24 +84,22 @@ pub struct IdentityLease {
     name: String,
     holder: String,
     endpoints: EndpointReconciler,
-    /// Failed repairs of node ports.
     /// Where other servers reach this one.
     peer_address: Option<SocketAddr>,
+    /// Failed repairs of node ports.
     repair_errors: Arc<Counter>,
 }
 
 impl IdentityLease {
-    /// For a server that wrote these bootstrap objects and is reached at this address.
+    /// For a server that wrote these bootstrap objects and is reached at these addresses.
     pub fn new(
         registry: Arc<Registry>,
         allocators: Arc<Allocators>,
         first_objects: Settings,
-        authorities: Arc<RwLock<BTreeMap<String, String>>>,
-        address: Option<IpAddr>,
-        host: String,
-        endpoints: EndpointReconciler,
-        (peer_ip, peer_port): (Option<IpAddr>, Option<u16>),
+        server: AdvertisedServer,
     ) -> Self {
+        let AdvertisedServer { address, endpoint_reconciler: endpoints, peer_address, host, authorities } = server;
+        let ((peer_ip, peer_port), host) = (peer_address, host.unwrap_or_default());
         let (name, port) = (identity(&host), first_objects.secure_port);
         let peer_address = peer_ip.map(|ip| SocketAddr::new(ip, peer_port.unwrap_or(port)));
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));

@@ -341,7 +341,7 @@ impl Resource for Widget {
 }
 
 impl Widget {
-    fn new(name: &str, spec: Value) -> Value {
+    fn applied(name: &str, spec: Value) -> Value {
         json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
     }
 }
@@ -397,7 +397,7 @@ async fn a_controller_of_a_custom_resource() {
         }
     };
     for size in [1, 2] {
-        widgets.patch("a", &apply, &Patch::Apply(Widget::new("a", json!({"size": size})))).await.expect("applied");
+        widgets.patch("a", &apply, &Patch::Apply(Widget::applied("a", json!({"size": size})))).await.expect("applied");
         let followed = await_condition(widgets.clone(), "a", has_status(size));
         tokio::time::timeout(DEADLINE, followed).await.expect("in time").expect("followed");
     }
@@ -405,7 +405,7 @@ async fn a_controller_of_a_custom_resource() {
     assert_eq!((widget.metadata.generation, widget.finalizers()), (Some(2), &["example.com/clean".to_owned()][..]));
     let managers = widget.managed_fields().iter().map(|entry| entry.manager.clone().unwrap_or_default());
     assert!(managers.collect::<Vec<_>>().contains(&"controller".to_owned()));
-    let refused = widgets.patch("a", &apply, &Patch::Apply(Widget::new("a", json!({"size": 0})))).await;
+    let refused = widgets.patch("a", &apply, &Patch::Apply(Widget::applied("a", json!({"size": 0})))).await;
     assert_eq!(reason(refused), (422, "Invalid".to_owned()));
 
     let uid = widget.uid().expect("a uid");

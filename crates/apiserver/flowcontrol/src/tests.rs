@@ -21,7 +21,7 @@ impl Described for Asked {
 type Controller = FlowController<Asked>;
 
 fn user(name: &str) -> UserInfo {
-    UserInfo { name: name.into(), groups: vec!["system:authenticated".into()].into(), ..UserInfo::default() }
+    UserInfo { name: name.into(), groups: vec!["system:authenticated".into()], ..UserInfo::default() }
 }
 
 fn asks(user: &UserInfo) -> Attributes<'_> {
@@ -150,7 +150,7 @@ async fn levels_without_queues_reject_and_exempt_ones_never_do() {
     let large = admitted(begin(&controller, "u", seats(9)));
     assert!(matches!(begin(&controller, "v", WorkEstimate::ONE), Begun::Rejected(_)));
     drop(large);
-    let administrator = UserInfo { groups: vec![pintle_auth::groups::MASTERS.into()].into(), ..user("admin") };
+    let administrator = UserInfo { groups: vec![pintle_auth::groups::MASTERS.into()], ..user("admin") };
     let flow = controller.classify(&asks(&administrator)).expect("a flow");
     let begun = (0..1000).map(|_| flow.begin(seats(9), Asked(user("admin")), true));
     let held: Vec<_> = begun.map(admitted).collect();

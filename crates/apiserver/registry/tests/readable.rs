@@ -9,7 +9,7 @@ mod random;
 use pintle_cache::{Cache, EncodedObject, encoded_object};
 use pintle_codec::json;
 use pintle_registry::selection::field_values;
-use pintle_resource::Resource;
+use pintle_resource::{Resource, StoredVersions};
 use pintle_schema::{Map, Str, Value, canonicalize, value};
 use pintle_storage::{Expect, MemoryStore, Revision, Store, Transaction};
 use random::Random;
@@ -92,7 +92,8 @@ fn committed_objects_can_be_decoded() {
             let mut object = random::object(schema, resource.namespaced, &mut random);
             enlarge(&mut object, &mut random);
             canonicalize(schema, &mut object);
-            let fields = field_values(resource, &object);
+            let stored = StoredVersions::new(vec![resource.clone()]).expect("a version");
+            let fields = field_values(&stored, &object);
             let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
             let record = encoded_object::encode(&object, &fields);
             let what = format!("{} in round {round}, {} bytes", resource.plural, record.len());

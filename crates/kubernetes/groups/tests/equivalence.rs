@@ -2,13 +2,10 @@
 //! Guarantees that versions validate alike, that stages change no answer, that what is stored stays right, and that no
 //! rule panics.
 //!
-//! A row is an object, or an object and the one that it replaces. Some are wrong in many places, some are right, and
-//! some
-//! are right but for what an update changed. A row is compared with itself:
-//! - validated by tags and by the functions that say the same, side by side, however the gates stand: no mismatch, one
-//! answer;
-//! - validated by its tags as the plan runs them, and as they read one by one: a rule has one form, so its meaning is
-//! the other side;
+//! A row is an object, or an object and the one that it replaces. Some are wrong in many places, some are right, and some
+//! are right except for what an update changed. Each row is
+//! - validated by tags and by the functions with the same meaning, under all gates: no mismatch, one answer;
+//! - validated by its tags as the plan runs them, and one by one: both have the same result;
 //! - validated as every served version (`versions`);
 //! - created, and put in the place of something else.
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use super::*;
-use crate::api::{Expect, Key};
+use crate::api::{Expect, Key, Write};
 use crate::limits;
 
 /// The content of the disk, shared with the test.

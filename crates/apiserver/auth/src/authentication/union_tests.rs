@@ -59,7 +59,7 @@ fn the_first_identity_wins_and_errors_count_only_without_one() {
             for member in &members {
                 list.push(member.clone());
             }
-            let anonymous = Some(Arc::new(UserInfo::anonymous()));
+            let anonymous = CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true));
             let authenticators = AuthenticatorUnion::new(list);
             let authenticator = RequestAuthenticator { authenticators, anonymous, ..RequestAuthenticator::default() };
             let outcome = authenticate(&authenticator, None);
@@ -87,7 +87,6 @@ fn with_tokens(anonymous: bool) -> RequestAuthenticator {
         authenticators: AuthenticatorUnion::new(vec![Arc::new(file)]),
         anonymous: CurrentAnonymousAccess::new(AnonymousAccess::everywhere(anonymous)),
         audiences: vec!["api".into()],
-        ..RequestAuthenticator::default()
     }
 }
 

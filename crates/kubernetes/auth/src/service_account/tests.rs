@@ -1,6 +1,7 @@
 //! Tokens that are issued, changed, expired and accepted.
 
 use super::*;
+use rcgen::PublicKeyData;
 use std::time::Duration;
 
 const NOW: i64 = 1_000_000;
@@ -207,7 +208,7 @@ fn a_token_is_refused_when_its_key_is_gone_although_it_was_verified_before() {
 #[test]
 fn keys_of_former_tokens_verify_but_are_not_published() {
     let made = rcgen::KeyPair::generate().expect("a key");
-    let der = made.public_key_der();
+    let der = made.subject_public_key_info();
     let keys = vec![
         VerifyingKey::of_external("a", &der, true).expect("a key"),
         VerifyingKey::of_external("b", &der, false).expect("a key"),

@@ -143,7 +143,7 @@ pub fn set_common_version(object: &mut pintle_schema::Value, now: Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_schema::ApiType;
+    use pintle_schema::ApiValue;
 
     #[test]
     fn servers_agree_or_not() {
