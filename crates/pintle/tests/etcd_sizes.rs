@@ -99,5 +99,16 @@ fn etcds_own_bound_holds_below_the_clients() {
         assert_eq!(refused["message"], "etcdserver: request is too large");
         assert!(refused_bytes(create(&mut client, "b", MESSAGE_BYTES)) > MESSAGE_BYTES);
         create(&mut client, "c", REQUEST_BYTES - 10_000).expect(201);
+        // Where a quota counts the writes, one that is too large is refused as well, and holds up no other.
+        let hard = json!({"count/controllerrevisions.apps": "9"});
+        let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": hard}});
+        let quotas = "/api/v1/namespaces/default/resourcequotas";
+        client.post(quotas, &quota).expect("an answer").expect(201);
+        let status = json!({"status": {"hard": hard, "used": {"count/controllerrevisions.apps": "1"}}}).to_string();
+        let path = format!("{quotas}/q/status");
+        client.send("PATCH", &path, "application/merge-patch+json", status.as_bytes()).expect("an answer").expect(200);
+        let refused = create(&mut client, "d", REQUEST_BYTES).expect(500);
+        assert_eq!(refused["message"], "etcdserver: request is too large");
+        create(&mut client, "e", 10).expect(201);
     }
 }

@@ -5,6 +5,7 @@ mod common;
 
 use common::http::{Answer, Client};
 use common::in_process::InProcess;
+use common::process::Installation;
 use common::resource_version;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -89,7 +90,7 @@ fn a_quota_is_charged_before_its_object() {
     let object = config_map(&mut client, "a", "").expect(201);
     let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
     assert_eq!(resource_version(&object), resource_version(&quota) + 1);
-    // What exists is not charged, whoever finds out.
+    // An object that exists already is not charged, wherever the conflict is found.
     assert_eq!(config_map(&mut client, "a", "").status, 409);
     assert_eq!(used(&mut client, "q"), json!({"configmaps": "1"}));
 }
@@ -97,18 +98,24 @@ fn a_quota_is_charged_before_its_object() {
 #[test]
 fn one_name_is_charged_once() {
     const WRITERS: usize = 16;
-    let server = InProcess::start();
-    let mut client = server.client();
-    quota(&mut client, "q", &json!({"configmaps": "2"}));
+    const NAMES: usize = 20;
+    let installation = Installation::own();
+    // Without the controller, which would correct a wrong usage.
+    let process = installation.start_with(&["--storage=memory", "--controllers="]);
+    let mut client = process.endpoint().client();
+    quota(&mut client, "q", &json!({"configmaps": "1000"}));
     let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let server = &server;
-        let write = || config_map(&mut server.client(), "same", "").status;
+        let process = &process;
+        let write = move || {
+            let mut client = process.endpoint().client();
+            (0..NAMES).map(|at| config_map(&mut client, &format!("same-{at}"), "").status).collect::<Vec<_>>()
+        };
         let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(write)).collect();
-        writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
+        writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect()
     });
     let count = |status| statuses.iter().filter(|found| **found == status).count();
-    assert_eq!((count(201), count(409)), (1, WRITERS - 1), "{statuses:?}");
-    assert_eq!(used(&mut client, "q"), json!({"configmaps": "1"}));
+    assert_eq!((count(201), count(409)), (NAMES, (WRITERS - 1) * NAMES), "{statuses:?}");
+    assert_eq!(used(&mut client, "q"), json!({"configmaps": NAMES.to_string()}));
 }
 
 #[test]

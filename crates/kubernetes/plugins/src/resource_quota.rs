@@ -1,11 +1,11 @@
 //! ResourceQuota: what is created in a namespace fits its quotas, which are charged with it.
 //! Guarantees that a quota and the objects charged to it change in one transaction, so that usage is exact with any number of writers
 //! at the same time; and that a namespace without quotas costs a look at an index.
-//! Must never wait for anything but the commit of the writes before while it holds a namespace's turn.
+//! Must never wait for anything but the commit of the writes before while it holds a namespace's lock.
 
-mod line;
+mod charge_queue;
 
-use line::{Line, Lines};
+use charge_queue::{ChargeQueue, ChargeQueues};
 use pintle_cache::{Object, State};
 use pintle_quota::{Countable, Limit, Profile, Refusal, Request, check};
 use pintle_registry::status::{Result, Status};
@@ -32,13 +32,13 @@ const MANAGER: &str = "kube-apiserver";
 /// The plugin.
 pub struct Quotas {
     limited: Arc<[LimitedResource]>,
-    lines: Arc<Lines>,
+    queues: Arc<ChargeQueues>,
 }
 
 impl Quotas {
     /// `limited`: resources that must not be consumed without a quota.
     pub fn new(limited: Vec<LimitedResource>) -> Self {
-        Quotas { limited: limited.into(), lines: Arc::default() }
+        Quotas { limited: limited.into(), queues: Arc::default() }
     }
 
     /// Checks a write against the quotas as they are now, and charges it unless it is a dry run.
@@ -64,9 +64,9 @@ impl Quotas {
         if changes.is_empty() || request.options.dry_run {
             return Ok(());
         }
-        let (lines, demand) = (self.lines.clone(), Arc::new(demand));
+        let (queues, demand) = (self.queues.clone(), Arc::new(demand));
         let (namespace, checked) = (target.namespace.clone(), Some(Checked { state, quotas, changes }));
-        request.charges.add(Box::new(QuotaCharge { demand, namespace, checked, lines, turn: None }));
+        request.charges.add(Box::new(QuotaCharge { demand, namespace, checked, queues, lock: None }));
         Ok(())
     }
 
@@ -189,16 +189,18 @@ struct QuotaCharge {
     namespace: String,
     /// The result of the plugin, until it is used.
     checked: Option<Checked>,
-    lines: Arc<Lines>,
+    queues: Arc<ChargeQueues>,
     /// Held until the outcome of the commit is known.
-    turn: Option<(OwnedMutexGuard<()>, Arc<Line>)>,
+    lock: Option<(OwnedMutexGuard<()>, Arc<ChargeQueue>)>,
 }
 
 impl Charge for QuotaCharge {
     fn writes<'a>(&'a mut self, registry: &'a Registry) -> MaybeReady<'a, Result<Vec<Write>>> {
         MaybeReady::wait(async move {
-            let line = self.lines.of(&self.namespace);
-            self.turn = Some((line.turn().await, line));
+            // A commit that is retried without managed fields asks again, and must not wait for its own lock.
+            self.lock = None;
+            let queue = self.queues.of(&self.namespace);
+            self.lock = Some((queue.lock().await, queue));
             let (quotas, changes) = match self.checked.take().filter(|checked| checked.holds(registry)) {
                 Some(checked) => (checked.quotas, checked.changes),
                 None => {
@@ -220,7 +222,7 @@ impl Charge for QuotaCharge {
         MaybeReady::wait(async move {
             if registry.store.makes_several_revisions() {
                 let waiting = (self.demand.clone(), self.checked.take(), transaction);
-                return self.lines.of(&self.namespace).commit(registry, &self.namespace, waiting).await;
+                return self.queues.of(&self.namespace).commit(registry, &self.namespace, waiting).await;
             }
             let mut transaction = transaction;
             transaction.writes.extend(self.writes(registry).get().await?);

@@ -1,4 +1,4 @@
-//! `Lines`: charged writes of a namespace that wait are committed together: the quotas first, with all that they are charged,
+//! `ChargeQueues`: the queued charged writes of a namespace are committed together: the quotas first, with all that they are charged,
 //! then each object under a revision of its own. Guarantees that all of them are stored or none, and that a write is
 //! refused for a quota only because of writes that are stored. Must never store anything for a request that has gone.
 
@@ -49,15 +49,15 @@ impl Waiting {
 
 /// The charged writes of one namespace.
 #[derive(Default)]
-pub(super) struct Line {
+pub(super) struct ChargeQueue {
     waiting: Mutex<VecDeque<Waiting>>,
-    turn: Arc<tokio::sync::Mutex<()>>,
+    lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Line {
-    /// Waits for the turn to charge the namespace's quotas.
-    pub async fn turn(&self) -> OwnedMutexGuard<()> {
-        self.turn.clone().lock_owned().await
+impl ChargeQueue {
+    /// Waits for the lock to charge the namespace's quotas.
+    pub async fn lock(&self) -> OwnedMutexGuard<()> {
+        self.lock.clone().lock_owned().await
     }
 
     /// Commits writes with their charge, together with others that wait.
@@ -66,11 +66,11 @@ impl Line {
         let (demand, checked, Transaction { writes, conditions }) = charged;
         self.waiting().push_back(Waiting { demand, checked, writes, conditions, answer });
         loop {
-            let turn = self.turn();
+            let lock = self.lock();
             tokio::select! {
                 biased;
                 answer = &mut answered => return answer.unwrap_or_else(|_| Ok(Err(lost()))),
-                turn = turn => self.lead(registry, namespace, turn).await,
+                lock = lock => self.commit_group(registry, namespace, lock).await,
             }
         }
     }
@@ -93,15 +93,15 @@ impl Line {
         taken
     }
 
-    /// Commits the writes that wait. The turn ends with the commit, even if this future is dropped.
-    async fn lead(self: &Arc<Self>, registry: &Registry, namespace: &str, turn: OwnedMutexGuard<()>) {
+    /// Commits the next group of queued writes. The lock is released when the commit has ended, even if this future is dropped.
+    async fn commit_group(self: &Arc<Self>, registry: &Registry, namespace: &str, lock: OwnedMutexGuard<()>) {
         let Some((group, transaction)) = Group::charge(registry, namespace, self.take()).await else { return };
-        let (commit, line) = (registry.store.commit(transaction), self.clone());
+        let (commit, queue) = (registry.store.commit(transaction), self.clone());
         let end = async move {
             group.end(commit.await);
-            drop(turn);
-            // As long as there is a turn, those who come wait for it.
-            drop(line);
+            drop(lock);
+            // The queue exists as long as its lock is held, so that later writes wait for it.
+            drop(queue);
         };
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn(end)),
@@ -123,6 +123,8 @@ struct Group {
     after: Vec<u64>,
     /// Those that do not fit beside the members.
     refused: Vec<(Waiting, Status)>,
+    /// Those that write a key that a member writes too: they are prepared again on what the group stores.
+    repeated: Vec<Waiting>,
 }
 
 impl Group {
@@ -142,14 +144,22 @@ impl Group {
             }
         };
         let mut limits: Vec<Limit> = quotas.iter().map(|quota| quota.limit.clone()).collect();
-        let (mut charged, mut fitting, mut refused) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let mut keys: HashSet<Key> = quotas.iter().map(|quota| quota.stored.key.clone()).collect();
+        let (mut charged, mut fitting) = (BTreeSet::new(), Vec::new());
+        let (mut refused, mut repeated) = (Vec::new(), Vec::new());
         for one in waiting {
+            // Nothing is charged for a write that the transaction cannot contain.
+            if one.writes.iter().any(|write| keys.contains(&write.key)) {
+                repeated.push(one);
+                continue;
+            }
             match one.demand.changes(registry, &limits) {
                 Ok(changes) => {
                     for (at, used) in changes {
                         limits.get_mut(at).into_iter().for_each(|limit| limit.used.clone_from(&used));
                         charged.insert(at);
                     }
+                    keys.extend(one.writes.iter().map(|write| write.key.clone()));
                     fitting.push(one);
                 }
                 Err(status) => refused.push((one, status)),
@@ -160,7 +170,7 @@ impl Group {
             match quota.write(registry, namespace, limit.used.clone()).await {
                 Ok(write) => writes.push(write),
                 Err(status) => {
-                    let all = fitting.into_iter().chain(refused.into_iter().map(|(one, _)| one));
+                    let all = fitting.into_iter().chain(refused.into_iter().map(|(one, _)| one)).chain(repeated);
                     all.for_each(|one| one.answer(Err(status.clone())));
                     return None;
                 }
@@ -173,9 +183,10 @@ impl Group {
             after.iter().filter(|write| write.begins_revision).count() as u64
         };
         let after = members.iter().map(|(_, places)| made(places)).collect();
-        let group = Group { members, after, refused };
+        let group = Group { members, after, refused, repeated };
         if group.members.is_empty() {
             group.refused.into_iter().for_each(|(one, status)| one.answer(Err(status)));
+            group.repeated.into_iter().for_each(Waiting::try_again);
             return None;
         }
         let mut conditions: Vec<Condition> = Vec::new();
@@ -189,12 +200,12 @@ impl Group {
 
     /// Answers all.
     fn end(self, outcome: std::result::Result<Revision, CommitError>) {
-        let Group { members, after, refused } = self;
+        let Group { members, after, mut refused, repeated } = self;
         match outcome {
             Ok(last) => {
                 let members = members.into_iter().zip(after);
                 members.for_each(|((one, _), after)| one.answer(Ok(Ok(Revision(last.0.saturating_sub(after))))));
-                refused.into_iter().for_each(|(one, status)| one.answer(Err(status)));
+                refused.drain(..).for_each(|(one, status)| one.answer(Err(status)));
             }
             Err(CommitError::Conflict { index, key, actual }) => {
                 for (one, places) in members {
@@ -203,9 +214,7 @@ impl Group {
                         None => one.try_again(),
                     }
                 }
-                refused.into_iter().for_each(|(one, _)| one.try_again());
             }
-            // The others have not been looked at.
             Err(CommitError::ConditionFailed { key, actual }) => {
                 let has_failed = |one: &Waiting| {
                     one.conditions.iter().any(|condition| condition.key == key && actual != Some(condition.at))
@@ -216,51 +225,43 @@ impl Group {
                         false => one.try_again(),
                     }
                 }
-                refused.into_iter().for_each(|(one, _)| one.try_again());
             }
-            Err(error) => {
-                members.into_iter().for_each(|(one, _)| one.answer(Ok(Err(error.clone()))));
-                refused.into_iter().for_each(|(one, _)| one.try_again());
-            }
+            Err(error) => members.into_iter().for_each(|(one, _)| one.answer(Ok(Err(error.clone())))),
         }
+        // Those that were refused because of members that are not stored.
+        refused.into_iter().for_each(|(one, _)| one.try_again());
+        repeated.into_iter().for_each(Waiting::try_again);
     }
 }
 
-/// Adds the writes of each behind those of the quotas. A key can occur once: the second write of one is tried again.
+/// Adds the writes of each behind those of the quotas.
 fn members(fitting: Vec<Waiting>, writes: &mut Vec<Write>) -> Vec<(Waiting, Range<usize>)> {
-    let mut keys: HashSet<Key> = writes.iter().map(|write| write.key.clone()).collect();
-    let mut members = Vec::with_capacity(fitting.len());
-    for mut one in fitting {
-        if one.writes.iter().any(|write| keys.contains(&write.key)) {
-            one.try_again();
-            continue;
-        }
-        keys.extend(one.writes.iter().map(|write| write.key.clone()));
+    let add = |mut one: Waiting| {
         let from = writes.len();
         let own = one.writes.drain(..).enumerate();
         writes.extend(own.map(|(at, write)| Write { begins_revision: at == 0 || write.begins_revision, ..write }));
-        members.push((one, from..writes.len()));
-    }
-    members
+        (one, from..writes.len())
+    };
+    fitting.into_iter().map(add).collect()
 }
 
-/// The lines of all namespaces that have one.
+/// The queues of all namespaces that have one.
 #[derive(Default)]
-pub(super) struct Lines(Mutex<HashMap<String, Weak<Line>>>);
+pub(super) struct ChargeQueues(Mutex<HashMap<String, Weak<ChargeQueue>>>);
 
-impl Lines {
-    /// The line of a namespace. It is forgotten when nobody waits in it.
-    pub fn of(&self, namespace: &str) -> Arc<Line> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines.get(namespace).and_then(Weak::upgrade) {
-            return line;
+impl ChargeQueues {
+    /// The queue of a namespace. It is dropped when it is empty.
+    pub fn of(&self, namespace: &str) -> Arc<ChargeQueue> {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(namespace).and_then(Weak::upgrade) {
+            return queue;
         }
-        if lines.len() == lines.capacity() {
-            lines.retain(|_, line| line.strong_count() > 0);
+        if queues.len() == queues.capacity() {
+            queues.retain(|_, queue| queue.strong_count() > 0);
         }
-        let line = Arc::new(Line::default());
-        lines.insert(namespace.to_owned(), Arc::downgrade(&line));
-        line
+        let queue = Arc::new(ChargeQueue::default());
+        queues.insert(namespace.to_owned(), Arc::downgrade(&queue));
+        queue
     }
 }
 
@@ -269,16 +270,16 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn lines_are_forgotten() {
-        let lines = Lines::default();
-        let line = lines.of("held");
-        let held = line.turn().await;
+    async fn unused_queues_are_dropped() {
+        let queues = ChargeQueues::default();
+        let queue = queues.of("held");
+        let held = queue.lock().await;
         for namespace in 0..1000 {
-            drop(lines.of(&namespace.to_string()).turn().await);
+            drop(queues.of(&namespace.to_string()).lock().await);
         }
-        let known = lines.0.lock().expect("no panic").len();
+        let known = queues.0.lock().expect("no panic").len();
         assert!(known < 100, "{known} namespaces are known");
-        assert!(lines.of("held").turn.try_lock().is_err());
+        assert!(queues.of("held").lock.try_lock().is_err());
         drop(held);
     }
 }
