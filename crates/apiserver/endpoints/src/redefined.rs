@@ -1,6 +1,6 @@
 //! Requests whose resource is redefined while they are carried out: they begin anew under the new definition.
 //! Guarantees that the body is read once, and that each attempt decodes it under the resource that it commits to.
-//! Must never repeat a request that has written something under the old definition.
+//! Must never repeat a write that has taken place; a deletion of a collection is repeated for the objects that are left.
 
 use crate::backend::ByteStream;
 use crate::context::Context;

@@ -4,7 +4,7 @@
 //! their version, and are converted when they are shown or written. Must never write to the store.
 
 use crate::selection::field_values;
-use crate::{Registry, Result, Status, Target, set_type};
+use crate::{Registry, Result, Status, Target, metadata, set_type};
 use bytes::Bytes;
 use pintle_cache::{Object, encoded_object};
 use pintle_codec::json;
@@ -128,6 +128,13 @@ impl Registry {
     /// The record of an object as it is read now; `None` if it is read as it is kept.
     fn record_anew(&self, target: &Target, object: &Object) -> Option<Bytes> {
         let kept = self.decode(target, object).ok()?;
+        let (now, original) = self.read_anew(target, object, &kept)?;
+        record_of(target, object, &kept, &now, original.as_ref())
+    }
+
+    /// A stored object as the target's definition reads it, and as it is stored if that has more fields; `kept` is how it was read
+    /// before.
+    fn read_anew(&self, target: &Target, object: &Object, kept: &Value) -> Option<(Value, Option<Value>)> {
         let original = match object.encoded.original() {
             Some(original) => json::decode_trusted(&target.storage().schema, original).ok()?,
             None => kept.clone(),
@@ -143,7 +150,7 @@ impl Registry {
             set_type(&mut now, &storage.api_version, &storage.kind);
         }
         canonicalize(&target.storage().schema, &mut now);
-        record_of(target, object, &kept, &now, is_less.then_some(&original))
+        Some((now, is_less.then_some(original)))
     }
 
     /// A stored object as one version has it; it is converted from the version that it is stored in, and waited for if need be.
@@ -154,6 +161,13 @@ impl Registry {
         let mut value = self.decode(target, object)?;
         if target.resource.custom.is_none() {
             return Ok(Decoded { value, stored: None, is_current: true });
+        }
+        // The cache may not have read it under this definition yet, and a write must not drop what the definition before hid.
+        if object.encoded.original().is_some()
+            && let Some((now, _)) = self.read_anew(target, object, &value)
+        {
+            value = now;
+            metadata::set(&mut value, "resourceVersion", object.revision.0.to_string());
         }
         let (storage_version, wanted) = (&target.storage().api_version, &version.storage().api_version);
         let found = value.str_at(&["apiVersion"]).to_owned();

@@ -78,8 +78,9 @@ impl Migrations {
         let writes = targets.into_iter().map(|target| async move { requests.change(&target, "", |_| ()).await });
         let writes: Vec<_> = writes.collect();
         let outcomes = stream::iter(writes).buffer_unordered(AT_A_TIME);
-        // A conflict means that another client has written the object, in the current form.
-        let failures = outcomes.filter_map(async |outcome| outcome.err().filter(|status: &Status| status.code != 409));
+        // A conflict means that another client has written the object, in the current form, unless the definition has changed.
+        let has_failed = |status: &Status| status.code != 409 || status.is_redefined;
+        let failures = outcomes.filter_map(async |outcome| outcome.err().filter(has_failed));
         let mut failures = Box::pin(failures);
         failures.next().await.map_or(Ok(()), Err)
     }
