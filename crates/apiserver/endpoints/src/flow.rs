@@ -7,8 +7,7 @@ mod estimate;
 mod shares;
 
 use crate::limits::{
-    BODY_BASE_BYTES, FRESHNESS_WAITS, IN_FLIGHT_POLL, OPEN_ANSWERS, RECEIVED_BYTES, REQUEST_TIMEOUT, RESPONSE_BYTES,
-    RETRY_AFTER_SECONDS,
+    BODY_BASE_BYTES, FRESHNESS_WAITS, IN_FLIGHT_POLL, OPEN_ANSWERS, RECEIVED_BYTES, RESPONSE_BYTES, RETRY_AFTER_SECONDS,
 };
 use crate::query::Query;
 use crate::request::Verb;
@@ -29,7 +28,7 @@ use std::borrow::Cow;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 pub(crate) use estimate::estimate;
@@ -115,6 +114,8 @@ pub struct InFlightLimits {
     /// Requests in work or being answered, while there are more of them than `uncounted`.
     open: Arc<SharedLimit>,
     uncounted: i64,
+    /// How long requests without a time of their own may take.
+    request_timeout: Duration,
     began: Instant,
     /// Reading and mutating requests that are worked on or being answered, those of the exempt included.
     in_flight: [Count; 2],
@@ -132,7 +133,8 @@ impl InFlightLimits {
         let limit = |mutating| Some(settings.in_flight_limit(mutating)).filter(|limit| *limit > 0);
         let limits = [limit(false), limit(true)];
         // Together they are the seats of the server; without any they have no limit.
-        let total = match limits.iter().flatten().sum::<i64>() {
+        let sum = limits.iter().flatten().fold(0_i64, |sum, limit| sum.saturating_add(*limit));
+        let total = match sum.min(i64::from(i32::MAX)) {
             0 if settings.priority_and_fairness => i64::from(i32::MAX),
             total => total.max(1),
         };
@@ -150,6 +152,7 @@ impl InFlightLimits {
             answers: SharedLimit::new(RESPONSE_BYTES),
             open: SharedLimit::new(total.unsigned_abs().saturating_mul(OPEN_ANSWERS)),
             uncounted: total,
+            request_timeout: settings.request_timeout,
             began: Instant::now(),
             in_flight: [(); 2].map(|()| Count::new()),
             waiting: [(); 2].map(|()| Count::new()),
@@ -253,6 +256,8 @@ pub struct InFlightRequest {
     mutating: bool,
     user: Str,
     slot: Mutex<Option<Slot>>,
+    /// What its body holds of the memory for bodies, until it is admitted.
+    body: Mutex<Option<Arc<Mutex<ShareGuard>>>>,
     /// The code with which the request was given up; 0 while it was not.
     rejection_code: AtomicU16,
     /// After how many seconds its client may come again, if it was rejected.
@@ -302,6 +307,7 @@ impl InFlightRequest {
             user: user.name.clone(),
             context: Arc::clone(context),
             slot: Mutex::default(),
+            body: Mutex::default(),
             rejection_code: AtomicU16::new(0),
             retry_after: AtomicU32::new(RETRY_AFTER_SECONDS),
         }
@@ -349,7 +355,15 @@ impl InFlightRequest {
     /// # Errors
     /// There is none for it.
     pub(crate) async fn enter(&self) -> Result<(), Status> {
-        if self.slot().is_some() {
+        let has_place = match &*self.slot() {
+            Some(slot) if self.of.is_none() || !matches!(slot.seat, Seat::None) => return Ok(()),
+            slot => slot.is_some(),
+        };
+        if has_place {
+            let seat = self.seat().await?;
+            if let Some(slot) = self.slot().as_mut() {
+                slot.seat = seat;
+            }
             return Ok(());
         }
         // Places are cheap, and seats are not: they are taken last.
@@ -393,8 +407,10 @@ impl InFlightRequest {
     /// How long the request waits for seats: a quarter of its time.
     fn patience(&self) -> tokio::time::Instant {
         let RequestContext { started, deadline, .. } = &*self.context;
-        let time = deadline.map_or(REQUEST_TIMEOUT, |deadline| deadline.duration_since(*started));
-        (*started + (time / 4).min(bounds::LONGEST_WAIT)).into()
+        let time = deadline.map_or(self.flow.request_timeout, |deadline| deadline.duration_since(*started));
+        // From now on: a write asks for seats when its body has come, and a read may ask twice.
+        let end = tokio::time::Instant::now() + (time / 4).min(bounds::LONGEST_WAIT);
+        deadline.map_or(end, |deadline| end.min(deadline.into()))
     }
 
     fn limited_seat(&self) -> Result<Seat, Status> {
@@ -411,7 +427,7 @@ impl InFlightRequest {
     }
 
     /// Waits for something without a slot: the caller must take one again before it goes on to work. What has no end keeps
-    /// its place.
+    /// its place, without seats.
     ///
     /// # Errors
     /// Too many requests of the user wait.
@@ -420,8 +436,9 @@ impl InFlightRequest {
             false => Some(self.flow.waits.acquire(&self.user, 1).ok_or_else(|| self.too_many_requests())?),
             true => None,
         };
-        if !self.long_running {
-            drop(self.slot().take());
+        match self.long_running {
+            true => self.slot().iter_mut().for_each(|slot| slot.seat = Seat::None),
+            false => drop(self.slot().take()),
         }
         Ok(event.await)
     }
@@ -431,11 +448,12 @@ impl InFlightRequest {
     /// # Errors
     /// There is none for another body.
     pub(crate) fn body_room(&self) -> Result<impl FnMut(usize) -> bool + Send + use<>, BodyFailure> {
-        let mut held = match self.is_exempt {
-            false => Some(self.flow.bodies.acquire(&self.user, BODY_BASE_BYTES).ok_or(BodyFailure::NoRoom)?),
-            true => None,
-        };
-        Ok(move |bytes: usize| held.as_mut().is_none_or(|held| held.grow(bytes as u64)))
+        if !self.is_exempt {
+            let held = self.flow.bodies.acquire(&self.user, BODY_BASE_BYTES).ok_or(BodyFailure::NoRoom)?;
+            *lock(&self.body) = Some(Arc::new(Mutex::new(held)));
+        }
+        let held = lock(&self.body).clone();
+        Ok(move |bytes: usize| held.as_ref().is_none_or(|held| lock(held).grow(bytes as u64)))
     }
 
     /// Enters a request with its body, now that it has come or has not.
@@ -452,8 +470,10 @@ impl InFlightRequest {
             BodyFailure::NoRoom => self.too_many_requests(),
             BodyFailure::Broken => Status::bad_request("unable to read the request body"),
         })?;
-        self.enter().await?;
-        Ok(body)
+        let entered = self.enter().await;
+        // A body counts until its request is worked on, as it is in memory while the request waits.
+        drop(lock(&self.body).take());
+        entered.map(|()| body)
     }
 
     /// Counts the bytes of a response that is held in memory until it is sent. Responses to writes are not counted: a write
@@ -504,8 +524,13 @@ impl InFlightRequest {
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Slot>> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.slot)
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that holds a lock here can fail half way.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for InFlightRequest {

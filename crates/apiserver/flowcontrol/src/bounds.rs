@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 /// How many requests may wait at one level, however many queues it has and however long they are. Each holds its head and a
-/// timer, some 10 KiB. kube-apiserver has no such limit; by its defaults a level has 6,400 places.
+/// timer, some 10 KiB; its body counts among the bodies of its user. kube-apiserver has no such limit; by its defaults a level has 6,400 places.
 pub const WAITING: usize = 20_000;
 
 /// The longest time that a request waits: kube-apiserver's minute. It waits for a quarter of its own time at most.

@@ -186,7 +186,9 @@ impl<R: Described> FlowController<R> {
                 current.levels.iter().any(|running| running.name == level.name && !running.inner().is_quiescing)
             };
             let levels = current.configuration.levels().iter().filter(wanted).cloned().collect();
-            let schemas = current.configuration.schemas().map(|(schema, _)| schema.clone()).collect();
+            // Those without an object are added again where they belong.
+            let stored = current.configuration.schemas().filter(|(schema, _)| !schema.uid.is_empty());
+            let schemas = stored.map(|(schema, _)| schema.clone()).collect();
             self.configure_locked(&mut stats, schemas, levels);
         }
     }

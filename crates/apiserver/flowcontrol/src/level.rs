@@ -119,7 +119,7 @@ pub(crate) struct Inner<R: Described> {
     pub demand: DemandStats,
     /// What the level was to get in this period, if there were enough.
     pub target: f64,
-    /// No schema refers to it any more: it goes when its last request has gone.
+    /// Its object is deleted: the level goes when its last request has gone.
     pub is_quiescing: bool,
     pub in_use: u64,
     pub waiting_seats: u64,
@@ -127,8 +127,8 @@ pub(crate) struct Inner<R: Described> {
     pub executing: Slots<Executing<R>>,
     pub totals: Totals,
     lingering: BinaryHeap<Reverse<Lingering<R>>>,
-    /// Whether a task waits for the next lingering seat.
-    is_timer_set: bool,
+    /// The time at which a task looks for seats that are free by then.
+    timer_due_ns: Option<u64>,
     integrator: DemandIntegrator,
     retry_after: RetryAfter,
 }
@@ -187,7 +187,7 @@ impl<R: Described> PriorityLevel<R> {
                 executing: Slots::default(),
                 totals: Totals::default(),
                 lingering: BinaryHeap::new(),
-                is_timer_set: false,
+                timer_due_ns: None,
                 integrator: DemandIntegrator::starting(now_ns),
                 retry_after: RetryAfter::default(),
             }),
@@ -385,7 +385,7 @@ impl<R: Described> PriorityLevel<R> {
         if let Some(queue) = executing.queue {
             let served =
                 now_ns.saturating_sub(executing.started_ns).saturating_add(nanoseconds(work.additional_latency));
-            inner.queues.correct(queue, expected_work(work), seats.saturating_mul(served));
+            inner.queues.finish(queue, expected_work(work), seats.saturating_mul(served));
         }
         if work.additional_latency.is_zero() || inner.is_exempt() {
             inner.release(&executing.class, seats);
@@ -460,26 +460,32 @@ impl<R: Described> PriorityLevel<R> {
 
     /// Has a task look again when the next lingering seat is free, if a request waits for one.
     fn set_timer(self: &Arc<Self>, inner: &mut Inner<R>) {
-        if inner.is_timer_set || inner.queues.is_empty() {
+        if inner.queues.is_empty() {
             return;
         }
         let Some(Reverse(Lingering { due_ns, .. })) = inner.lingering.peek() else { return };
+        let due_ns = *due_ns;
+        if inner.timer_due_ns.is_some_and(|set| set <= due_ns) {
+            return;
+        }
         // Outside of a runtime the server has ended.
         let Ok(runtime) = Handle::try_current() else { return };
-        let (level, due) = (self.clone(), self.clock.instant(*due_ns));
-        inner.is_timer_set = true;
+        let (level, due) = (self.clone(), self.clock.instant(due_ns));
+        inner.timer_due_ns = Some(due_ns);
         runtime.spawn(async move {
             sleep_until(due).await;
-            level.look_again();
+            level.look_again(due_ns);
         });
     }
 
-    fn look_again(self: &Arc<Self>) {
+    fn look_again(self: &Arc<Self>, due_ns: u64) {
         let now_ns = self.clock.now_ns();
         let mut dispatched = Dispatched::new();
         let mut inner = self.inner();
         self.observe(&inner, now_ns);
-        inner.is_timer_set = false;
+        if inner.timer_due_ns == Some(due_ns) {
+            inner.timer_due_ns = None;
+        }
         self.end_lingering(&mut inner, now_ns);
         self.dispatch(&mut inner, now_ns, &mut dispatched);
         self.set_timer(&mut inner);

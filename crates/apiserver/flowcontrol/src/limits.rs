@@ -45,9 +45,9 @@ pub struct Queuing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seats {
     pub nominal: u64,
-    /// Of these others may have so many.
+    /// How many of them other levels may borrow.
     pub lendable: u64,
-    /// So many of others' it may have.
+    /// How many seats of other levels it may borrow.
     pub borrowing: u64,
 }
 

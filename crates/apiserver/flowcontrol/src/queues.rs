@@ -30,6 +30,8 @@ struct Queue<T> {
     waiting: BTreeMap<Ticket, Waiting<T>>,
     work: u64,
     virtual_start: u128,
+    /// Its requests that have begun and not ended.
+    executing: usize,
     /// When its turn came, among queues with the same start.
     turn: u64,
 }
@@ -43,7 +45,18 @@ pub struct QueueState {
     pub virtual_start: u128,
 }
 
-/// The queues of a level. Only those that have requests, or have had more than their share, take memory.
+impl<T> Queue<T> {
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.executing == 0
+    }
+
+    /// When a request that comes now begins, on the clock of the level. An idle queue has neither credit nor debt.
+    fn next_start(&self, virtual_time: u128) -> u128 {
+        if self.is_idle() { virtual_time } else { self.virtual_start.max(virtual_time) }
+    }
+}
+
+/// The queues of a level. Only those that have requests take memory.
 #[derive(Debug)]
 pub struct Queues<T> {
     queues: HashMap<QueueId, Queue<T>>,
@@ -84,10 +97,11 @@ impl<T> Queues<T> {
         self.places.is_empty()
     }
 
-    /// The queue of a hand with the least work.
+    /// The queue of a hand with the least work; of several, the one whose next request begins first.
     fn least(&self, hand: &[QueueId]) -> QueueId {
-        let work = |id: &&QueueId| self.queues.get(*id).map_or(0, |queue| queue.work);
-        hand.iter().min_by_key(work).copied().unwrap_or_default()
+        let now = self.virtual_time;
+        let cost = |id: &&QueueId| self.queues.get(*id).map_or((0, now), |queue| (queue.work, queue.next_start(now)));
+        hand.iter().min_by_key(cost).copied().unwrap_or_default()
     }
 
     /// Whether a queue of this hand has room for another request, where each holds so many.
@@ -117,11 +131,11 @@ impl<T> Queues<T> {
             waiting: BTreeMap::new(),
             work: 0,
             virtual_start: 0,
+            executing: 0,
             turn: 0,
         });
         if queue.waiting.is_empty() {
-            // A queue earns nothing while it is empty.
-            queue.virtual_start = queue.virtual_start.max(self.virtual_time);
+            queue.virtual_start = queue.next_start(self.virtual_time);
             queue.turn = number;
             self.order.insert((queue.virtual_start, queue.turn, id));
         }
@@ -148,6 +162,7 @@ impl<T> Queues<T> {
         self.virtual_time = self.virtual_time.max(queue.virtual_start);
         queue.virtual_start += u128::from(work);
         queue.work = queue.work.saturating_sub(work);
+        queue.executing += 1;
         queue.turn = turn;
         if !queue.waiting.is_empty() {
             self.order.insert((queue.virtual_start, queue.turn, id));
@@ -173,8 +188,9 @@ impl<T> Queues<T> {
         Some(waiting.request)
     }
 
-    /// Corrects a queue by the work that a request of it really was: one that was expected to be less delays those after it.
-    pub fn correct(&mut self, id: QueueId, expected: u64, actual: u64) {
+    /// Ends a request that was dispatched, and corrects its queue by the work that it was: a request that was expected to be less
+    /// delays those after it.
+    pub fn finish(&mut self, id: QueueId, expected: u64, actual: u64) {
         let Some(queue) = self.queues.get_mut(&id) else { return };
         let corrected = (queue.virtual_start + u128::from(actual)).saturating_sub(u128::from(expected));
         if !queue.waiting.is_empty() {
@@ -182,6 +198,8 @@ impl<T> Queues<T> {
             self.order.insert((corrected, queue.turn, id));
         }
         queue.virtual_start = corrected;
+        queue.executing = queue.executing.saturating_sub(1);
+        self.forget();
     }
 
     /// The queues that are remembered, by number.
@@ -217,12 +235,10 @@ impl<T> Queues<T> {
         self.next
     }
 
-    /// Drops queues without requests that have had no more than their share, whenever there are twice as many as after the last
-    /// time.
+    /// Drops idle queues, whenever there are twice as many queues as after the last time.
     fn forget(&mut self) {
         if self.queues.len() > self.most {
-            let now = self.virtual_time;
-            self.queues.retain(|_, queue| !queue.waiting.is_empty() || queue.virtual_start > now);
+            self.queues.retain(|_, queue| !queue.is_idle());
             self.most = REMEMBERED.max(2 * self.queues.len());
         }
     }
@@ -278,18 +294,19 @@ mod tests {
             queues.enqueue(&[1], 10, 1, 10, "b").expect("room");
         }
         let (_, id, first) = queues.dispatch().expect("a request");
-        queues.correct(id, 10, 35);
+        queues.finish(id, 10, 35);
         let rest: Vec<_> = std::iter::from_fn(|| queues.dispatch().map(|(_, _, name)| name)).collect();
         let others = rest.iter().take_while(|name| **name != first).count();
         assert_eq!(others, 3, "{first}: {rest:?}");
     }
 
     #[test]
-    fn a_queue_that_had_more_than_its_share_is_remembered_and_others_are_not() {
+    fn a_queue_with_more_than_its_share_is_remembered_while_its_request_executes() {
         let mut queues = Queues::default();
         for round in 0..1000 {
             queues.enqueue(&[round + 1], 10, 1, 1, "brief").expect("room");
-            queues.dispatch();
+            let (_, id, _) = queues.dispatch().expect("a request");
+            queues.finish(id, 1, 1);
         }
         assert!(queues.states().len() <= REMEMBERED, "{}", queues.states().len());
         // Others wait all the time, so that what the first queue had more than they had counts.
@@ -302,6 +319,22 @@ mod tests {
         let before: Vec<_> = std::iter::from_fn(|| queues.dispatch().map(|(_, _, name)| name)).collect();
         let place = before.iter().position(|name| *name == "late");
         assert!(place.is_some_and(|place| (35..=42).contains(&place)), "{before:?}");
+    }
+
+    #[test]
+    fn an_idle_queue_has_no_debt_and_a_busy_one_is_the_last_choice() {
+        let mut queues = Queues::default();
+        queues.enqueue(&[0], 10, 1, 1, "long").expect("room");
+        let (_, long, _) = queues.dispatch().expect("a request");
+        queues.enqueue(&[1], 10, 1, 1, "other").expect("room");
+        // While it executes, its queue is busy: a hand with another queue takes that one.
+        queues.enqueue(&[0, 2], 10, 1, 1, "late").expect("room");
+        assert_eq!(queues.states()[&2].waiting, 1);
+        queues.finish(long, 1, 10_000);
+        queues.enqueue(&[0], 10, 1, 1, "next").expect("room");
+        let order: Vec<_> = std::iter::from_fn(|| queues.dispatch().map(|(_, _, name)| name)).collect();
+        assert_eq!(order, ["other", "late", "next"]);
+        assert!(queues.virtual_time() < 10_000);
     }
 
     /// What a simulated tenant saw, in ticks.
@@ -326,11 +359,13 @@ mod tests {
         const HELD: u64 = 10;
         let mut queues = Queues::default();
         let hand = |tenant: usize| deal(flow_hash("tenants", &tenant.to_string()), 64, 8);
-        let mut running: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+        let mut running: BinaryHeap<Reverse<(u64, QueueId)>> = BinaryHeap::new();
         let (mut loud, mut quiet) = (Seen::default(), Seen::default());
         for now in 0..ticks {
-            while running.peek().is_some_and(|Reverse(end)| *end <= now) {
-                running.pop();
+            while running.peek().is_some_and(|Reverse((end, _))| *end <= now)
+                && let Some(Reverse((_, id))) = running.pop()
+            {
+                queues.finish(id, HELD, HELD);
             }
             let mut arrive = |tenant: usize, is_loud: bool, seen: &mut Seen| {
                 if queues.enqueue(&hand(tenant), 50, 1, HELD, (is_loud, now)).is_err() {
@@ -344,9 +379,9 @@ mod tests {
                 arrive(tenant, false, &mut quiet);
             }
             while running.len() < SEATS
-                && let Some((_, _, (is_loud, since))) = queues.dispatch()
+                && let Some((_, id, (is_loud, since))) = queues.dispatch()
             {
-                running.push(Reverse(now + HELD));
+                running.push(Reverse((now + HELD, id)));
                 let seen = if is_loud { &mut loud } else { &mut quiet };
                 seen.served += 1;
                 seen.waits.push(now - since);

@@ -19,7 +19,7 @@ pub fn deal(mut hash: u64, deck: usize, hand: usize) -> Vec<usize> {
         let left = (deck - dealt) as u64;
         let mut card = (hash % left) as usize;
         hash /= left;
-        // The card is the so-manieth of those that are left.
+        // `card` counts only the cards that are left.
         for taken in &sorted {
             if card >= *taken {
                 card += 1;

@@ -130,7 +130,7 @@ async fn requests_wait_for_seats_for_a_quarter_of_their_time() {
     set_flow_headers(&mut headers, &class);
     assert_eq!(headers[SCHEMA_UID], "schema-uid");
     assert_eq!(headers[LEVEL_UID], "level-uid");
-    // A seat is free when a request has its answer, whoever takes that, and goes to the one that waits.
+    // A seat is released when the response is made, before the client reads it, and goes to the waiting request.
     let waiting = request(&flow, &b, PODS, Verb::Create);
     let (entered, slot) = tokio::join!(waiting.enter(), async {
         tokio::task::yield_now().await;
@@ -141,6 +141,45 @@ async fn requests_wait_for_seats_for_a_quarter_of_their_time() {
     assert_eq!((flow.in_flight(false), flow.in_flight(true)), (8, 1));
     drop((held, waiting, slot));
     assert_eq!((flow.in_flight(false), flow.in_flight(true)), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_body_of_a_request_counts_until_it_has_seats() {
+    let flow = fair();
+    let (a, b) = (user("a", &[]), user("b", &[]));
+    let held: Vec<_> = (0..8).map(|_| request(&flow, &a, PODS, Verb::List)).collect();
+    for request in &held {
+        request.enter().await.expect("a seat");
+    }
+    let waiting = request(&flow, &b, PODS, Verb::Create);
+    let mut room = waiting.body_room().expect("room");
+    assert!(room(1 << 20));
+    drop(room);
+    let (entered, slot) = tokio::join!(waiting.enter_with_body(Ok(Bytes::new())), async {
+        tokio::task::yield_now().await;
+        assert!(flow.waiting(true) == 1 && !flow.bodies.is_untouched());
+        held[0].take_slot()
+    });
+    assert!(entered.is_ok() && slot.is_some());
+    assert!(flow.bodies.is_untouched());
+}
+
+#[tokio::test]
+async fn a_watch_gives_back_its_seat_while_it_waits() {
+    let flow = fair();
+    let a = user("a", &[]);
+    let watches: Vec<_> = (0..8).map(|_| endless(&flow, &a, PODS, Verb::Watch)).collect();
+    for watch in &watches {
+        watch.enter().await.expect("a seat");
+    }
+    let reading = request(&flow, &a, PODS, Verb::List);
+    let waited = watches[0].wait(reading.enter()).await.expect("room");
+    assert!(waited.is_ok(), "the seat of the watch");
+    drop(reading);
+    watches[0].enter().await.expect("its seat again");
+    let level = flow.controller().expect("fairness").dump_levels();
+    let row = level.lines().find(|row| row.starts_with("l,")).expect("the level");
+    assert_eq!(row.split(',').nth(5).map(str::trim), Some("8"));
 }
 
 #[tokio::test]
@@ -192,7 +231,7 @@ async fn a_slot_goes_on_with_the_answer() {
     let flow = limited(1, 1);
     let user = user("a", &[]);
     let first = request(&flow, &user, PODS, Verb::List);
-    first.enter().await.expect("body_room");
+    first.enter().await.expect("room");
     first.enter().await.expect("it has one");
     let slot = first.take_slot();
     drop(first);
@@ -247,7 +286,7 @@ async fn a_watch_that_waits_keeps_its_place() {
     let flow = InFlightLimits::new(&Settings { max_watches: 1, ..Settings::default() });
     let watch = || endless(&flow, &user("a", &[]), PODS, Verb::Watch);
     let waiting = watch();
-    waiting.enter().await.expect("body_room");
+    waiting.enter().await.expect("room");
     assert_eq!(waiting.wait(async { watch().has_room() }).await.ok(), Some(false));
 }
 
@@ -256,7 +295,7 @@ async fn waiting_requests_hold_no_slot_and_are_bounded() {
     let flow = limited(1, 1);
     let (a, b) = (user("a", &[]), user("b", &[]));
     let waiting = request(&flow, &a, PODS, Verb::List);
-    waiting.enter().await.expect("body_room");
+    waiting.enter().await.expect("room");
     let other = request(&flow, &a, PODS, Verb::List);
     let waited = waiting.wait(async { other.enter().await.is_ok() && other.take_slot().is_some() });
     assert_eq!(waited.await.ok(), Some(true));
@@ -274,7 +313,7 @@ async fn a_request_that_comes_back_from_waiting_is_counted_once() {
     let flow = fair();
     let reading = request(&flow, &user("a", &[]), PODS, Verb::List);
     reading.enter().await.expect("a seat");
-    reading.wait(async {}).await.expect("body_room");
+    reading.wait(async {}).await.expect("room");
     reading.enter().await.expect("a seat");
     let stats = &reading.class().expect("its class").stats;
     assert_eq!((stats.dispatched.get(), stats.executing_requests.get()), (1, 1));
@@ -286,7 +325,7 @@ async fn bytes_are_counted_as_they_come() {
     let (a, b) = (user("a", &[]), user("b", &[]));
     let creates = |user| request(&flow, user, PODS, Verb::Create);
     let share = RECEIVED_BYTES.div_ceil(USERS_PER_LIMIT);
-    let mut slow = creates(&a).body_room().expect("body_room");
+    let mut slow = creates(&a).body_room().expect("room");
     let more = (0..).take_while(|_| slow(1 << 20)).count() as u64;
     assert!((share - BODY_BASE_BYTES).div_ceil(1 << 20) == more, "{more}");
     assert!(creates(&a).body_room().is_err(), "the share is used up");
@@ -299,10 +338,10 @@ async fn bytes_are_counted_as_they_come() {
     assert_eq!(bodies.len() as u64, share / BODY_BASE_BYTES);
     // An answer of any size is sent, but not a second one.
     let [first, second] = [(); 2].map(|()| request(&flow, &b, PODS, Verb::Get));
-    first.enter().await.expect("body_room");
+    first.enter().await.expect("room");
     first.hold_response(RESPONSE_BYTES).expect("the only one");
     let slot = first.take_slot();
-    second.enter().await.expect("body_room");
+    second.enter().await.expect("room");
     assert_eq!(second.hold_response(1).map_err(|status| status.code), Err(429));
     drop(slot);
     assert!(second.hold_response(1).is_ok());
@@ -317,7 +356,7 @@ async fn drain_waits_for_requests_in_flight() {
         tokio::time::timeout(brief, flow.drained()).await.is_ok()
     };
     assert!(!none(&flow).await, "it may wait for its body");
-    reading.enter().await.expect("body_room");
+    reading.enter().await.expect("room");
     let slot = reading.take_slot();
     drop(reading);
     assert!(!none(&flow).await, "its answer is being sent");
