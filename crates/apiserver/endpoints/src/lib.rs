@@ -16,6 +16,7 @@ pub mod context;
 pub mod decode;
 pub mod documents;
 pub mod encoding;
+mod error_responses;
 pub mod flow;
 pub mod handler;
 pub mod health;

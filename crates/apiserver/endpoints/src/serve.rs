@@ -1,6 +1,5 @@
 //! `serve()`: the steps of a request in their order. Read this page first.
 
-use crate::access::NotAllowed;
 use crate::aggregated_discovery::{AggregatedApi, DelegatedRequest};
 use crate::audit::{
     CompletionGuard, FinalStage, RecordBuilder, RequestStart, ResponseAuditor, audit_id, record_received, set_audit_id,
@@ -8,6 +7,10 @@ use crate::audit::{
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
+use crate::error_responses::{
+    self, bad_escape, forbidden_response, internal_server_error, no_request_info, no_route, shutting_down,
+    too_many_requests,
+};
 use crate::flow::{self, InFlight, InFlightRequest, Slot};
 use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
@@ -23,14 +26,11 @@ use crate::{
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::Attributes;
-use pintle_auth::authorization::escape;
 use pintle_flowcontrol::FlowClass;
 use pintle_registry::{Details, RequestContext, Status, Step};
 use pintle_resource::{Action, Found, Resource, Verbs};
 use pintle_schema::Str;
-use pintle_schema::names::quoted;
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     }
     let line = httplog::RequestLog::of(&request);
     let audit_start = RequestStart::of(&api, &request);
-    let traced_uri = api.tracer.is_some().then(|| uri_of(&request));
+    let traced_uri = api.tracer.is_some().then(|| error_responses::url(&request));
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
     }
@@ -128,12 +128,6 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         }
     }
     response.map(|body| body.tracked(slot, series))
-}
-
-/// Path and query, as they came.
-fn uri_of(request: &Request) -> String {
-    let query = if request.query.is_empty() { "" } else { "?" };
-    format!("{}{query}{}", request.path, request.query)
 }
 
 /// Under what a request is counted, and what it holds until its answer is sent; one that is dropped before it is answered was
@@ -226,7 +220,7 @@ async fn process(
     let in_flight = InFlightRequest::new(&api.flow, request_context, verb);
     accounting.class = in_flight.class();
     let Some(path) = path else {
-        // Health is told in any case, unless a flow schema says otherwise.
+        // Health checks are answered in any case, unless a flow schema says otherwise.
         let is_limited = accounting.class.is_some() || !health::is_asked_for(&request.path);
         if is_limited && in_flight.enter().await.is_err() {
             return Ok(too_many_requests(&in_flight));
@@ -509,14 +503,6 @@ fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -
     }
 }
 
-/// The response for an unsupported path of a custom resource: only its subresources have a Status.
-fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
-    if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
-        return Ok(ApiResponse::text(404, "404 page not found\n"));
-    }
-    Err(Status::not_found(resource, &path.name))
-}
-
 /// Annotates the audit event of a request to a deprecated version.
 fn annotate_deprecated(context: &RequestContext, resource: &Resource) {
     if resource.deprecation.is_empty() || context.audit().is_none() {
@@ -547,54 +533,6 @@ fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, req
         let client = metrics::system_client(request.header(USER_AGENT));
         series.dropped(429, DryRun::of(query.all("dryRun")), client);
     }
-}
-
-/// The response to a request beyond the limits.
-fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
-    let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
-    answer.headers.push(("retry-after", in_flight.retry_after().to_string()));
-    answer
-}
-
-/// The response to a path without a resource, as `/api/v1/watch`.
-fn no_request_info(request: &Request) -> ApiResponse {
-    let why =
-        format!("failed to create RequestInfo: unable to determine kind and namespace from url, {}", url(request));
-    internal_server_error(request, &why)
-}
-
-/// The response to a request that no authorizer allows.
-fn forbidden_response(request: &Request, why: NotAllowed) -> Result<ApiResponse, Status> {
-    match why {
-        NotAllowed::Forbidden(status) => Err(status),
-        NotAllowed::Failed(error) => Ok(internal_server_error(request, &error)),
-    }
-}
-
-/// The response to a request that fails before it reaches a resource.
-fn internal_server_error(request: &Request, why: &dyn Display) -> ApiResponse {
-    let text = format!("Internal Server Error: {}: {why}\n", quoted(&url(request)));
-    ApiResponse::text(500, escape(&text))
-}
-
-fn url(request: &Request) -> String {
-    let query = if request.query.is_empty() { "" } else { "?" };
-    format!("{}{query}{}", request.path, request.query)
-}
-
-/// The response to a path with an invalid escape, which closes the connection.
-fn bad_escape() -> ApiResponse {
-    let mut answer = ApiResponse::text(400, "400 Bad Request");
-    answer.headers.push(("connection", "close".to_owned()));
-    answer
-}
-
-/// The response to a request during shutdown, which closes the connection.
-fn shutting_down() -> ApiResponse {
-    let mut answer = ApiResponse::text(429, "The apiserver is shutting down, please try again later.\n");
-    answer.headers.push(("retry-after", limits::RETRY_AFTER_SHUTDOWN_SECONDS.to_string()));
-    answer.headers.push(("connection", "close".to_owned()));
-    answer
 }
 
 /// Paths that name no resource: discovery, OpenAPI, version, health, metrics.

@@ -19,6 +19,8 @@ use std::time::SystemTime;
 const TRUSTED: [&str; 2] = [groups::MASTERS, "system:monitoring"];
 /// Longer audit ids are cut.
 const AUDIT_ID_BYTES: usize = 64;
+/// Longer texts of clients are cut: some thousand spans may wait for the collector.
+const ATTRIBUTE_BYTES: usize = 1024;
 
 type Attributes = Vec<(&'static str, Attribute)>;
 
@@ -56,16 +58,16 @@ impl Traced {
         let peer = request.peer.map(|peer| peer.to_string()).unwrap_or_default();
         let audit_id = &context.id[..context.id.floor_char_boundary(AUDIT_ID_BYTES)];
         let attributes = vec![
-            ("server.address", request.header(HOST).into()),
+            ("server.address", cut(request.header(HOST)).into()),
             ("http.request.method", request.method.as_str().into()),
             ("url.scheme", "https".into()),
-            ("url.path", request.path.as_str().into()),
+            ("url.path", cut(&request.path).into()),
             ("network.peer.address", peer.as_str().into()),
             ("client.address", peer.into()),
-            ("user_agent.original", request.header(USER_AGENT).into()),
+            ("user_agent.original", cut(request.header(USER_AGENT)).into()),
             ("network.protocol.name", "http".into()),
             ("network.protocol.version", if request.over_http2 { "2" } else { "1.1" }.into()),
-            ("http.target", uri.into()),
+            ("http.target", cut(uri).into()),
             ("audit-id", audit_id.into()),
         ];
         Some(Box::new(Traced {
@@ -76,7 +78,7 @@ impl Traced {
             state,
             started: SystemTime::now(),
             method: request.method.as_str().to_owned(),
-            uri: uri.to_owned(),
+            uri: cut(uri).to_owned(),
             attributes,
             begun: None,
             part: None,
@@ -130,7 +132,7 @@ impl Traced {
             ("url", &self.uri),
             ("verb", verb.name()),
         ];
-        let attributes = own.into_iter().map(|(key, value)| (key, value.into())).collect();
+        let attributes = own.into_iter().map(|(key, value)| (key, cut(value).into())).collect();
         self.part = Some(Part { name, context, start: SystemTime::now(), attributes });
     }
 
@@ -181,6 +183,11 @@ impl Drop for Traced {
             is_error: self.code.is_some_and(|code| code >= 500),
         });
     }
+}
+
+/// What a span shows of a text that a client sends: spans wait in memory, and collectors bound a batch.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(ATTRIBUTE_BYTES)]
 }
 
 /// A path without the names in it.

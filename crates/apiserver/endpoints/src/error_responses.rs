@@ -1,0 +1,70 @@
+//! Responses to requests that are rejected before they reach a resource, as text and with kube-apiserver's messages.
+//! Must never show more of a request than its URL, which is escaped.
+
+use crate::access::NotAllowed;
+use crate::flow::InFlightRequest;
+use crate::limits;
+use crate::request::{Request, ResourcePath};
+use crate::response::ApiResponse;
+use pintle_auth::authorization::escape;
+use pintle_registry::Status;
+use pintle_resource::Resource;
+use pintle_schema::names::quoted;
+use std::fmt::Display;
+
+/// The response to a request beyond the limits.
+pub fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
+    let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
+    answer.headers.push(("retry-after", in_flight.retry_after().to_string()));
+    answer
+}
+
+/// The response to a path without a resource, as `/api/v1/watch`.
+pub fn no_request_info(request: &Request) -> ApiResponse {
+    let why =
+        format!("failed to create RequestInfo: unable to determine kind and namespace from url, {}", url(request));
+    internal_server_error(request, &why)
+}
+
+/// The response to a request that no authorizer allows.
+pub fn forbidden_response(request: &Request, why: NotAllowed) -> Result<ApiResponse, Status> {
+    match why {
+        NotAllowed::Forbidden(status) => Err(status),
+        NotAllowed::Failed(error) => Ok(internal_server_error(request, &error)),
+    }
+}
+
+/// The response to a request that fails before it reaches a resource.
+pub fn internal_server_error(request: &Request, why: &dyn Display) -> ApiResponse {
+    let text = format!("Internal Server Error: {}: {why}\n", quoted(&url(request)));
+    ApiResponse::text(500, escape(&text))
+}
+
+/// The path and query of a request, as sent.
+pub fn url(request: &Request) -> String {
+    let query = if request.query.is_empty() { "" } else { "?" };
+    format!("{}{query}{}", request.path, request.query)
+}
+
+/// The response to a path with an invalid escape, which closes the connection.
+pub fn bad_escape() -> ApiResponse {
+    let mut answer = ApiResponse::text(400, "400 Bad Request");
+    answer.headers.push(("connection", "close".to_owned()));
+    answer
+}
+
+/// The response to a request during shutdown, which closes the connection.
+pub fn shutting_down() -> ApiResponse {
+    let mut answer = ApiResponse::text(429, "The apiserver is shutting down, please try again later.\n");
+    answer.headers.push(("retry-after", limits::RETRY_AFTER_SHUTDOWN_SECONDS.to_string()));
+    answer.headers.push(("connection", "close".to_owned()));
+    answer
+}
+
+/// The response for an unsupported path of a custom resource: only its subresources have a Status.
+pub fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
+    if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
+        return Ok(ApiResponse::text(404, "404 page not found\n"));
+    }
+    Err(Status::not_found(resource, &path.name))
+}
