@@ -78,7 +78,7 @@ pub fn request_of(
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
     }
     headers.insert(USER_AGENT, HeaderValue::from_static("kube-apiserver"));
-    identity::assert(headers, user, with_uid);
+    identity::assert(headers, user, with_uid).map_err(|error| Unreachable(error.to_string()))?;
     Ok(request)
 }
 

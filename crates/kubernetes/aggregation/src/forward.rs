@@ -67,7 +67,9 @@ pub async fn send(way: &Way<'_>, delegated: DelegatedRequest, with_uid: bool, fu
         false => forward::outgoing_headers(&delegated.request),
     };
     headers.remove(header::HOST);
-    identity::assert(&mut headers, delegated.context.user(), with_uid);
+    if let Err(error) = identity::assert(&mut headers, delegated.context.user(), with_uid) {
+        return ApiResponse::text(500, format!("{error}\n"));
+    }
     if let Ok(id) = HeaderValue::try_from(&delegated.context.id)
         && !id.is_empty()
     {

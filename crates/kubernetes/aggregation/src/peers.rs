@@ -6,7 +6,8 @@ use crate::fetch::{FetchError, fetch_from, request_of};
 use crate::forward::{self, Way};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all, try_join};
+use futures_util::future::{BoxFuture, try_join};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::header::{HeaderMap, HeaderValue};
 use pintle_auth::UserInfo;
 use pintle_cache::{Object, WatchFilter};
@@ -171,11 +172,30 @@ impl Shared {
         let known = |id: &str, address: SocketAddr| {
             before.peers.iter().find(|peer| peer.id == id && peer.address == address).cloned()
         };
-        let fetches = found.into_iter().map(async |(id, address)| match known(&id, address) {
-            Some(peer) if peer.due > now => peer,
-            known => Arc::new(self.fetched(id, address, known).await),
-        });
-        let peers = join_all(fetches).await;
+        let mut peers: Vec<_> = found.iter().map(|(id, address)| known(id, *address)).collect();
+        let due = found.into_iter().zip(peers.clone()).enumerate();
+        let due = due.filter(|(_, (_, known))| known.as_ref().is_none_or(|peer| peer.due <= now));
+        let mut fetches: FuturesUnordered<_> =
+            due.map(async |(at, ((id, address), known))| (at, self.fetched(id, address, known).await)).collect();
+        self.publish(registry, &peers, recent);
+        // A server that does not answer delays only what it alone serves.
+        while let Some((at, peer)) = fetches.next().await {
+            if let Some(place) = peers.get_mut(at) {
+                *place = Some(Arc::new(peer));
+            }
+            self.publish(registry, &peers, recent);
+        }
+    }
+
+    /// Publishes the servers whose documents are known.
+    fn publish(
+        &self,
+        registry: &Registry,
+        peers: &[Option<Arc<Peer>>],
+        recent: &mut HashMap<(String, String), Instant>,
+    ) {
+        let (now, before) = (Instant::now(), self.state.load_full());
+        let peers: Vec<_> = peers.iter().flatten().cloned().collect();
         let active = versions_of_others(registry);
         recent.retain(|_, since| since.elapsed() < EXCLUDED);
         recent.extend(active.into_iter().map(|version| (version, now)));
