@@ -43,11 +43,12 @@ pub fn auditor(flags: &AuditFlags, clients: &Arc<Clients>) -> Result<Option<Arc<
 
 /// Takes over the policy when its file changes, as long as the auditor is used.
 fn follow_policy(path: PathBuf, auditor: &Arc<Auditor>) -> Result<(), Box<dyn Error>> {
-    let mut last = follow::read(&path)?;
+    // The first look takes over what has changed since the policy was read.
+    let mut last = Vec::new();
     follow("audit policy", auditor, move |auditor| {
         let text = follow::read(&path)?;
         if text != last {
-            auditor.replace_policy(Policy::read(&path).map_err(|error| error.to_string())?);
+            auditor.replace_policy(Policy::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?);
             last = text;
         }
         Ok(())

@@ -15,7 +15,7 @@ use pintle_kubernetes_auth::Mode;
 use pintle_kubernetes_auth::node::NodeAuthorizer;
 use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer};
 use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, ReviewClient, ReviewVersion};
-use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, WebhookConfiguration};
+use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, AuthorizerConfiguration, WebhookConfiguration};
 use pintle_validation::ErrorList;
 use pintle_webhook::Clients;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,8 @@ impl AuthorizationFile {
     /// # Errors
     /// A file cannot be read, or is invalid.
     pub fn load(path: &Path, clients: Arc<Clients>) -> Result<AuthorizationFile, String> {
-        let (texts, members) = read(path, &clients)?;
+        let (configuration, texts) = read(path)?;
+        let members = members(configuration, &clients)?;
         Ok(AuthorizationFile { path: path.to_owned(), clients, texts, members })
     }
 
@@ -100,10 +101,12 @@ impl AuthorizationFile {
         let needs_start = [Mode::Node, Mode::Rbac, Mode::Abac];
         follow("authorization configuration", union.shared(), move |union: &SharedAuthorizers| {
             let _within = runtime.enter();
-            let (texts, members) = read(&self.path, &self.clients)?;
+            let (configuration, texts) = read(&self.path)?;
             if texts == self.texts {
                 return Ok(());
             }
+            // Only now, since a client of a webhook has a thread that follows its file.
+            let members = members(configuration, &self.clients)?;
             if let Some(mode) = modes(&members).find(|mode| needs_start.contains(mode) && !allowed.contains(mode)) {
                 let name = mode.name();
                 return Err(format!(
@@ -124,7 +127,8 @@ fn modes(members: &[ChainMember]) -> impl Iterator<Item = Mode> {
     })
 }
 
-fn read(path: &Path, clients: &Arc<Clients>) -> Result<(Vec<Vec<u8>>, Vec<ChainMember>), String> {
+/// Reads the file, and the texts of it and of the files that it names.
+fn read(path: &Path) -> Result<(AuthorizationConfiguration, Vec<Vec<u8>>), String> {
     let text = config_file::read(path)?;
     let configuration: AuthorizationConfiguration =
         config_file::decode(&text, &VERSIONS, "AuthorizationConfiguration")?;
@@ -132,19 +136,27 @@ fn read(path: &Path, clients: &Arc<Clients>) -> Result<(Vec<Vec<u8>>, Vec<ChainM
     if !faults.is_empty() {
         return Err(faults.summary());
     }
-    let (mut texts, mut members) = (vec![text], Vec::new());
-    for authorizer in configuration.authorizers {
-        members.push(match (authorizer.r#type.parse(), &authorizer.webhook) {
-            (Ok(mode), _) => ChainMember::BuiltIn(mode, authorizer.name),
-            (Err(_), None) => return Err(format!("authorizer {:?} has no webhook", authorizer.name)),
-            (Err(_), Some(webhook)) => {
-                let file = Path::new(webhook.connection_info.kube_config_file.as_deref().unwrap_or_default());
-                texts.push(config_file::read(file)?);
-                ChainMember::Webhook(authorizer.name, Arc::new(reviews(webhook, file, clients)?))
-            }
-        });
+    let mut texts = vec![text];
+    for webhook in configuration.authorizers.iter().filter_map(|authorizer| authorizer.webhook.as_ref()) {
+        texts.push(config_file::read(kubeconfig(webhook))?);
     }
-    Ok((texts, members))
+    Ok((configuration, texts))
+}
+
+fn kubeconfig(webhook: &WebhookConfiguration) -> &Path {
+    Path::new(webhook.connection_info.kube_config_file.as_deref().unwrap_or_default())
+}
+
+fn members(configuration: AuthorizationConfiguration, clients: &Arc<Clients>) -> Result<Vec<ChainMember>, String> {
+    let member = |authorizer: AuthorizerConfiguration| match (authorizer.r#type.parse(), &authorizer.webhook) {
+        (Ok(mode), _) => Ok(ChainMember::BuiltIn(mode, authorizer.name)),
+        (Err(_), None) => Err(format!("authorizer {:?} has no webhook", authorizer.name)),
+        (Err(_), Some(webhook)) => {
+            let reviews = Arc::new(reviews(webhook, kubeconfig(webhook), clients)?);
+            Ok(ChainMember::Webhook(authorizer.name, reviews))
+        }
+    };
+    configuration.authorizers.into_iter().map(member).collect()
 }
 
 fn reviews(webhook: &WebhookConfiguration, file: &Path, clients: &Arc<Clients>) -> Result<AccessReviews, String> {

@@ -35,8 +35,8 @@ const MESSAGE_BYTES: usize = 1 << 20;
 const KEY_ID_BYTES: usize = 1024;
 /// Tokens live at least as long as a TokenRequest may ask for.
 const MIN_EXPIRATION_SECONDS: i64 = 600;
-/// The algorithms that kube-apiserver accepts.
-const ALGORITHMS: [&str; 4] = ["RS256", "ES256", "ES384", "ES512"];
+/// The algorithms that this server verifies. kube-apiserver accepts ES512, too.
+const ALGORITHMS: [&str; 3] = ["RS256", "ES256", "ES384"];
 
 const SIGN: &str = "/v1.ExternalJWTSigner/Sign";
 const FETCH_KEYS: &str = "/v1.ExternalJWTSigner/FetchKeys";
@@ -160,6 +160,8 @@ pub struct Signer {
     /// One fetch at a time; the number of fetches that were begun.
     fetching: Mutex<()>,
     fetches_begun: AtomicU64,
+    /// The number of the last fetch that came to its end: one that is dropped with its request has fetched nothing.
+    fetches_ended: AtomicU64,
     stats: Stats,
 }
 
@@ -183,6 +185,7 @@ impl Signer {
             max_expiration_seconds: 0,
             fetching: Mutex::default(),
             fetches_begun: AtomicU64::new(0),
+            fetches_ended: AtomicU64::new(0),
             stats: Stats::default(),
         };
         let pause = signer.fetch().await.map_err(|error| {
@@ -239,8 +242,9 @@ impl Signer {
     }
 
     async fn fetch_alone(&self) -> Result<Duration, CallError> {
-        self.fetches_begun.fetch_add(1, Ordering::SeqCst);
+        let number = self.fetches_begun.fetch_add(1, Ordering::SeqCst) + 1;
         let fetched = self.fetch_keys().await;
+        self.fetches_ended.store(number, Ordering::SeqCst);
         let code = fetched.as_ref().err().map_or("OK", CallError::code);
         self.stats.fetches.get(&code, Counter::new).increment();
         fetched.map_err(|error| match error {
@@ -278,6 +282,9 @@ impl Signer {
             self.refresh().await;
         }
         let keys = self.keys.current();
+        if !keys.has(&key_id) {
+            return Err(CallError::Answer(format!("while validating header: key {key_id:?} is not known")));
+        }
         if keys.verifying().iter().any(|key| key.id() == key_id && !key.is_published()) {
             let why = format!("key used for signing JWT (kid: {key_id}) is excluded from OIDC discovery docs");
             return Err(CallError::Answer(format!("while validating header: {why}")));
@@ -370,7 +377,7 @@ impl ExternalSigner for Signer {
             // Who waits while another request fetches takes the keys of a fetch that began after it came.
             let begun = self.fetches_begun.load(Ordering::SeqCst);
             let _one_at_a_time = self.fetching.lock().await;
-            if self.fetches_begun.load(Ordering::SeqCst) > begun {
+            if self.fetches_ended.load(Ordering::SeqCst) > begun {
                 return;
             }
             if let Err(error) = self.fetch_alone().await {
@@ -470,7 +477,7 @@ mod tests {
     fn headers_have_a_type_a_key_and_an_algorithm_alone() {
         for (header, expected) in [
             (r#"{"alg":"ES256","kid":"k","typ":"JWT"}"#, Ok("k")),
-            (r#"{"alg":"ES512","kid":"k","typ":"JWT"}"#, Ok("k")),
+            (r#"{"alg":"ES512","kid":"k","typ":"JWT"}"#, Err("bad signing algorithm \"ES512\"")),
             (r#"{"alg":"ES256","kid":"k"}"#, Err("bad type")),
             (r#"{"alg":"ES256","typ":"JWT"}"#, Err("key id missing")),
             (r#"{"alg":"none","kid":"k","typ":"JWT"}"#, Err("bad signing algorithm \"none\"")),

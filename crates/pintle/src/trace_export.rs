@@ -127,8 +127,9 @@ impl Exporter {
             let count = batch.len() as u64;
             let sent = tokio::time::timeout(TIMEOUT, self.send(&batch)).await;
             match sent.unwrap_or_else(|_| Err(Status::deadline_exceeded())) {
-                Ok(()) => {
-                    self.stats.sent.add(count);
+                Ok(rejected) => {
+                    self.stats.sent.add(count.saturating_sub(rejected));
+                    self.stats.lost.add(rejected.min(count));
                     last_failure.clear();
                 }
                 Err(status) => {
@@ -144,7 +145,8 @@ impl Exporter {
         }
     }
 
-    async fn send(&mut self, batch: &[Span]) -> Result<(), Status> {
+    /// Sends a batch. Returns how many spans of it the collector rejected.
+    async fn send(&mut self, batch: &[Span]) -> Result<u64, Status> {
         if self.connection.as_ref().is_none_or(|connection| !connection.is_usable()) {
             let stream = TcpStream::connect(&self.endpoint).await.map_err(Status::unavailable)?;
             let origin = Uri::try_from(format!("http://{}/", self.endpoint)).map_err(Status::unavailable)?;
@@ -153,7 +155,8 @@ impl Exporter {
             self.connection = Some(Connection::open(stream, &settings, Executor::runtime()).await?);
         }
         let Some(connection) = &self.connection else { return Err(Status::unavailable("no connection")) };
-        connection.unary::<_, messages::Response>(EXPORT, messages::Request::of(batch)).await.map(drop)
+        let response: messages::Response = connection.unary(EXPORT, messages::Request::of(batch)).await?;
+        Ok(response.partial_success.map_or(0, |partial| partial.rejected_spans.unsigned_abs()))
     }
 }
 
@@ -176,7 +179,16 @@ mod messages {
     }
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Response {}
+    pub struct Response {
+        #[prost(message, optional, tag = "1")]
+        pub partial_success: Option<PartialSuccess>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct PartialSuccess {
+        #[prost(int64, tag = "1")]
+        pub rejected_spans: i64,
+    }
 
     #[derive(Clone, PartialEq, Message)]
     pub struct ResourceSpans {

@@ -195,6 +195,8 @@ fn keys_in_files_are_followed() {
     let first = token();
     let before = key_of(&first);
     installation.scratch.write("account.key", "no key");
+    wait_for("the fault is reported", || process.errors().contains("was not taken over").then_some(()));
+    assert_eq!(key_of(&token()), before, "an invalid key changes nothing");
     installation.scratch.write("account.key", &made[1]);
     let second = wait_for("a token of the new key", || Some(token()).filter(|token| key_of(token) != before));
     let text = |token: &Value| token.as_str().expect("a token").to_owned();

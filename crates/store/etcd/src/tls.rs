@@ -4,7 +4,7 @@
 //! Must never know where certificates lie.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
+use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -72,6 +72,8 @@ pub fn config(tls: &Tls) -> Result<ClientConfig, String> {
         }
     };
     config.alpn_protocols = vec![b"h2".to_vec()];
+    // A resumed session would be that of certificates which may have been replaced since.
+    config.resumption = Resumption::disabled();
     Ok(config)
 }
 
