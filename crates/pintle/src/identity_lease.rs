@@ -331,6 +331,7 @@ impl IdentityLease {
             for (field, own) in [(ObjectMeta::LABELS, &labels), (ObjectMeta::ANNOTATIONS, &annotations)] {
                 let field = metadata.by_ref().field(field);
                 let mut all = field.view().get();
+                all.remove(PEER_ADDRESS);
                 all.extend(own.clone());
                 field.set(all);
             }
@@ -363,7 +364,11 @@ impl IdentityLease {
             let lease = is_identity.then(|| self.registry.decode(&all, object).ok()).flatten();
             if lease.is_some_and(|lease| expired(&View::new(&lease))) {
                 let Some(target) = self.registry.target(resource, NAMESPACE, object.name()) else { continue };
-                let options = DeleteOptions { uid: Some(object.encoded.uid().to_owned()), ..DeleteOptions::default() };
+                let options = DeleteOptions {
+                    uid: Some(object.encoded.uid().to_owned()),
+                    resource_version: Some(object.revision.0.to_string()),
+                    ..DeleteOptions::default()
+                };
                 // Another server may have deleted the lease, or its owner may have renewed it.
                 let _ = self.registry.delete(&target, &options).await;
             }

@@ -6,6 +6,7 @@ use crate::event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus}
 use crate::policy::{Level, Policy, RuleOutcome, Stage};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use futures_util::future::join_all;
 use pintle_auth::{Attributes, UserInfo};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,9 +62,7 @@ impl Auditor {
 
     /// Writes and sends everything that waits.
     pub async fn shutdown(&self) {
-        for target in &self.targets {
-            target.backend.shutdown().await;
-        }
+        join_all(self.targets.iter().map(|target| target.backend.shutdown())).await;
     }
 }
 

@@ -310,7 +310,7 @@ async fn a_namespace_is_emptied_and_goes() {
     };
     let remaining = "Some resources are remaining: configmaps. has 1 resource instances";
     fixture
-        .until("the rest is told", || {
+        .until("the rest is reported", || {
             condition("NamespaceContentRemaining") == Some(("True".to_owned(), remaining.to_owned()))
         })
         .await;

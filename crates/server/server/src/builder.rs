@@ -337,6 +337,9 @@ pub struct Server {
     store: Arc<dyn Store>,
 }
 
+/// How long the audit log may take to write what waits when the server stops: longer than a webhook's usual retries.
+const AUDIT_SHUTDOWN: Duration = Duration::from_secs(60);
+
 impl Server {
     /// The addresses of the listeners, in their order.
     pub fn addresses(&self) -> &[SocketAddr] {
@@ -387,7 +390,8 @@ impl Server {
         self.ends.abort();
         self.adjusting.abort();
         if let Some(auditor) = &self.api.auditor {
-            auditor.shutdown().await;
+            // A disk that hangs must not keep the store from being closed.
+            drop(tokio::time::timeout(AUDIT_SHUTDOWN, auditor.shutdown()).await);
         }
         let store = self.store;
         let closed = tokio::task::spawn_blocking(move || store.close()).await;

@@ -61,11 +61,17 @@ impl ServerLock {
     pub async fn keep(&self) {
         let mut renewed = Instant::now();
         loop {
-            // An attempt that hangs must not outlive the deadline.
-            let attempt = tokio::time::timeout(self.times.renew_deadline, self.acquire()).await;
+            // An attempt that hangs must not outlive the deadline, which counts from the beginning of the last renewal: others
+            // see the lease renewed no later than that.
+            let began = Instant::now();
+            let left = match self.leads() {
+                true => self.times.renew_deadline.saturating_sub(renewed.elapsed()),
+                false => self.times.renew_deadline,
+            };
+            let attempt = tokio::time::timeout(left, self.acquire()).await;
             match attempt {
                 Ok(Ok(())) => {
-                    renewed = Instant::now();
+                    renewed = began;
                     self.leads.store(true, Ordering::Release);
                 }
                 _ if renewed.elapsed() >= self.times.renew_deadline || !self.leads() => {

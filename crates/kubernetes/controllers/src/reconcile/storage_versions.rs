@@ -90,6 +90,7 @@ impl Reconciler for StorageVersions {
         if reports.iter().all(is_gone) {
             let options = DeleteOptions {
                 uid: Some(stored.encoded.uid().to_owned()),
+                resource_version: Some(stored.revision.0.to_string()),
                 ..requests.delete_options(Propagation::Background)
             };
             return retry_on_failure(&requests.delete(&kind.at(&stored), &options).await);
