@@ -146,7 +146,7 @@ pub struct AdvertisedServer {
     pub endpoint_reconciler: EndpointReconciler,
     /// Where other servers reach this one, if not at the advertised address and the port of the first listener.
     pub peer_address: (Option<IpAddr>, Option<u16>),
-    /// The host by whose name servers over the same store are told apart; that of this machine by default.
+    /// The host name that identifies the server among those over the same store; by default that of this machine.
     pub host: Option<String>,
     /// The certificate authorities of clients and of the front proxy; they may change while the server runs.
     pub authorities: Arc<RwLock<BTreeMap<String, String>>>,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often progress is told, and after which time first.
+/// The interval of reports, and the time before the first one.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Steps between two looks at the clock.
 const STEPS: u64 = 256;
@@ -34,28 +34,28 @@ pub struct Progress {
     objects: u64,
     bytes: u64,
     began: Instant,
-    told: Instant,
-    tell: fn(&str),
+    reported_at: Instant,
+    report: fn(&str),
 }
 
 impl Progress {
-    /// Begins work. `tell` is given lines.
-    pub fn new(what: impl Into<String>, total: Total, tell: fn(&str)) -> Progress {
+    /// Begins work. `report` is given lines.
+    pub fn new(what: impl Into<String>, total: Total, report: fn(&str)) -> Progress {
         let now = Instant::now();
-        Progress { what: what.into(), total, objects: 0, bytes: 0, began: now, told: now, tell }
+        Progress { what: what.into(), total, objects: 0, bytes: 0, began: now, reported_at: now, report }
     }
 
     /// An object is done.
     pub fn object(&mut self, bytes: usize) {
         self.objects += 1;
         self.bytes += bytes as u64;
-        if self.objects.is_multiple_of(STEPS) && self.told.elapsed() >= INTERVAL {
-            self.told = Instant::now();
-            (self.tell)(&self.line(self.began.elapsed()));
+        if self.objects.is_multiple_of(STEPS) && self.reported_at.elapsed() >= INTERVAL {
+            self.reported_at = Instant::now();
+            (self.report)(&self.line(self.began.elapsed()));
         }
     }
 
-    /// What is told after this time.
+    /// The line of a report after this time.
     fn line(&self, took: Duration) -> String {
         let seconds = took.as_secs_f64().max(f64::MIN_POSITIVE);
         let rate = self.objects as f64 / seconds;
@@ -90,15 +90,15 @@ pub fn directory_bytes(directory: &Path) -> u64 {
     entries.map(size).sum()
 }
 
-/// Tells how a directory grows while it is filled, until it is dropped.
-pub struct Filling {
+/// Reports the growth of a directory until it is dropped.
+pub struct DirectoryProgress {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Filling {
-    /// Begins to look. `bytes` is what the directory will have, about; without a directory only the time is told.
-    pub fn new(what: String, directory: Option<PathBuf>, bytes: u64, tell: fn(&str)) -> Filling {
+impl DirectoryProgress {
+    /// Starts to observe. `bytes` is the approximate final size of the directory; without a directory only the time is reported.
+    pub fn new(what: String, directory: Option<PathBuf>, bytes: u64, report: fn(&str)) -> DirectoryProgress {
         let is_over = Arc::new(AtomicBool::new(false));
         let (ended, began) = (is_over.clone(), Instant::now());
         let thread = std::thread::spawn(move || {
@@ -109,21 +109,23 @@ impl Filling {
                 }
                 let seconds = began.elapsed().as_secs_f64();
                 let Some(directory) = &directory else {
-                    tell(&format!("{what}: {seconds:.0} s so far"));
+                    report(&format!("{what}: {seconds:.0} s so far"));
                     continue;
                 };
                 let done = directory_bytes(directory).min(bytes) as f64;
                 let left = seconds * (bytes as f64 / done.max(1.0) - 1.0);
                 let [done, all] = [done, bytes as f64].map(|bytes| bytes / MEGABYTE);
                 let rate = done / seconds;
-                tell(&format!("{what}: {done:.0} of about {all:.0} MB, {rate:.0} MB a second, about {left:.0} s left"));
+                report(&format!(
+                    "{what}: {done:.0} of about {all:.0} MB, {rate:.0} MB a second, about {left:.0} s left"
+                ));
             }
         });
-        Filling { is_over, thread: Some(thread) }
+        DirectoryProgress { is_over, thread: Some(thread) }
     }
 }
 
-impl Drop for Filling {
+impl Drop for DirectoryProgress {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
@@ -139,12 +141,12 @@ pub struct ReportingStore {
     store: Arc<dyn Store>,
     what: String,
     total: Total,
-    tell: fn(&str),
+    report: fn(&str),
 }
 
 impl ReportingStore {
-    pub fn new(store: Arc<dyn Store>, what: String, total: Total, tell: fn(&str)) -> ReportingStore {
-        ReportingStore { store, what, total, tell }
+    pub fn new(store: Arc<dyn Store>, what: String, total: Total, report: fn(&str)) -> ReportingStore {
+        ReportingStore { store, what, total, report }
     }
 }
 
@@ -187,7 +189,7 @@ impl Observer for Reporting {
 
 impl Store for ReportingStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
-        let progress = Progress::new(self.what.as_str(), self.total, self.tell);
+        let progress = Progress::new(self.what.as_str(), self.total, self.report);
         self.store.start(Box::new(Reporting { observer, progress }))
     }
 
@@ -229,17 +231,17 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_after_a_while() {
+    fn progress_is_reported_after_a_while() {
         use std::sync::atomic::AtomicUsize;
-        static TOLD: AtomicUsize = AtomicUsize::new(0);
-        let tell: fn(&str) = |_| {
-            TOLD.fetch_add(1, Ordering::Relaxed);
+        static REPORTS: AtomicUsize = AtomicUsize::new(0);
+        let report: fn(&str) = |_| {
+            REPORTS.fetch_add(1, Ordering::Relaxed);
         };
-        let mut progress = Progress::new("reading", Total::Unknown, tell);
+        let mut progress = Progress::new("reading", Total::Unknown, report);
         (0..STEPS).for_each(|_| progress.object(1));
-        assert_eq!(TOLD.load(Ordering::Relaxed), 0);
-        progress.told = Instant::now().checked_sub(INTERVAL).expect("a time");
+        assert_eq!(REPORTS.load(Ordering::Relaxed), 0);
+        progress.reported_at = Instant::now().checked_sub(INTERVAL).expect("a time");
         (0..2 * STEPS).for_each(|_| progress.object(1));
-        assert_eq!(TOLD.load(Ordering::Relaxed), 1);
+        assert_eq!(REPORTS.load(Ordering::Relaxed), 1);
     }
 }

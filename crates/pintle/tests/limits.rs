@@ -407,7 +407,7 @@ fn a_server_that_stops_may_tell_late_clients_when_to_come_again() {
     assert_eq!(late.header("connection"), "close");
     assert_eq!(late.text(), "The apiserver is shutting down, please try again later.\n");
     limited.client().get("/livez").expect("an answer").expect_text("ok");
-    assert!(limited.metrics().contains("apiserver_request_total"), "metrics are told to the end");
+    assert!(limited.metrics().contains("apiserver_request_total"), "metrics are served to the end");
     drop(held);
     limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");
     assert!(TcpStream::connect(limited.endpoint.address).is_err(), "nobody listens");

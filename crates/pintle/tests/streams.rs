@@ -53,7 +53,7 @@ fn a_kubelets_error_has_the_reference_message() {
     assert_eq!(answer["reason"], "NotFound");
     let path = "/api/v1/namespaces/default/pods/p/log?stream=Stdout";
     let refused = fixture.client().get(path).expect("an answer").expect(422);
-    assert_eq!(refused["details"]["causes"][0]["field"], "stream", "of one stream nothing is told while that is off");
+    assert_eq!(refused["details"]["causes"][0]["field"], "stream", "logs of one stream need the feature gate");
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
     assert_eq!(refused["details"]["causes"][0]["field"], "spec.address");
 }
 
-/// A closure that converts things until it is told to fail.
+/// A closure that converts objects until the test makes it fail.
 fn converting_unless(fails: &Arc<AtomicBool>) -> InProcess {
     let fails = fails.clone();
     InProcess::new(move |request| {

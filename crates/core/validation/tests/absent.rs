@@ -5,7 +5,7 @@ mod common;
 use pintle_schema::{ApiType, Value, value};
 use pintle_validation::{Group, KindRules, Step};
 
-/// A part whose fields are judged by whoever holds it.
+/// A part whose fields are validated by the struct that contains it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Part {
     /// Its name.

@@ -424,7 +424,7 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new(
         "shutdown-delay-duration",
         |c| &mut c.shutdown_delay,
-        "How long the server accepts requests after it is told to stop, while /readyz fails.",
+        "How long the server accepts requests after a signal to stop, while /readyz fails.",
     ),
     Flag::new(
         "shutdown-send-retry-after",

@@ -39,7 +39,7 @@ impl Lint {
                 && judged
                 && !list.declared
             {
-                self.problems.insert(format!("{place}: a list whose items are told apart has no list_type"));
+                self.problems.insert(format!("{place}: a list whose items have keys has no list_type"));
             }
             if field.doc.is_empty()
                 && field.rules.iter().any(|rule| matches!(rule, Rule::UnionMember(_) | Rule::ZeroOrOneOf(_)))
@@ -177,7 +177,7 @@ mod tests {
         let told = [
             "Part.undocumented: the member of a union is not documented",
             "Whole.part: subfield(size)(minimum = 3) says less than the type itself says",
-            "Whole.parts: a list whose items are told apart has no list_type",
+            "Whole.parts: a list whose items have keys has no list_type",
             "Older.number: rules differ from the storage version's: [maximum = 4] and [maximum = 3]",
             "Older: rules differ from the storage version's: [validation_order(number)] and []",
         ];

@@ -12,7 +12,7 @@
 //!
 //! One watch follows all keys under the prefix, so there is one order of all changes and one revision that all have
 //! reached. A watch that breaks goes on elsewhere after the last revision; when that has been compacted meanwhile,
-//! everything is read anew and the observer is told that history has a gap.
+//! everything is read anew and the observer is notified of a gap in history.
 //!
 //! Each connection, the watch and each commit under way is a task of the runtime; closing the store ends them.
 

@@ -135,7 +135,7 @@ fn the_observer_sees_plain_values_and_the_inner_store_encrypted_ones() {
     assert_eq!(lines.take(), told);
     keys.change(&[2, 1]);
     assert_eq!(lines.take(), ["restored /b@3=two"], "what was overwritten meanwhile does not come back");
-    assert_eq!(keys.change(&[2]), ["/b".into()], "what no key opens is told");
+    assert_eq!(keys.change(&[2]), ["/b".into()], "values that no key decrypts are reported");
     assert_eq!(lines.take(), Vec::<String>::new(), "what was read once is known");
     put(&store, "/b", "two");
     assert!(keys.change(&[3, 2]).is_empty());

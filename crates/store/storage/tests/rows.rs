@@ -106,7 +106,7 @@ const ROWS: &[Row] = &[
         ],
         "2:d=1 3:-d",
     ),
-    ("a precondition is told before a condition", &[("a=1", "2"), ("+a=2 ?9:d", "conflict 0 a 2")], "2:a=1"),
+    ("a precondition is reported before a condition", &[("a=1", "2"), ("+a=2 ?9:d", "conflict 0 a 2")], "2:a=1"),
     ("an empty key", &[("=1", "invalid transaction: a key is empty")], ""),
 ];
 

@@ -101,7 +101,7 @@ impl<'a> List<'a> {
         parts
     }
 
-    /// All elements. Whoever stops at an error sees none behind it.
+    /// All elements. A caller that stops at an error sees no element after it.
     pub fn iter(&self) -> impl Iterator<Item = Result<Value<'a>, EvalError>> + '_ {
         self.parts().into_iter().flat_map(|part| (0..part.len()).map_while(|at| part.get(at)))
     }

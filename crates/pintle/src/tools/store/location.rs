@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use pintle::encryption::{self, EncryptionSource};
-use pintle::progress::{Filling, ReportingStore, Total, directory_bytes};
+use pintle::progress::{DirectoryProgress, ReportingStore, Total, directory_bytes};
 use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
 use pintle_registry::EtcdCodec;
@@ -163,7 +163,7 @@ impl Location {
             Location::Etcd(_) => None,
         };
         let what = format!("writing {} objects to {self}", records.len());
-        let _telling = Filling::new(what, directory, bytes, tell);
+        let _telling = DirectoryProgress::new(what, directory, bytes, tell);
         match self {
             Location::Directory(path) => {
                 pintle_storage::import(path, records, current).map_err(|error| error.to_string())
