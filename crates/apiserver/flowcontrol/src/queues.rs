@@ -97,10 +97,13 @@ impl<T> Queues<T> {
         self.places.is_empty()
     }
 
-    /// The queue of a hand with the least work; of several, the one whose next request begins first.
+    /// The queue of a hand with the least work; of several, the one whose next request begins first, and of these the one
+    /// with the fewest requests that execute.
     fn least(&self, hand: &[QueueId]) -> QueueId {
         let now = self.virtual_time;
-        let cost = |id: &&QueueId| self.queues.get(*id).map_or((0, now), |queue| (queue.work, queue.next_start(now)));
+        let cost = |id: &&QueueId| {
+            self.queues.get(*id).map_or((0, now, 0), |queue| (queue.work, queue.next_start(now), queue.executing))
+        };
         hand.iter().min_by_key(cost).copied().unwrap_or_default()
     }
 
