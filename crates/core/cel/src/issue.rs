@@ -131,7 +131,9 @@ impl Issues {
         let Some((line, column)) = issue.position.0 else {
             return write!(f, "ERROR: <input>:-1:0: {}", issue.message);
         };
-        write!(f, "ERROR: <input>:{line}:{}: {}", column + 1, issue.message)?;
+        // The reference's parser puts the end of an empty text before its first column.
+        let shown = if self.source.chars.is_empty() { column } else { column + 1 };
+        write!(f, "ERROR: <input>:{line}:{shown}: {}", issue.message)?;
         let Some(snippet) = self.source.line(line).filter(|snippet| snippet.len() <= MAX_SNIPPET_BYTES) else {
             return Ok(());
         };
@@ -142,5 +144,18 @@ impl Issues {
             f.write_char(if c.is_ascii() { '.' } else { '\u{ff0e}' })?;
         }
         f.write_char(if chars.next().is_none_or(|c| c.is_ascii()) { '^' } else { '\u{ff3e}' })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parser::parse;
+
+    #[test]
+    fn the_end_of_an_empty_text_is_before_its_first_column() {
+        for (text, position) in [("", "1:0"), (" ", "1:2"), ("(", "1:2")] {
+            let issues = parse(text, Default::default()).expect_err("an error").to_string();
+            assert!(issues.starts_with(&format!("ERROR: <input>:{position}: ")), "{text:?}: {issues}");
+        }
     }
 }
