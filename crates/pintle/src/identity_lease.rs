@@ -247,11 +247,14 @@ impl IdentityLease {
     }
 
     /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object; on a
-    /// conflict the leases are read again.
+    /// conflict the leases are read again when the other write is known.
     async fn publish_endpoints(&self) -> Result<()> {
         for _ in 1..PUBLISH_ATTEMPTS {
+            let since = self.registry.revision();
             match self.try_publish_endpoints().await {
-                Err(status) if status.code == 409 => {}
+                Err(status) if status.code == 409 => {
+                    self.registry.has_learned(since).await;
+                }
                 outcome => return outcome,
             }
         }

@@ -14,7 +14,7 @@ use crate::{
 };
 use pintle_resource::{Context, NameRule};
 use pintle_schema::{Value, empties};
-use pintle_storage::{CommitError, Expect, Transaction};
+use pintle_storage::{CommitError, Expect, Transaction, Write};
 use std::time::Instant;
 
 /// How often a generated name and random allocations are replaced because they are taken.
@@ -112,11 +112,19 @@ impl Registry {
                 object.make_map().set("status", status);
                 self.finish(&target, &mut object);
             }
-            writes.push(self.encode(&target, &mut object).put(target.key().into(), Expect::Absent));
+            let write = self.encode(&target, &mut object).put(target.key().into(), Expect::Absent);
+            writes.push((target, write));
         }
         for writes in writes.chunks(self.store.transaction_writes_max().max(1)) {
-            let commit = self.store.commit(Transaction::of(writes.to_vec()));
-            commit.await.map_err(|error| commit_failed(&error))?;
+            let commit = self.store.commit(Transaction::of(writes.iter().map(|(_, write)| write.clone()).collect()));
+            commit.await.map_err(|error| {
+                let existing = match &error {
+                    CommitError::Conflict { index, .. } => writes.get(*index),
+                    _ => None,
+                };
+                let exists = |(target, _): &(Target, Write)| Status::already_exists(&target.resource, &target.name);
+                existing.map_or_else(|| commit_failed(&error), exists)
+            })?;
         }
         Ok(())
     }
