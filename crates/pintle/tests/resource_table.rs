@@ -2,6 +2,7 @@
 //! and removing one takes effect in every part of the server, and affects no other request. Must never depend on a built-in
 //! group, except for namespaces and owners.
 
+#[path = "whole_server/common/mod.rs"]
 mod common;
 
 use common::http::{Client, Endpoint};

@@ -2,11 +2,9 @@
 //! tokens of an issuer, token webhooks and authorization webhooks work as configured, and that changed files take effect while
 //! the server runs. Must never depend on timing: tests poll until the expected state.
 
-mod common;
-
-use common::http::{Client, Endpoint};
-use common::process::{Installation, Process, free_port, pintle, start};
-use common::wait_for;
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, Process, free_port, pintle, start};
+use crate::common::wait_for;
 use serde_json::{Value, json};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -222,7 +220,7 @@ fn policies_are_followed() {
     let flag = format!("--authorization-policy-file={}", file.display());
     let process = installation.start_with(&["--storage=memory", "--authorization-mode=ABAC", &flag]);
     let list = || {
-        let mut client = with_token(&process, common::process::NOBODY_TOKEN);
+        let mut client = with_token(&process, crate::common::process::NOBODY_TOKEN);
         client.get("/api/v1/namespaces/default/configmaps").expect("an answer").status
     };
     assert_eq!(list(), 403);

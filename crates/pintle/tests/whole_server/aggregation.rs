@@ -2,12 +2,10 @@
 //! requests reach them with the identity of their user, and that their faults are contained. Must never depend on timing: every
 //! state is polled.
 
-mod common;
-
-use common::fixture::Fixture;
-use common::http::{Client, MERGE_PATCH};
-use common::streams::{Backend, Head, Stream};
-use common::wait_for;
+use crate::common::fixture::Fixture;
+use crate::common::http::{Client, MERGE_PATCH};
+use crate::common::streams::{Backend, Head, Stream};
+use crate::common::wait_for;
 use pintle::extension_servers::ExtensionSockets;
 use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders, TokenFile};
 use pintle_http::{TlsConfig, TlsMaterial};

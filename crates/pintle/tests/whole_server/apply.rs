@@ -2,10 +2,8 @@
 //! Guarantees that ownership of fields is reported, checked and transferred as by kube-apiserver. Must
 //! never depend on the second that a write falls into.
 
-mod common;
-
-use common::kubectl::{Kubectl, said};
-use common::stores::Server;
+use crate::common::kubectl::{Kubectl, said};
+use crate::common::stores::Server;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;

@@ -1,11 +1,9 @@
 //! Audit: which requests are recorded, and the effect of a failing log or webhook on requests. Guarantees that a failing or
 //! hanging backend affects only requests whose mode requires it.
 
-mod common;
-
-use common::http::Client;
-use common::process::{Installation, Process};
-use common::wait_for;
+use crate::common::http::Client;
+use crate::common::process::{Installation, Process};
+use crate::common::wait_for;
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::path::Path;

@@ -2,10 +2,8 @@
 //! failed request get kube-apiserver's responses, wherever a request needs a decision. Must never depend on timing: a wait
 //! yields once.
 
-mod common;
-
-use common::fixture::Fixture;
-use common::http::{Client, Endpoint};
+use crate::common::fixture::Fixture;
+use crate::common::http::{Client, Endpoint};
 use pintle::Builder;
 use pintle_auth::authorization::{AuthorizationError, Reason, Refusal, UserRules};
 use pintle_auth::{

@@ -3,12 +3,10 @@
 //! HTTP itself is malformed.
 
 mod bodies;
-#[path = "../common/mod.rs"]
-mod common;
 mod patches;
 mod paths;
 
-use common::in_process::InProcess;
+use crate::common::in_process::InProcess;
 use serde_json::json;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";

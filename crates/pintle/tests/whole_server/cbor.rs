@@ -1,9 +1,7 @@
 //! CBOR over HTTP: bodies, responses, lists and watches where it is enabled, and errors where it is not.
 
-mod common;
-
-use common::http::{Answer, Client, JSON};
-use common::process::Installation;
+use crate::common::http::{Answer, Client, JSON};
+use crate::common::process::Installation;
 use pintle_codec::cbor;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::ConfigMap;
@@ -118,7 +116,7 @@ fn custom_resources_are_cbor_where_it_is_served() {
         "group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
         "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
     client.post(DEFINITIONS, &definition).expect("an answer").expect(201);
-    common::wait_for("the resource", || client.get(WIDGETS).ok().filter(|answer| answer.status == 200));
+    crate::common::wait_for("the resource", || client.get(WIDGETS).ok().filter(|answer| answer.status == 200));
 
     let encoded = |object: &Value| {
         let mut bytes = cbor::SELF_DESCRIBED.to_vec();

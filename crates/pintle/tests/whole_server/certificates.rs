@@ -3,12 +3,10 @@
 //! do not authenticate users whose authority was removed. Must never depend on timing: it waits for effects that a
 //! client or an operator sees.
 
-mod common;
-
-use common::credentials::Credentials;
-use common::http::{Client, Endpoint};
-use common::process::{ADMIN_TOKEN, Installation};
-use common::{DEADLINE, wait_for};
+use crate::common::credentials::Credentials;
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{ADMIN_TOKEN, Installation};
+use crate::common::{DEADLINE, wait_for};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::json;

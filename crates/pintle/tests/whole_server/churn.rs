@@ -5,10 +5,8 @@
 //! selection that every change enters or leaves, and some start in the middle. Must never depend on timing: a round is
 //! a number of changes. `PINTLE_CHURN_ROUNDS` sets a larger number of rounds.
 
-mod common;
-
-use common::http::{Answer, Client, Endpoint};
-use common::{DEADLINE, Scratch, name, resource_version, wait_for};
+use crate::common::http::{Answer, Client, Endpoint};
+use crate::common::{DEADLINE, Scratch, name, resource_version, wait_for};
 use futures_util::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::reflector::{self, Store as Reflected};
@@ -54,7 +52,7 @@ const SERVING: &str = "serving ";
 
 /// The server's process, when the test below starts this one with a folder; otherwise there is nothing to do.
 #[test]
-fn serves_when_told_to() {
+fn serves_when_a_folder_is_given() {
     let (Some(folder), Ok(address)) = (env::var_os(FOLDER), env::var(ADDRESS)) else { return };
     let address: SocketAddr = address.parse().expect("an address");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -88,7 +86,7 @@ impl Restartable {
 
     fn open(&mut self) {
         let mut command = Command::new(env::current_exe().expect("this program"));
-        command.args(["--exact", "--nocapture", "serves_when_told_to"]);
+        command.args(["--exact", "--nocapture", "churn::serves_when_a_folder_is_given"]);
         command.env(FOLDER, self.scratch.path()).env(ADDRESS, self.address.to_string());
         let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let process = self.process.insert(process.expect("the server's process"));
@@ -394,7 +392,7 @@ impl Python {
             println!("SKIPPED: the Python client (pip install kubernetes; PINTLE_TEST_PYTHON names the Python to use)");
             return None;
         }
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/churn.py");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/whole_server/python/churn.py");
         let mut child = Command::new(python)
             .args([script, &format!("http://{}", endpoint.address)])
             .stdin(Stdio::piped())

@@ -2,13 +2,11 @@
 //! passes on to another. Guarantees that servers of different kinds share one store. Must never need a second machine: a server
 //! gets a host name of its own in a namespace.
 
-mod common;
-
-use common::credentials::Credentials;
-use common::etcd::{Etcd, program};
-use common::http::{Client, Endpoint};
-use common::process::{Installation, NOBODY_TOKEN, Process, start};
-use common::wait_for;
+use crate::common::credentials::Credentials;
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, NOBODY_TOKEN, Process, start};
+use crate::common::wait_for;
 use pintle_schema::base64;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,13 +1,11 @@
 //! Commands in pods and forwarded ports, against a kubelet that speaks SPDY and one that takes WebSockets: kubectl over
 //! both transports, and a WebSocket of the test's own.
 
-mod common;
-
-use common::fixture::Fixture;
-use common::kubectl::is_there;
-use common::kubelet::{echo_ports, execute};
-use common::streams::{Backend, Head, Stream};
-use common::{DEADLINE, Scratch};
+use crate::common::fixture::Fixture;
+use crate::common::kubectl::is_there;
+use crate::common::kubelet::{echo_ports, execute};
+use crate::common::streams::{Backend, Head, Stream};
+use crate::common::{DEADLINE, Scratch};
 use pintle::Builder;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};

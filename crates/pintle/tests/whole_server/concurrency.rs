@@ -2,11 +2,9 @@
 //! each revision once and in order, and that lists are snapshots. Must never depend on timing: the invariants hold for any
 //! order.
 
-mod common;
-
-use common::http::Client;
-use common::in_process::InProcess;
-use common::{DEADLINE, name, resource_version};
+use crate::common::http::Client;
+use crate::common::in_process::InProcess;
+use crate::common::{DEADLINE, name, resource_version};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -212,7 +210,7 @@ fn patches_of_many_are_all_there() {
                 let mut client = server.client();
                 for number in 0..20 {
                     let patch = json!({"data": {format!("w{writer}-{number}"): "x"}}).to_string();
-                    let answer = client.send("PATCH", path, common::http::MERGE_PATCH, patch.as_bytes());
+                    let answer = client.send("PATCH", path, crate::common::http::MERGE_PATCH, patch.as_bytes());
                     answer.expect("an answer").expect(200);
                 }
             });

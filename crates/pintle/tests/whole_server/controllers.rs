@@ -2,13 +2,11 @@
 //! controllers work without another process, and that `--controllers=` disables them. Must never depend on when a controller
 //! acts.
 
-mod common;
-
-use common::http::{Client, JSON};
-use common::in_process::InProcess;
-use common::kubectl::Kubectl;
-use common::process::{Installation, Process};
-use common::{name, wait_for};
+use crate::common::http::{Client, JSON};
+use crate::common::in_process::InProcess;
+use crate::common::kubectl::Kubectl;
+use crate::common::process::{Installation, Process};
+use crate::common::{name, wait_for};
 use serde_json::{Value, json};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";

@@ -3,11 +3,9 @@
 //! once and in order. Must never depend on luck: rounds end after a number of acknowledgements that differs from round
 //! to round.
 
-mod common;
-
-use common::http::{Client, Endpoint};
-use common::process::Installation;
-use common::{DEADLINE, name, resource_version, wait_for};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::Installation;
+use crate::common::{DEADLINE, name, resource_version, wait_for};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -119,7 +117,7 @@ fn acknowledged_writes_survive_every_kill() {
 
 /// Kills a server before it serves, at a moment that differs from round to round.
 fn die_while_starting(installation: &Installation, round: u64) {
-    let port = common::process::free_port();
+    let port = crate::common::process::free_port();
     let mut command = installation.command(port);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
     std::thread::sleep(Duration::from_millis(round));

@@ -1,11 +1,9 @@
 //! Custom resources on a real server: served once their definition is established, under its schema, until it is deleted.
 //! Guarantees that all steps use only the API.
 
-mod common;
-
-use common::http::{Client, MERGE_PATCH};
-use common::process::Installation;
-use common::wait_for;
+use crate::common::http::{Client, MERGE_PATCH};
+use crate::common::process::Installation;
+use crate::common::wait_for;
 use serde_json::{Value, json};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

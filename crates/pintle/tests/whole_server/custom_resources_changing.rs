@@ -1,12 +1,10 @@
 //! Custom resources while their definition changes: stored objects are served by the current definition. Guarantees that all
 //! steps use only the API. Must never depend on how fast a definition is served.
 
-mod common;
-
-use common::etcd::{Etcd, program};
-use common::http::{Client, Endpoint, MERGE_PATCH};
-use common::process::Installation;
-use common::{resource_version, wait_for};
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::{Client, Endpoint, MERGE_PATCH};
+use crate::common::process::Installation;
+use crate::common::{resource_version, wait_for};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -1,11 +1,9 @@
 //! Requests for custom resources: unknown fields, media types, kinds, patches and apply. Guarantees that all steps use only the
 //! API.
 
-mod common;
-
-use common::http::{Client, MERGE_PATCH};
-use common::process::Installation;
-use common::wait_for;
+use crate::common::http::{Client, MERGE_PATCH};
+use crate::common::process::Installation;
+use crate::common::wait_for;
 use serde_json::{Value, json};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -35,7 +33,7 @@ fn widget(name: &str, spec: Value) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 
-fn serve() -> (Installation, common::process::Process, Client) {
+fn serve() -> (Installation, crate::common::process::Process, Client) {
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory", "--disable-admission-plugins=ServiceAccount"]);
     let mut client = process.endpoint().client();

@@ -2,10 +2,8 @@
 //! a pod is admitted when the account appears, and rejected with kube-apiserver's message otherwise. Must never depend on
 //! timing: a round in which the account came too late is repeated.
 
-mod common;
-
-use common::http::{Answer, Client};
-use common::in_process::InProcess;
+use crate::common::http::{Answer, Client};
+use crate::common::in_process::InProcess;
 use serde_json::json;
 use std::thread;
 

@@ -2,14 +2,12 @@
 //! the same permissions through the aggregator and directly, and that only the front proxy names other users. Must never depend
 //! on timing: every state is polled.
 
-mod common;
-#[path = "delegation_metrics/mod.rs"]
 mod metrics;
 
-use common::credentials::{Credentials, client_config};
-use common::http::Endpoint;
-use common::process::{ADMIN_TOKEN, Installation, Process};
-use common::{Scratch, wait_for};
+use crate::common::credentials::{Credentials, client_config};
+use crate::common::http::Endpoint;
+use crate::common::process::{ADMIN_TOKEN, Installation, Process};
+use crate::common::{Scratch, wait_for};
 use pintle_server::{Options, Server};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -243,7 +241,7 @@ fn only_the_front_proxy_names_users() {
 
 #[test]
 fn kubectl_top_shows_what_an_extension_server_measures() {
-    if !common::kubectl::is_there() {
+    if !crate::common::kubectl::is_there() {
         return;
     }
     let pair = Pair::start();
@@ -259,7 +257,7 @@ fn kubectl_top_shows_what_an_extension_server_measures() {
     ] {
         let mut command = std::process::Command::new("kubectl");
         command.args(line).env("KUBECONFIG", pair.installation.kubeconfig()).env("HOME", pair.files.path());
-        let said = common::kubectl::said(&command.output().expect("kubectl runs"));
+        let said = crate::common::kubectl::said(&command.output().expect("kubectl runs"));
         let rows: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(rows.iter().any(|row| row == words), "{line:?}: {said}");
     }

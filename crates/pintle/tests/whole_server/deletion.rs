@@ -1,10 +1,8 @@
 //! Deletes as seen by clients and watchers: what is marked first, what waits, and the status code. Guarantees that every step
 //! is visible, and that a grace period only gets shorter. Must never wait for a grace period.
 
-mod common;
-
-use common::http::Client;
-use common::in_process::InProcess;
+use crate::common::http::Client;
+use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";

@@ -2,10 +2,8 @@
 //! Guarantees that an address with a hash of old leads to the document, and that no number of seconds breaks a connection.
 //! Must never compare what the documents say: that is tested where they are made.
 
-mod common;
-
-use common::http::{Answer, Client, JSON};
-use common::in_process::InProcess;
+use crate::common::http::{Answer, Client, JSON};
+use crate::common::in_process::InProcess;
 use serde_json::json;
 
 fn get(client: &mut Client, path: &str, accept: &str) -> Answer {

@@ -2,10 +2,8 @@
 //! counts transactions. Guarantees that no transaction reaches the store, and that no address or port is reserved in memory.
 //! Must never accept a server that rejects everything: successes are counted too.
 
-mod common;
-
-use common::http::{Client, Endpoint, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, YAML};
-use common::name;
+use crate::common::http::{Client, Endpoint, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, YAML};
+use crate::common::name;
 use pintle::{Builder, Server};
 use pintle_resource::{Action, Resource};
 use pintle_storage::{
@@ -142,7 +140,7 @@ struct Manifest {
 
 /// The manifests of kubectl's test: one or more of nearly every kind, and further ones.
 fn manifests() -> Vec<Manifest> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kubectl");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/whole_server/kubectl");
     let files = std::fs::read_dir(folder).expect("manifests").map(|entry| entry.expect("an entry").path());
     let mut texts: Vec<String> = files.map(|path| std::fs::read_to_string(path).expect("a text")).collect();
     texts.push("apiVersion: v1\nkind: Namespace\nmetadata: {name: spare}".to_owned());

@@ -1,11 +1,9 @@
 //! A server inside a program, as in README.md. Guarantees that the code there compiles and works, line by line. Must never
 //! differ from it: a line of README.md that is not here fails.
 
-mod common;
-
-use common::Scratch;
-use common::credentials::Credentials;
-use common::http::Endpoint;
+use crate::common::Scratch;
+use crate::common::credentials::Credentials;
+use crate::common::http::Endpoint;
 use pintle::Mode;
 use pintle_auth::authentication::TokenFile;
 use pintle_http::{TlsConfig, TlsMaterial};
@@ -55,7 +53,7 @@ async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn the_readme_shows_the_tested_code() {
-    let (readme, tested) = (include_str!("../../../README.md"), include_str!("embedding.rs"));
+    let (readme, tested) = (include_str!("../../../../README.md"), include_str!("embedding.rs"));
     let shown = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).flat_map(str::lines);
     let code: Vec<&str> = shown.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
     assert!(!code.is_empty(), "README.md shows how to embed it");

@@ -2,14 +2,13 @@
 //! objects that cannot be decrypted. Guarantees that no secret of these tests is ever found in the data directory in plain
 //! text. Must never use more than a client and a thief of the disk could.
 
-mod common;
-#[path = "../../store/encryption/tests/support/mod.rs"]
+#[path = "../../../store/encryption/tests/support/mod.rs"]
 mod plugin;
 
-use common::etcd::{self, Etcd};
-use common::http::Client;
-use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, Process};
-use common::{resource_version, wait_for};
+use crate::common::etcd::{self, Etcd};
+use crate::common::http::Client;
+use crate::common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, Process};
+use crate::common::{resource_version, wait_for};
 use pintle_schema::base64;
 use plugin::Plugin;
 use serde_json::{Value, json};
@@ -77,7 +76,7 @@ fn create(client: &mut Client, name: &str) -> Value {
     client.post(SECRETS, &secret(name)).expect("an answer").expect(201)
 }
 
-fn get(client: &mut Client, name: &str) -> common::http::Answer {
+fn get(client: &mut Client, name: &str) -> crate::common::http::Answer {
     client.get(&format!("{SECRETS}/{name}")).expect("an answer")
 }
 
@@ -100,7 +99,7 @@ fn message(status: &Value) -> &str {
 
 #[test]
 fn values_on_disk_are_encrypted() {
-    let scratch = common::Scratch::new();
+    let scratch = crate::common::Scratch::new();
     let socket = scratch.path().join("kms.sock");
     let _plugin = Plugin::start(&socket, "key-1");
     let kms = format!("{{kms: {{apiVersion: v2, name: vault, endpoint: 'unix://{}'}}}}", socket.display());
@@ -420,7 +419,7 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
 
 #[test]
 fn a_key_service_may_come_after_the_server() {
-    let scratch = common::Scratch::new();
+    let scratch = crate::common::Scratch::new();
     let socket = scratch.path().join("kms.sock");
     let plugin = Plugin::start(&socket, "key-1");
     let vault =
@@ -467,7 +466,7 @@ fn a_start_without_the_configuration_says_what_it_cannot_read() {
     assert_eq!(message(&refused), "Internal error occurred: identity transformer tried to read encrypted data");
     drop(process);
     vault.configure("{aesgcm: {keys: [{name: k, secret: AA==}]}}");
-    let mut command = vault.installation.command(common::process::free_port());
+    let mut command = vault.installation.command(crate::common::process::free_port());
     command.arg("--encryption-provider-config").arg(vault.installation.path("encryption.yaml"));
     let ended = command.output().expect("it ends by itself");
     let said = String::from_utf8_lossy(&ended.stderr);

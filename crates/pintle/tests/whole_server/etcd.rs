@@ -2,13 +2,11 @@
 //! by one server is visible to the next request on every other, for each version of etcd. Must never need two etcds: each test
 //! starts one of each installed version.
 
-mod common;
-
-use common::credentials::Credentials;
-use common::etcd::{Etcd, program};
-use common::http::{Client, Endpoint};
-use common::process::{Installation, Process, start};
-use common::{resource_version, wait_for};
+use crate::common::credentials::Credentials;
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, Process, start};
+use crate::common::{resource_version, wait_for};
 use pintle_schema::base64;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -148,7 +146,8 @@ fn acknowledged_writes_are_visible_on_every_server() {
             assert_eq!(a.put(&path, &made).expect("an answer").status, 409, "it was changed elsewhere");
             // A patch that names no version is made on what is there now.
             let patch = br#"{"data":{"more":"4"}}"#;
-            let patched = a.send("PATCH", &path, common::http::MERGE_PATCH, patch).expect("an answer").expect(200);
+            let patched =
+                a.send("PATCH", &path, crate::common::http::MERGE_PATCH, patch).expect("an answer").expect(200);
             assert_eq!(patched["data"], json!({"value": "3", "more": "4"}));
             assert!(resource_version(&patched) > resource_version(&changed));
             b.delete(&path).expect("an answer").expect(200);
@@ -266,7 +265,7 @@ fn no_address_and_no_port_is_given_twice() {
         };
         assert!(given() >= 1, "a map");
         for (number, service) in made.iter().enumerate() {
-            let path = format!("{SERVICES}/{}", common::name(service));
+            let path = format!("{SERVICES}/{}", crate::common::name(service));
             servers[number % 2].1.endpoint().client().delete(&path).expect("an answer").expect(200);
         }
         let port = made[0]["spec"]["ports"][0]["nodePort"].clone();
@@ -351,7 +350,7 @@ fn a_server_that_waits_for_its_etcd_ends_when_it_is_told_to() {
     let installation = Installation::own();
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let url = format!("http://{}", silent.local_addr().expect("its address"));
-    let mut command = installation.command(common::process::free_port());
+    let mut command = installation.command(crate::common::process::free_port());
     let mut server = command.args(["--etcd-servers", &url]).spawn().expect("it starts");
     let _asked = silent.accept().expect("a call");
     let sent = Command::new("kill").args(["-s", "TERM", &server.id().to_string()]).status();
@@ -402,7 +401,7 @@ fn a_rejected_client_certificate_is_reported() {
             let theirs = &theirs;
             scope.spawn(move || {
                 let installation = Installation::own();
-                let port = common::process::free_port();
+                let port = crate::common::process::free_port();
                 let ended = believing(theirs, &installation, &flags, port).output().expect("it ends");
                 let said = String::from_utf8_lossy(&ended.stderr);
                 assert!(!ended.status.success() && said.contains(complaint), "{flags:?}: {said}");
@@ -484,6 +483,6 @@ fn text(path: std::path::PathBuf) -> String {
 
 fn stored_names(process: &Process) -> Vec<String> {
     let list = process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(200);
-    let names = list["items"].as_array().expect("items").iter().map(common::name);
+    let names = list["items"].as_array().expect("items").iter().map(crate::common::name);
     names.filter(|name| *name != "kube-root-ca.crt").map(str::to_owned).collect()
 }

@@ -3,13 +3,11 @@
 //! Guarantees that leases and compaction are shared with it, and that what it stored comes back as it was. Must never
 //! need kube-apiserver itself, nor what was recorded from it: without that, its part is skipped.
 
-mod common;
-
-use common::etcd::{Etcd, program};
-use common::http::MERGE_PATCH;
-use common::process::{Installation, Process};
-use common::reference::{Reference, config_map, uid_and_entry};
-use common::{name, resource_version, wait_for};
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::MERGE_PATCH;
+use crate::common::process::{Installation, Process};
+use crate::common::reference::{Reference, config_map, uid_and_entry};
+use crate::common::{name, resource_version, wait_for};
 use pintle_schema::base64;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -5,15 +5,13 @@
 //!
 //! `PINTLE_FAULT_ROUNDS` sets the number of rounds: 10 by default, 200 at night.
 
-mod common;
-
-use common::clock::WallClock;
-use common::etcd::{Etcd, Wires, program};
-use common::history::{Event, Fact, History, Version, Watched, finds_what_is_wrong};
-use common::http::{Client, Endpoint};
-use common::process::{Installation, Process};
-use common::reference::{Found, Reference, config_map, uid_and_entry};
-use common::{name, resource_version, wait_for};
+use crate::common::clock::WallClock;
+use crate::common::etcd::{Etcd, Wires, program};
+use crate::common::history::{Event, Fact, History, Version, Watched, finds_what_is_wrong};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, Process};
+use crate::common::reference::{Found, Reference, config_map, uid_and_entry};
+use crate::common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -126,7 +124,7 @@ fn change(shared: &Shared, client: &mut Client) -> std::io::Result<bool> {
         None => client.post(CONFIG_MAPS, &object)?,
         Some(revision) if number.is_multiple_of(7) => {
             let body = json!({"preconditions": {"resourceVersion": revision.to_string()}}).to_string();
-            let answer = client.send("DELETE", &path, common::http::JSON, body.as_bytes())?;
+            let answer = client.send("DELETE", &path, crate::common::http::JSON, body.as_bytes())?;
             if answer.status == 200 {
                 history.add(Fact::Removed { name, version: revision });
                 return Ok(true);

@@ -1,14 +1,12 @@
 //! The effects on clients of an etcd cluster that loses its leader, is full, or has servers whose clocks jump. Guarantees that
 //! no request and no watch fails unnecessarily. Must never compare durations except with etcd's own: a slow machine slows both.
 
-mod common;
-
-use common::clock::WallClock;
-use common::etcd::{Etcd, program};
-use common::http::{Answer, Client, Endpoint};
-use common::process::{Installation, Process};
-use common::reference::{self, Reference};
-use common::{name, resource_version, wait_for};
+use crate::common::clock::WallClock;
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::{Answer, Client, Endpoint};
+use crate::common::process::{Installation, Process};
+use crate::common::reference::{self, Reference};
+use crate::common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +31,7 @@ fn path(name: &str) -> String {
 }
 
 /// A watch of everything from now on.
-fn watch(endpoint: &Endpoint) -> common::http::Watch {
+fn watch(endpoint: &Endpoint) -> crate::common::http::Watch {
     let now = resource_version(&endpoint.client().get(CONFIG_MAPS).expect("an answer").expect(200));
     let path = format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=600&resourceVersion={now}");
     endpoint.client().watch(&path).expect("a watch")
@@ -74,7 +72,7 @@ fn a_second_after_a_leader_is_replaced_all_servers_write_and_no_watch_has_ended(
                         if let Some(write) = found {
                             break write.ended;
                         }
-                        acknowledged.push(writes.recv_timeout(common::DEADLINE).expect("one more write"));
+                        acknowledged.push(writes.recv_timeout(crate::common::DEADLINE).expect("one more write"));
                     }
                 })
             };
@@ -132,7 +130,7 @@ fn rest_of(writes: &mpsc::Receiver<Write>, ours: mpsc::Sender<Write>) -> Vec<Wri
 }
 
 /// Everything that one connection of a watch tells, up to the last object.
-fn told(mut watch: common::http::Watch) -> Vec<(u64, String)> {
+fn told(mut watch: crate::common::http::Watch) -> Vec<(u64, String)> {
     let mut told = Vec::new();
     loop {
         let (kind, object) = watch.event();

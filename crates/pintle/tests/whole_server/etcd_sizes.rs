@@ -2,11 +2,9 @@
 //! Guarantees that the bound of etcd's clients holds whatever the server takes, and that no message beyond it is sent.
 //! Must never depend on the version of etcd.
 
-mod common;
-
-use common::etcd::{Etcd, program};
-use common::http::{Answer, Client};
-use common::process::Installation;
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::{Answer, Client};
+use crate::common::process::Installation;
 use pintle_schema::base64;
 use serde_json::{Value, json};
 

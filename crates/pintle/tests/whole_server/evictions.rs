@@ -1,10 +1,8 @@
 //! Evictions and disruption budgets. Guarantees that only a budget's status decides, that a disruption is subtracted
 //! from it, and that a rejected eviction changes nothing.
 
-mod common;
-
-use common::http::{Answer, Client, MERGE_PATCH};
-use common::in_process::InProcess;
+use crate::common::http::{Answer, Client, MERGE_PATCH};
+use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";

@@ -1,11 +1,9 @@
 //! A front proxy, which sends the user of a request in headers. Guarantees that its headers take precedence over all
 //! other credentials of the request, and that headers of other clients are ignored.
 
-mod common;
-
-use common::credentials::Credentials;
-use common::http::{Client, Endpoint};
-use common::process::{Installation, start};
+use crate::common::credentials::Credentials;
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, start};
 use serde_json::{Value, json};
 
 fn who_am_i(client: &mut Client) -> Value {

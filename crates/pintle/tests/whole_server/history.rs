@@ -2,10 +2,8 @@
 //! can continue, and that clients that keep up are not affected. Must never fill the bound with many small changes: few
 //! large ones do it in seconds.
 
-mod common;
-
-use common::in_process::InProcess;
-use common::resource_version;
+use crate::common::in_process::InProcess;
+use crate::common::resource_version;
 use pintle_cache::limits::HISTORY_BYTES;
 use serde_json::{Value, json};
 
@@ -68,7 +66,7 @@ fn clients_that_fall_behind_get_an_error_and_can_continue() {
     let status = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={token}")).expect("an answer").expect(410);
     let fresh = status["metadata"]["continue"].as_str().expect("a token that goes on with what is there now");
     let rest = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={fresh}")).expect("an answer").expect(200);
-    let names: Vec<&str> = rest["items"].as_array().expect("items").iter().map(common::name).collect();
+    let names: Vec<&str> = rest["items"].as_array().expect("items").iter().map(crate::common::name).collect();
     assert_eq!(names, ["b"]);
 
     // A client that lists again can watch from there.

@@ -2,13 +2,11 @@
 //! clear response in kube-apiserver's form, a peak of memory that is a few times the request, responses to `/livez` meanwhile,
 //! and a server that continues. Must never depend on timing: deadlines only end a hanging test.
 
-mod common;
-#[path = "hostile_bodies/rows.rs"]
 mod rows;
 
-use common::DEADLINE;
-use common::http::Endpoint;
-use common::process::{Installation, Process};
+use crate::common::DEADLINE;
+use crate::common::http::Endpoint;
+use crate::common::process::{Installation, Process};
 use rows::{Row, Set};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

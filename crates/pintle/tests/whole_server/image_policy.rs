@@ -2,10 +2,8 @@
 //! Guarantees what the webhook is asked, what clients read, and how often it is asked.
 //! Must never depend on a timeout: the closure decides when a call ends.
 
-mod common;
-
+use crate::common::fixture::Fixture;
 use bytes::Bytes;
-use common::fixture::Fixture;
 use http::Response;
 use pintle_plugins::configuration::ImagePolicy;
 use pintle_reviews::{ReviewClient, ReviewVersion};

@@ -1,10 +1,8 @@
 //! kube-rs against the server: typed objects, objects of kinds found by discovery, and watches. Guarantees that a controller
 //! written with it works. Must never use anything but the crate's results: it is an unmodified client.
 
-mod common;
-
-use common::DEADLINE;
-use common::stores::Server;
+use crate::common::DEADLINE;
+use crate::common::stores::Server;
 use futures_util::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;

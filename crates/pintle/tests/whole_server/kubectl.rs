@@ -2,10 +2,8 @@
 //! commands work on the kinds of every group. Must never be skipped silently: without kubectl a message is printed, and on CI
 //! it fails.
 
-mod common;
-
-use common::kubectl::{Kubectl, said};
-use common::wait_for;
+use crate::common::kubectl::{Kubectl, said};
+use crate::common::wait_for;
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +11,7 @@ use std::process::{Child, Output, Stdio};
 
 /// A server, and kubectl run where the manifests are.
 fn start() -> Option<Kubectl> {
-    let kubectl = Kubectl::start()?.within(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl"));
+    let kubectl = Kubectl::start()?.within(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/whole_server/kubectl"));
     // Pods need it. Where no controller makes it, the test does; either may be first.
     kubectl.output("create serviceaccount default");
     kubectl.run("get serviceaccount default");
@@ -447,7 +445,7 @@ fn watching_and_events() {
 #[test]
 fn kinds_of_every_group() {
     let Some(kubectl) = start() else { return };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/whole_server/kubectl");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("manifests").map(|entry| entry.expect("a file").path()).collect();
     files.sort();
@@ -462,7 +460,7 @@ fn kinds_of_every_group() {
         let table = kubectl.run(&format!("get -f {file}"));
         assert!(names.iter().all(|name| name.starts_with("event") || table.contains(name.as_str())), "{file}: {table}");
         // What is read can be written back, unless a controller has written meanwhile, such as the usage of a quota.
-        let replaced = common::wait_for("all is written back", || {
+        let replaced = crate::common::wait_for("all is written back", || {
             let read = kubectl.output(&format!("get -f {file} -o json"));
             let output = piped(&kubectl, &read.stdout, "replace -f -");
             let said = said(&output);
@@ -477,7 +475,7 @@ fn kinds_of_every_group() {
         for held in names_of(&kubectl, &left) {
             kubectl.output(&format!(r#"patch {held} --type=merge -p '{{"metadata":{{"finalizers":null}}}}'"#));
         }
-        common::wait_for("nothing is left", || names_of(&kubectl, &left).is_empty().then_some(()));
+        crate::common::wait_for("nothing is left", || names_of(&kubectl, &left).is_empty().then_some(()));
     }
 }
 

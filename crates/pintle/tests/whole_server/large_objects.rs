@@ -2,11 +2,9 @@
 //! Guarantees that one such object does not affect other requests. Must never use an object that kube-apiserver would reject:
 //! each row is within its limits.
 
-mod common;
-
-use common::http::{Client, JSON_PATCH};
-use common::process::Installation;
-use common::{name, resource_version};
+use crate::common::http::{Client, JSON_PATCH};
+use crate::common::process::Installation;
+use crate::common::{name, resource_version};
 use serde_json::{Map, Value, json};
 
 fn entries(count: usize, key: impl Fn(usize) -> String) -> Value {

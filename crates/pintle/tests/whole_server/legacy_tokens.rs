@@ -2,10 +2,8 @@
 //! Guarantees that the label of the last use is set when the response arrives. Must never depend on the day of the test: it
 //! writes only days long past.
 
-mod common;
-
-use common::http::{Client, Endpoint, MERGE_PATCH};
-use common::process::{Installation, Process};
+use crate::common::http::{Client, Endpoint, MERGE_PATCH};
+use crate::common::process::{Installation, Process};
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};

@@ -2,11 +2,9 @@
 //! Guarantees that a rejected client gets `Retry-After`, and that the counters include it. Must never depend on timing:
 //! waits are for a condition.
 
-mod common;
-
-use common::http::{Client, Endpoint, JSON, Watch};
-use common::raw::Http2;
-use common::wait_for;
+use crate::common::http::{Client, Endpoint, JSON, Watch};
+use crate::common::raw::Http2;
+use crate::common::wait_for;
 use pintle::{Builder, Server};
 use pintle_storage::MemoryStore;
 use serde_json::json;

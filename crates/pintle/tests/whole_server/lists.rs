@@ -2,12 +2,10 @@
 //! each combination is served from the state that it names, or rejected with kube-apiserver's message. Must never depend on
 //! particular revisions: rows name the one before a change and the one after it.
 
-mod common;
-
-use common::http::Client;
-use common::in_process::InProcess;
-use common::process::Installation;
-use common::{name, resource_version, wait_for};
+use crate::common::http::Client;
+use crate::common::in_process::InProcess;
+use crate::common::process::Installation;
+use crate::common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";

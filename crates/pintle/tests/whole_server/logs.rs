@@ -2,10 +2,8 @@
 
 #![cfg(unix)]
 
-mod common;
-
-use common::process::Installation;
-use common::wait_for;
+use crate::common::process::Installation;
+use crate::common::wait_for;
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

@@ -2,11 +2,9 @@
 //! were recorded: such an address is rejected, and counts as its IPv4 address in further causes. Must never depend on allocated
 //! addresses: nothing is stored.
 
-mod common;
-
-use common::fixture::populate;
-use common::http::MERGE_PATCH;
-use common::process::Installation;
+use crate::common::fixture::populate;
+use crate::common::http::MERGE_PATCH;
+use crate::common::process::Installation;
 use serde_json::{Value, json};
 
 const ADDRESS: &str = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";

@@ -1,9 +1,7 @@
 //! A node that joins and works: with a bootstrap token first, then as itself, with access to the objects of its pods only.
 
-mod common;
-
-use common::http::{Answer, Client, Endpoint, MERGE_PATCH, STRATEGIC_PATCH};
-use common::process::{ADMIN_TOKEN, Installation, Process};
+use crate::common::http::{Answer, Client, Endpoint, MERGE_PATCH, STRATEGIC_PATCH};
+use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use serde_json::{Value, json};
 
 const NODE_TOKEN: &str = "node-token";

@@ -2,12 +2,10 @@
 //! Guarantees that changed keys count at once, and that a service that fails harms only what needs it. Must never decide by
 //! time: what is awaited is asked for until it is there.
 
-mod common;
-
-use common::grpc::GrpcServer;
-use common::http::{Client, Endpoint};
-use common::process::{Installation, Process};
-use common::wait_for;
+use crate::common::grpc::GrpcServer;
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, Process};
+use crate::common::wait_for;
 use data_encoding::BASE64URL_NOPAD;
 use prost::Message;
 use rcgen::PublicKeyData;
@@ -316,7 +314,7 @@ fn spans_of_sampled_requests_are_sent_to_a_collector() {
     traced().get("/version").expect("an answer").expect(200);
     // Not sampled: nobody asks for it, or who may not.
     process.endpoint().client().get("/version").expect("an answer").expect(200);
-    let nobody = Endpoint { token: Some(common::process::NOBODY_TOKEN.to_owned()), ..process.endpoint() };
+    let nobody = Endpoint { token: Some(crate::common::process::NOBODY_TOKEN.to_owned()), ..process.endpoint() };
     nobody.client().with_header("traceparent", &parent).get("/version").expect("an answer").expect(200);
     let spans = wait_for("the spans", || {
         let spans = sent.lock().expect("the spans").clone();
@@ -336,6 +334,9 @@ fn spans_of_sampled_requests_are_sent_to_a_collector() {
     assert_eq!(request.value("http.response.status_code").number, 404);
     assert_eq!(request.value("http.target").text, "/api/v1/namespaces/default/configmaps/b?x=y");
     assert_eq!((request.value("audit-id").text.as_str(), part.value("name").text.as_str()), ("an-id", "b"));
-    let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
-    assert!(metrics.contains("pintle_trace_spans_sent_total 5"), "the collector took five spans");
+    // The server counts them when the collector has answered.
+    wait_for("the count of five spans", || {
+        let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
+        metrics.contains("pintle_trace_spans_sent_total 5").then_some(())
+    });
 }

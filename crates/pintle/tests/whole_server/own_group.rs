@@ -2,10 +2,8 @@
 //! Guarantees that both are served by one discovery, one authorization and one store, with every version and subresource.
 //! Must never depend on the store: it runs on etcd, too.
 
-mod common;
-
-use common::http::Endpoint;
-use common::stores;
+use crate::common::http::Endpoint;
+use crate::common::stores;
 use pintle::{Builder, Mode};
 use pintle_auth::authentication::TokenFile;
 use serde_json::json;
@@ -50,7 +48,7 @@ fn a_group_of_ones_own_is_served_beside_the_built_in_ones() {
     let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
     admin.post(&format!("{rbac}/roles"), &role).expect("an answer").expect(201);
     admin.post(&format!("{rbac}/rolebindings"), &binding).expect("an answer").expect(201);
-    common::wait_for("the role", || jane.post(FROBBERS, &frobber).ok().filter(|answer| answer.status == 201));
+    crate::common::wait_for("the role", || jane.post(FROBBERS, &frobber).ok().filter(|answer| answer.status == 201));
 
     let read = jane.get("/apis/fun.example.com/v7beta1/namespaces/default/frobbers/a").expect("an answer").expect(200);
     assert_eq!((&read["spec"]["heightInInches"], &read["spec"]["params"]), (&json!(1), &json!(["x"])), "{read}");

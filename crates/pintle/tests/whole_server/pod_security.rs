@@ -1,10 +1,8 @@
 //! The pod security standards on a server: differences of older versions, and the metrics. Guarantees that the counts of a new
 //! server are those of the test's requests. Must never repeat the rows of the standards: these are tested next to the code.
 
-mod common;
-
-use common::http::{Answer, Client};
-use common::in_process::InProcess;
+use crate::common::http::{Answer, Client};
+use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
 
 fn namespace(client: &mut Client, name: &str, labels: &[(&str, &str)]) {

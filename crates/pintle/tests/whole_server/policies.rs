@@ -1,10 +1,8 @@
 //! Admission policies on a whole server: rejections, changes and warnings, with parameters of built-in and custom kinds.
 //! Guarantees that a policy applies to the first request after it was stored.
 
-mod common;
-
-use common::http::{Answer, Client};
-use common::in_process::InProcess;
+use crate::common::http::{Answer, Client};
+use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
@@ -118,7 +116,7 @@ fn parameters_are_objects_of_any_kind() {
     });
     send(&mut client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).expect(201);
     let limit = json!({"apiVersion": "example.com/v1", "kind": "Limit", "metadata": {"name": "one"}, "most": 1});
-    common::wait_for("the custom resource", || {
+    crate::common::wait_for("the custom resource", || {
         (send(&mut client, "/apis/example.com/v1/limits", &limit).status == 201).then_some(())
     });
     let spec = json!({

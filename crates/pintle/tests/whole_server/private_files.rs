@@ -4,12 +4,10 @@
 
 #![cfg(unix)]
 
-mod common;
-
-use common::Scratch;
-use common::credentials::{Credentials, client_config};
-use common::http::Endpoint;
-use common::process::{Installation, Process, pintle, start};
+use crate::common::Scratch;
+use crate::common::credentials::{Credentials, client_config};
+use crate::common::http::Endpoint;
+use crate::common::process::{Installation, Process, pintle, start};
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;

@@ -2,11 +2,9 @@
 //! tokens are recorded. Guarantees that both are updated at start, and while the server runs. Must never compare a day with the
 //! clock: only changes are checked.
 
-mod common;
-
-use common::http::{Client, MERGE_PATCH};
-use common::process::{Installation, Process};
-use common::wait_for;
+use crate::common::http::{Client, MERGE_PATCH};
+use crate::common::process::{Installation, Process};
+use crate::common::wait_for;
 use rcgen::{CertificateParams, CustomExtension, DnType, KeyPair, date_time_ymd};
 use serde_json::{Value, json};
 

@@ -2,9 +2,7 @@
 //! `tests/python/client.py` runs to its end. Must never be skipped silently: without Python or the package a message is
 //! printed, and on CI it fails.
 
-mod common;
-
-use common::process::Installation;
+use crate::common::process::Installation;
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,7 +33,7 @@ fn create_list_watch_and_delete() {
     };
     let installation = Installation::new();
     let process = installation.start();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/client.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/whole_server/python/client.py");
     let output = Command::new(python).arg(script).env("KUBECONFIG", installation.kubeconfig()).output();
     let output = output.expect("an end");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,12 +1,10 @@
 //! Resource quotas on a whole server: many concurrent writers at a limit, and the charge of each kind of write. Guarantees that
 //! usage equals the stored objects, in whatever order writers commit. Must never depend on timing: only totals are compared.
 
-mod common;
-
-use common::http::{Answer, Client};
-use common::in_process::InProcess;
-use common::process::Installation;
-use common::resource_version;
+use crate::common::http::{Answer, Client};
+use crate::common::in_process::InProcess;
+use crate::common::process::Installation;
+use crate::common::resource_version;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -128,7 +126,7 @@ fn usage_follows_objects_that_come_and_go() {
     let hard = json!({"configmaps": LIMIT.to_string()});
     client.post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}})).expect("an answer").expect(201);
     let mut wait_for_usage = |expected: usize| {
-        let deadline = std::time::Instant::now() + common::DEADLINE;
+        let deadline = std::time::Instant::now() + crate::common::DEADLINE;
         while used(&mut client, "q") != json!({"configmaps": expected.to_string()}) {
             assert!(std::time::Instant::now() < deadline, "{expected} expected");
         }
@@ -221,7 +219,7 @@ fn custom_resources_are_counted() {
         let foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
         let path = "/apis/example.com/v1/namespaces/kube-public/foos";
         // The resource is installed a moment after its definition.
-        let deadline = std::time::Instant::now() + common::DEADLINE;
+        let deadline = std::time::Instant::now() + crate::common::DEADLINE;
         loop {
             let answer = client.post(path, &foo).expect("an answer");
             if answer.status != 404 || std::time::Instant::now() > deadline {

@@ -1,9 +1,7 @@
 //! JSON in fields of raw extensions: stored with its whitespace, across a restart, and returned compact.
 
-mod common;
-
-use common::http::{Answer, Client, JSON, MERGE_PATCH, STRATEGIC_PATCH};
-use common::process::Installation;
+use crate::common::http::{Answer, Client, JSON, MERGE_PATCH, STRATEGIC_PATCH};
+use crate::common::process::Installation;
 
 const REVISIONS: &str = "/apis/apps/v1/namespaces/default/controllerrevisions";
 

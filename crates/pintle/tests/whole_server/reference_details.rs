@@ -2,11 +2,9 @@
 //! the order of checks, component statuses and health checks. The expectations are kube-apiserver's recorded responses, or its
 //! source. Must never use a default store: all stores behave alike here.
 
-mod common;
-
-use common::http::{Client, JSON};
-use common::process::Installation;
-use common::resource_version;
+use crate::common::http::{Client, JSON};
+use crate::common::process::Installation;
+use crate::common::resource_version;
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -14,7 +12,7 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const COMPONENTS: &str = "/api/v1/componentstatuses";
 
-fn accepting(client: &mut Client, method: &str, path: &str, accept: &str) -> common::http::Answer {
+fn accepting(client: &mut Client, method: &str, path: &str, accept: &str) -> crate::common::http::Answer {
     client.send(method, path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer")
 }
 
@@ -219,7 +217,7 @@ fn component_statuses_are_looked_for_and_selected() {
     let mut names = |query: &str| -> Vec<String> {
         let list = client.get(&format!("{COMPONENTS}{query}")).expect("an answer").expect(200);
         let items = list["items"].as_array().unwrap_or_else(|| panic!("no list in {list}"));
-        items.iter().map(|item| common::name(item).to_owned()).collect()
+        items.iter().map(|item| crate::common::name(item).to_owned()).collect()
     };
     assert_eq!(names(""), ["controller-manager", "scheduler", "etcd-0"]);
     for (query, expected) in [

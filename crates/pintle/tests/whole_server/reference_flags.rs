@@ -1,11 +1,9 @@
 //! Flags of kube-apiserver, each with its effect. Guarantees that a command line of kube-apiserver with one of them works here.
 //! Must never pass where a flag is accepted without effect, unless the server says so.
 
-mod common;
-
-use common::etcd::{Etcd, program};
-use common::process::{Installation, Process};
-use common::{name, wait_for};
+use crate::common::etcd::{Etcd, program};
+use crate::common::process::{Installation, Process};
+use crate::common::{name, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

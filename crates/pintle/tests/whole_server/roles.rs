@@ -1,11 +1,9 @@
 //! Changes of roles and bindings: they take effect in their own scope only. And permissions that a write needs besides
 //! its own verb.
 
-mod common;
-
-use common::http::{Answer, Client, Endpoint, MERGE_PATCH};
-use common::process::{Installation, NOBODY_TOKEN};
-use common::wait_for;
+use crate::common::http::{Answer, Client, Endpoint, MERGE_PATCH};
+use crate::common::process::{Installation, NOBODY_TOKEN};
+use crate::common::wait_for;
 use serde_json::{Value, json};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";

@@ -1,10 +1,8 @@
 //! Validation for operators, authors of manifests and readers of the API: the commands, the stages, the published rules.
 //! Guarantees exit codes and output, counters and log, and that rules are published on request.
 
-mod common;
-
-use common::Scratch;
-use common::process::{Installation, pintle};
+use crate::common::Scratch;
+use crate::common::process::{Installation, pintle};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -195,7 +193,7 @@ fn mismatches_of_tags_and_functions_are_logged_and_counted() {
     let mut client = process.endpoint().client();
     let all = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let mut request = client.post(all, &signing_request()).expect("an answer").expect(201);
-    let count = |client: &mut common::http::Client, what: &str| -> Vec<String> {
+    let count = |client: &mut crate::common::http::Client, what: &str| -> Vec<String> {
         let text = client.get("/metrics").expect("an answer").text();
         ["", "apiserver_validation_"]
             .map(|prefix| {
@@ -236,7 +234,7 @@ fn mismatches_of_tags_and_functions_are_logged_and_counted() {
 
 #[test]
 fn rules_are_published_to_those_who_ask() {
-    let server = common::in_process::InProcess::start();
+    let server = crate::common::in_process::InProcess::start();
     let mut client = server.client();
     let mut get = |path: &str| client.get(path).expect("an answer").expect(200);
     let index = get("/openapi/v3?rules=true");

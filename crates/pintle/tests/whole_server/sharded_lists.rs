@@ -2,11 +2,9 @@
 //! Guarantees that the shards of a collection together have each object once, in lists, pages, watches and deletions.
 //! Must never depend on the hash of an object: rows hold for any.
 
-mod common;
-
-use common::http::Client;
-use common::name;
-use common::process::{Installation, Process};
+use crate::common::http::Client;
+use crate::common::name;
+use crate::common::process::{Installation, Process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

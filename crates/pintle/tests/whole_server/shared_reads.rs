@@ -2,11 +2,9 @@
 //! do not block other requests. Must never depend on timing: the test controls the store's responses and counts waiting
 //! reads.
 
-mod common;
-
-use common::fixture::Fixture;
-use common::raw::Http2;
-use common::wait_for;
+use crate::common::fixture::Fixture;
+use crate::common::raw::Http2;
+use crate::common::wait_for;
 use pintle_storage::{
     CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError, Transaction,
 };

@@ -4,12 +4,10 @@
 //! outside: its answer, its stream's end, or the server's own metrics.
 //! Must never let time decide: what ends is waited for, and others are asked while it lasts.
 
-mod common;
-
-use common::http::{Client, Endpoint};
-use common::process::{ADMIN_TOKEN, Installation, Process};
-use common::raw::{Http2, Stream, Tls, connect, head};
-use common::wait_for;
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{ADMIN_TOKEN, Installation, Process};
+use crate::common::raw::{Http2, Stream, Tls, connect, head};
+use crate::common::wait_for;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;

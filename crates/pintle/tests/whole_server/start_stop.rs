@@ -2,10 +2,8 @@
 //! Guarantees that an operator gets clean ends and clear refusals. Must never use the default port: another server may
 //! use it.
 
-mod common;
-
-use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, free_port, pintle, start};
-use common::{Scratch, name, resource_version, wait_for};
+use crate::common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, free_port, pintle, start};
+use crate::common::{Scratch, name, resource_version, wait_for};
 use serde_json::json;
 use std::process::{Command, Stdio};
 

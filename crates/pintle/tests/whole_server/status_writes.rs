@@ -1,10 +1,8 @@
 //! Fields of metadata that a status write may change, and their ownership. Guarantees that ownership is tracked for exactly
 //! these fields. Must never name a kind without a status.
 
-mod common;
-
-use common::http::Client;
-use common::process::Installation;
+use crate::common::http::Client;
+use crate::common::process::Installation;
 use serde_json::{Value, json};
 
 /// The fields of metadata that a write may change, in one order everywhere.
@@ -70,7 +68,7 @@ fn metadata_is_owned_where_a_status_can_write_it() {
     ];
     for (collection, object, writable) in rows {
         client.post(collection, &object).expect("an answer").expect(201);
-        let status = format!("{collection}/{}/status", common::name(&object));
+        let status = format!("{collection}/{}/status", crate::common::name(&object));
         let mut applied = json!({"apiVersion": object["apiVersion"], "kind": object["kind"]});
         applied["metadata"] = metadata("applied");
         applied["metadata"]["name"] = object["metadata"]["name"].clone();

@@ -2,12 +2,10 @@
 //! that each kind of damage is reported, and that a copied store serves the same objects. Must never look into the
 //! format of a store.
 
-mod common;
-
-use common::etcd::{self, Etcd};
-use common::http::Client;
-use common::process::{Installation, Process, pintle};
-use common::{Scratch, name, resource_version};
+use crate::common::etcd::{self, Etcd};
+use crate::common::http::Client;
+use crate::common::process::{Installation, Process, pintle};
+use crate::common::{Scratch, name, resource_version};
 use pintle_cache::encoded_object;
 use pintle_schema::base64;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, Expect, Key, Observer, Record, Revision, Store, Transaction};

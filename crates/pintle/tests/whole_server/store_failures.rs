@@ -2,12 +2,10 @@
 //! Guarantees that the failure of an essential part is never silent, whatever the store. Must never need a full disk: a
 //! limit on the size of files has the same effect.
 
-mod common;
-
-use common::etcd::{Etcd, program};
-use common::http::{Client, Endpoint};
-use common::process::{Installation, start};
-use common::{Scratch, name, wait_for};
+use crate::common::etcd::{Etcd, program};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, start};
+use crate::common::{Scratch, name, wait_for};
 use pintle::Builder;
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_registry::EtcdCodec;

@@ -1,14 +1,12 @@
 //! Limits of connections to kubelets: memory, and connections of a user. Guarantees that memory is measured as the peak
 //! of the real binary, while kubelets read nothing. Must never depend on timing: deadlines only end a hanging test.
 
-mod common;
-
-use common::fixture::{Fixture, populate};
-use common::http::{Client, Endpoint};
-use common::process::{ADMIN_TOKEN, Installation, Process};
-use common::raw::{Tls, connect};
-use common::streams::{Backend, Head, Stream, upgrade_request};
-use common::wait_for;
+use crate::common::fixture::{Fixture, populate};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{ADMIN_TOKEN, Installation, Process};
+use crate::common::raw::{Tls, connect};
+use crate::common::streams::{Backend, Head, Stream, upgrade_request};
+use crate::common::wait_for;
 use pintle_auth::authentication::TokenFile;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,11 +1,9 @@
 //! Streams through the server: logs, exec, attach, port forwarding and proxies against a kubelet of the test's own, and
 //! watches over WebSockets.
 
-mod common;
-
-use common::DEADLINE;
-use common::fixture::{Fixture, POD_ADDRESS, connector};
-use common::streams::{Backend, rest_of_head, upgrade_request};
+use crate::common::DEADLINE;
+use crate::common::fixture::{Fixture, POD_ADDRESS, connector};
+use crate::common::streams::{Backend, rest_of_head, upgrade_request};
 use pintle::SocketConnector;
 use pintle_auth::authentication::TokenFile;
 use pintle_http::ClientTlsMaterial;

@@ -2,10 +2,8 @@
 //! a token ends with the object that it is bound to, at the next request and not after some time. Must never wait for an
 //! expiration: that is tested next to the code.
 
-mod common;
-
-use common::http::{Client, Endpoint};
-use common::process::{Installation, Process};
+use crate::common::http::{Client, Endpoint};
+use crate::common::process::{Installation, Process};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -94,7 +92,7 @@ fn kubectl_makes_a_token_that_works_until_its_account_is_gone() {
     };
     assert_eq!(fixture.status_of(&token), 403);
     fixture.allow_listing();
-    common::wait_for("the binding", || (fixture.status_of(&token) == 200).then_some(()));
+    crate::common::wait_for("the binding", || (fixture.status_of(&token) == 200).then_some(()));
     fixture.admin.delete(&format!("{ACCOUNTS}/robot")).expect("an answer").expect(200);
     assert_eq!(fixture.status_of(&token), 401);
     // Another account of the same name is another account.
@@ -121,7 +119,7 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
     assert_eq!(told("pod-uid"), pod["metadata"]["uid"].as_str());
     assert!(told("credential-id").is_some_and(|id| id.starts_with("JTI=")), "{extra}");
     let rows = [
-        (&of_secret, format!("/api/v1/namespaces/default/secrets/{}", common::name(&secret))),
+        (&of_secret, format!("/api/v1/namespaces/default/secrets/{}", crate::common::name(&secret))),
         (&of_pod, "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0".to_owned()),
         (&of_node, "/api/v1/nodes/n".to_owned()),
     ];

@@ -1,8 +1,6 @@
 //! The page of `pintle top` about a running server.
 
-mod common;
-
-use common::process::{Installation, pintle};
+use crate::common::process::{Installation, pintle};
 use serde_json::json;
 
 #[test]
@@ -36,7 +34,7 @@ fn one_page_has_what_the_server_did() {
 
 #[test]
 fn the_dashboard_asks_for_metrics_that_there_are() {
-    let dashboard = include_str!("../../../docs/monitoring/grafana.json");
+    let dashboard = include_str!("../../../../docs/monitoring/grafana.json");
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory"]);
     let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();

@@ -2,11 +2,9 @@
 //! the request's version. Guarantees that data outside the canonical form is validated, and that it has no effect on
 //! later requests.
 
-mod common;
-
-use common::http::{Answer, Client};
-use common::in_process::InProcess;
-use common::process::{Installation, Process};
+use crate::common::http::{Answer, Client};
+use crate::common::in_process::InProcess;
+use crate::common::process::{Installation, Process};
 use serde_json::{Value, json};
 
 const DEFAULT: &str = "/api/v1/namespaces/default";

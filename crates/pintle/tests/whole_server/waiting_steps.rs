@@ -2,11 +2,9 @@
 //! that their failures are returned, and that a disconnected client ends the wait. Must never depend on timing: the test ends
 //! each wait.
 
-mod common;
-
-use common::http::{Client, Endpoint, JSON, MERGE_PATCH};
-use common::schemas::{field, object};
-use common::wait_for;
+use crate::common::http::{Client, Endpoint, JSON, MERGE_PATCH};
+use crate::common::schemas::{field, object};
+use crate::common::wait_for;
 use pintle::{Builder, Server};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase, Status};
 use pintle_resource::{Conversion, ConversionError, Converted, MaybeReady, Resource, Storage};

@@ -2,11 +2,9 @@
 //! Guarantees that a webhook that hangs, sends invalid or endless responses affects only the requests that it matches. Must
 //! never depend on a timeout: the peer decides when a call ends.
 
-mod common;
-
+use crate::common::fixture::Fixture;
+use crate::common::http::Client;
 use bytes::Bytes;
-use common::fixture::Fixture;
-use common::http::Client;
 use http::Response;
 use pintle_webhook::InProcess;
 use serde_json::{Value, json};
@@ -212,7 +210,7 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     for name in ["read", "written"] {
         let object = json!({"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {"host": "h"}});
         let path = "/apis/shop.example.com/v1/things";
-        common::wait_for("a thing", || client.post(path, &object).ok().filter(|answer| answer.status == 201));
+        crate::common::wait_for("a thing", || client.post(path, &object).ok().filter(|answer| answer.status == 201));
     }
     let moved = json!({"spec": {"versions": things(&url, "v2")["spec"]["versions"]}}).to_string();
     let path = format!("{DEFINITIONS}/things.shop.example.com");
@@ -246,7 +244,7 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
     let mut client = fixture.client();
     client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
     let thing = |name: &str, address: Value| json!({"apiVersion": "shop.example.com/v2", "kind": "Thing", "metadata": {"name": name}, "spec": {"address": address}});
-    let created = common::wait_for("a thing", || {
+    let created = crate::common::wait_for("a thing", || {
         client.post(THINGS, &thing("a", json!("h"))).ok().filter(|answer| answer.status == 201)
     });
     assert_eq!(created.json()["spec"], json!({"address": 5}), "what conversion gives is not validated");
@@ -268,7 +266,7 @@ fn converting_unless(fails: &Arc<AtomicBool>) -> InProcess {
 
 /// The names of the things of a list.
 fn names(list: &Value) -> Vec<&str> {
-    list["items"].as_array().into_iter().flatten().map(common::name).collect()
+    list["items"].as_array().into_iter().flatten().map(crate::common::name).collect()
 }
 
 #[test]
@@ -296,7 +294,8 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
         let object = json!({"apiVersion": format!("shop.example.com/{version}"), "kind": "Thing",
             "metadata": {"name": name}, "spec": {field: value}});
         let path = format!("{GROUP}/{version}/things");
-        common::wait_for("a thing", || client.post(&path, &object).ok().filter(|answer| answer.status == 201)).json()
+        crate::common::wait_for("a thing", || client.post(&path, &object).ok().filter(|answer| answer.status == 201))
+            .json()
     };
     create("v1", "old-red", "host", "red");
     create("v1", "old-blue", "host", "blue");
@@ -317,7 +316,10 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
         );
         let mut watch = client.watch(&format!("{path}&watch=true")).expect("a watch");
         let begins: Vec<_> = (0..2).map(|_| watch.event()).collect();
-        assert_eq!(begins.iter().map(|(_, thing)| common::name(thing)).collect::<Vec<_>>(), ["new-red", "old-red"]);
+        assert_eq!(
+            begins.iter().map(|(_, thing)| crate::common::name(thing)).collect::<Vec<_>>(),
+            ["new-red", "old-red"]
+        );
         assert!(begins.iter().all(|(kind, thing)| kind == "ADDED" && thing["apiVersion"] == api_version.as_str()));
         // One comes to be selected, and leaves again.
         let mut change = fixture.client();
@@ -329,7 +331,7 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
         }
         for kind in ["ADDED", "DELETED"] {
             let (found, thing) = watch.event();
-            assert_eq!((found.as_str(), common::name(&thing)), (kind, "old-blue"), "{version}");
+            assert_eq!((found.as_str(), crate::common::name(&thing)), (kind, "old-blue"), "{version}");
             let last = field.rsplit('.').next().unwrap_or_default();
             assert_eq!(thing["spec"][last], "red");
         }

@@ -1,10 +1,8 @@
 //! `/statusz` and `/flagz` for people and programs. Guarantees kube-apiserver's forms, errors and permissions. Must never read
 //! the times in the texts.
 
-mod common;
-
-use common::process::Installation;
-use common::wait_for;
+use crate::common::process::Installation;
+use crate::common::wait_for;
 use serde_json::{Value, json};
 
 const HEADING: &str = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is \

@@ -1,9 +1,9 @@
 //! Bodies that are cut off, of the wrong form, too deep or in the wrong encoding.
 //! Guarantees that nothing of them is kept.
 
+use super::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, nested, row};
 use crate::common::http::{JSON, YAML};
 use crate::common::in_process::InProcess;
-use crate::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, nested, row};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 

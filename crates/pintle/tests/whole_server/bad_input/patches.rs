@@ -1,7 +1,7 @@
 //! Malformed patches, patches of the wrong type, or of missing objects. Guarantees that the object is unchanged.
 
+use super::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, nested, row};
 use crate::common::http::{JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH};
-use crate::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, nested, row};
 
 #[test]
 fn patches() {

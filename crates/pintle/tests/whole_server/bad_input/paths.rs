@@ -1,7 +1,7 @@
 //! Unknown paths, and meaningless queries. Guarantees a response to each, however long it is.
 
+use super::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, row};
 use crate::common::http::JSON;
-use crate::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, row};
 
 #[test]
 fn paths_and_queries() {

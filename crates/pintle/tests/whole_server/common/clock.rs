@@ -13,7 +13,7 @@ impl WallClock {
     /// A clock with the correct time.
     pub fn new() -> WallClock {
         let scratch = Scratch::new();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/wall_clock.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/whole_server/common/wall_clock.c");
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(scratch.path().join("clock.so"));
         let compiled = compiler.arg(source).status().expect("the compiler that links this test");
