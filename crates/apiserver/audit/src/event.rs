@@ -124,24 +124,24 @@ impl Event {
         object.text("requestURI", &request.uri);
         object.text("verb", &request.verb);
         match &request.user {
-            Some(user) => write_user(user, object.key("user")),
-            None => object.key("user").extend_from_slice(b"{}"),
+            Some(user) => write_user(user, object.name("user")),
+            None => object.name("user").extend_from_slice(b"{}"),
         }
         if let Some(user) = &self.details.impersonated {
-            write_user(user, object.key("impersonatedUser"));
+            write_user(user, object.name("impersonatedUser"));
         }
         if !self.details.impersonation_constraint.is_empty() {
-            let mut metadata = Members::begin(object.key("authenticationMetadata"));
+            let mut metadata = Members::begin(object.name("authenticationMetadata"));
             metadata.text("impersonationConstraint", &self.details.impersonation_constraint);
             metadata.end();
         }
         if !request.source_ips.is_empty() {
             let addresses = request.source_ips.iter().map(IpAddr::to_string);
-            write_texts(addresses, object.key("sourceIPs"));
+            write_texts(addresses, object.name("sourceIPs"));
         }
         object.present("userAgent", &request.user_agent);
         if let Some(of) = &self.details.object {
-            let mut reference = Members::begin(object.key("objectRef"));
+            let mut reference = Members::begin(object.name("objectRef"));
             for (key, value) in [
                 ("resource", &of.resource),
                 ("namespace", &of.namespace),
@@ -157,20 +157,20 @@ impl Event {
             reference.end();
         }
         if let Some(status) = &self.details.response {
-            write_status(status, object.key("responseStatus"));
+            write_status(status, object.name("responseStatus"));
         }
         for (key, json) in
             [("requestObject", &self.details.request_object), ("responseObject", &self.details.response_object)]
         {
             if let Some(json) = json {
-                object.key(key).extend_from_slice(json);
+                object.name(key).extend_from_slice(json);
             }
         }
         object.text("requestReceivedTimestamp", &micro_time(request.received).to_rfc3339());
         object.text("stageTimestamp", &micro_time(self.time).to_rfc3339());
         if !self.details.annotations.is_empty() {
-            let mut annotations = Members::begin(object.key("annotations"));
-            self.details.annotations.iter().for_each(|(key, value)| annotations.text(key, value));
+            let mut annotations = Members::begin(object.name("annotations"));
+            self.details.annotations.iter().for_each(|(key, value)| json::encode_str(value, annotations.key(key)));
             annotations.end();
         }
         object.end();
@@ -254,10 +254,10 @@ fn write_user(user: &UserInfo, out: &mut Vec<u8>) {
     object.present("username", &user.name);
     object.present("uid", &user.uid);
     if !user.groups.is_empty() {
-        write_texts(user.groups.iter(), object.key("groups"));
+        write_texts(user.groups.iter(), object.name("groups"));
     }
     if !user.extra.is_empty() {
-        let mut extra = Members::begin(object.key("extra"));
+        let mut extra = Members::begin(object.name("extra"));
         user.extra.iter().for_each(|(key, values)| write_texts(values.iter(), extra.key(key)));
         extra.end();
     }
@@ -266,15 +266,15 @@ fn write_user(user: &UserInfo, out: &mut Vec<u8>) {
 
 fn write_status(status: &ResponseStatus, out: &mut Vec<u8>) {
     let mut object = Members::begin(out);
-    object.key("metadata").extend_from_slice(b"{}");
+    object.name("metadata").extend_from_slice(b"{}");
     object.present("status", &status.status);
     object.present("message", &status.message);
     object.present("reason", &status.reason);
     if let Some(details) = &status.details {
-        object.key("details").extend_from_slice(details);
+        object.name("details").extend_from_slice(details);
     }
     if status.code > 0 {
-        object.key("code").extend_from_slice(status.code.to_string().as_bytes());
+        object.name("code").extend_from_slice(status.code.to_string().as_bytes());
     }
     object.end();
 }
@@ -311,14 +311,23 @@ impl<'a> Members<'a> {
         self.out
     }
 
-    fn text(&mut self, key: &str, value: &str) {
-        json::encode_str(value, self.key(key));
+    /// The key of a member that needs no escapes.
+    fn name(&mut self, name: &'static str) -> &mut Vec<u8> {
+        let separator: &[u8] = if std::mem::take(&mut self.is_first) { b"\"" } else { b",\"" };
+        self.out.extend_from_slice(separator);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    fn text(&mut self, name: &'static str, value: &str) {
+        json::encode_str(value, self.name(name));
     }
 
     /// A member that is left out if it is empty.
-    fn present(&mut self, key: &str, value: &str) {
+    fn present(&mut self, name: &'static str, value: &str) {
         if !value.is_empty() {
-            self.text(key, value);
+            self.text(name, value);
         }
     }
 

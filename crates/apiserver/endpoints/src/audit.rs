@@ -346,6 +346,8 @@ fn status_of(answer: &ApiResponse) -> Option<Value> {
             let is_status = envelope.kind == "Status" && envelope.api_version == "v1";
             if is_status { protobuf::decode(v1::Status::schema(), envelope.raw).ok() } else { None }
         }
+        // Objects of this server begin with their kind.
+        Format::Json if body.starts_with(b"{\"kind\":\"") && !body.starts_with(b"{\"kind\":\"Status\"") => None,
         Format::Json => {
             let head = json::type_meta(body.get(..MAX_STATUS_BYTES.min(body.len()))?).ok()?;
             if head.kind == "Status" { parsed(Format::Json, body) } else { None }

@@ -85,7 +85,9 @@ impl MicroTime {
     /// The encoded text: UTC, microseconds.
     pub fn to_rfc3339(&self) -> String {
         let mut text = self.civil().date_and_hour();
-        let _ = write!(text, ".{:06}Z", self.nanos / 1000);
+        text.push('.');
+        push_digits(&mut text, u64::from(self.nanos / 1000), 6);
+        text.push('Z');
         text
     }
 }
@@ -160,11 +162,35 @@ impl Civil {
     }
 
     fn date_and_hour(&self) -> String {
-        let sign = if self.year < 0 { "-" } else { "" };
-        let year = self.year.unsigned_abs();
-        let Civil { month, day, hour, minute, second, .. } = self;
-        format!("{sign}{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+        // Without the formatting machinery of the standard library, which costs more than the rest of an audit event's line.
+        let mut text = String::with_capacity(LENGTH);
+        if self.year < 0 {
+            text.push('-');
+        }
+        push_digits(&mut text, self.year.unsigned_abs(), 4);
+        for (separator, number) in
+            [('-', self.month), ('-', self.day), ('T', self.hour), (':', self.minute), (':', self.second)]
+        {
+            text.push(separator);
+            push_digits(&mut text, u64::from(number), 2);
+        }
+        text
     }
+}
+
+/// The bytes of `2006-01-02T15:04:05.000000Z`.
+const LENGTH: usize = 27;
+
+/// Appends a number with this many digits at least.
+fn push_digits(text: &mut String, number: u64, least: usize) {
+    let (mut digits, mut from, mut rest) = ([b'0'; 20], 20, number);
+    while rest > 0 {
+        from -= 1;
+        digits[from] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let digits = &digits[from.min(digits.len().saturating_sub(least))..];
+    text.extend(digits.iter().map(|digit| char::from(*digit)));
 }
 
 fn small(number: i64) -> u32 {
