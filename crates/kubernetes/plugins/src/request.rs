@@ -231,12 +231,13 @@ impl<'a> Request<'a> {
 }
 
 /// The name in a rejection before validation. kube-apiserver generates names only afterwards, so that clients read the prefix;
-/// here the name is already generated, and is recognised by its prefix and length.
+/// here the name may be generated already, and is recognised by its prefix and length.
 fn name_in_mutation(object: &Value) -> &str {
     const GENERATED: usize = 5;
     let (name, prefix) = (metadata::text(object, "name"), metadata::text(object, "generateName"));
     match name {
-        "" => "Unknown",
+        "" if prefix.is_empty() => "Unknown",
+        "" => prefix,
         name if !prefix.is_empty() && name.len() == prefix.len() + GENERATED && name.starts_with(prefix) => prefix,
         name => name,
     }
@@ -251,6 +252,7 @@ mod tests {
     fn names_in_refusals() {
         let rows = [
             (value!({"metadata": {}}), "Unknown"),
+            (value!({"metadata": {"generateName": "web-"}}), "web-"),
             (value!({"metadata": {"name": "a"}}), "a"),
             (value!({"metadata": {"name": "web-x2v7k", "generateName": "web-"}}), "web-"),
             (value!({"metadata": {"name": "other", "generateName": "web-"}}), "other"),

@@ -50,6 +50,8 @@ impl Scope {
         let listed = root.at(&["spec", "variables"]).and_then(Value::as_list).unwrap_or_default();
         let is_known = |text: &str| known.contains(text);
         let named = listed.iter().map(|variable| (variable.str_at(&["name"]), variable.str_at(&["expression"])));
+        // A variable without an expression is unknown to those that use it.
+        let named = named.filter(|(_, text)| !text.trim().is_empty());
         let new = Mode::New(cx.request.around.compatibility_minor().unwrap_or(NEW_EXPRESSIONS_MINOR));
         let mode =
             if listed.iter().all(|variable| is_known(variable.str_at(&["expression"]))) { Mode::Stored } else { new };
@@ -130,7 +132,7 @@ pub fn condition(path: &FieldPath<'_>, text: &str, cx: &mut ValidationContext<'_
     report(path, text, fault, cx);
 }
 
-/// The next variable: rules look at them in order.
+/// The next variable with an expression: rules look at them in order.
 pub fn variable(path: &FieldPath<'_>, text: &str, cx: &mut ValidationContext<'_>) {
     let fault = with_scope(cx, |scope| {
         let (_, expression) = scope.variables.get(scope.looked_at)?;
@@ -138,11 +140,6 @@ pub fn variable(path: &FieldPath<'_>, text: &str, cx: &mut ValidationContext<'_>
         expression.program().err().cloned()
     });
     report(path, text, fault, cx);
-}
-
-/// The next variable is not looked at.
-pub fn pass_variable(cx: &mut ValidationContext<'_>) {
-    with_scope(cx, |scope| scope.looked_at += 1);
 }
 
 /// An expression that sees the variables, with one of these types.

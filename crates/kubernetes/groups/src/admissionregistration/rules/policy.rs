@@ -96,10 +96,7 @@ pub fn variable(variable: At<'_, Variable>, cx: &mut ValidationContext<'_>) {
     }
     let path = variable.path.to(Variable::EXPRESSION);
     match variable.new.field(Variable::EXPRESSION).as_str() {
-        blank if blank.trim().is_empty() => {
-            cx.errors.required(path, "expression is not specified");
-            expressions::pass_variable(cx);
-        }
+        blank if blank.trim().is_empty() => cx.errors.required(path, "expression is not specified"),
         text => expressions::variable(&path, text, cx),
     }
 }
