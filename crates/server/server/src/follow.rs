@@ -2,6 +2,7 @@
 //! that an error is reported once. Must never outlive its user.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,9 @@ pub fn follow<T: Send + Sync + 'static>(
         loop {
             std::thread::sleep(POLL_INTERVAL);
             let Some(used) = followed.upgrade() else { return };
-            let fault = look(&used).err().unwrap_or_default();
+            // A panic must not end this thread: the files would not be followed any more.
+            let outcome = catch_unwind(AssertUnwindSafe(|| look(&used)));
+            let fault = outcome.unwrap_or_else(|_| Err("internal error".to_owned())).err().unwrap_or_default();
             // Related files do not change at the same time: only an error that persists at the next poll is
             // reported.
             if fault == last && fault != told {
