@@ -60,7 +60,7 @@ pub struct Authorities {
     clients: CaSource,
     proxy: Option<CaSource>,
     proxy_flags: FrontProxyFlags,
-    told: Arc<RwLock<BTreeMap<String, String>>>,
+    published: Arc<RwLock<BTreeMap<String, String>>>,
 }
 
 impl Authorities {
@@ -75,8 +75,9 @@ impl Authorities {
             None => CaSource::fixed(own)?,
         };
         let proxy = file(&config.front_proxy.client_ca_file).map(CaSource::of_file).transpose()?;
-        let authorities = Authorities { clients, proxy, proxy_flags: config.front_proxy.clone(), told: Arc::default() };
-        authorities.tell();
+        let authorities =
+            Authorities { clients, proxy, proxy_flags: config.front_proxy.clone(), published: Arc::default() };
+        authorities.publish();
         Ok(authorities)
     }
 
@@ -89,7 +90,7 @@ impl Authorities {
         builder.generic.authenticators.push(self.clients.ca.clone());
         let counted = self.clients.ca.clone();
         builder.generic.metrics.add_source(move |out| client_certificates(&counted, out));
-        builder.advertised.authorities = self.told.clone();
+        builder.advertised.authorities = self.published.clone();
     }
 
     /// The authorities that the server requests client certificates of.
@@ -109,7 +110,7 @@ impl Authorities {
         follow("authority of clients", tls, move |tls: &TlsConfig| {
             let outcomes = [Some(&mut self.clients), self.proxy.as_mut()].map(|source| source.map(CaSource::look));
             if outcomes.contains(&Some(Ok(true))) {
-                self.tell();
+                self.publish();
                 let pem = Some(self.pem());
                 tls.change(|material| material.client_ca_pem = pem).map_err(|error| error.to_string())?;
             }
@@ -118,15 +119,15 @@ impl Authorities {
     }
 
     /// Publishes the authorities for extension servers, which trust the same ones.
-    fn tell(&self) {
+    fn publish(&self) {
         let text = |pem: &[u8]| String::from_utf8_lossy(pem).into_owned();
-        let mut told = vec![("client-ca-file", text(&self.clients.pem))];
+        let mut published = vec![("client-ca-file", text(&self.clients.pem))];
         if let Some(proxy) = &self.proxy {
             let list = |names: &[String]| {
                 json::to_string(&Value::List(names.iter().map(|name| Value::from(name.as_str())).collect()))
             };
             let FrontProxyHeaders { username, uid, group, extra_prefixes } = &self.proxy_flags.headers;
-            told.extend([
+            published.extend([
                 ("requestheader-client-ca-file", text(&proxy.pem)),
                 ("requestheader-allowed-names", list(&self.proxy_flags.allowed_names)),
                 ("requestheader-username-headers", list(username)),
@@ -135,7 +136,7 @@ impl Authorities {
                 ("requestheader-extra-headers-prefix", list(extra_prefixes)),
             ]);
         }
-        let told = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        *self.told.write().unwrap_or_else(PoisonError::into_inner) = told;
+        let published = published.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = published;
     }
 }

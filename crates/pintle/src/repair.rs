@@ -69,7 +69,7 @@ impl Repairs {
             let Some(finding) = repair.finding.filter(|_| is_done) else { continue };
             if !repair.writes.is_empty() || is_new(&finding, &self.told_of_addresses, &mut told) {
                 // Events are best effort.
-                let _ = self.tell(OF_ADDRESSES, finding).await;
+                let _ = self.report(OF_ADDRESSES, finding).await;
             }
         }
         self.told_of_addresses = told;
@@ -86,7 +86,7 @@ impl Repairs {
         let mut told = Told::default();
         for finding in findings.map_err(Status::internal)?? {
             if is_new(&finding, &self.told_of_ports, &mut told) {
-                let _ = self.tell(OF_PORTS, finding).await;
+                let _ = self.report(OF_PORTS, finding).await;
             }
         }
         self.told_of_ports = told;
@@ -95,7 +95,7 @@ impl Repairs {
         Ok(())
     }
 
-    async fn tell(&self, reporter: &'static str, finding: Finding) -> Result<()> {
+    async fn report(&self, reporter: &'static str, finding: Finding) -> Result<()> {
         let registry = &self.registry;
         let of = |path: &[&str]| finding.regarding.str_at(path).to_owned();
         let regarding = ObjectReference {

@@ -143,7 +143,7 @@ static STATUS: Part = Part {
     keeps_metadata: true,
     reset_fields: &[&["metadata"], &["spec"]],
     prepare: Some(keep_all_but_status),
-    judged: true,
+    validated: true,
 };
 
 fn set_generation(object: &mut Value, generation: i64) {

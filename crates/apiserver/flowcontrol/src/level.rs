@@ -316,7 +316,7 @@ impl<R: Described> PriorityLevel<R> {
         self.dispatch(&mut inner, now_ns, &mut dispatched);
         self.set_timer(&mut inner);
         drop(inner);
-        tell(dispatched);
+        notify(dispatched);
         Begun::Waiting(Waiting { class, ticket, receiver, has_ended: false })
     }
 
@@ -399,7 +399,7 @@ impl<R: Described> PriorityLevel<R> {
         self.dispatch(&mut inner, now_ns, &mut dispatched);
         self.set_timer(&mut inner);
         drop(inner);
-        tell(dispatched);
+        notify(dispatched);
     }
 
     /// A request leaves its queue; `None` if it is not there any more.
@@ -419,7 +419,7 @@ impl<R: Described> PriorityLevel<R> {
         // The one behind it may need fewer seats.
         self.dispatch(&mut inner, now_ns, &mut dispatched);
         drop(inner);
-        tell(dispatched);
+        notify(dispatched);
         Some(rejected)
     }
 
@@ -441,7 +441,7 @@ impl<R: Described> PriorityLevel<R> {
         self.dispatch(&mut inner, now_ns, &mut dispatched);
         self.set_timer(&mut inner);
         drop(inner);
-        tell(dispatched);
+        notify(dispatched);
     }
 
     /// Gives back the seats of answered requests whose time is over.
@@ -490,7 +490,7 @@ impl<R: Described> PriorityLevel<R> {
         self.dispatch(&mut inner, now_ns, &mut dispatched);
         self.set_timer(&mut inner);
         drop(inner);
-        tell(dispatched);
+        notify(dispatched);
     }
 
     /// Observes what there was until now. Called before requests begin or end.
@@ -525,7 +525,7 @@ impl<R: Described> Inner<R> {
 }
 
 /// Tells requests that they have seats. One whose client has gone gives them back at once.
-fn tell<R: Described>(dispatched: Dispatched<R>) {
+fn notify<R: Described>(dispatched: Dispatched<R>) {
     for (sender, permit) in dispatched {
         drop(sender.send(permit));
     }

@@ -330,7 +330,7 @@ impl Attempt<'_> {
             metadata::keep_path(&mut object, old, &["metadata", MANAGED_FIELDS]);
             compared = Comparison::of(&object, old);
         }
-        if update.part.as_ref().is_none_or(|part| part.rules.judged) {
+        if update.part.as_ref().is_none_or(|part| part.rules.validated) {
             let started = Instant::now();
             let user = &options.context.user().name;
             let warned = warnings.len();

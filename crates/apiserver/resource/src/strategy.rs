@@ -97,12 +97,12 @@ pub struct Part {
     /// does.
     pub prepare: Option<fn(&mut Value, &Value, &mut Context)>,
     /// Whether the new object is validated. Objects that the server builds itself from another kind of request are not.
-    pub judged: bool,
+    pub validated: bool,
 }
 
 /// `status` of most kinds: the spec stays.
 pub const STATUS: Part =
-    Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None, judged: true };
+    Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None, validated: true };
 
 /// `status` of later kinds: the metadata stays as well.
 pub const STATUS_ALONE: Part = Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };

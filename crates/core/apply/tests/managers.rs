@@ -363,13 +363,13 @@ impl Fixture {
             Ok(applied) => applied,
             Err(Error::Conflicts(conflicts)) => {
                 assert!(!force, "{about}: refused although forced: {conflicts}");
-                let told = conflicts.0.iter().map(|conflict| {
+                let reported = conflicts.0.iter().map(|conflict| {
                     let manager = &conflict.manager;
                     let owner = self::id(&manager.name, manager.operation, &manager.api_version, &manager.subresource);
                     let path: FieldSet = std::iter::once(&conflict.path).collect();
                     (owner, paths_of(&path).pop_first().expect("a path"))
                 });
-                assert_eq!(told.collect::<BTreeSet<_>>(), expected, "{about}");
+                assert_eq!(reported.collect::<BTreeSet<_>>(), expected, "{about}");
                 self.owners = former;
                 return;
             }

@@ -69,7 +69,7 @@ pub struct Function {
     pub estimate: Option<Estimate>,
     pub track: Option<Track>,
     pub validate: Option<Validate>,
-    /// Whether arguments are matched to the declared types before an overload is called. Operators judge for themselves.
+    /// Whether arguments are matched to the declared types before an overload is called. Operators match their arguments themselves.
     pub is_guarded: bool,
 }
 

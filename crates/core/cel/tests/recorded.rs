@@ -28,13 +28,13 @@ enum Verdict {
     Beyond,
 }
 
-fn judge(case: &Case) -> Verdict {
+fn validate(case: &Case) -> Verdict {
     let Some(want) = case.wanted() else { return Verdict::Beyond };
     let got = match case.kind() {
-        "compile" => definition::judge(case),
-        "post" => policy::judge(case),
-        "admit" => admission::judge(case),
-        _ => object::judge(case),
+        "compile" => definition::validate(case),
+        "post" => policy::validate(case),
+        "admit" => admission::validate(case),
+        _ => object::validate(case),
     };
     if got == want { Verdict::Same } else { Verdict::Differs(format!("want {want:#?}\n got {got:#?}")) }
 }
@@ -47,7 +47,7 @@ fn recorded_answers_agree() {
         let mut groups: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         let mut beyond = 0;
         for case in cases.iter().filter(|case| case.id().starts_with(&only)) {
-            let verdict = judge(case);
+            let verdict = validate(case);
             let (same, all) = groups.entry(case.group().to_string()).or_default();
             match verdict {
                 Verdict::Same => {

@@ -199,8 +199,8 @@ fn texts_behind_aliases_are_shared_and_bounded() {
 #[test]
 fn keys_that_stand_twice_are_listed_while_there_is_room() {
     let decoded = yaml::parse("k: x\n".repeat(20_000).as_bytes(), Strictness::Collect).expect("valid");
-    let told = decoded.problems.iter().map(|problem| problem.to_string().len()).sum::<usize>();
-    assert!((100_000..400_000).contains(&told), "{told} bytes");
+    let reported = decoded.problems.iter().map(|problem| problem.to_string().len()).sum::<usize>();
+    assert!((100_000..400_000).contains(&reported), "{reported} bytes");
 }
 
 #[test]

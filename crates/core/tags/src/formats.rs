@@ -1,4 +1,4 @@
-//! The names that `format` takes, and the values that each can judge.
+//! The names that `format` takes, and the values that each can validate.
 //!
 //! Here so that the derive refuses others; what a format demands is the engine's table, and a test holds the two together.
 

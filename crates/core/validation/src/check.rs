@@ -299,7 +299,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors
                 errors.origin(origin);
             }
         }
-        with_parts => debug_assert!(with_parts.has_parts(), "a leaf that nothing judges"),
+        with_parts => debug_assert!(with_parts.has_parts(), "a leaf that nothing validates"),
     }
     false
 }

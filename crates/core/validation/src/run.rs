@@ -474,15 +474,15 @@ impl Run<'_, '_, '_> {
         match union.stage {
             Some(stage) => {
                 _ = self.shadow(stage, |run| {
-                    run.judge_union(union, location);
+                    run.validate_union(union, location);
                     false
                 })
             }
-            None => self.judge_union(union, location),
+            None => self.validate_union(union, location),
         }
     }
 
-    fn judge_union(&mut self, union: &Union, location: &Location<'_>) {
+    fn validate_union(&mut self, union: &Union, location: &Location<'_>) {
         let set = |value: &Value, at: usize| {
             union.members.get(at).is_some_and(|member| is_set(value.get(&member.name).unwrap_or(&NULL), member.pointer))
         };

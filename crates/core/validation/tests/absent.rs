@@ -40,7 +40,7 @@ struct Whole {
     /// More than none, if at all.
     #[k8s(proto = 7, minimum = 1)]
     most: Option<i32>,
-    /// Judged from here.
+    /// Checked from here.
     #[k8s(proto = 8, subfield(name)(required), subfield(size)(minimum = 1), subfield(name)(max_length = 1))]
     part: Part,
 }
@@ -66,7 +66,7 @@ fn what_nothing_satisfies_is_told() {
 }
 
 #[test]
-fn what_is_there_is_judged() {
+fn what_is_there_is_validated() {
     let wrong = value!({
         "kind": "C", "count": 0, "name": "A", "path": "../a", "note": "A", "word": "A", "most": 0,
         "part": { "name": "ab", "size": 0 }

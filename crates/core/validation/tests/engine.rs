@@ -112,7 +112,7 @@ struct Whole {
         item(name = "b")(zero_or_one_of)
     )]
     one_item: Vec<Part>,
-    /// Judged after all else, and by another field.
+    /// Checked after all else, and by another field.
     #[k8s(proto = 14, optional, last(when(color = "Blue")(forbidden = "never blue")))]
     late: String,
     /// A comparison-only rule never ends the validation.
@@ -140,8 +140,8 @@ fn explode(_: RuleInput<'_>) -> Vec<Fault> {
     panic!("a staged rule of the test's own")
 }
 
-fn few(judged: RuleInput<'_>) -> Vec<Fault> {
-    match judged.value.as_list().map_or(0, <[Value]>::len) {
+fn few(validated: RuleInput<'_>) -> Vec<Fault> {
+    match validated.value.as_list().map_or(0, <[Value]>::len) {
         0..=2 => Vec::new(),
         many => vec![Fault { kind: ErrorKind::Forbidden, detail: format!("{many} are too many") }],
     }
@@ -175,15 +175,15 @@ static GROUP: Group = Group {
 static HAND: &[CustomRule] =
     &[at_field!(Whole::ALPHA, alpha, COVERED), at_field!(Rule::VERB, verb, ALWAYS), at_type!(Whole, last, AFTER)];
 
-struct Judgement {
+struct Validation {
     lines: Vec<String>,
     mismatches: usize,
     panicked: bool,
 }
 
-fn judge_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Judgement {
+fn validate_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Validation {
     let verdict = common::validate(&GROUP, Whole::schema(), new, old, &|gate| gates.contains(&gate));
-    Judgement {
+    Validation {
         lines: verdict.errors.0.iter().map(|error| error.line()).collect(),
         mismatches: verdict.mismatches.len(),
         panicked: verdict.panicked,
@@ -195,11 +195,11 @@ fn validate(new: Value) -> Vec<String> {
     if new.get("color").is_none() {
         new.set_at(&["color"], "Red");
     }
-    judge_with(&new, None, &[]).lines
+    validate_with(&new, None, &[]).lines
 }
 
 fn update(new: &Value, old: &Value) -> Vec<String> {
-    judge_with(new, Some(old), &[]).lines
+    validate_with(new, Some(old), &[]).lines
 }
 
 #[test]
@@ -265,12 +265,12 @@ fn functions_and_gates() {
     );
     assert_eq!(validate(value!({"gated": "abc"})), ["gated: Forbidden"]);
     let short = value!({"color": "Red", "gated": "ab"});
-    assert_eq!(judge_with(&short, None, &["Gate"]).lines, ["gated: Too short: must be at least 3 characters"]);
+    assert_eq!(validate_with(&short, None, &["Gate"]).lines, ["gated: Too short: must be at least 3 characters"]);
     let unset = value!({"color": "Red"});
     assert_eq!(
-        judge_with(&unset, Some(&short), &["Gate"]).lines,
+        validate_with(&unset, Some(&short), &["Gate"]).lines,
         Vec::<String>::new(),
-        "an optional value that is absent is not judged further"
+        "an optional value that is absent is not validated further"
     );
 }
 
@@ -281,12 +281,12 @@ fn updates() {
     assert_eq!(update(&old, &old), Vec::<String>::new());
     let mut label = old.clone();
     label.set_at(&["labels"], value!({"a": "b"}));
-    assert_eq!(update(&label, &old), Vec::<String>::new(), "what was stored is not judged again");
+    assert_eq!(update(&label, &old), Vec::<String>::new(), "what was stored is not validated again");
     let moved = value!({"color": "Green", "parts": [{"name": "b", "fixed": "longer"}, {"name": "a", "size": 20, "fixed": "x"}]});
     assert_eq!(
         update(&moved, &old),
         ["parts[0].fixed: Invalid value: null: field is immutable"],
-        "items are known by their keys, and what may not change is not judged further"
+        "items are known by their keys, and what may not change is not validated further"
     );
 }
 
@@ -301,30 +301,30 @@ fn rules_that_look_elsewhere_run_though_their_own_value_stays() {
 #[test]
 fn stages() {
     let bad = value!({"color": "Red", "alpha": (-3), "beta": (-1)});
-    let silent = judge_with(&bad, None, &[]);
+    let silent = validate_with(&bad, None, &[]);
     assert_eq!((silent.lines.len(), silent.mismatches), (0, 0));
-    let compared = judge_with(&bad, None, &["DeclarativeValidation"]);
+    let compared = validate_with(&bad, None, &["DeclarativeValidation"]);
     // Neither is enforced, and no handwritten rule finds the same.
     assert_eq!((compared.lines.len(), compared.mismatches), (0, 2));
-    let agreed = judge_with(&value!({"color": "Red", "alpha": (-6)}), None, &["DeclarativeValidation"]);
+    let agreed = validate_with(&value!({"color": "Red", "alpha": (-6)}), None, &["DeclarativeValidation"]);
     assert_eq!((agreed.lines, agreed.mismatches), (vec!["alpha: Invalid value: -6: far too small".to_owned()], 0));
-    let answered = judge_with(&bad, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
+    let answered = validate_with(&bad, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
     assert_eq!(answered.lines, ["beta: Invalid value: -1: must be greater than or equal to 0"]);
     let long = value!({"color": "Red", "compared": "longer"});
-    let answered = judge_with(&long, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
+    let answered = validate_with(&long, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
     assert_eq!(answered.lines, ["compared: Too long: may not be more than 4 characters"]);
 }
 
 #[test]
 fn handwritten_rules_and_panics() {
     assert_eq!(validate(value!({"alpha": 7})), ["alpha: Forbidden: seven"]);
-    let broken = judge_with(&value!({"color": "Panic"}), None, &[]);
+    let broken = validate_with(&value!({"color": "Panic"}), None, &[]);
     assert!(broken.panicked && broken.lines.last().is_some_and(|line| line.contains("failed to run")));
 }
 
 #[test]
 fn a_staged_rule_that_panics_changes_no_answer() {
-    let with = |gates: &[&str]| judge_with(&value!({"color": "Red", "fragile": "too long"}), None, gates);
+    let with = |gates: &[&str]| validate_with(&value!({"color": "Red", "fragile": "too long"}), None, gates);
     let (off, on) = (with(&[]), with(&["DeclarativeValidation"]));
     assert_eq!(on.lines, ["fragile: Too long: may not be more than 4 characters"]);
     assert_eq!((off.lines, off.panicked, on.panicked), (on.lines, false, true));

@@ -22,12 +22,12 @@ fn around(low: i64, high: i64) -> [i64; 6] {
 #[test]
 fn formats_are_the_same_to_the_compiler_and_to_the_engine() {
     let known: Vec<&str> = pintle_tags::formats::FORMATS.iter().map(|format| format.name).collect();
-    let judged: Vec<&str> = pintle_validation::formats::FORMATS.iter().map(|format| format.name).collect();
-    assert_eq!(known, judged);
-    for (known, judged) in pintle_tags::formats::FORMATS.iter().zip(pintle_validation::formats::FORMATS) {
+    let validated: Vec<&str> = pintle_validation::formats::FORMATS.iter().map(|format| format.name).collect();
+    assert_eq!(known, validated);
+    for (known, validated) in pintle_tags::formats::FORMATS.iter().zip(pintle_validation::formats::FORMATS) {
         let Some((low, high)) = known.range else { continue };
         for number in around(low, high) {
-            let right = (judged.validate)(&Value::Int(number)).is_empty();
+            let right = (validated.validate)(&Value::Int(number)).is_empty();
             assert_eq!(right, (low..=high).contains(&number), "{} and {number}", known.name);
         }
     }

@@ -81,10 +81,10 @@ struct Thing {
     /// Owner.
     #[k8s(proto = 10, message(invalid = "nobody's", value = "")(forbidden))]
     owner: String,
-    /// Judged in turn.
+    /// Checked in turn.
     #[k8s(proto = 12, optional, when_unset(low)(min_length = 3))]
     absent: String,
-    /// Judged in turn.
+    /// Checked in turn.
     #[k8s(proto = 11, optional, first(min_length = 2), max_length = 1, last(neq = "abc"))]
     turn: Option<String>,
     /// Pair.

@@ -181,7 +181,7 @@ impl Definitions {
             self.install(name, &settled);
         }
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
-        let change = |object: &mut Value| tell(object, &accepted, now);
+        let change = |object: &mut Value| set_conditions(object, &accepted, now);
         if !change(&mut definition.clone()) {
             return Outcome::Done;
         }
@@ -350,7 +350,7 @@ impl Definitions {
 }
 
 /// Writes the accepted names and the conditions into the status; returns whether it changed.
-fn tell(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
+fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let changed = !pintle_resource::same(&names, &accepted.names);
     definition.set_at(&["status", "acceptedNames"], accepted.names.clone());

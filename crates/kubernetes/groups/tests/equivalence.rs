@@ -141,7 +141,7 @@ fn stages_change_no_answer_and_no_rule_panics() {
 }
 
 /// Whether a rule validates changes, so that only an update can find it broken.
-fn judges_changes(error: &FieldError) -> bool {
+fn validates_changes(error: &FieldError) -> bool {
     matches!(error.origin, "immutable" | "update" | "neverFalls") || error.field.starts_with("metadata")
 }
 
@@ -164,7 +164,7 @@ fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
                 let most = created.steps.max(anew.steps);
                 assert!(updated.steps <= most * 3 / 2 + schema.fields.len(), "{} seed {seed}", name(resource));
                 let known: BTreeSet<String> = lines(&created).into_iter().chain(lines(&anew)).collect();
-                for error in updated.errors.0.iter().filter(|error| !judges_changes(error)) {
+                for error in updated.errors.0.iter().filter(|error| !validates_changes(error)) {
                     assert!(known.contains(&error.line()), "{} seed {seed}: {}", name(resource), error.line());
                 }
             }

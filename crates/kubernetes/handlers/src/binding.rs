@@ -22,7 +22,7 @@ use pintle_validation::ErrorList;
 
 /// A binding writes spec and status together, which neither the pod itself nor its status subresource can. Only the
 /// binding is validated.
-const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
+const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, validated: false };
 
 /// Handles a POST of a binding to a pod.
 pub struct PodBinding;

@@ -115,7 +115,7 @@ async fn probe(context: &Context, port: u16) -> ProbeResult {
         Ok::<_, String>((exchange.response.status.as_u16(), String::from_utf8_lossy(&body).into_owned()))
     };
     match tokio::time::timeout(PROBE_TIME, answer).await {
-        Ok(Ok((code, body))) => judged(code, body),
+        Ok(Ok((code, body))) => probe_result(code, body),
         Ok(Err(error)) => unhealthy(format!("Get {url:?}: {error}")),
         Err(_) => {
             let why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
@@ -125,7 +125,7 @@ async fn probe(context: &Context, port: u16) -> ProbeResult {
 }
 
 /// Interprets the response to a probe.
-fn judged(code: u16, body: String) -> ProbeResult {
+fn probe_result(code: u16, body: String) -> ProbeResult {
     match code {
         200..300 => healthy(body),
         300..400 => {
@@ -208,7 +208,7 @@ mod tests {
             (500, "ill", "False", "HTTP probe failed with statuscode: 500"),
             (401, "", "False", "HTTP probe failed with statuscode: 401"),
         ] {
-            let found = judged(code, body.to_owned());
+            let found = probe_result(code, body.to_owned());
             assert_eq!((found.status, found.message.as_str(), found.error), (status, message, ""), "{code}");
         }
     }

@@ -34,9 +34,9 @@ impl Lint {
         }
         for field in schema.fields.iter() {
             let place = format!("{}.{}", schema.name.as_str(), field.name.as_str());
-            let judged = field.rules.iter().any(|rule| matches!(rule, Rule::Unique(_) | Rule::Item(..)));
+            let validated = field.rules.iter().any(|rule| matches!(rule, Rule::Unique(_) | Rule::Item(..)));
             if let Type::List(list) = &field.ty
-                && judged
+                && validated
                 && !list.declared
             {
                 self.problems.insert(format!("{place}: a list whose items have keys has no list_type"));

@@ -244,7 +244,7 @@ impl View {
 }
 
 impl Belief {
-    fn told(&mut self, event: &Event<ConfigMap>) {
+    fn reported(&mut self, event: &Event<ConfigMap>) {
         let (object, deleted) = match event {
             Event::Init => {
                 *self =
@@ -363,10 +363,10 @@ fn follow(runtime: &Runtime, endpoint: &Endpoint, config: watcher::Config, view:
     let client = kube::Client::try_from(Config::new(url.parse().expect("an address"))).expect("a client");
     let api: Api<ConfigMap> = Api::namespaced(client, "default");
     let belief = Arc::new(Mutex::new(Belief { view, ..Belief::default() }));
-    let told = belief.clone();
+    let reported = belief.clone();
     let (reflected, writer) = reflector::store();
     let events = watch_collection(api, config).backoff(Soon).inspect_ok(move |event| {
-        told.lock().expect("no panic").told(event);
+        reported.lock().expect("no panic").reported(event);
     });
     let reflecting = reflector::reflector(writer, events);
     let task = runtime.spawn(async move {
@@ -414,10 +414,10 @@ impl Python {
     }
 
     fn check(&self, marker: &str, stored: &BTreeMap<String, Known>) {
-        let told = self.lines.recv_timeout(DEADLINE).expect("Python goes on; it says what is wrong");
-        assert_eq!(told["marker"], marker);
-        assert_eq!(told["lists"], 1, "Python never lists anew");
-        assert_eq!(told["objects"], json!(stored), "Python believes what is stored at {marker}");
+        let reported = self.lines.recv_timeout(DEADLINE).expect("Python goes on; it says what is wrong");
+        assert_eq!(reported["marker"], marker);
+        assert_eq!(reported["lists"], 1, "Python never lists anew");
+        assert_eq!(reported["objects"], json!(stored), "Python believes what is stored at {marker}");
     }
 }
 

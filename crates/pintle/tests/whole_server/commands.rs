@@ -113,18 +113,18 @@ fn an_error_of_a_kubelet_is_sent_on_the_error_channel() {
     });
     let fixture = Fixture::start_with(backend.port(), gates);
     let protocols = [("sec-websocket-protocol", "v5.channel.k8s.io")];
-    let told = |command: &str| {
+    let reported = |command: &str| {
         let path = format!("{EXEC}?command={command}&stdout=1");
         rest(fixture.websocket(&path, &protocols).expect("a WebSocket")).status
     };
     let mut own = status.clone();
     own.as_object_mut().expect("an object").retain(|name, _| !matches!(name.as_str(), "kind" | "apiVersion"));
-    assert_eq!(told("status"), own);
-    let words = told("words");
+    assert_eq!(reported("status"), own);
+    let words = reported("words");
     assert_eq!(words["message"], "Internal error occurred: unable to upgrade connection: in words");
     assert_eq!((&words["reason"], &words["code"]), (&json!("InternalError"), &json!(500)));
     fixture.patch_node(&json!({"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}));
-    let nobody = told("x");
+    let nobody = reported("x");
     let message = nobody["message"].as_str().unwrap_or_default();
     let expected =
         "Internal error occurred: error sending request: Post \"https://127.0.0.1:1/exec/default/p/c?command=x";

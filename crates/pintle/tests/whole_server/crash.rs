@@ -215,12 +215,12 @@ fn watch_to_the_end(client: &mut Client, from: u64) -> (Vec<(u64, Change)>, u64)
 fn settle(round: u64, logs: &[Log], events: &[(u64, Change)], state: &mut State) {
     let mut seen: BTreeSet<(&str, &str, u64)> = BTreeSet::new();
     for (at, change) in events {
-        let told = logs.iter().any(|log| {
-            let told = log.acknowledged.get(at) == Some(change);
-            told || log.acknowledged.values().any(|known| change.kind == "DELETED" && known == change)
+        let reported = logs.iter().any(|log| {
+            let reported = log.acknowledged.get(at) == Some(change);
+            reported || log.acknowledged.values().any(|known| change.kind == "DELETED" && known == change)
         });
-        let told = told || logs.iter().any(|log| log.pending.as_ref() == Some(change));
-        assert!(told, "round {round}: nobody did {change:?} at {at}");
+        let reported = reported || logs.iter().any(|log| log.pending.as_ref() == Some(change));
+        assert!(reported, "round {round}: nobody did {change:?} at {at}");
         let once = seen.insert((change.kind, &change.name, change.number));
         assert!(once, "round {round}: {change:?} happened twice");
         if change.kind == "DELETED" {

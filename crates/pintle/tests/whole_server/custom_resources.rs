@@ -90,9 +90,9 @@ fn objects_live_under_their_definition() {
     let changed = patch(&object, json!({"spec": {"size": 5}, "status": {"phase": "no"}})).expect(200);
     assert_eq!((&changed["metadata"]["generation"], &changed["status"]), (&json!(2), &Value::Null));
     let status = format!("{object}/status");
-    let told = patch(&status, json!({"spec": {"size": 9}, "status": {"phase": "Ready"}})).expect(200);
-    assert_eq!((&told["spec"]["size"], &told["status"]["phase"]), (&json!(5), &json!("Ready")));
-    assert_eq!(told["metadata"]["generation"], 2);
+    let reported = patch(&status, json!({"spec": {"size": 9}, "status": {"phase": "Ready"}})).expect(200);
+    assert_eq!((&reported["spec"]["size"], &reported["status"]["phase"]), (&json!(5), &json!("Ready")));
+    assert_eq!(reported["metadata"]["generation"], 2);
     patch(&status, json!({"status": {"phase": "too long"}})).expect(422);
     for (color, count) in [("red", 1), ("blue", 0)] {
         let found =

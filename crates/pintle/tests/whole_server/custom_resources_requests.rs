@@ -190,7 +190,7 @@ fn causes(refused: &Value) -> Vec<[&str; 3]> {
 }
 
 #[test]
-fn rules_judge_objects_and_their_changes() {
+fn rules_validate_objects_and_their_changes() {
     const GAUGES: &str = "/apis/example.com/v1/namespaces/default/gauges";
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory", "--disable-admission-plugins=ServiceAccount"]);

@@ -117,11 +117,11 @@ fn values_on_disk_are_encrypted() {
             json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "plain"}, "data": {"k": "herring"}});
         client.post(CONFIG_MAPS, &plain).expect("an answer").expect(201);
         let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
-        let told = prefix.strip_suffix("key1:").map_or(vec![prefix], |provider| vec![provider, "key1:"]);
-        for told in told {
+        let reported = prefix.strip_suffix("key1:").map_or(vec![prefix], |provider| vec![provider, "key1:"]);
+        for reported in reported {
             let line = format!(
                 "apiserver_storage_transformation_operations_total{{resource=\"secrets\",status=\"OK\",\
-                 transformation_type=\"to_storage\",transformer_prefix=\"{told}\"}} 1\n"
+                 transformation_type=\"to_storage\",transformer_prefix=\"{reported}\"}} 1\n"
             );
             assert!(metrics.contains(&line), "{line} in {metrics}");
         }
@@ -174,7 +174,7 @@ fn keys_rotate_and_what_lost_its_key_stops_nothing_else() {
     let named = format!("Internal error occurred: unable to transform key \"/registry/secrets/default/left\": {why}");
     assert_eq!(message(&list), named);
     let watch = client.get(&format!("{SECRETS}?watch=true&timeoutSeconds=1")).expect("an answer").expect(500);
-    assert_eq!(message(&watch), named, "who watches from the beginning is not told half of it");
+    assert_eq!(message(&watch), named, "a watch from the beginning does not begin within it");
     let single = format!("{SECRETS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dmoved");
     let (kind, added) = process.endpoint().client().watch(&single).expect("a watch").event();
     assert_eq!((kind.as_str(), &added["metadata"]["name"]), ("ADDED", &json!("moved")));
@@ -393,8 +393,8 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     wait_for("the new key", || rewritten(&mut client, "a").then_some(()));
     assert!(vault.kept("k8s:enc:aesgcm:v1:key2:"));
     vault.configure("{aesgcm: {keys: []}}");
-    let told = "Required value: at least one keys is required";
-    wait_for("the complaint", || process.errors().contains(told).then_some(()));
+    let reported = "Required value: at least one keys is required";
+    wait_for("the complaint", || process.errors().contains(reported).then_some(()));
     assert!(!rewritten(&mut client, "a"), "the last right file is followed");
     drop(process);
 
@@ -412,8 +412,8 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     let (kind, status) = watch.event();
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)), "watchers look anew");
     vault.configure(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
-    let told = "these will be unreadable after the next start: 1 of secrets";
-    wait_for("the warning", || process.errors().contains(told).then_some(()));
+    let reported = "these will be unreadable after the next start: 1 of secrets";
+    wait_for("the warning", || process.errors().contains(reported).then_some(()));
     read(&mut other, "a");
 }
 
@@ -460,8 +460,8 @@ fn a_start_without_the_configuration_says_what_it_cannot_read() {
     let vault = Vault::new(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
     create(&mut vault.start().endpoint().client(), "a");
     let process = vault.installation.start();
-    let told = "/registry/secrets/default/a cannot be read, nor can 0 others: identity transformer tried";
-    wait_for("the warning", || process.errors().contains(told).then_some(()));
+    let reported = "/registry/secrets/default/a cannot be read, nor can 0 others: identity transformer tried";
+    wait_for("the warning", || process.errors().contains(reported).then_some(()));
     let refused = get(&mut process.endpoint().client(), "a").expect(500);
     assert_eq!(message(&refused), "Internal error occurred: identity transformer tried to read encrypted data");
     drop(process);

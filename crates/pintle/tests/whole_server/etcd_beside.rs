@@ -109,7 +109,11 @@ fn compaction_is_done_in_turns() {
     wait_for("turns of both", || {
         let map = json!({"metadata": {"name": format!("n{number}")}});
         let made = client.post(CONFIG_MAPS, &map).expect("an answer").expect(201);
-        assert_eq!(resource_version(&watch.event().1), resource_version(&made), "what is compacted was told before");
+        assert_eq!(
+            resource_version(&watch.event().1),
+            resource_version(&made),
+            "what is compacted was reported before"
+        );
         number += 1;
         std::thread::sleep(INTERVAL);
         let next = reference.compact(turn.0, turn.1).expect("an answer");
@@ -120,10 +124,10 @@ fn compaction_is_done_in_turns() {
         turn = next;
         (wins[0] >= 3 && wins[1] >= 3).then_some(())
     });
-    let (_, told) = reference.get("compact_rev_key").expect("an answer").expect("the revision of the last");
-    let told: u64 = String::from_utf8(told).ok().and_then(|text| text.parse().ok()).expect("a revision");
+    let (_, reported) = reference.get("compact_rev_key").expect("an answer").expect("the revision of the last");
+    let reported: u64 = String::from_utf8(reported).ok().and_then(|text| text.parse().ok()).expect("a revision");
     let too_old = format!("{CONFIG_MAPS}?resourceVersionMatch=Exact&resourceVersion={now}");
-    assert!(told > now, "history up to {told} is gone, {now} with it");
+    assert!(reported > now, "history up to {reported} is gone, {now} with it");
     // What this server has in memory it may show all the same.
     let status = client.get(&too_old).expect("an answer").status;
     assert!([200, 410].contains(&status), "{status}");

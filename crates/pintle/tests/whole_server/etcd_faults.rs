@@ -354,8 +354,8 @@ fn survives(etcd_version: &str) {
     let watched: Vec<Watched> = watches.into_iter().map(|watch| watch.join().expect("a watch")).collect();
     let wrong = shared.history.check(start, &watched);
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
-    let told: usize = watched.iter().map(|watch| watch.events.len()).sum();
-    println!("{told} events, {} gaps", watched.iter().map(|watch| watch.gaps.len()).sum::<usize>());
+    let reported: usize = watched.iter().map(|watch| watch.events.len()).sum();
+    println!("{reported} events, {} gaps", watched.iter().map(|watch| watch.gaps.len()).sum::<usize>());
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_second_after_a_leader_is_replaced_all_servers_write_and_no_watch_has_ended(
         let watches = endpoints.each_ref().map(watch);
         let end = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let watches = watches.map(|watch| scope.spawn(|| told(watch)));
+            let watches = watches.map(|watch| scope.spawn(|| reported(watch)));
             let (sender, writes) = mpsc::channel();
             for (number, endpoint) in endpoints.iter().enumerate() {
                 let (end, sender) = (&end, sender.clone());
@@ -130,15 +130,15 @@ fn rest_of(writes: &mpsc::Receiver<Write>, ours: mpsc::Sender<Write>) -> Vec<Wri
 }
 
 /// Everything that one connection of a watch tells, up to the last object.
-fn told(mut watch: crate::common::http::Watch) -> Vec<(u64, String)> {
-    let mut told = Vec::new();
+fn reported(mut watch: crate::common::http::Watch) -> Vec<(u64, String)> {
+    let mut reported = Vec::new();
     loop {
         let (kind, object) = watch.event();
         assert_eq!(kind, "ADDED", "{object}");
         if name(&object).starts_with("last-") {
-            return told;
+            return reported;
         }
-        told.push((resource_version(&object), name(&object).to_owned()));
+        reported.push((resource_version(&object), name(&object).to_owned()));
     }
 }
 
@@ -192,7 +192,7 @@ fn a_creation_that_may_take_place_yet_is_not_refused() {
         (answer.status != 409).then(|| answer.expect(500))
     });
     let status = undecided.expect("a server that asks the member that does not answer");
-    let message = "rpc error: code = Unknown desc = what became of an attempt at the transaction cannot be told";
+    let message = "rpc error: code = Unknown desc = the outcome of an attempt at the transaction is unknown";
     assert_eq!(status["message"], message);
 }
 

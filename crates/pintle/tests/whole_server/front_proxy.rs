@@ -32,9 +32,9 @@ fn the_proxy_says_who_a_request_comes_from() {
     let of = |endpoint: &Endpoint, user: &str| {
         endpoint.client().with_header("X-Remote-User", user).with_header("X-Remote-Group", "a")
     };
-    let told = |name: &str| json!({"username": name, "groups": ["a", "system:authenticated"]});
+    let reported = |name: &str| json!({"username": name, "groups": ["a", "system:authenticated"]});
     for name in ["bob", "j\u{fc}rgen"] {
-        assert_eq!(who_am_i(&mut of(&proxy, name)), told(name));
+        assert_eq!(who_am_i(&mut of(&proxy, name)), reported(name));
     }
     // The user that the proxy names is authorized, even if the request has other credentials.
     let mut eve = of(&proxy, "bob").with_header("Impersonate-User", "eve");

@@ -34,7 +34,7 @@ fn evaluations_are_counted_and_old_annotations_checked() {
     namespace(&mut client, "open", &[]);
     namespace(&mut client, "old", &[("enforce", "baseline"), ("enforce-version", "v1.18")]);
     namespace(&mut client, "new", &[("enforce", "baseline"), ("enforce-version", "v1.99")]);
-    namespace(&mut client, "told", &[("warn", "baseline"), ("audit", "restricted"), ("audit-version", "v1.25")]);
+    namespace(&mut client, "reported", &[("warn", "baseline"), ("audit", "restricted"), ("audit-version", "v1.25")]);
     let plain = json!({"containers": [{"name": "c", "image": "i"}]});
     let open = json!({"hostNetwork": true, "containers": [{"name": "c", "image": "i"}]});
     let status = post(&mut client, "old", &plain).expect(403);
@@ -43,12 +43,12 @@ fn evaluations_are_counted_and_old_annotations_checked() {
                seccomp.security.alpha.kubernetes.io/pod=\"unconfined\")";
     assert!(message.ends_with(why), "{message}");
     for (namespace, spec, code) in
-        [("open", &open, 201), ("new", &plain, 201), ("new", &open, 403), ("told", &open, 201)]
+        [("open", &open, 201), ("new", &plain, 201), ("new", &open, 403), ("reported", &open, 201)]
     {
         post(&mut client, namespace, spec).expect(code);
     }
     let template = json!({"metadata": {"name": "t"}, "template": {"spec": open}});
-    client.post("/api/v1/namespaces/told/podtemplates", &template).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces/reported/podtemplates", &template).expect("an answer").expect(201);
     let of = |resource: &str| format!("request_operation=create,resource={resource},subresource=}} 1");
     let expected = [
         format!("decision=allow,mode=enforce,policy_level=baseline,policy_version=future,{}", of("pod")),

@@ -163,8 +163,8 @@ fn admission_and_allocation_come_before_a_name_that_is_taken() {
             let is_allocated = message.contains("already allocated") && !query.is_empty();
             let (status, message) = if is_allocated { taken } else { (status, message) };
             let refused = answer.expect(status);
-            let told = refused["message"].as_str().expect("a message");
-            assert!(told.starts_with(message), "{spec}{query}: {told}");
+            let reported = refused["message"].as_str().expect("a message");
+            assert!(reported.starts_with(message), "{spec}{query}: {reported}");
         }
     }
 }
@@ -192,9 +192,9 @@ fn every_store_refuses_what_etcd_would_not_take() {
         });
         assert_eq!(refused, expected, "{storage}");
         let refused = post("c", 5_500, 1_000_000).expect(500);
-        let told = refused["message"].as_str().expect("a message");
+        let reported = refused["message"].as_str().expect("a message");
         let sent = "rpc error: code = ResourceExhausted desc = trying to send message larger than max (";
-        assert!(told.starts_with(sent) && told.ends_with(" vs. 2097152)"), "{storage}: {told}");
+        assert!(reported.starts_with(sent) && reported.ends_with(" vs. 2097152)"), "{storage}: {reported}");
         let stored = post("d", 1_000, 200_000).expect(201);
         assert!(stored["metadata"].get("managedFields").is_some(), "{storage}");
         let mut apply = |name: &str, keys, values| {
@@ -294,17 +294,17 @@ fn health_is_reported_check_by_check_as_in_the_reference() {
     let alive = format!("[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\n[+]etcd ok\n{hooks}");
     let ready = format!("[+]ping ok\n[+]log ok\n[+]etcd-readiness ok\n[+]informer-sync ok\n{hooks}[+]shutdown ok\n");
     for (endpoint, checks) in [("healthz", &alive), ("livez", &alive), ("readyz", &ready)] {
-        let told = client.get(&format!("/{endpoint}?verbose")).expect("an answer");
-        assert_eq!((told.status, told.text()), (200, format!("{checks}{endpoint} check passed\n")));
+        let reported = client.get(&format!("/{endpoint}?verbose")).expect("an answer");
+        assert_eq!((reported.status, reported.text()), (200, format!("{checks}{endpoint} check passed\n")));
         for check in checks.lines().filter_map(|line| line.strip_prefix("[+]")?.strip_suffix(" ok")) {
             client.get(&format!("/{endpoint}/{check}")).expect("an answer").expect_text("ok");
         }
     }
     let path = "/livez?verbose&exclude=loopback-serving-certificate&exclude=etcd-readiness";
-    let told = client.get(path).expect("an answer").text();
+    let reported = client.get(path).expect("an answer").text();
     let expected = alive.replace("loopback-serving-certificate ok", "loopback-serving-certificate excluded: ok");
     let unknown = "warn: some health checks cannot be excluded: no matches for \"etcd-readiness\"\n";
-    assert_eq!(told, format!("{expected}{unknown}livez check passed\n"));
+    assert_eq!(reported, format!("{expected}{unknown}livez check passed\n"));
     for path in ["/readyz/loopback-serving-certificate", "/readyz/etcd", "/livez/etcd-readiness", "/livez/shutdown"] {
         assert_eq!(client.get(path).expect("an answer").status, 404, "{path}");
     }

@@ -79,11 +79,11 @@ fn manifests_are_validated_offline() {
         (&["absent.yaml", "right.yaml"], "", 2, "", "absent.yaml: ".to_owned()),
         (&["--strict"], "", 2, "", "Usage:".to_owned()),
     ];
-    for (files, input, code, said, told) in rows {
+    for (files, input, code, said, reported) in rows {
         let words: Vec<&str> = std::iter::once("validate").chain(files.iter().copied()).collect();
         let (status, out, errors) = run(&folder, &words, input);
         assert_eq!((status, out.as_str()), (Some(code), said), "{files:?}: {errors}");
-        assert!(errors.starts_with(&told) && (told.is_empty() == errors.is_empty()), "{files:?}: {errors}");
+        assert!(errors.starts_with(&reported) && (reported.is_empty() == errors.is_empty()), "{files:?}: {errors}");
     }
 }
 
@@ -141,19 +141,22 @@ fn custom_resources_are_validated_offline() {
     folder
         .write("placed.yaml", &shelf("3").replace("  color: red\n", "").replace("name: a", "name: a\n  namespace: b"));
     assert_eq!(run(&["validate", "--crd", "cluster.yaml", "placed.yaml"]), right);
-    let (code, _, told) = run(&["validate", "shelf.yaml"]);
-    assert_eq!((code, told.as_str()), (Some(1), "shelf.yaml:2: no kind \"Shelf\" in version \"example.com/v1\"\n"));
-    let (code, _, told) = run(&["validate", "--crd=definition.yaml", "full.yaml"]);
+    let (code, _, reported) = run(&["validate", "shelf.yaml"]);
+    assert_eq!((code, reported.as_str()), (Some(1), "shelf.yaml:2: no kind \"Shelf\" in version \"example.com/v1\"\n"));
+    let (code, _, reported) = run(&["validate", "--crd=definition.yaml", "full.yaml"]);
     let wrong = "full.yaml:6: unknown field \"spec.color\"\n\
                  full.yaml:7: spec.used: Invalid value: failed rule: self.used <= self.size\n";
-    assert_eq!((code, told.as_str()), (Some(1), wrong));
-    let (code, _, told) = run(&["validate", "--crd", "wrong-definition.yaml", "shelf.yaml"]);
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.starts_with("wrong-definition.yaml:20: spec.validation.openAPIV3Schema.properties[spec]"), "{told}");
-    assert!(told.contains("undefined field 'siz'"), "{told}");
+    assert_eq!((code, reported.as_str()), (Some(1), wrong));
+    let (code, _, reported) = run(&["validate", "--crd", "wrong-definition.yaml", "shelf.yaml"]);
+    assert_eq!(code, Some(1), "{reported}");
+    assert!(
+        reported.starts_with("wrong-definition.yaml:20: spec.validation.openAPIV3Schema.properties[spec]"),
+        "{reported}"
+    );
+    assert!(reported.contains("undefined field 'siz'"), "{reported}");
     // The folder holds a definition that is right and one that is wrong.
-    let (code, _, told) = run(&["validate", "--crd", ".", "shelf.yaml"]);
-    assert!(code == Some(1) && !told.contains("no kind"), "{told}");
+    let (code, _, reported) = run(&["validate", "--crd", ".", "shelf.yaml"]);
+    assert!(code == Some(1) && !reported.contains("no kind"), "{reported}");
     assert_eq!(run(&["validate", "--crd"]).0, Some(2));
     assert_eq!(run(&["validate", "--crd", "absent", "shelf.yaml"]).0, Some(2));
 }

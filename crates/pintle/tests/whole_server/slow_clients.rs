@@ -157,8 +157,8 @@ fn a_body_must_arrive_before_the_request_timeout() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer, and the end");
     assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
-    let told = "Timeout: request did not complete within the allotted timeout";
-    assert!(answer.contains(told) && answer.contains("\"reason\":\"Timeout\""), "{answer}");
+    let reported = "Timeout: request did not complete within the allotted timeout";
+    assert!(answer.contains(reported) && answer.contains("\"reason\":\"Timeout\""), "{answer}");
 }
 
 #[test]

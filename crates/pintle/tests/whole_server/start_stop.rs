@@ -108,12 +108,12 @@ fn addresses_are_repaired_when_it_starts() {
     let process = installation.start();
     let client = &mut process.endpoint().client();
     let events = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=reason=ClusterIPNotAllocated";
-    let told = wait_for("an event", || {
+    let reported = wait_for("an event", || {
         let mut list = client.get(events).expect("an answer").expect(200);
         Some(list["items"].get_mut(0)?.take())
     });
-    assert_eq!(told["note"], format!("Cluster IP [IPv4]: {ip} is not allocated; repairing"));
-    let regarding = &told["regarding"];
+    assert_eq!(reported["note"], format!("Cluster IP [IPv4]: {ip} is not allocated; repairing"));
+    let regarding = &reported["regarding"];
     assert_eq!([&regarding["kind"], &regarding["name"], &regarding["apiVersion"]], ["Service", "a", "v1"]);
     let address = client.get(&format!("{ADDRESSES}/{ip}")).expect("an answer").expect(200);
     assert_eq!(address["spec"]["parentRef"]["name"], "a");
@@ -131,13 +131,16 @@ fn node_ports_out_of_range_are_warned_of_at_the_start() {
     let process = installation.start_with(&["--service-node-port-range", "31000-31999"]);
     let client = &mut process.endpoint().client();
     let events = "/api/v1/namespaces/default/events?fieldSelector=reason=PortOutOfRange";
-    let told = wait_for("an event", || {
+    let reported = wait_for("an event", || {
         let mut list = client.get(events).expect("an answer").expect(200);
         Some(list["items"].get_mut(0)?.take())
     });
     let note = "Port 30007 is not within the port range 31000-31999; please recreate service";
-    assert_eq!((&told["message"], &told["involvedObject"]["name"]), (&json!(note), &json!("a")));
-    assert_eq!((&told["source"]["component"], &told["count"]), (&json!("portallocator-repair-controller"), &json!(1)));
+    assert_eq!((&reported["message"], &reported["involvedObject"]["name"]), (&json!(note), &json!("a")));
+    assert_eq!(
+        (&reported["source"]["component"], &reported["count"]),
+        (&json!("portallocator-repair-controller"), &json!(1))
+    );
 }
 
 #[test]
@@ -160,9 +163,13 @@ fn flags_of_cors_and_hsts() {
     for (endpoint, origin, method, code, is_allowed) in rows {
         let answer = endpoint.client().of_page(origin).send(method, CONFIG_MAPS, "", b"").expect("an answer");
         let allowed = if is_allowed { [origin, "Date", "true"] } else { [""; 3] };
-        let told = ["origin", "credentials"].map(|what| answer.header(&format!("access-control-allow-{what}")));
+        let reported = ["origin", "credentials"].map(|what| answer.header(&format!("access-control-allow-{what}")));
         assert_eq!(answer.status, code, "{method} {origin}");
-        assert_eq!([told[0], answer.header("access-control-expose-headers"), told[1]], allowed, "{method} {origin}");
+        assert_eq!(
+            [reported[0], answer.header("access-control-expose-headers"), reported[1]],
+            allowed,
+            "{method} {origin}"
+        );
         assert_eq!(answer.header("strict-transport-security"), "max-age=60; includeSubDomains");
         assert_eq!(answer.header("cache-control"), "no-cache, private");
     }

@@ -114,10 +114,10 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
     let review = fixture.client(&of_pod).post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
     let review = review.expect("an answer").expect(201);
     let extra = &review["status"]["userInfo"]["extra"];
-    let told = |key: &str| extra[format!("authentication.kubernetes.io/{key}")][0].as_str();
-    assert_eq!((told("pod-name"), told("node-name")), (Some("p"), Some("n")));
-    assert_eq!(told("pod-uid"), pod["metadata"]["uid"].as_str());
-    assert!(told("credential-id").is_some_and(|id| id.starts_with("JTI=")), "{extra}");
+    let reported = |key: &str| extra[format!("authentication.kubernetes.io/{key}")][0].as_str();
+    assert_eq!((reported("pod-name"), reported("node-name")), (Some("p"), Some("n")));
+    assert_eq!(reported("pod-uid"), pod["metadata"]["uid"].as_str());
+    assert!(reported("credential-id").is_some_and(|id| id.starts_with("JTI=")), "{extra}");
     let rows = [
         (&of_secret, format!("/api/v1/namespaces/default/secrets/{}", crate::common::name(&secret))),
         (&of_pod, "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0".to_owned()),

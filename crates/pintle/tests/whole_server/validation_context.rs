@@ -167,6 +167,6 @@ fn a_binding_is_validated_and_its_pod_is_not() {
     assert_eq!(pod["spec"]["nodeName"], "n");
     assert_eq!(pod["status"]["nominatedNodeName"], Value::Null);
     let conditions = [&pod["status"]["conditions"][0], &pod["status"]["conditions"][1]];
-    let told = conditions.map(|condition| [&condition["type"], &condition["status"]].map(|text| text.as_str()));
-    assert_eq!(told, [["PodScheduled", "True"], ["Ready", "False"]].map(|row| row.map(Some)), "in their places");
+    let reported = conditions.map(|condition| [&condition["type"], &condition["status"]].map(|text| text.as_str()));
+    assert_eq!(reported, [["PodScheduled", "True"], ["Ready", "False"]].map(|row| row.map(Some)), "in their places");
 }

@@ -196,17 +196,17 @@ impl Waiters {
 
     /// Notifies all watches that the history before a revision is gone, before and after `publish`.
     pub fn announce_gap(&self, revision: Revision, publish: impl FnOnce()) {
-        let tell = |index: &Index| {
+        let notify = |index: &Index| {
             index.iter().for_each(|(_, waiter)| {
                 waiter.gap.store(true, Ordering::SeqCst);
                 waiter.note(Revision(1), revision);
             });
         };
-        tell(&self.index.load());
+        notify(&self.index.load());
         publish();
         fence(Ordering::SeqCst);
         let now = self.index.load();
-        tell(&now);
+        notify(&now);
         now.iter().for_each(|(_, waiter)| waiter.wake());
     }
 

@@ -30,7 +30,7 @@ struct Listeners(Mutex<Vec<pintle_storage::Changed>>);
 
 impl Listeners {
     /// Notifies the listeners; returns the keys of values that cannot be decrypted any more.
-    fn tell(&self) -> Vec<Key> {
+    fn notify(&self) -> Vec<Key> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|listener| listener()).collect()
     }
 
@@ -40,7 +40,8 @@ impl Listeners {
         Arc::new(move || {
             if let Some(listeners) = listeners.upgrade() {
                 // Without a thread the values stay unreadable until the next change.
-                let _ = std::thread::Builder::new().name("unsealing".to_owned()).spawn(move || drop(listeners.tell()));
+                let _ =
+                    std::thread::Builder::new().name("unsealing".to_owned()).spawn(move || drop(listeners.notify()));
             }
         })
     }
@@ -82,7 +83,7 @@ impl Encryption {
     pub fn replace(&self, transformers: Transformers) -> BTreeMap<GroupResource, usize> {
         self.current.store(Arc::new(transformers));
         let mut orphans = BTreeMap::new();
-        for resource in self.listeners.tell().iter().filter_map(|key| self.names.of(key)) {
+        for resource in self.listeners.notify().iter().filter_map(|key| self.names.of(key)) {
             *orphans.entry(resource).or_default() += 1;
         }
         orphans

@@ -117,7 +117,7 @@ fn a_service_that_comes_late_is_noticed() {
     let keys = plugin.keys.clone();
     drop(plugin);
     let encryption = encryption(&socket, LONG);
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, reported) = std::sync::mpsc::channel();
     encryption.subscribe(Box::new(move || {
         let _ = tell.send(());
         Vec::new()
@@ -127,7 +127,7 @@ fn a_service_that_comes_late_is_noticed() {
     let why = encryption.encrypt(SECRET, &Bytes::new()).expect_err("no seed").to_string();
     assert_eq!(why, "got unexpected nil transformer");
     let _plugin = Plugin::start_with(&socket, keys);
-    told.recv_timeout(Duration::from_secs(60)).expect("told that it is there");
+    reported.recv_timeout(Duration::from_secs(60)).expect("a report that it exists");
     assert_eq!(encryption.decrypt(SECRET, &ciphertext).expect("opens now").plain, "value");
 }
 

@@ -87,7 +87,7 @@ fn keys_rotate() {
     assert_eq!(new.decrypt(SECRET, &renewed).expect("opens").plain, "value");
     assert_eq!(error(&new, SECRET, &ciphertext), "no matching key was found for the provided AES transformer");
     let may_decrypt = [&rotating, &new].map(|it| it.may_decrypt(SECRET, decrypted.fingerprint));
-    assert_eq!(may_decrypt, [true, false], "which can be told without trying");
+    assert_eq!(may_decrypt, [true, false], "which is known without decrypting");
     assert!(new.may_decrypt(SECRET, new.decrypt(SECRET, &renewed).expect("opens").fingerprint));
 }
 
@@ -131,7 +131,7 @@ fn a_value_is_decrypted_by_its_own_key_only() {
 fn rules_are_replaced_while_they_are_followed() {
     let boxed = |name: &str| vec![rule(&["secrets"], vec![Provider::Secretbox(vec![key(name, 1)])])];
     let encryption = encryption(&boxed("key1"));
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, reported) = std::sync::mpsc::channel();
     encryption.subscribe(Box::new(move || {
         tell.send(()).expect("listened to");
         vec![SECRET.into()]
@@ -139,7 +139,7 @@ fn rules_are_replaced_while_they_are_followed() {
     let next = encryption.prepare(&boxed("key2")).expect("rules");
     assert!(kept(&encryption, SECRET).starts_with(b"k8s:enc:secretbox:v1:key1:"), "prepared is not followed");
     let orphans: Vec<_> = encryption.replace(next).into_iter().map(|(name, count)| (name.resource, count)).collect();
-    told.try_recv().expect("told");
+    reported.try_recv().expect("reported");
     assert_eq!(orphans, [("secrets".to_owned(), 1)]);
     assert!(kept(&encryption, SECRET).starts_with(b"k8s:enc:secretbox:v1:key2:"));
     let short = Provider::AesGcm(vec![Key { name: "short".to_owned(), secret: vec![1; 20] }]);

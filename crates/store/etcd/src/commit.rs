@@ -56,7 +56,7 @@ fn has_failed(condition: &Condition, revision: Option<u64>) -> bool {
 }
 
 fn undecided() -> Status {
-    Status::new(Code::Unknown, "what became of an attempt at the transaction cannot be told")
+    Status::new(Code::Unknown, "the outcome of an attempt at the transaction is unknown")
 }
 
 impl Shared {

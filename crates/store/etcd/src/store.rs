@@ -212,9 +212,9 @@ impl EtcdStore {
 
     /// Runs to its end even if the caller is dropped.
     fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
-        let (tell, outcome) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         // The receiver may have been dropped.
-        self.tasks.spawn(async move { drop(tell.send(work.await)) });
+        self.tasks.spawn(async move { drop(sender.send(work.await)) });
         CommitFuture::pending(async move { outcome.await.unwrap_or(Err(CommitError::Closed)) })
     }
 }
@@ -306,16 +306,16 @@ impl Store for EtcdStore {
         limits::TRANSACTION_WRITES
     }
 
-    fn on_health(&self, tell: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
+    fn on_health(&self, report: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
         let timeout = self.health_timeout;
         // It was reached a moment ago, or there would be no server.
-        tell(Ok(Duration::ZERO));
+        report(Ok(Duration::ZERO));
         self.keep("what asks etcd how it is", move |shared| async move {
             loop {
                 tokio::time::sleep(limits::HEALTH_PERIOD).await;
                 let asked = Instant::now();
                 let answer = shared.revision(timeout).await;
-                tell(answer.map(|_| asked.elapsed()).map_err(|status| status.to_string()));
+                report(answer.map(|_| asked.elapsed()).map_err(|status| status.to_string()));
             }
         });
     }

@@ -243,10 +243,10 @@ pub trait Store: Send + Sync + 'static {
         self.inner().is_some_and(Store::makes_several_revisions)
     }
 
-    /// Calls `tell` now and after each health check of a remote store, with the duration of the check or the error.
-    fn on_health(&self, tell: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
+    /// Calls `report` now and after each health check of a remote store, with the duration of the check or the error.
+    fn on_health(&self, report: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
         if let Some(inner) = self.inner() {
-            inner.on_health(tell);
+            inner.on_health(report);
         }
     }
 }

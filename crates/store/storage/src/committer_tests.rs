@@ -275,8 +275,8 @@ fn earlier_revisions_expire_also_where_nothing_was_superseded() {
     }
     assert_eq!(bench.committer.compacted(), Revision(3));
     assert!(woken <= 600 / 60 + 4, "{woken}");
-    let told = bench.published.compacted.lock().unwrap().clone();
-    assert_eq!((told.first(), told.last()), (Some(&Revision(1)), Some(&Revision(3))));
+    let reported = bench.published.compacted.lock().unwrap().clone();
+    assert_eq!((reported.first(), reported.last()), (Some(&Revision(1)), Some(&Revision(3))));
 }
 
 #[test]
@@ -289,8 +289,8 @@ fn observers_are_told_the_compacted_revision() {
     bench.compact_all();
     bench.committer.request_compaction(Revision(9));
     bench.put("/a").unwrap();
-    let told = bench.published.compacted.lock().unwrap().clone();
-    assert_eq!(told, [1, 6, 9].map(Revision));
+    let reported = bench.published.compacted.lock().unwrap().clone();
+    assert_eq!(reported, [1, 6, 9].map(Revision));
     let (disk, clock) = (bench.disk.clone(), bench.clock.clone());
     let again = Bench::on(disk, clock, None);
     assert_eq!(*again.published.compacted.lock().unwrap(), [Revision(9)]);

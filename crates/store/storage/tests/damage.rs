@@ -34,7 +34,14 @@ struct Counts {
 }
 
 /// Opens a store with one changed file.
-fn judge(script: &Script, files: &[(PathBuf, Vec<u8>)], changed: usize, bytes: Vec<u8>, what: &str, counts: &Counts) {
+fn validate(
+    script: &Script,
+    files: &[(PathBuf, Vec<u8>)],
+    changed: usize,
+    bytes: Vec<u8>,
+    what: &str,
+    counts: &Counts,
+) {
     let name = files[changed].0.display();
     let mut files = files.to_vec();
     files[changed].1 = bytes;
@@ -49,8 +56,8 @@ fn judge(script: &Script, files: &[(PathBuf, Vec<u8>)], changed: usize, bytes: V
             counts.whole.fetch_add(1, Ordering::Relaxed);
         }
         Err(error) => {
-            let told = error.to_string();
-            assert!(told.contains("/data/store/") && told.contains("at offset"), "{name}, {what}: {told}");
+            let reported = error.to_string();
+            assert!(reported.contains("/data/store/") && reported.contains("at offset"), "{name}, {what}: {reported}");
             assert!(sim.files() == files, "{name}, {what}: a start that was refused has changed something");
             counts.refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -85,13 +92,13 @@ fn every_flip_every_cut_and_every_eight_zeros_of_every_file() {
                 let mut bytes = original.clone();
                 bytes[at] = flip(bytes[at]);
                 if bytes != *original {
-                    judge(&script, &files, changed, bytes, &format!("flip {kind} of byte {at}"), &counts);
+                    validate(&script, &files, changed, bytes, &format!("flip {kind} of byte {at}"), &counts);
                 }
             }
-            judge(&script, &files, changed, original[..at].to_vec(), &format!("cut to {at}"), &counts);
+            validate(&script, &files, changed, original[..at].to_vec(), &format!("cut to {at}"), &counts);
             let mut bytes = original.clone();
             bytes.iter_mut().skip(at).take(8).for_each(|byte| *byte = 0);
-            judge(&script, &files, changed, bytes, &format!("eight zeros at {at}"), &counts);
+            validate(&script, &files, changed, bytes, &format!("eight zeros at {at}"), &counts);
         });
         // A missing file.
         let rest: Vec<_> = files.iter().filter(|(path, _)| *path != files[changed].0).cloned().collect();
@@ -122,7 +129,7 @@ fn samples_of_a_larger_store() {
             1 => bytes.iter_mut().skip(at).take(8).for_each(|byte| *byte = 0),
             _ => bytes[at] ^= 1 << random.below(8),
         }
-        judge(&script, &files, changed, bytes, &format!("at {at}"), &counts);
+        validate(&script, &files, changed, bytes, &format!("at {at}"), &counts);
     }
     assert!(counts.refused.into_inner() > 100);
 }
@@ -135,9 +142,9 @@ fn segments_in_the_wrong_place() {
     let logs: Vec<usize> =
         (0..files.len()).filter(|at| files[*at].0.extension().is_some_and(|extension| extension == "log")).collect();
     let counts = Counts::default();
-    judge(&script, &files, logs[0], files[logs[1]].1.clone(), "another segment", &counts);
-    judge(&script, &files, logs[0], others[logs[0]].1.clone(), "another store's segment", &counts);
+    validate(&script, &files, logs[0], files[logs[1]].1.clone(), "another segment", &counts);
+    validate(&script, &files, logs[0], others[logs[0]].1.clone(), "another store's segment", &counts);
     let manifest = files.iter().position(|(path, _)| path.ends_with("manifest")).unwrap();
-    judge(&script, &files, manifest, others[manifest].1.clone(), "another store's manifest", &counts);
+    validate(&script, &files, manifest, others[manifest].1.clone(), "another store's manifest", &counts);
     assert_eq!(counts.refused.into_inner(), 3);
 }

@@ -45,8 +45,8 @@ fn an_unfinished_import_is_no_store() {
     std::fs::write(directory.path().join("unfinished"), "").unwrap();
     let opened = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).map(drop);
     for outcome in [opened, import(directory.path(), &[], Revision(20))] {
-        let told = outcome.unwrap_err().to_string();
-        assert!(told.contains("a copy to it was not finished"), "{told}");
+        let reported = outcome.unwrap_err().to_string();
+        assert!(reported.contains("a copy to it was not finished"), "{reported}");
     }
 }
 

@@ -190,8 +190,8 @@ fn rules_are_compiled() {
             vec!["optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule".to_owned()],
         ),
     ];
-    for (spec, told) in rows {
-        assert_eq!(of_rules(&spec, None), told, "{spec}");
+    for (spec, reported) in rows {
+        assert_eq!(of_rules(&spec, None), reported, "{spec}");
     }
 }
 
@@ -204,12 +204,12 @@ fn rules_that_are_stored_may_be_costly() {
         ".items.x-kubernetes-validations[0].rule: Forbidden: contributed to estimated rule cost total",
         "spec.validation.openAPIV3Schema: Forbidden: x-kubernetes-validations estimated rule cost total",
     ];
-    let told = lines(&definition(spec), None);
-    let is_told = |told: &[String], part: &str| told.iter().any(|line| line.contains(part));
-    assert!([whole, item, total].iter().all(|part| is_told(&told, part)), "{told:#?}");
+    let reported = lines(&definition(spec), None);
+    let is_told = |reported: &[String], part: &str| reported.iter().any(|line| line.contains(part));
+    assert!([whole, item, total].iter().all(|part| is_told(&reported, part)), "{reported:#?}");
     // A stored rule is checked only for the total cost.
-    let told = lines(&definition(spec), Some(&definition(spec)));
-    assert!(!is_told(&told, whole) && is_told(&told, total), "{told:#?}");
+    let reported = lines(&definition(spec), Some(&definition(spec)));
+    assert!(!is_told(&reported, whole) && is_told(&reported, total), "{reported:#?}");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn old_values_are_read_where_they_can_be_found() {
     let keyed = format!(
         r#"{{"type":"object","required":["k"],"properties":{{"k":{{"type":"string","maxLength":3,{rule}}}}}}}"#
     );
-    for (spec, told) in [
+    for (spec, reported) in [
         (format!(r#"{{"type":"array","maxItems":3,"items":{item}}}"#), refused(".items")),
         (
             format!(r#"{{"type":"array","maxItems":3,"x-kubernetes-list-type":"set","items":{item}}}"#),
@@ -241,7 +241,7 @@ fn old_values_are_read_where_they_can_be_found() {
         (format!(r#"{{"type":"object","x-kubernetes-map-type":"atomic","properties":{{"a":{item}}}}}"#), vec![]),
         (format!(r#"{{"type":"object","maxProperties":3,"additionalProperties":{item}}}"#), vec![]),
     ] {
-        assert_eq!(lines(&definition(&spec), None), told, "{spec}");
+        assert_eq!(lines(&definition(&spec), None), reported, "{spec}");
     }
 }
 

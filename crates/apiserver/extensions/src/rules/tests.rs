@@ -38,7 +38,7 @@ fn a_failed_rule_tells_its_message_at_its_field() {
         of_spec(schema)
     };
     let object = value!({"spec": {"a": 7, "m": {}}});
-    for (rule, told) in [
+    for (rule, reported) in [
         (value!({"rule": "self.a < 7"}), "spec: Invalid value: failed rule: self.a < 7"),
         (value!({"rule": "self.a < 7", "message": " too large "}), "spec: Invalid value: too large"),
         (value!({"rule": "self.a < 7", "fieldPath": ".a"}), "spec.a: Invalid value: failed rule: self.a < 7"),
@@ -61,7 +61,7 @@ fn a_failed_rule_tells_its_message_at_its_field() {
             "spec: Invalid value: \"object\": no such key: x evaluating rule: m",
         ),
     ] {
-        assert_eq!(found(&schema(rule), &object, None), [told]);
+        assert_eq!(found(&schema(rule), &object, None), [reported]);
     }
 }
 
@@ -143,11 +143,11 @@ fn the_total_cost_of_rules_is_bounded() {
     };
     assert_eq!(found(&of_spec(spec.clone()), &texts(10, 900_000), None), [""; 0]);
     let out = "validation failed due to running out of cost budget, no further validation rules will be run";
-    let told = found(&of_spec(spec.clone()), &texts(200, 900_000), None);
-    assert!(matches!(told.as_slice(), [one] if one.ends_with(out)), "{told:?}");
-    let told = found(&of_spec(spec), &texts(3, 10_100_000), None);
+    let reported = found(&of_spec(spec.clone()), &texts(200, 900_000), None);
+    assert!(matches!(reported.as_slice(), [one] if one.ends_with(out)), "{reported:?}");
+    let reported = found(&of_spec(spec), &texts(3, 10_100_000), None);
     let is_of_call = |line: &str| line.starts_with("spec[0]") && line.contains("call cost exceeds limit");
-    assert!(matches!(told.as_slice(), [one] if is_of_call(one)), "{told:?}");
+    assert!(matches!(reported.as_slice(), [one] if is_of_call(one)), "{reported:?}");
 }
 
 #[test]
@@ -159,22 +159,22 @@ fn failures_beyond_what_an_answer_holds_are_not_looked_for() {
     // Warnings do not stop the evaluation.
     let mut new = object.clone();
     new.set_at(&["other"], 1);
-    let told = found(&of_spec(spec), &new, Some(&object));
-    assert!(told.iter().all(|line| line.starts_with("warning: ")) && told.len() < 1000, "{}", told.len());
+    let reported = found(&of_spec(spec), &new, Some(&object));
+    assert!(reported.iter().all(|line| line.starts_with("warning: ")) && reported.len() < 1000, "{}", reported.len());
 }
 
 #[test]
 fn types_are_named_as_no_rule_names_them() {
     let spec = value!({"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-validations": [
         {"rule": "self == selfType0.spec.a{}"}]}}});
-    let told = found(&of_spec(spec), &value!({"spec": {"a": {}}}), None);
-    let [told] = told.as_slice() else { panic!("{told:?}") };
-    assert!(told.contains("undeclared reference to 'selfType0.spec.a'"), "{told}");
+    let reported = found(&of_spec(spec), &value!({"spec": {"a": {}}}), None);
+    let [reported] = reported.as_slice() else { panic!("{reported:?}") };
+    assert!(reported.contains("undeclared reference to 'selfType0.spec.a'"), "{reported}");
     // The type is named after the place of the rule, not after the place in the schema.
     let spec = value!({"type": "object", "properties": {"a": {"type": "object",
         "properties": {"b": {"type": "object", "properties": {"c": {"type": "string"}}}},
         "x-kubernetes-validations": [{"rule": "self.b == 1"}]}}});
-    let told = found(&of_spec(spec), &value!({"spec": {"a": {}}}), None);
-    let [told] = told.as_slice() else { panic!("{told:?}") };
-    assert!(told.contains("applied to '(selfType0.b, int)'"), "{told}");
+    let reported = found(&of_spec(spec), &value!({"spec": {"a": {}}}), None);
+    let [reported] = reported.as_slice() else { panic!("{reported:?}") };
+    assert!(reported.contains("applied to '(selfType0.b, int)'"), "{reported}");
 }

@@ -52,9 +52,9 @@ fn applying_what_is_undone_changes_nothing() {
 }
 
 /// A store with a check of each transaction.
-struct Judged<F>(MemoryStore, F);
+struct Checked<F>(MemoryStore, F);
 
-impl<F: Fn(&Transaction) -> std::result::Result<(), CommitError> + Send + Sync + 'static> Store for Judged<F> {
+impl<F: Fn(&Transaction) -> std::result::Result<(), CommitError> + Send + Sync + 'static> Store for Checked<F> {
     fn start(&self, observer: Box<dyn Observer>) -> std::result::Result<Started, StoreError> {
         self.0.start(observer)
     }
@@ -162,7 +162,7 @@ fn managed_fields_that_make_an_object_too_large_are_dropped() {
             1_500.. => Err(CommitError::Storage(Arc::new(std::io::Error::other(TOO_LARGE)))),
         }
     };
-    let registry = registry_over(Arc::new(Judged(MemoryStore::new(), narrow)));
+    let registry = registry_over(Arc::new(Checked(MemoryStore::new(), narrow)));
     let target = registry.target(pintle_groups::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
     let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
     let object = |keys: usize| {
@@ -322,7 +322,7 @@ fn missing_defaults_are_added_on_read_and_stored_by_the_next_update() {
         }
         Ok(())
     };
-    let store = Judged(MemoryStore::new(), remember);
+    let store = Checked(MemoryStore::new(), remember);
     let mut form = EtcdCodec::new(pintle_groups::resources());
     form.json = true;
     let registry = registry_over(Arc::new(TranscodingStore::new(Arc::new(store), Arc::new(form))));

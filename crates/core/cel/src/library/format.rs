@@ -1,6 +1,6 @@
 //! `format`: the verbs of format strings, their values, and what is checked before evaluation.
 //!
-//! Both the judgement and the evaluation read a format string by one parser, so that they agree on it. Results longer
+//! Both the check and the evaluation read a format string by one parser, so that they agree on it. Results longer
 //! than the bound are refused.
 
 use super::args::{Result as CallResult, check_length, failed, no_overload};
@@ -353,7 +353,7 @@ pub(super) fn validate(call: &Expr, context: &Checked<'_>, report: &mut dyn FnMu
     else {
         return;
     };
-    let judged = fill(
+    let validated = fill(
         format,
         elements.len(),
         true,
@@ -363,7 +363,7 @@ pub(super) fn validate(call: &Expr, context: &Checked<'_>, report: &mut dyn FnMu
             Some((id, ty)) => Err((id, verb.refuse(&ty))),
         },
     );
-    match judged {
+    match validated {
         Err(Fault::Text(text)) => report(call.id, text),
         Err(Fault::Value((id, text))) => report(id, format!("error during formatting: {text}")),
         Ok(used) if elements.len() > used => {

@@ -15,7 +15,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("sum", "variables.one + size(variables.data)"),
 ];
 
-pub fn judge(case: &Case) -> Vec<String> {
+pub fn validate(case: &Case) -> Vec<String> {
     let expression = case.get("expression").unwrap_or(Data::Null);
     let expression = expression.as_str().unwrap_or("");
     let old = case.get("old");
@@ -35,8 +35,8 @@ pub fn judge(case: &Case) -> Vec<String> {
         Err(error) => format!("expression '{rule}' resulted in error: {error}"),
         Ok(_) => {
             let message = environment.compile(&message).ok();
-            let told = message.as_ref().and_then(|message| message.evaluate(&&request, LIMIT).value.ok());
-            match told.as_ref().and_then(Value::as_str).map(str::trim) {
+            let reported = message.as_ref().and_then(|message| message.evaluate(&&request, LIMIT).value.ok());
+            match reported.as_ref().and_then(Value::as_str).map(str::trim) {
                 Some(text) if !text.is_empty() && !text.contains('\n') => text.to_string(),
                 _ => format!("failed expression: {rule}"),
             }

@@ -18,18 +18,18 @@ pub struct Rule {
 /// How often a rule may run at most; `None` without a bound.
 type Cardinality = Option<u64>;
 
-pub fn judge(case: &Case) -> Vec<String> {
-    let mut judged = Judged::default();
+pub fn validate(case: &Case) -> Vec<String> {
+    let mut validated = Checked::default();
     let schema = case.schema();
-    judged.walk(&schema, case.is_root(), Some(1));
-    if judged.total > TOTAL_LIMIT {
-        judged.errors.push(too_costly(
+    validated.walk(&schema, case.is_root(), Some(1));
+    if validated.total > TOTAL_LIMIT {
+        validated.errors.push(too_costly(
             "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema",
-            judged.total,
+            validated.total,
             TOTAL_LIMIT,
         ));
     }
-    let mut errors: Vec<String> = judged.errors.iter().map(|error| mask(error)).collect();
+    let mut errors: Vec<String> = validated.errors.iter().map(|error| mask(error)).collect();
     errors.sort();
     errors
 }
@@ -40,7 +40,7 @@ fn mask(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Judged {
+struct Checked {
     errors: Vec<String>,
     total: u64,
 }
@@ -90,14 +90,14 @@ fn too_costly(what: &str, cost: u64, limit: u64) -> String {
     )
 }
 
-impl Judged {
+impl Checked {
     fn walk(&mut self, schema: &Value, is_root: bool, cardinality: Cardinality) {
         let rules = schema.get("x-kubernetes-validations").and_then(Value::as_list).unwrap_or(&[]);
         if !rules.is_empty() {
             let decl = Arc::new(Decl::of_openapi(schema, is_root, "selfType0"));
             let environments = environments(&decl);
             for rule in rules {
-                self.judge_rule(rule, &environments, decl.min_bytes, cardinality);
+                self.validate_rule(rule, &environments, decl.min_bytes, cardinality);
             }
         }
         let bound = |key: &str| schema.get(key).and_then(Value::as_i64).and_then(|bound| u64::try_from(bound).ok());
@@ -117,7 +117,13 @@ impl Judged {
         }
     }
 
-    fn judge_rule(&mut self, rule: &Value, environments: &[Environment; 2], min_bytes: u64, cardinality: Cardinality) {
+    fn validate_rule(
+        &mut self,
+        rule: &Value,
+        environments: &[Environment; 2],
+        min_bytes: u64,
+        cardinality: Cardinality,
+    ) {
         let rule = match compile(rule, environments) {
             Ok(rule) => rule,
             Err(error) => return self.errors.push(error),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 const CALL_LIMIT: u64 = 1_000_000;
 const OBJECT_LIMIT: u64 = 10_000_000;
 
-pub fn judge(case: &Case) -> Vec<String> {
+pub fn validate(case: &Case) -> Vec<String> {
     let schema = case.schema();
     let mut new = case.get("value").unwrap_or(Data::Null);
     add_defaults(&schema, &mut new);
@@ -20,13 +20,13 @@ pub fn judge(case: &Case) -> Vec<String> {
         }
     }
     let old = case.get("old");
-    let mut judged = Judged { errors: Vec::new(), budget: Some(OBJECT_LIMIT) };
-    judged.walk(&schema, case.is_root(), &new, old.as_ref());
-    judged.errors.sort();
-    judged.errors
+    let mut validated = Checked { errors: Vec::new(), budget: Some(OBJECT_LIMIT) };
+    validated.walk(&schema, case.is_root(), &new, old.as_ref());
+    validated.errors.sort();
+    validated.errors
 }
 
-struct Judged {
+struct Checked {
     errors: Vec<String>,
     /// What is left; `None` when no more rules run.
     budget: Option<u64>,
@@ -50,14 +50,14 @@ fn rule_text(rule: &Data) -> &str {
     }
 }
 
-impl Judged {
+impl Checked {
     fn walk(&mut self, schema: &Data, is_root: bool, value: &Data, old: Option<&Data>) {
         if self.budget.is_none() || value.is_null() {
             return;
         }
         let rules = schema.get("x-kubernetes-validations").and_then(Data::as_list).unwrap_or(&[]);
         if !rules.is_empty() {
-            self.judge_node(schema, is_root, rules, value, old);
+            self.validate_node(schema, is_root, rules, value, old);
         }
         if self.budget.is_none() {
             return;
@@ -83,12 +83,12 @@ impl Judged {
         }
     }
 
-    fn judge_node(&mut self, schema: &Data, is_root: bool, rules: &[Data], value: &Data, old: Option<&Data>) {
+    fn validate_node(&mut self, schema: &Data, is_root: bool, rules: &[Data], value: &Data, old: Option<&Data>) {
         let decl = Arc::new(Decl::of_openapi(schema, is_root, "selfType0"));
         let environments = definition::environments(&decl);
         for rule in rules {
             match definition::compile(rule, &environments) {
-                Ok(compiled) => self.judge_rule(schema, rule, &compiled, &decl, value, old),
+                Ok(compiled) => self.validate_rule(schema, rule, &compiled, &decl, value, old),
                 Err(error) => self.errors.push(format!("rule compile error: {error}")),
             }
             if self.budget.is_none() {
@@ -97,7 +97,7 @@ impl Judged {
         }
     }
 
-    fn judge_rule(
+    fn validate_rule(
         &mut self,
         schema: &Data,
         rule: &Data,

@@ -7,21 +7,21 @@ use pintle_schema::Value as Data;
 use pintle_schema::names::quoted;
 
 /// The messages about expressions, sorted.
-pub fn judge(case: &Case) -> Vec<String> {
+pub fn validate(case: &Case) -> Vec<String> {
     let body = case.get("body").unwrap_or(Data::Null);
-    let mut judged = Judged { errors: Vec::new() };
+    let mut validated = Checked { errors: Vec::new() };
     match body.str_at(&["kind"]) {
-        "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" => judged.policy(&body),
+        "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" => validated.policy(&body),
         "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
             let environment = policy(Policy { has_authorizer: true, ..Policy::default() });
             for webhook in list(&body, &["webhooks"]) {
-                judged.conditions(webhook, &["matchConditions"], &environment);
+                validated.conditions(webhook, &["matchConditions"], &environment);
             }
         }
-        _ => judged.devices(&body),
+        _ => validated.devices(&body),
     }
-    judged.errors.sort();
-    judged.errors
+    validated.errors.sort();
+    validated.errors
 }
 
 fn list<'d>(data: &'d Data, path: &[&str]) -> &'d [Data] {
@@ -32,11 +32,11 @@ fn policy(policy: Policy) -> Environment {
     Environment::for_policy(NEW_EXPRESSIONS_MINOR, policy)
 }
 
-struct Judged {
+struct Checked {
     errors: Vec<String>,
 }
 
-impl Judged {
+impl Checked {
     /// The type of an expression that is one of those allowed.
     fn expression(&mut self, text: &str, environment: &Environment, allowed: &[Type]) -> Option<Type> {
         if text.is_empty() {

@@ -145,8 +145,8 @@ fn mismatches_have_the_reference_messages() {
     }
     let unknown = bytes(&format!("a4 {head} 41 78 05 48 6d65746164617461 a1 41 79 05"));
     let found = decode(ConfigMap::schema(), &unknown, Strictness::Collect).expect("it can be read");
-    let told: Vec<String> = found.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["cbor: found unknown field at map element index 2"]);
+    let reported: Vec<String> = found.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(reported, ["cbor: found unknown field at map element index 2"]);
 }
 
 #[test]

@@ -210,8 +210,8 @@ mod tests {
     fn unchanged_conditions_are_not_written() {
         let finding = |holds| DesiredCondition { holds, reason: "R", message: "m".to_owned() };
         let mut conditions = value!([{"type": "Other", "status": "True"}]);
-        let tell = |holds| write(&mut conditions, "Mine", &finding(holds), Default::default());
-        assert_eq!([true, true, false, false].map(tell), [true, false, true, false]);
+        let write_once = |holds| write(&mut conditions, "Mine", &finding(holds), Default::default());
+        assert_eq!([true, true, false, false].map(write_once), [true, false, true, false]);
         assert_eq!(conditions.as_list().map(<[Value]>::len), Some(2));
     }
 }

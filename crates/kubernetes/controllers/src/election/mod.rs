@@ -60,7 +60,7 @@ impl Election {
     }
 
     /// Changes a candidate.
-    async fn tell(&self, namespace: &str, name: &str, ping: Option<MicroTime>) -> Result<()> {
+    async fn mark(&self, namespace: &str, name: &str, ping: Option<MicroTime>) -> Result<()> {
         let Some(kind) = self.world.kind(self.candidates) else { return Ok(()) };
         let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
         let change = |object: &mut Value| {
@@ -87,7 +87,7 @@ impl Election {
             Step::Wait => Outcome::After(Duration::from_secs(ELECTION_SECONDS.unsigned_abs())),
             Step::Ping => {
                 for candidate in &candidates {
-                    if self.tell(namespace, &candidate.metadata.name, Some(now())).await.is_err() {
+                    if self.mark(namespace, &candidate.metadata.name, Some(now())).await.is_err() {
                         return Outcome::Retry;
                     }
                 }
@@ -95,7 +95,7 @@ impl Election {
             }
             Step::Elect { leader, strategy, silent } => {
                 if let Some(silent) = silent
-                    && self.tell(namespace, &silent, None).await.is_err()
+                    && self.mark(namespace, &silent, None).await.is_err()
                 {
                     return Outcome::Retry;
                 }

@@ -76,15 +76,15 @@ impl NamespaceController {
         let target = kind.at(&stored);
         let uid = stored.encoded.uid();
         let requests = self.requests();
-        let tell = |object: &mut Value| {
+        let change = |object: &mut Value| {
             if is(object, uid) {
                 let mut status = ViewMut::<Namespace>::new(object).field(Namespace::STATUS);
                 status.by_ref().field(NamespaceStatus::PHASE).set(NamespacePhase::TERMINATING);
                 conditions::write(status, &emptied, Time::from_seconds(now));
             }
         };
-        let told = requests.change(&target, "status", tell).await;
-        if !emptied.failures.is_empty() || told.is_err() {
+        let changed = requests.change(&target, "status", change).await;
+        if !emptied.failures.is_empty() || changed.is_err() {
             return Outcome::Retry;
         }
         if emptied.estimate_seconds > 0 {

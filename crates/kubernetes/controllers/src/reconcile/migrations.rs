@@ -64,7 +64,12 @@ impl Migrations {
         Requests { world: &self.world, who: Who::Account(ACCOUNT) }
     }
 
-    async fn tell(&self, kind: &Kind, stored: &Object, change: impl Fn(&mut Value, Time) + Send + Sync) -> Result<()> {
+    async fn update_status(
+        &self,
+        kind: &Kind,
+        stored: &Object,
+        change: impl Fn(&mut Value, Time) + Send + Sync,
+    ) -> Result<()> {
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
         self.requests().change(&kind.at(stored), "status", |object| change(object, now)).await
     }
@@ -117,7 +122,7 @@ impl Reconciler for Migrations {
             let fail = |migration: &mut Value, now: Time| {
                 set(migration, FAILED, "StorageVersionMigrationFailed", "resource does not exist in GC", now);
             };
-            return retry_on_failure(&self.tell(&kind, &stored, fail).await);
+            return retry_on_failure(&self.update_status(&kind, &stored, fail).await);
         };
         let revision = migrated.target.cache.state().last.0.to_string();
         let begin = |migration: &mut Value, now: Time| {
@@ -128,12 +133,12 @@ impl Reconciler for Migrations {
                 version.set(revision.as_str());
             }
         };
-        if self.tell(&kind, &stored, begin).await.is_err() || self.rewrite(&migrated).await.is_err() {
+        if self.update_status(&kind, &stored, begin).await.is_err() || self.rewrite(&migrated).await.is_err() {
             return Outcome::Retry;
         }
         let end = |migration: &mut Value, now: Time| {
             set(migration, SUCCEEDED, "StorageVersionMigrationSucceeded", "", now);
         };
-        retry_on_failure(&self.tell(&kind, &stored, end).await)
+        retry_on_failure(&self.update_status(&kind, &stored, end).await)
     }
 }

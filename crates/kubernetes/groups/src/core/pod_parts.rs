@@ -20,7 +20,7 @@ pub(super) static EPHEMERAL_CONTAINERS: Part = Part {
     keeps_metadata: true,
     reset_fields: &[],
     prepare: Some(prepare_ephemeral_containers),
-    judged: true,
+    validated: true,
 };
 
 pub(super) static RESIZE: Part = Part {
@@ -28,7 +28,7 @@ pub(super) static RESIZE: Part = Part {
     keeps_metadata: true,
     reset_fields: &[],
     prepare: Some(prepare_resize),
-    judged: true,
+    validated: true,
 };
 
 /// Keeps the QoS class and the observed generation, which older kubelets omit.

@@ -18,7 +18,7 @@ fn warned(schema: &'static Struct, object: &Value, old: Option<&Value>, subresou
     warnings
 }
 
-fn told_of_pod(spec: Value) -> Vec<String> {
+fn warnings_of_pod(spec: Value) -> Vec<String> {
     warned(Pod::schema(), &value!({"metadata": {"name": "a"}, "spec": spec}), None, "")
 }
 
@@ -95,7 +95,7 @@ fn files_of_one_volume_at_one_place() {
         ]}}
     ]);
     assert_eq!(
-        told_of_pod(value!({"volumes": volumes})),
+        warnings_of_pod(value!({"volumes": volumes})),
         [
             r#"volume "a" (ConfigMap "m"): overlapping paths: "x/y" with "x""#,
             r#"volume "a" (ConfigMap "m"): overlapping paths: "x" with "x""#,
@@ -122,7 +122,7 @@ fn ports_and_variables_that_hide_others() {
     });
     let hides = "hides previous definition of \"A\", which may be dropped when using apply";
     assert_eq!(
-        told_of_pod(spec),
+        warnings_of_pod(spec),
         [
             format!("spec.containers[0].env[1]: {hides}"),
             format!("spec.containers[0].env[3]: {hides}"),
@@ -142,8 +142,8 @@ fn what_repeats_in_pairs_is_told_of_as_far_as_there_is_room() {
     let containers = value!([{"name": "c", "ports": ports}]);
     let volumes = value!([{"name": "a", "configMap": {"name": "m", "items": items}}]);
     for spec in [value!({"containers": containers}), value!({"volumes": volumes})] {
-        let told = told_of_pod(spec).len();
-        assert!((MOST..MOST + MANY).contains(&told), "{told}");
+        let reported = warnings_of_pod(spec).len();
+        assert!((MOST..MOST + MANY).contains(&reported), "{reported}");
     }
 }
 
@@ -153,17 +153,18 @@ fn what_a_pod_prefers_of_nodes() {
         {"key": "node-role.kubernetes.io/master", "operator": "In", "values": ["-1"]}
     ]}}]);
     let affinity = value!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}});
-    let told = told_of_pod(value!({"affinity": affinity}));
+    let reported = warnings_of_pod(value!({"affinity": affinity}));
     let place = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference";
     assert_eq!(
-        told[0],
+        reported[0],
         format!(
             "{place}.matchExpressions[0].key: node-role.kubernetes.io/master is use \
              \"node-role.kubernetes.io/control-plane\" instead"
         )
     );
     assert!(
-        told[1].starts_with(&format!("{place}.matchExpressions[0].values[0]: -1 is invalid, a valid label must be"))
+        reported[1]
+            .starts_with(&format!("{place}.matchExpressions[0].values[0]: -1 is invalid, a valid label must be"))
     );
 }
 
@@ -171,9 +172,9 @@ fn what_a_pod_prefers_of_nodes() {
 fn addresses_in_the_status_of_a_pod() {
     let pod =
         value!({"metadata": {"name": "a"}, "status": {"podIPs": [{"ip": "01.1.1.1"}], "hostIPs": [{"ip": "::F"}]}});
-    let told = warned(Pod::schema(), &pod, Some(&pod), "status");
-    assert!(told[0].starts_with("status.podIPs[0].ip: non-standard"), "{told:?}");
-    assert!(told[1].starts_with("status.hostIPs[0].ip: IPv6 address"), "{told:?}");
+    let reported = warned(Pod::schema(), &pod, Some(&pod), "status");
+    assert!(reported[0].starts_with("status.podIPs[0].ip: non-standard"), "{reported:?}");
+    assert!(reported[1].starts_with("status.hostIPs[0].ip: IPv6 address"), "{reported:?}");
 }
 
 #[test]
@@ -223,8 +224,11 @@ fn quotas_accounts_and_policies() {
     assert_eq!(warned(ServiceAccount::schema(), &account, Some(&account), ""), [""; 0]);
 
     let policy = value!({"metadata": {"name": "a.static.k8s.io"}});
-    let told = warned(ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), "");
-    assert!(told[0].starts_with("metadata.name: names ending with \".static.k8s.io\" are reserved"), "{told:?}");
+    let reported = warned(ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), "");
+    assert!(
+        reported[0].starts_with("metadata.name: names ending with \".static.k8s.io\" are reserved"),
+        "{reported:?}"
+    );
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn rewritten(version: &Resource, object: &Value) -> Value {
 }
 
 /// A stored object validated for a client of a version.
-fn judged(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<String> {
+fn validated(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<String> {
     let of = |gates: &dyn Fn(&str) -> bool| {
         let verdict = validate(&version.rules, stored(version), version, (new, old), "", gates);
         assert_eq!(verdict.mismatches, [], "{}: {new:?}", name(version));
@@ -147,7 +147,7 @@ fn stated_rows_are_validated_alike_in_every_version() {
             for object in [Some(&new), old.as_ref()].into_iter().flatten() {
                 assert_eq!(rewritten(version, object), *object, "{} says all", name(version));
             }
-            let told = judged(version, (&new, old.as_ref()));
+            let told = validated(version, (&new, old.as_ref()));
             if told != *expected {
                 differ.push((name(version), told, expected.clone()));
             }
@@ -177,7 +177,7 @@ fn random_objects_are_validated_alike_in_every_version() {
                 if !holds(&as_served(home, &new), &sent) {
                     differ.insert(format!("{} seed {seed} comes back without a part of {sent:?}", name(home)));
                 }
-                let (told, tagged_here) = (judged(home, row), tagged(home, row, &tags));
+                let (told, tagged_here) = (validated(home, row), tagged(home, row, &tags));
                 for version in versions.iter().filter(|version| !std::ptr::eq(**version, *home)) {
                     let pair = (name(home), name(version));
                     let [of_all, said, right] = compared.entry(pair.clone()).or_default();
@@ -193,7 +193,7 @@ fn random_objects_are_validated_alike_in_every_version() {
                     }
                     *said += 1;
                     *right += usize::from(told.is_empty());
-                    let there = judged(version, row);
+                    let there = validated(version, row);
                     if !agree(prefix, (home, &told), (version, &there)) {
                         differ.insert(format!("{} seed {seed}: {told:?}, {}: {there:?}", pair.0, pair.1));
                     }

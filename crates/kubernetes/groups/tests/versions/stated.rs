@@ -139,7 +139,7 @@ fn claims_and_templates() -> Vec<Stated> {
     let nested = |exactly: Value| value!({ "name": "r", "exactly": exactly });
     let first = value!({ "name": "r", "firstAvailable": [{ "name": "s", "deviceClassName": "A" }] });
     let name = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-    let judged = [
+    let validated = [
         (OLDER, flat(exact.clone()), vec![]),
         (NEWER, flat(nested(value!({ "deviceClassName": "gpu" }))), vec![]),
         (
@@ -161,7 +161,7 @@ fn claims_and_templates() -> Vec<Stated> {
     let claim = |spec: &Value| value!({ "metadata": (metadata()), "spec": (spec.clone()) });
     let template = |spec: &Value| value!({ "metadata": (metadata()), "spec": { "spec": (spec.clone()) } });
     let mut rows = Vec::new();
-    for (version, spec, found) in judged {
+    for (version, spec, found) in validated {
         let found_inside = found.iter().map(|line| format!("spec.{line}")).collect();
         let (of_claim, of_template) = match version {
             OLDER => ("resource.k8s.io/v1beta1 ResourceClaim", "resource.k8s.io/v1beta1 ResourceClaimTemplate"),

@@ -62,7 +62,7 @@ async fn defaults_and_exemptions() {
         let pod_security = PodSecurity::new(configuration).expect("a configuration");
         Cluster::configured(&[], Configuration { pod_security, ..Configuration::default() })
     };
-    let judged = async |cluster: Cluster, labels: Value, class: &str| {
+    let validated = async |cluster: Cluster, labels: Value, class: &str| {
         let cluster = cluster.with_account("default").await;
         let class_object = value!({"metadata": {"name": "vm"}, "handler": "vm"});
         cluster.store("node.k8s.io", "runtimeclasses", class_object).await;
@@ -77,13 +77,13 @@ async fn defaults_and_exemptions() {
         "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": host namespaces (hostNetwork=true)"
             .to_owned(),
     );
-    assert_eq!(judged(configured(&[], &[], &[]), value!({}), "").await, refused);
-    assert_eq!(judged(configured(&["bob"], &["other"], &["vm"]), value!({}), "").await, refused);
+    assert_eq!(validated(configured(&[], &[], &[]), value!({}), "").await, refused);
+    assert_eq!(validated(configured(&["bob"], &["other"], &["vm"]), value!({}), "").await, refused);
     let open = value!({"pod-security.kubernetes.io/enforce": "privileged"});
-    assert_eq!(judged(configured(&[], &[], &[]), open, "").await, None);
-    assert_eq!(judged(configured(&["alice"], &[], &[]), value!({}), "").await, None);
-    assert_eq!(judged(configured(&[], &["ns"], &[]), value!({}), "").await, None);
-    assert_eq!(judged(configured(&[], &[], &["vm"]), value!({}), "vm").await, None);
+    assert_eq!(validated(configured(&[], &[], &[]), open, "").await, None);
+    assert_eq!(validated(configured(&["alice"], &[], &[]), value!({}), "").await, None);
+    assert_eq!(validated(configured(&[], &["ns"], &[]), value!({}), "").await, None);
+    assert_eq!(validated(configured(&[], &[], &["vm"]), value!({}), "vm").await, None);
 }
 
 fn pod(spec: Value) -> Value {
@@ -96,7 +96,7 @@ fn pod(spec: Value) -> Value {
 
 const LATEST: u32 = u32::MAX;
 
-fn judged(level: Level, minor: u32, pod: &Value) -> String {
+fn validated(level: Level, minor: u32, pod: &Value) -> String {
     details(&violations(Policy { level, version: Version(minor) }, &Subject::of_pod(pod)))
 }
 
@@ -137,9 +137,9 @@ fn annotations_of_seccomp_count_before_there_were_fields() {
         (&[(POD, "unconfined")], LATEST, field),
     ];
     for (annotations, minor, expected) in rows {
-        assert_eq!(judged(Level::Baseline, minor, &annotated(annotations)), expected, "{annotations:?} {minor}");
+        assert_eq!(validated(Level::Baseline, minor, &annotated(annotations)), expected, "{annotations:?} {minor}");
     }
-    let restricted = judged(Level::Restricted, 18, &annotated(&[(POD, "unconfined")]));
+    let restricted = validated(Level::Restricted, 18, &annotated(&[(POD, "unconfined")]));
     assert!(restricted.contains(&of_pod), "{restricted}");
 }
 
@@ -222,8 +222,8 @@ fn violations_of_the_baseline_level() {
         ),
     ];
     for (spec, minor, expected) in rows {
-        assert_eq!(judged(Level::Baseline, minor, &pod(spec.clone())), expected, "{spec:?}");
-        assert_eq!(judged(Level::Privileged, minor, &pod(spec)), "");
+        assert_eq!(validated(Level::Baseline, minor, &pod(spec.clone())), expected, "{spec:?}");
+        assert_eq!(validated(Level::Privileged, minor, &pod(spec)), "");
     }
 }
 
@@ -236,7 +236,7 @@ fn annotations_of_app_armor_count() {
         "forbidden AppArmor profiles (pod and annotation must not set AppArmor profile type to \"Unconfined\", \
          \"{key}=\"unconfined\"\")"
     );
-    assert_eq!(judged(Level::Baseline, 36, &pod), expected);
+    assert_eq!(validated(Level::Baseline, 36, &pod), expected);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn requirements_of_the_restricted_level() {
         ),
     ];
     for (spec, minor, expected) in rows {
-        assert_eq!(judged(Level::Restricted, minor, &pod(spec.clone())), expected, "{spec:?}");
+        assert_eq!(validated(Level::Restricted, minor, &pod(spec.clone())), expected, "{spec:?}");
     }
 }
 

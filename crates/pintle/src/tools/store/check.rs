@@ -1,7 +1,7 @@
 //! Checks the content of a store: finds objects that cannot be decoded, have the wrong key, or share a unique value.
 //! Guarantees that every object is checked, even if others are invalid. Must never change anything.
 
-use super::location::{Content, resource_of, tell};
+use super::location::{Content, report, resource_of};
 use pintle::progress::{Progress, Total};
 use pintle_cache::EncodedObject;
 use pintle_codec::{Strictness, json};
@@ -20,10 +20,10 @@ pub type Problem = (String, String);
 pub fn problems(content: &Content) -> Vec<Problem> {
     let mut checker = Checker::default();
     for unreadable in &content.unreadable {
-        checker.tell(&unreadable.key, format!("cannot be read: {}", unreadable.reason));
+        checker.report(&unreadable.key, format!("cannot be read: {}", unreadable.reason));
     }
     let total = Total::Objects(content.records.len() as u64);
-    let mut progress = Progress::new("checking", total, tell);
+    let mut progress = Progress::new("checking", total, report);
     for record in content.records.values() {
         progress.object(0);
         if let Some((resource, storage)) =
@@ -49,7 +49,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn tell(&mut self, key: &str, problem: impl Into<String>) {
+    fn report(&mut self, key: &str, problem: impl Into<String>) {
         self.problems.push((key.to_owned(), problem.into()));
     }
 
@@ -57,7 +57,7 @@ impl Checker {
     fn claim(&mut self, key: &str, what: String) {
         if let Some(other) = self.owners.get(&what).filter(|other| *other != key) {
             let problem = format!("{what} is also that of {other}");
-            self.tell(key, problem);
+            self.report(key, problem);
             return;
         }
         self.owners.insert(what, key.to_owned());
@@ -67,34 +67,34 @@ impl Checker {
         let key = &*record.key;
         let encoded = record.value.as_ref().map(|value| EncodedObject::from_record(value, record.revision));
         let Some(Ok(encoded)) = encoded else {
-            return self.tell(key, "is no object: the record is damaged or of an unknown format");
+            return self.report(key, "is no object: the record is damaged or of an unknown format");
         };
         let decoded = match json::decode(&storage.schema, encoded.as_written(), Strictness::Collect) {
             Ok(decoded) => decoded,
-            Err(error) => return self.tell(key, format!("cannot be decoded: {error}")),
+            Err(error) => return self.report(key, format!("cannot be decoded: {error}")),
         };
-        decoded.problems.iter().for_each(|problem| self.tell(key, format!("does not fit its schema: {problem}")));
+        decoded.problems.iter().for_each(|problem| self.report(key, format!("does not fit its schema: {problem}")));
         let object = decoded.value;
         let (api_version, kind) = (object.str_at(&["apiVersion"]), object.str_at(&["kind"]));
         if (api_version, kind) != (&storage.api_version, &storage.kind) {
             let problem = format!("is a {kind} of {api_version}, not a {} of {}", storage.kind, storage.api_version);
-            self.tell(key, problem);
+            self.report(key, problem);
         }
         let none = Value::map();
         let metadata = View::<ObjectMeta>::new(object.get("metadata").unwrap_or(&none));
         let text = |field| metadata.field(field).get();
         let (namespace, name, uid) = (text(ObjectMeta::NAMESPACE), text(ObjectMeta::NAME), text(ObjectMeta::UID));
         if storage.key(&namespace, &name) != key || namespace.is_empty() == resource.namespaced {
-            self.tell(key, format!("holds the object {name:?} of namespace {namespace:?}"));
+            self.report(key, format!("holds the object {name:?} of namespace {namespace:?}"));
         }
         let labels = metadata.field(ObjectMeta::LABELS).get();
         if !encoded.labels().eq(labels.iter().map(|(key, value)| (key.as_str(), value.as_str())))
             || encoded.uid() != uid
         {
-            self.tell(key, "has a header that tells another uid or other labels than the object");
+            self.report(key, "has a header that tells another uid or other labels than the object");
         }
         if uid.is_empty() {
-            self.tell(key, "has no uid");
+            self.report(key, "has no uid");
         } else {
             self.claim(key, format!("uid {uid}"));
         }
@@ -129,7 +129,7 @@ impl Checker {
                 drop(self.allocated.insert(name.to_owned(), format!("{}/{}", parent.namespace, parent.name)))
             }
             // Other objects than services may have an IPAddress, but these are not allocated.
-            None if is_allocated => self.tell(key, "stands for the address of nothing that could have one"),
+            None if is_allocated => self.report(key, "stands for the address of nothing that could have one"),
             None => {}
         }
     }
@@ -141,12 +141,12 @@ impl Checker {
         for (address, service) in std::mem::take(&mut self.services) {
             match allocated.remove(&address) {
                 Some(owner) if owner == service => {}
-                Some(owner) => self.tell(&key(&address), format!("belongs to service {owner}, and {service} has it")),
-                None => self.tell(&key(&address), format!("is missing: service {service} has it")),
+                Some(owner) => self.report(&key(&address), format!("belongs to service {owner}, and {service} has it")),
+                None => self.report(&key(&address), format!("is missing: service {service} has it")),
             }
         }
         for (address, service) in allocated {
-            self.tell(&key(&address), format!("belongs to service {service}, which does not have it"));
+            self.report(&key(&address), format!("belongs to service {service}, which does not have it"));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Guarantees that the command succeeds only if the target is complete and equal. Must never overwrite anything.
 
 use super::Outcome;
-use super::location::{Content, Location, Options, tell};
+use super::location::{Content, Location, Options, report};
 use bytes::Bytes;
 use pintle::progress::{Progress, Total};
 use pintle_cache::EncodedObject;
@@ -52,7 +52,7 @@ fn encrypted(content: Content, to: &Location, options: &Options) -> Result<(Vec<
     let encryption = to.encryption(options, options.encryption(Some("to")))?;
     let form = EtcdCodec::new(pintle_groups::resources());
     let (mut records, mut source) = (Vec::with_capacity(content.records.len()), Source::new());
-    let mut progress = Progress::new("encoding", Total::Objects(content.records.len() as u64), tell);
+    let mut progress = Progress::new("encoding", Total::Objects(content.records.len() as u64), report);
     for (key, record) in content.records {
         progress.object(0);
         source.insert(key, (record.revision, digest(&record)));

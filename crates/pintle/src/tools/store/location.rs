@@ -151,7 +151,7 @@ impl Location {
     }
 
     fn content(&self, store: Arc<dyn Store>, total: Total) -> Result<Content, String> {
-        Content::of(&ReportingStore::new(store, format!("reading {self}"), total, tell))
+        Content::of(&ReportingStore::new(store, format!("reading {self}"), total, report))
     }
 
     /// Fills the store, which must be empty, with encrypted values.
@@ -163,7 +163,7 @@ impl Location {
             Location::Etcd(_) => None,
         };
         let what = format!("writing {} objects to {self}", records.len());
-        let _telling = DirectoryProgress::new(what, directory, bytes, tell);
+        let _telling = DirectoryProgress::new(what, directory, bytes, report);
         match self {
             Location::Directory(path) => {
                 pintle_storage::import(path, records, current).map_err(|error| error.to_string())
@@ -178,7 +178,7 @@ impl Location {
 }
 
 /// Tells progress.
-pub fn tell(line: &str) {
+pub fn report(line: &str) {
     eprintln!("{line}");
 }
 

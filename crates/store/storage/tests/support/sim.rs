@@ -334,8 +334,8 @@ impl StorageFile for SimFile {
         }
         file.failed |= fails;
         if wrong {
-            let told = format!("operation {}: written to after a failure", disk.operations);
-            disk.violations.push(told);
+            let reported = format!("operation {}: written to after a failure", disk.operations);
+            disk.violations.push(reported);
         }
         if fails { Err(error(io::ErrorKind::StorageFull)) } else { Ok(()) }
     }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_judged() {
+    fn keys_are_validated() {
         let list = List::from((0..10).map(Value::Int).collect::<Vec<_>>());
         let keys = List::from((0..10).map(|at| Value::Int(at % 3)).collect::<Vec<_>>());
         let Ok(Value::List(sorted)) = by_keys(&list, &keys) else { panic!("no list") };

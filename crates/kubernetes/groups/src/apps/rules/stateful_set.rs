@@ -105,9 +105,9 @@ const FIXED: [&str; 4] = [
 pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut ValidationContext<'_>) {
     let Some(old) = spec.old else { return };
     // Nothing is reported for a claim or a service but that it may not change.
-    let unjudged = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];
-    let unjudged = unjudged.map(|field| spec.path.child(field).to_string());
-    cx.errors.0.retain(|error| !unjudged.iter().any(|path| error.field.starts_with(path)));
+    let ignored = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];
+    let ignored = ignored.map(|field| spec.path.child(field).to_string());
+    cx.errors.0.retain(|error| !ignored.iter().any(|path| error.field.starts_with(path)));
     if FIXED.iter().any(|field| !same_at(spec.new.value(), old.value(), field)) {
         let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
                       'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \

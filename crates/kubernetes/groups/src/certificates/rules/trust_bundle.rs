@@ -66,25 +66,25 @@ pub fn certificates(bundle: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if text.len() > MAX_BYTES {
         return cx.errors.too_long(bundle.path, MAX_BYTES);
     }
-    let mut tell = |detail: String| cx.errors.invalid(bundle.path, "<value omitted>", detail);
+    let mut report = |detail: String| cx.errors.invalid(bundle.path, "<value omitted>", detail);
     let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for (at, block) in pem::blocks(text).into_iter().enumerate() {
         // kube-apiserver counts entries from before the first.
         let entry = -1;
         if block.kind != "CERTIFICATE" {
-            tell(format!("entry {entry} has bad block type: {}", block.kind));
+            report(format!("entry {entry} has bad block type: {}", block.kind));
         } else if block.has_headers {
-            tell(format!("entry {entry} has PEM block headers"));
+            report(format!("entry {entry} has PEM block headers"));
         } else if !pem::is_sequence(&block.data) {
-            tell(format!("entry {entry} does not parse as X.509"));
+            report(format!("entry {entry} does not parse as X.509"));
         } else {
             places.entry(block.data).or_default().push(at);
         }
     }
     if places.is_empty() {
-        tell("at least one trust anchor must be provided".to_owned());
+        report("at least one trust anchor must be provided".to_owned());
     }
     for places in places.values().filter(|places| places.len() > 1) {
-        tell(format!("duplicate trust anchor (indices {places:?})"));
+        report(format!("duplicate trust anchor (indices {places:?})"));
     }
 }

@@ -266,8 +266,8 @@ fn keeps_families(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mu
 
 /// The first stays; as many as before stay as they are.
 fn keeps_first(new: &[Value], old: &[Value], all: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    let judged = if new.len() == old.len() { new.len() } else { 1 };
-    for (at, (new, old)) in new.iter().zip(old).take(judged).enumerate() {
+    let validated = if new.len() == old.len() { new.len() } else { 1 };
+    for (at, (new, old)) in new.iter().zip(old).take(validated).enumerate() {
         if new != old {
             cx.errors.invalid(path.index(at), all.clone(), "may not change once set");
         }

@@ -48,8 +48,11 @@ fn errors_of_subjects_are_in_the_field_of_their_kind() {
 
 #[test]
 fn what_flow_control_needs_stays() {
-    let told = flow_schema("exempt", value!({}));
-    assert!(told.last().is_some_and(|last| last.ends_with("spec of 'exempt' must equal the fixed value")), "{told:?}");
+    let reported = flow_schema("exempt", value!({}));
+    assert!(
+        reported.last().is_some_and(|last| last.ends_with("spec of 'exempt' must equal the fixed value")),
+        "{reported:?}"
+    );
     let level = |shares: i32| {
         validate(
             PriorityLevelConfiguration::schema(),

@@ -93,28 +93,33 @@ fn within(
     let Some(min) = range.field(Range::MIN).get() else {
         return cx.errors.required(path.to(Range::MIN), "required when validRange is defined");
     };
-    let mut tell = |is_wrong: bool, field: &str, value: &Quantity, detail: String| {
+    let mut report = |is_wrong: bool, field: &str, value: &Quantity, detail: String| {
         if is_wrong {
             cx.errors.invalid(path.child(field), value.as_str(), detail);
         }
     };
     let (least, capacity) = (Range::MIN.name(), most.as_str());
-    tell(min > *most, least, &min, format!("min is larger than capacity value: {capacity}"));
-    tell(*default < min, least, default, format!("default is less than min: {}", min.as_str()));
+    report(min > *most, least, &min, format!("min is larger than capacity value: {capacity}"));
+    report(*default < min, least, default, format!("default is less than min: {}", min.as_str()));
     let max = range.field(Range::MAX).get();
     if let Some(max) = &max {
         let field = Range::MAX.name();
-        tell(min > *max, field, &min, format!("min is larger than max: {}", max.as_str()));
-        tell(max > most, field, max, format!("max is larger than capacity value: {capacity}"));
-        tell(default > max, field, default, format!("default is more than max: {}", max.as_str()));
+        report(min > *max, field, &min, format!("min is larger than max: {}", max.as_str()));
+        report(max > most, field, max, format!("max is larger than capacity value: {capacity}"));
+        report(default > max, field, default, format!("default is more than max: {}", max.as_str()));
     }
     let Some(step) = range.field(Range::STEP).get() else { return };
     let field = Range::STEP.name();
     let first = min.add(&step);
-    tell(first > *most, field, &step, format!("one step {} is larger than capacity value: {capacity}", first.as_str()));
+    report(
+        first > *most,
+        field,
+        &step,
+        format!("one step {} is larger than capacity value: {capacity}", first.as_str()),
+    );
     for value in std::iter::once(default).chain(&max) {
         let off = value.value().checked_sub(min.value()).and_then(|over| over.checked_rem(step.value()));
         let detail = format!("value is not a multiple of a given step ({}) from ({})", step.as_str(), min.as_str());
-        tell(off.is_some_and(|off| off != 0), field, value, detail);
+        report(off.is_some_and(|off| off != 0), field, value, detail);
     }
 }

@@ -48,10 +48,10 @@ fn admin_access_is_the_namespaces_to_give() {
     let metadata = || value!({"name": "a", "namespace": "b"});
     let claim = value!({"metadata": (metadata()), "spec": (devices())});
     let template = value!({"metadata": (metadata()), "spec": {"spec": (devices())}});
-    let told = format!("spec.devices.requests[1].adminAccess: {FORBIDDEN}");
+    let reported = format!("spec.devices.requests[1].adminAccess: {FORBIDDEN}");
     for (schema, object) in [(ResourceClaim::schema(), &claim), (ResourceClaimTemplate::schema(), &template)] {
-        assert_eq!(validate(schema, object, None, ""), [told.as_str()]);
-        assert_eq!(validate_in(&Labelled("false"), schema, object, None, ""), [told.as_str()]);
+        assert_eq!(validate(schema, object, None, ""), [reported.as_str()]);
+        assert_eq!(validate_in(&Labelled("false"), schema, object, None, ""), [reported.as_str()]);
         assert_eq!(validate_in(&Labelled("true"), schema, object, None, ""), [""; 0]);
         assert_eq!(validate(schema, object, Some(object), ""), [""; 0], "what was there stays");
     }
@@ -59,7 +59,7 @@ fn admin_access_is_the_namespaces_to_give() {
     let mut wrong = claim;
     wrong.set_at(&["metadata", "labels", "a b"], "");
     let lines = validate(ResourceClaim::schema(), &wrong, None, "");
-    assert_eq!((lines.len(), lines.first()), (2, Some(&told)));
+    assert_eq!((lines.len(), lines.first()), (2, Some(&reported)));
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn admin_access_is_given_where_it_may_be() {
     let given = value!({"request": "b", "driver": "d.example.com", "pool": "p", "device": "d", "adminAccess": true});
     let (before, after) = (claim(value!({})), claim(value!({"allocation": {"devices": {"results": [(given)]}}})));
     let schema = ResourceClaim::schema();
-    let told = format!("status.allocation.devices.results[0].adminAccess: {FORBIDDEN}");
-    assert_eq!(validate(schema, &after, Some(&before), "status"), [told]);
+    let reported = format!("status.allocation.devices.results[0].adminAccess: {FORBIDDEN}");
+    assert_eq!(validate(schema, &after, Some(&before), "status"), [reported]);
     assert_eq!(validate_in(&Labelled("true"), schema, &after, Some(&before), "status"), [""; 0]);
     assert_eq!(validate(schema, &after, Some(&after), "status"), [""; 0]);
 }
@@ -101,26 +101,30 @@ fn what_a_claim_is_given_and_what_is_told_of_it_takes_rights() {
         value!({"devices": {"results": [(result("d.example.com")), (result("e.example.com"))]},
             "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]}})
     };
-    let told = |driver: &str, ready: &str| {
+    let reported = |driver: &str, ready: &str| {
         let condition = value!({"type": "Ready", "status": ready, "reason": "R", "message": "",
             "lastTransitionTime": "2020-01-01T00:00:00Z"});
         value!({"driver": driver, "pool": "p", "device": "d", "conditions": [condition]})
     };
     let (d, e) = ("d.example.com", "e.example.com");
     let with = |nodes: Value, devices: Value| claim(value!({"allocation": (allocation(nodes)), "devices": devices}));
-    let before = with(value!(["n"]), value!([(told(d, "True")), (told(e, "True"))]));
+    let before = with(value!(["n"]), value!([(reported(d, "True")), (reported(e, "True"))]));
     let rows = [
         (claim(value!({})), with(value!(["n"]), value!([])), vec!["binding / None"]),
         (before.clone(), before.clone(), vec![]),
         (
             before.clone(),
-            with(value!(["n"]), value!([(told(d, "True")), (told(e, "False"))])),
+            with(value!(["n"]), value!([(reported(d, "True")), (reported(e, "False"))])),
             vec![r#"driver b/e.example.com Some("n")"#],
         ),
-        (before.clone(), with(value!(["n"]), value!([(told(e, "True"))])), vec![r#"driver b/d.example.com Some("n")"#]),
+        (
+            before.clone(),
+            with(value!(["n"]), value!([(reported(e, "True"))])),
+            vec![r#"driver b/d.example.com Some("n")"#],
+        ),
         (
             with(value!(["n", "m"]), value!([])),
-            with(value!(["n", "m"]), value!([(told(e, "True")), (told(d, "True"))])),
+            with(value!(["n", "m"]), value!([(reported(e, "True")), (reported(d, "True"))])),
             vec![r#"driver b/d.example.com Some("")"#, r#"driver b/e.example.com Some("")"#],
         ),
         (before.clone(), claim(value!({})), vec!["binding / None"]),

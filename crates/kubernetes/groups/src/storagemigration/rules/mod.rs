@@ -79,17 +79,17 @@ fn goes_on(migration: At<'_, StorageVersionMigration>, cx: &mut ValidationContex
         cx.errors.immutable(path.to(Status::RESOURCE_VERSION), now.as_str());
     }
     let path = path.to(Status::CONDITIONS);
-    let mut tell = |detail: &str| {
+    let mut report = |detail: &str| {
         let value = new.field(Status::CONDITIONS).value().clone();
         cx.errors.push(ErrorKind::Invalid, path.to_string(), Some(value), detail);
     };
     if is_true(new, "Succeeded") && is_true(new, "Failed") {
-        tell("Both success and failed conditions cannot be true at the same time");
+        report("Both success and failed conditions cannot be true at the same time");
     }
     if is_true(old, "Succeeded") && !is_true(new, "Succeeded") {
-        tell("Success condition cannot be set to false once it is true");
+        report("Success condition cannot be set to false once it is true");
     }
     if is_true(old, "Failed") && !is_true(new, "Failed") {
-        tell("Failed condition cannot be set to false once it is true");
+        report("Failed condition cannot be set to false once it is true");
     }
 }

@@ -119,10 +119,10 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) 
     }
     if !cx.errors.is_empty() {
         // The rules of one that has no policy to depart from are not validated.
-        let is_judged = |container: View<'_, Container>| container.field(Container::RESTART_POLICY).is_set();
-        let judged: Vec<bool> = containers.new.iter().map(is_judged).collect();
+        let is_validated = |container: View<'_, Container>| container.field(Container::RESTART_POLICY).is_set();
+        let validated: Vec<bool> = containers.new.iter().map(is_validated).collect();
         let (list, rules) = (containers.path.to_string(), format!(".{}", Container::RESTART_POLICY_RULES.name()));
-        let stays = |(index, rest): (usize, &str)| judged.get(index) != Some(&false) || !rest.starts_with(&rules);
+        let stays = |(index, rest): (usize, &str)| validated.get(index) != Some(&false) || !rest.starts_with(&rules);
         cx.errors.0.retain(|error| item_at(&error.field, &list).is_none_or(stays));
     }
 }

@@ -60,8 +60,8 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
         }
     }
     init_containers(new, old, init_too, &path, cx);
-    let judged = [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name(), PodSpec::RESOURCES.name()];
-    if cx.errors.0.len() == before && !same_but(new.value(), old.value(), &judged) {
+    let validated = [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name(), PodSpec::RESOURCES.name()];
+    if cx.errors.0.len() == before && !same_but(new.value(), old.value(), &validated) {
         cx.errors.forbidden(path, ONLY_RESIZED);
     }
 }

@@ -55,15 +55,15 @@ fn rules_of_restarting_depart_from_a_policy() {
         }
         container
     };
-    let judged = |container: Value| {
+    let validated = |container: Value| {
         let mut pod = pod();
         pod.set_at(&["spec", "initContainers"], value!([container]));
         validate(&pod, None, "")
     };
     let missing =
         "spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used";
-    assert_eq!(judged(container(value!({}))), [missing]);
-    assert_eq!(judged(container(value!({"restartPolicy": "Never"}))).len(), 2);
+    assert_eq!(validated(container(value!({}))), [missing]);
+    assert_eq!(validated(container(value!({"restartPolicy": "Never"}))).len(), 2);
 }
 
 #[test]
@@ -180,13 +180,13 @@ fn what_a_gated_pod_wants_of_nodes_may_come_and_go() {
         affinity.into_iter().for_each(|affinity| pod.set_at(&["spec", "affinity"], affinity));
         pod
     };
-    let told = |new: Option<Value>, old: Option<Value>| validate(&gated(new), Some(&gated(old)), "").len();
-    assert_eq!(told(Some(of_nodes()), None), 0);
-    assert_eq!(told(None, Some(of_nodes())), 0);
-    assert_eq!(told(Some(of_pods()), Some(both())), 0);
-    assert_eq!(told(Some(both()), None), 1, "pods' affinity came with it");
-    assert_eq!(told(None, Some(both())), 1, "pods' affinity went with it");
-    assert_eq!(told(Some(of_nodes()), Some(both())), 1);
+    let reported = |new: Option<Value>, old: Option<Value>| validate(&gated(new), Some(&gated(old)), "").len();
+    assert_eq!(reported(Some(of_nodes()), None), 0);
+    assert_eq!(reported(None, Some(of_nodes())), 0);
+    assert_eq!(reported(Some(of_pods()), Some(both())), 0);
+    assert_eq!(reported(Some(both()), None), 1, "pods' affinity came with it");
+    assert_eq!(reported(None, Some(both())), 1, "pods' affinity went with it");
+    assert_eq!(reported(Some(of_nodes()), Some(both())), 1);
 }
 
 #[test]
@@ -211,14 +211,14 @@ fn what_does_nothing_is_warned_of() {
     object.set_at(&["metadata", "name"], "a.b");
     object.set_at(&["spec", "volumes"], value!([{"name": "v", "gitRepo": {"repository": "r"}}]));
     object.set_at(&["spec", "topologySpreadConstraints"], value!([{"maxSkew": 1, "topologyKey": "z"}]));
-    let told = |old: Option<&Value>| {
+    let reported = |old: Option<&Value>| {
         let mut warnings = Vec::new();
         let written = crate::rules::warnings::Written { object: &object, old, subresource: "" };
         resource_for(Pod::schema()).warn.expect("pods have warnings")(&written, &mut warnings);
         warnings
     };
     assert_eq!(
-        told(None),
+        reported(None),
         [
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; \
              a DNS label is recommended: [must not contain dots]",
@@ -226,7 +226,7 @@ fn what_does_nothing_is_warned_of() {
             "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
         ]
     );
-    assert_eq!(told(Some(&object)), Vec::<String>::new());
+    assert_eq!(reported(Some(&object)), Vec::<String>::new());
 }
 
 #[test]

@@ -61,11 +61,11 @@ fn a_persistent_volume_keeps_its_source() {
     let resized = with(volume(), &["spec", "capacity"], value!({"storage": "2Gi"}));
     assert_eq!(validate(schema, &resized, Some(&volume())), [""; 0]);
     let moved = with(volume(), &["spec", "hostPath", "path"], value!("/y"));
-    let told = validate(schema, &moved, Some(&volume()));
+    let reported = validate(schema, &moved, Some(&volume()));
     let text =
         "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7";
-    assert!(told.len() == 1 && told[0].starts_with(text), "{told:?}");
-    assert!(told[0].contains("-  \"Path\": \"/x\",\n+  \"Path\": \"/y\",\n"), "{told:?}");
+    assert!(reported.len() == 1 && reported[0].starts_with(text), "{reported:?}");
+    assert!(reported[0].contains("-  \"Path\": \"/x\",\n+  \"Path\": \"/y\",\n"), "{reported:?}");
 }
 
 fn claim() -> Value {
