@@ -4,7 +4,7 @@
 use crate::common::http::{Answer, Client};
 use crate::common::in_process::InProcess;
 use crate::common::process::Installation;
-use crate::common::resource_version;
+use crate::common::{resource_version, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,6 +36,36 @@ fn config_map(client: &mut Client, name: &str, query: &str) -> Answer {
             return answer;
         }
     }
+}
+
+#[test]
+fn a_limit_for_a_resource_that_is_defined_later_is_in_effect() {
+    let installation = Installation::own();
+    let process = installation.start_with(&["--storage=memory"]);
+    let mut client = process.endpoint().client();
+    let limits = |client: &mut Client| {
+        client.get(&format!("{QUOTAS}/later")).expect("an answer").expect(200)["status"]["hard"].clone()
+    };
+    let hard = json!({"count/shelves.example.com": "1"});
+    let later = json!({"metadata": {"name": "later"}, "spec": {"hard": hard}});
+    client.post(QUOTAS, &later).expect("an answer").expect(201);
+    wait_for("the limits in the status", || (limits(&mut client) == hard).then_some(()));
+    let definition = json!({"metadata": {"name": "shelves.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "shelves", "kind": "Shelf"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+    }});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    client.post(definitions, &definition).expect("an answer").expect(201);
+    let none = json!({"count/shelves.example.com": "0"});
+    wait_for("the usage", || (used(&mut client, "later") == none).then_some(()));
+    let mut create = |name: &str| {
+        let shelf = json!({"apiVersion": "example.com/v1", "kind": "Shelf", "metadata": {"name": name}});
+        client.post("/apis/example.com/v1/namespaces/kube-public/shelves", &shelf).expect("an answer")
+    };
+    create("a").expect(201);
+    let refused = create("b").expect(403);
+    let message = refused["message"].as_str().unwrap_or_default();
+    assert!(message.contains("exceeded quota: later, requested: count/shelves.example.com=1"), "{message}");
 }
 
 #[test]

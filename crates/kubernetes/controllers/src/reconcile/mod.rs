@@ -38,6 +38,9 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     /// before the controller started.
     fn due(&self, kind: KindId, object: &Object, event: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration));
 
+    /// The objects to process because a kind is stored from now on. Its objects have been passed to `due` before.
+    fn added(&self, _kind: KindId, _due: &mut dyn FnMut(ObjectKey, Duration)) {}
+
     /// Drops all that it knows about objects.
     fn forget(&self) {}
 
@@ -90,6 +93,10 @@ impl<R: Reconciler> Observer for Reconciling<R> {
 
     fn observe(&self, kind: KindId, event: &Event) {
         self.look(kind, &event.object, Some(event));
+    }
+
+    fn added(&self, kind: KindId) {
+        self.reconciler.added(kind, &mut |place, delay| self.queue.add(place, delay.max(self.settle)));
     }
 }
 

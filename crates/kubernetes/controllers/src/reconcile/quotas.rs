@@ -115,6 +115,13 @@ impl Reconciler for Quotas {
         quotas.into_iter().for_each(|place| due(place, Duration::ZERO));
     }
 
+    /// A quota may limit a resource that is defined later. Until its usage is known, admission refuses new objects.
+    fn added(&self, _: KindId, due: &mut dyn FnMut(ObjectKey, Duration)) {
+        let quotas: Vec<ObjectKey> = self.known().values().flatten().cloned().collect();
+        let behind = |place: &ObjectKey| self.world.object(place).is_some_and(|quota| self.is_behind(&quota));
+        quotas.into_iter().filter(behind).for_each(|place| due(place, Duration::ZERO));
+    }
+
     async fn sync(&self, place: &ObjectKey) -> Outcome {
         let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
         let Some((stored, quota)) = read(&self.world, place) else { return Outcome::Done };
