@@ -21,12 +21,18 @@ const RECOUNT: Duration = Duration::from_secs(5 * 60);
 pub struct Quotas {
     world: Arc<ResourceIndex>,
     quotas: KindId,
-    /// The quotas by namespace.
-    known: Mutex<HashMap<String, BTreeSet<ObjectKey>>>,
+    known: Mutex<KnownQuotas>,
+}
+
+#[derive(Default)]
+struct KnownQuotas {
+    by_namespace: HashMap<String, BTreeSet<ObjectKey>>,
+    /// Those with a limit whose usage is unknown, such as one for a resource that is not defined yet.
+    incomplete: BTreeSet<ObjectKey>,
 }
 
 impl Quotas {
-    fn known(&self) -> MutexGuard<'_, HashMap<String, BTreeSet<ObjectKey>>> {
+    fn known(&self) -> MutexGuard<'_, KnownQuotas> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,37 +95,42 @@ impl Reconciler for Quotas {
     }
 
     fn forget(&self) {
-        self.known().clear();
+        *self.known() = KnownQuotas::default();
     }
 
     fn due(&self, kind: KindId, object: &Object, event: Option<&Event>, due: &mut dyn FnMut(ObjectKey, Duration)) {
         if kind == self.quotas {
             let place = ObjectKey { kind, key: object.key.clone() };
-            let mut known = self.known();
-            if !is_removal(event) {
-                known.entry(object.namespace().to_owned()).or_default().insert(place.clone());
+            let is_removed = is_removal(event);
+            let is_behind = !is_removed && self.is_behind(object);
+            let KnownQuotas { by_namespace, incomplete } = &mut *self.known();
+            match is_behind {
+                true => incomplete.insert(place.clone()),
+                false => incomplete.remove(&place),
+            };
+            if !is_removed {
+                by_namespace.entry(object.namespace().to_owned()).or_default().insert(place.clone());
                 // Admission charges increases.
-                if event.is_none() || self.is_behind(object) {
+                if event.is_none() || is_behind {
                     due(place, Duration::ZERO);
                 }
-            } else if let Some(quotas) = known.get_mut(object.namespace()) {
+            } else if let Some(quotas) = by_namespace.get_mut(object.namespace()) {
                 quotas.remove(&place);
                 if quotas.is_empty() {
-                    known.remove(object.namespace());
+                    by_namespace.remove(object.namespace());
                 }
             }
         }
         let Some(event) = event else { return };
-        let quotas = self.known().get(object.namespace()).cloned();
+        let quotas = self.known().by_namespace.get(object.namespace()).cloned();
         let Some(quotas) = quotas.filter(|_| self.frees(kind, event)) else { return };
         quotas.into_iter().for_each(|place| due(place, Duration::ZERO));
     }
 
     /// A quota may limit a resource that is defined later. Until its usage is known, admission refuses new objects.
     fn added(&self, _: KindId, due: &mut dyn FnMut(ObjectKey, Duration)) {
-        let quotas: Vec<ObjectKey> = self.known().values().flatten().cloned().collect();
-        let behind = |place: &ObjectKey| self.world.object(place).is_some_and(|quota| self.is_behind(&quota));
-        quotas.into_iter().filter(behind).for_each(|place| due(place, Duration::ZERO));
+        let incomplete = self.known().incomplete.clone();
+        incomplete.into_iter().for_each(|place| due(place, Duration::ZERO));
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
