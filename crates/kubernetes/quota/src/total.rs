@@ -1,19 +1,21 @@
 //! The usage of all objects of a namespace under a quota. Guarantees that every countable name is in the result, if only as
-//! zero. Must never trust earlier results.
+//! zero, and that all of it is of one revision. Must never trust earlier results.
 
 use crate::amounts::merge;
 use crate::countable::Countable;
 use crate::profile::Profile;
 use crate::scopes;
-use pintle_registry::{Registry, Result};
+use pintle_registry::{Registry, Result, Status};
 use pintle_schema::Quantity;
+use pintle_storage::Revision;
 use pintle_types::core::v1::{ResourceList, ResourceQuotaSpec};
 
-/// The usage of a namespace for the names that a quota limits; names without a countable resource are absent.
+/// The usage of a namespace at a revision, for the names that a quota limits; names without a countable resource are
+/// absent.
 ///
 /// # Errors
-/// A stored object cannot be decoded.
-pub fn used(registry: &Registry, namespace: &str, spec: &ResourceQuotaSpec) -> Result<ResourceList> {
+/// A stored object cannot be decoded, or the revision is older than the history of a resource.
+pub fn used(registry: &Registry, namespace: &str, spec: &ResourceQuotaSpec, at: Revision) -> Result<ResourceList> {
     let scopes = scopes::requirements(spec);
     let table = registry.resources.snapshot();
     let mut used = ResourceList::new();
@@ -22,8 +24,8 @@ pub fn used(registry: &Registry, namespace: &str, spec: &ResourceQuotaSpec) -> R
         let names: Vec<&String> = spec.hard.keys().filter(|name| countable.counts_for(name, registry)).collect();
         let Some(target) = registry.target(&stored.hub, namespace, "").filter(|_| !names.is_empty()) else { continue };
         let mut sum: ResourceList = names.iter().map(|name| ((*name).clone(), Quantity::default())).collect();
-        let state = target.cache.state();
-        let objects = state.objects.under(&target.key()).map(|entry| &entry.object);
+        let objects = target.cache.state().at(at).map_err(|_| Status::internal("the usage was counted too late"))?;
+        let objects = objects.under(&target.key()).map(|entry| &entry.object);
         if matches!(countable, Countable::Objects { .. }) {
             // Objects that are only counted are in no scope.
             let count = if scopes.is_empty() { objects.count() } else { 0 };

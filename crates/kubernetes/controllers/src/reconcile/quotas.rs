@@ -1,14 +1,15 @@
 //! The status of resource quotas: limits when they are set, usage when objects were deleted. Guarantees that usage is
-//! computed from a state in which the quota has the revision that is replaced, so that no charge of admission is lost
-//! or counted twice. Must never count created objects: admission charges them with their creation.
+//! computed from all objects at one revision, at which the quota is the one that is replaced or left as it is, so that
+//! no charge of admission is lost or counted twice. Must never count created objects: admission charges them with their
+//! creation.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
-use crate::requests::{Requests, Who, retry_on_failure};
+use crate::requests::{Requests, Who};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_quota::{Countable, Profile, same_amounts, used};
-use pintle_registry::{Result, Status, metadata};
+use pintle_registry::{Result, Status, Target, metadata};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{ResourceQuota, ResourceQuotaStatus};
 use std::collections::{BTreeSet, HashMap};
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// The interval of complete recounts.
 const RECOUNT: Duration = Duration::from_secs(5 * 60);
+/// The longest wait after a conflict with a charge.
+const LAST_RETRY: Duration = Duration::from_millis(200);
 
 pub struct Quotas {
     world: Arc<ResourceIndex>,
@@ -37,10 +40,24 @@ impl Quotas {
     }
 
     /// The wanted status of a quota; `None` if it is up to date.
-    fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
+    ///
+    /// # Errors
+    /// A conflict if the quota is not the one of the current revision: it may have been charged with objects that would
+    /// be counted, or the objects that it was charged with are not visible yet.
+    pub(crate) fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
+        let (registry, namespace) = (&self.world.registry, metadata::text(quota, "namespace"));
+        let (name, version) = (metadata::text(quota, "name"), metadata::text(quota, "resourceVersion"));
+        let kind = self.world.kind(self.quotas).ok_or_else(|| Status::internal("resource quotas are not stored"))?;
+        let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
+        let at = registry.revision();
+        let then = target.cache.state().at(at).ok();
+        let then = then.as_ref().and_then(|quotas| quotas.get(&target.key()));
+        if then.is_none_or(|then| then.revision.0.to_string() != version) {
+            return Err(Status::modified(&target.resource, name));
+        }
         let view = View::<ResourceQuota>::new(quota);
         let (spec, status) = (view.field(ResourceQuota::SPEC).get(), view.field(ResourceQuota::STATUS).get());
-        let counted = used(&self.world.registry, metadata::text(quota, "namespace"), &spec)?;
+        let counted = used(registry, namespace, &spec, at)?;
         // Resources that no evaluator counts keep the amount that another client wrote.
         let mut usage = status.used.clone();
         usage.extend(counted);
@@ -139,16 +156,11 @@ impl Reconciler for Quotas {
         match self.status(&quota) {
             Ok(Some(_)) => {}
             Ok(None) => return Outcome::After(RECOUNT),
-            Err(_) => return Outcome::Retry,
+            Err(status) => return retry(&status),
         }
         let requests = Requests { world: &self.world, who: Who::Account("resourcequota-controller") };
         let target = kind.at(&stored);
         let count = |quota: &mut Value| {
-            // The objects that were charged with the quota's last change must be visible before they are counted.
-            let version = metadata::text(quota, "resourceVersion").parse().unwrap_or(u64::MAX);
-            if self.world.registry.revision().0 < version {
-                return Err(Status::modified(&target.resource, &target.name));
-            }
             if let Some(wanted) = self.status(quota)? {
                 let mut status = ViewMut::<ResourceQuota>::new(quota).field(ResourceQuota::STATUS);
                 status.by_ref().field(ResourceQuotaStatus::HARD).set(wanted.hard);
@@ -156,9 +168,17 @@ impl Reconciler for Quotas {
             }
             Ok(())
         };
-        match retry_on_failure(&requests.try_change(&target, "status", count).await) {
-            Outcome::Done => Outcome::After(RECOUNT),
-            outcome => outcome,
+        match requests.try_change(&target, "status", count).await {
+            Ok(()) => Outcome::After(RECOUNT),
+            Err(status) => retry(&status),
         }
+    }
+}
+
+/// A conflict says nothing about the next attempt, and the usage is wrong until one succeeds.
+fn retry(status: &Status) -> Outcome {
+    match status.code {
+        409 => Outcome::RetryWithin(LAST_RETRY),
+        _ => Outcome::Retry,
     }
 }

@@ -3,6 +3,8 @@
 
 use super::*;
 use crate::Controller;
+use crate::reconcile::Reconciler;
+use crate::reconcile::quotas::Quotas;
 
 impl Fixture {
     fn start_with(&self, controller: Controller) -> Controllers {
@@ -45,6 +47,28 @@ async fn quotas_come_into_effect_and_are_freed() {
     fixture.until("a pod that has ended is freed", || is("1", "0")).await;
     fixture.change(&quota, "", |quota| quota.set_at(&["spec", "hard", "pods"], "7")).await;
     fixture.until("a limit has changed", || fixture.read(&quota).str_at(&["status", "hard", "pods"]) == "7").await;
+}
+
+#[tokio::test]
+async fn a_charge_during_a_count_is_a_conflict() {
+    let fixture = Fixture::new().await;
+    let quota = value!({"metadata": {"name": "q"}, "spec": {"hard": {"configmaps": "5"}}});
+    fixture.create("", "resourcequotas", "default", quota).await;
+    let target = fixture.target("", "resourcequotas", "default", "q");
+    let charge = async |maps: &str| {
+        let status = value!({"hard": {"configmaps": "5"}, "used": {"configmaps": maps}});
+        fixture.change(&target, "status", |quota| quota.set_at(&["status"], status.clone())).await;
+    };
+    charge("1").await;
+    let quotas = Quotas::new(Arc::new(ResourceIndex::new(fixture.registry.clone()))).expect("quotas are stored");
+    let is_due = |quota: &Value| quotas.status(quota).map(|wanted| wanted.is_some());
+    let before = fixture.read(&target);
+    assert_eq!(is_due(&before).ok(), Some(true), "nothing is stored");
+    charge("2").await;
+    fixture.owned("a", &[], &[]).await;
+    // One config map is stored, which is what the old quota says.
+    assert_eq!(is_due(&before).expect_err("the quota has changed").code, 409);
+    assert_eq!(is_due(&fixture.read(&target)).ok(), Some(true));
 }
 
 #[tokio::test]
