@@ -403,6 +403,7 @@ impl Builder {
         let pod_security = configuration.pod_security.counts.clone();
         self.generic.metrics.add_source(move |out| sources::pod_security(&pod_security, out));
         self.generic.metrics.add_source(|out| sources::rules(&pintle_extensions::RULE_TIMES, out));
+        self.generic.metrics.add_source(|out| sources::conversions(&pintle_extensions::CONVERSIONS, out));
         let checks = [(); 2].map(|()| Arc::new(Checks::default()));
         let [mutating, validating] = checks.clone();
         self.generic.metrics.add_source(move |out| sources::policies(&checks, out));

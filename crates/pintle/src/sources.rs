@@ -2,6 +2,7 @@
 //! is read at a scrape. Must never be read otherwise.
 
 mod conditions;
+mod conversions;
 mod encryption;
 mod etcd;
 mod pod_security;
@@ -13,6 +14,7 @@ mod webhooks;
 mod work_queues;
 
 pub use conditions::render as conditions;
+pub use conversions::render as conversions;
 pub use encryption::render as encryption;
 pub use etcd::render as etcd;
 pub use pod_security::render as pod_security;

@@ -2,7 +2,12 @@
 //! messages, and that a webhook changes no metadata except labels and annotations. Must never convert a part of a batch: all
 //! objects are converted, or none.
 
+mod metrics;
+
+pub use metrics::{CONVERSIONS, ConversionMetrics};
+
 use crate::definition::text;
+use metrics::Failure;
 use pintle_codec::{Strictness, json};
 use pintle_meta::v1::Status;
 use pintle_resource::{ConversionError, Converted};
@@ -11,8 +16,9 @@ use pintle_validation::{ErrorList, metadata};
 use pintle_webhook::{
     Address, Call, CallError, Client, Clients, Credentials, ServiceReference, Settings, TlsSettings, call_uid,
 };
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time of a call, as in kube-apiserver.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,6 +36,8 @@ const SCHEME: &str = "k8s.io/apiserver/pkg/util/webhook/client.go:71";
 
 /// A conversion webhook of a definition.
 pub(crate) struct ConversionWebhook {
+    /// The definition's name.
+    definition: String,
     clients: Arc<Clients>,
     settings: Settings,
     client: OnceLock<Client>,
@@ -55,8 +63,8 @@ struct Response {
 }
 
 impl ConversionWebhook {
-    /// The webhook that a definition names, in its stored form.
-    pub(crate) fn of(conversion: &Value, clients: &Arc<Clients>) -> ConversionWebhook {
+    /// The webhook in the `conversion` of the stored definition with this name.
+    pub(crate) fn of(definition: &str, conversion: &Value, clients: &Arc<Clients>) -> ConversionWebhook {
         let none = Value::Null;
         let config = conversion.get("webhookClientConfig").unwrap_or(&none);
         let address = match config.get("service").filter(|service| !service.is_null()) {
@@ -85,7 +93,8 @@ impl ConversionWebhook {
             credentials: Credentials::default(),
             user_agent: USER_AGENT.to_owned(),
         };
-        ConversionWebhook { clients: clients.clone(), settings, client: OnceLock::new(), version }
+        let definition = definition.to_owned();
+        ConversionWebhook { definition, clients: clients.clone(), settings, client: OnceLock::new(), version }
     }
 
     /// Converts objects between two versions, in reviews of many.
@@ -108,30 +117,44 @@ impl ConversionWebhook {
 
     async fn convert_batch(&self, objects: &[Value], from: &str, to: &str) -> Converted {
         let kind = objects.first().map_or("", |object| object.str_at(&["kind"]));
-        let error = |what: String| ConversionError(format!("conversion webhook for {from}, Kind={kind} {what}"));
-        let answered = self.review(objects, from, to).await.map_err(|why| error(format!("failed: {why}")))?;
+        let started = Instant::now();
+        let converted = self.try_batch(objects, from, to).await;
+        let failure = converted.as_ref().err().map(|(failure, _)| *failure);
+        CONVERSIONS.observe(&self.definition, (from, to), failure, started.elapsed());
+        converted.map_err(|(_, what)| ConversionError(format!("conversion webhook for {from}, Kind={kind} {what}")))
+    }
+
+    async fn try_batch(&self, objects: &[Value], from: &str, to: &str) -> Result<Vec<Value>, (Failure, String)> {
+        let kind = objects.first().map_or("", |object| object.str_at(&["kind"]));
+        let answered = self.review(objects, from, to).await;
+        let answered = answered.map_err(|why| (Failure::Call, format!("failed: {why}")))?;
         if answered.len() != objects.len() {
-            return Err(error(format!("returned {} objects, expected {}", answered.len(), objects.len())));
+            let (found, expected) = (answered.len(), objects.len());
+            return Err((Failure::PartialResponse, format!("returned {found} objects, expected {expected}")));
         }
         let mut converted = Vec::with_capacity(objects.len());
         for (at, (answered, object)) in answered.into_iter().zip(objects).enumerate() {
-            let invalid_at = |why: String| error(format!("returned invalid object at index {at}: {why}"));
+            let invalid_at = |why: &dyn Display| format!("returned invalid object at index {at}: {why}");
+            let invalid = |what: String| (Failure::InvalidObject, what);
             let mut answered = match answered.0 {
                 Value::Raw(text) => {
-                    json::parse(text.as_bytes(), Strictness::Ignore).map_err(|why| invalid_at(why.to_string()))?.value
+                    let parsed = json::parse(text.as_bytes(), Strictness::Ignore);
+                    parsed.map_err(|why| (Failure::MalformedResponse, invalid_at(&why)))?.value
                 }
                 other => other,
             };
             let (version, found) = (answered.str_at(&["apiVersion"]), answered.str_at(&["kind"]));
             if version != to {
-                return Err(invalid_at(format!("invalid groupVersion (expected {to}, received {version})")));
+                let why = format!("invalid groupVersion (expected {to}, received {version})");
+                return Err(invalid(invalid_at(&why)));
             }
             if found != kind {
-                return Err(invalid_at(format!("invalid kind (expected {kind}, received {found})")));
+                let why = format!("invalid kind (expected {kind}, received {found})");
+                return Err(invalid(invalid_at(&why)));
             }
-            check_same(object, &answered).map_err(|why| error(format!("returned invalid object: {why}")))?;
+            check_same(object, &answered).map_err(|why| invalid(format!("returned invalid object: {why}")))?;
             restore_metadata(object, &mut answered)
-                .map_err(|why| error(format!("returned invalid metadata: {why}")))?;
+                .map_err(|why| invalid(format!("returned invalid metadata: {why}")))?;
             converted.push(answered);
         }
         Ok(converted)

@@ -24,6 +24,7 @@ pub mod structural;
 pub mod topology;
 pub mod values;
 
+pub use conversion::{CONVERSIONS, ConversionMetrics};
 pub use definition::{validate_definition, validate_status};
 pub use json_schema::JsonSchema;
 pub use rules::{RULE_TIMES, RuleTimes};

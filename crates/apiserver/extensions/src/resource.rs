@@ -243,12 +243,13 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
     let Some(stored) = of.versions.iter().find(|version| flag(version, "storage")) else { return Vec::new() };
     let stored = text(stored, "name");
     let webhook = of.spec.get("conversion").filter(|conversion| text(conversion, "strategy") == "Webhook");
-    let webhook = webhook.map(|conversion| ConversionWebhook::of(conversion, webhooks));
+    let of_name = definition.str_at(&["metadata", "name"]);
+    let webhook = webhook.map(|conversion| ConversionWebhook::of(of_name, conversion, webhooks));
     let mut defined = pintle_codec::json::to_vec(of.spec);
     pintle_codec::json::encode(&names, &mut defined);
     let fingerprint: Arc<str> = etag(&defined).into();
     let is_terminating = !definition.str_at(&["metadata", "deletionTimestamp"]).is_empty();
-    let key = format!("{DEFINITIONS}{}", definition.str_at(&["metadata", "name"]));
+    let key = format!("{DEFINITIONS}{of_name}");
     let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
     let defined_by = Arc::new(DefinedBy::new(key, revision));
     let shared = LazyCell::new(|| Arc::new(of.shared_schema().map(SchemaText::of).unwrap_or_default()));

@@ -226,6 +226,14 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     let list = client.get(THINGS).expect("an answer").expect(200);
     let versions = list["items"].as_array().into_iter().flatten().map(|thing| thing["spec"]["address"].clone());
     assert_eq!(versions.collect::<Vec<_>>(), [json!("h"), json!("h")]);
+    let metrics = client.get("/metrics").expect("an answer").text();
+    for counted in [
+        "apiserver_conversion_webhook_request_total{failure_type=\"\",result=\"success\"} ",
+        "apiserver_crd_conversion_webhook_duration_seconds_count{crd_name=\"things.shop.example.com\",from_version=\"v1\",\
+         succeeded=\"true\",to_version=\"v2\"} ",
+    ] {
+        assert!(metrics.contains(counted), "{counted}");
+    }
 }
 
 #[test]
