@@ -3,6 +3,7 @@
 //! than a share of what seats do not protect (waits, streams, watches, bytes on their way, answers that are not taken); and
 //! that what is held is given back when its holder is dropped. Must never hold a lock while it waits.
 
+mod count;
 mod estimate;
 mod shares;
 
@@ -14,13 +15,14 @@ use crate::request::Verb;
 use crate::response::ApiResponse;
 use crate::{BodyFailure, Settings};
 use bytes::Bytes;
+use count::Count;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use pintle_auth::{Attributes, UserInfo, groups};
 use pintle_flowcontrol::{
     Begun, Described, Details, FlowClass, FlowController, Permit, Rejected, WorkEstimate, bounds,
 };
-use pintle_metrics::{Layout, TimingHistogram};
+use pintle_metrics::TimingHistogram;
 use pintle_registry::{RequestContext, Status};
 use pintle_schema::Str;
 use shares::{ShareGuard, SharedLimit};
@@ -67,27 +69,6 @@ fn attributes(context: &RequestContext) -> Attributes<'_> {
             ..Attributes::resource(context.user(), context.verb, &path.group, &path.resource)
         },
         None => Attributes::non_resource(context.user(), context.verb, &context.other_path),
-    }
-}
-
-static RATIOS: Layout =
-    Layout::ratios(&[0.0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0]);
-
-/// How many requests there are, now and over time.
-pub(crate) struct Count {
-    now: AtomicI64,
-    /// In proportion to how many there may be.
-    pub over_time: TimingHistogram,
-}
-
-impl Count {
-    fn new() -> Count {
-        Count { now: AtomicI64::new(0), over_time: TimingHistogram::new(&RATIOS, 0) }
-    }
-
-    fn add(&self, change: i64, most: f64, now_ns: u64) {
-        let before = self.now.fetch_add(change, Ordering::Relaxed);
-        self.over_time.advance(before as f64 / most, now_ns);
     }
 }
 

@@ -14,6 +14,7 @@ mod compress;
 mod connection;
 pub mod context;
 pub mod decode;
+mod deprecation;
 pub mod documents;
 pub mod encoding;
 mod error_responses;

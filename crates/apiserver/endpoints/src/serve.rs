@@ -7,6 +7,7 @@ use crate::audit::{
 use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
+use crate::deprecation;
 use crate::error_responses::{
     self, bad_escape, forbidden_response, internal_server_error, no_request_info, no_route, shutting_down,
     too_many_requests,
@@ -273,7 +274,7 @@ async fn process(
             (None, _) => return Err(Status::no_such_path()),
         },
     };
-    annotate_deprecated(request_context, resource);
+    deprecation::annotate(request_context, resource);
     if let Err(status) = routes::check(resource, path, &request.method) {
         return match resource.custom.is_some() && status.code == 404 {
             true => no_route(resource, path),
@@ -304,7 +305,7 @@ async fn process(
             Err(Status::timed_out())
         }),
     };
-    let outcome = accounting.keep_slot(&context.in_flight, with_deprecation(resource, outcome));
+    let outcome = accounting.keep_slot(&context.in_flight, deprecation::with_warning(resource, outcome));
     match context.in_flight.rejection_code() {
         Some(429) => {
             let client = metrics::system_client(context.header(USER_AGENT));
@@ -479,40 +480,6 @@ fn needs_fresh_state(context: &Context) -> bool {
     !context.query.get("continue").is_empty()
         || version.is_empty()
         || version.parse().is_ok_and(|version: u64| version > context.api.registry.revision().0)
-}
-
-/// Adds the warning of a deprecated version to every response, errors included. The exception are media types that are not
-/// supported: these are rejected before the warning is added, by a Status without details.
-fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -> Result<ApiResponse, Status> {
-    let warn = |warnings: &mut Vec<String>| {
-        if !resource.deprecation.is_empty() {
-            warnings.insert(0, resource.deprecation.to_string());
-        }
-    };
-    match outcome {
-        Ok(mut answer) => {
-            warn(&mut answer.warnings);
-            Ok(answer)
-        }
-        Err(mut status) => {
-            if !matches!(status.code, 406 | 415) || status.details.is_none() {
-                warn(&mut status.warnings);
-            }
-            Err(status)
-        }
-    }
-}
-
-/// Annotates the audit event of a request to a deprecated version.
-fn annotate_deprecated(context: &RequestContext, resource: &Resource) {
-    if resource.deprecation.is_empty() || context.audit().is_none() {
-        return;
-    }
-    context.annotate("k8s.io/deprecated", "true");
-    let release = metrics::removed_release(&resource.deprecation);
-    if !release.is_empty() {
-        context.annotate("k8s.io/removed-release", release);
-    }
 }
 
 /// Rejects a malformed timeout.

@@ -112,14 +112,20 @@ async fn masters_are_exempt_and_take_nothing_from_others() {
     }
 }
 
+/// The requests that hold all seats of [`fair`].
+async fn take_all_seats(flow: &Arc<InFlightLimits>, user: &UserInfo) -> Vec<InFlightRequest> {
+    let held: Vec<_> = (0..8).map(|_| request(flow, user, PODS, Verb::List)).collect();
+    for request in &held {
+        request.enter().await.expect("a seat");
+    }
+    held
+}
+
 #[tokio::test(start_paused = true)]
 async fn requests_wait_for_seats_for_a_quarter_of_their_time() {
     let flow = fair();
     let (a, b) = (user("a", &[]), user("b", &[]));
-    let held: Vec<_> = (0..8).map(|_| request(&flow, &a, PODS, Verb::List)).collect();
-    for request in &held {
-        request.enter().await.expect("a seat");
-    }
+    let held = take_all_seats(&flow, &a).await;
     let late = request(&flow, &b, PODS, Verb::Create);
     let since = tokio::time::Instant::now();
     assert_eq!(late.enter().await.map_err(|status| status.code), Err(429));
@@ -147,10 +153,7 @@ async fn requests_wait_for_seats_for_a_quarter_of_their_time() {
 async fn the_body_of_a_request_counts_until_it_has_seats() {
     let flow = fair();
     let (a, b) = (user("a", &[]), user("b", &[]));
-    let held: Vec<_> = (0..8).map(|_| request(&flow, &a, PODS, Verb::List)).collect();
-    for request in &held {
-        request.enter().await.expect("a seat");
-    }
+    let held = take_all_seats(&flow, &a).await;
     let waiting = request(&flow, &b, PODS, Verb::Create);
     let mut room = waiting.body_room().expect("room");
     assert!(room(1 << 20));
