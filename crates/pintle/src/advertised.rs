@@ -58,8 +58,10 @@ mod tests {
 
     #[test]
     fn a_host_has_one_port() {
-        for (host, told) in [("a", "a:1"), ("a:2", "a:2"), ("fd00::1", "[fd00::1]:1"), ("[fd00::1]:2", "[fd00::1]:2")] {
-            assert_eq!(with_port(host, 1), told);
+        for (host, expected) in
+            [("a", "a:1"), ("a:2", "a:2"), ("fd00::1", "[fd00::1]:1"), ("[fd00::1]:2", "[fd00::1]:2")]
+        {
+            assert_eq!(with_port(host, 1), expected);
         }
     }
 

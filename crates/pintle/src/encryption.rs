@@ -86,11 +86,11 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
     prepared.health()?;
     let orphans = encryption.replace(prepared);
     if !orphans.is_empty() {
-        let told: Vec<_> = orphans.iter().map(|(name, count)| format!("{count} of {name}")).collect();
+        let counts: Vec<_> = orphans.iter().map(|(name, count)| format!("{count} of {name}")).collect();
         warn!(
             "no key of the new encryption configuration opens what is kept, so these will be unreadable after the next \
              start: {}",
-            told.join(", ")
+            counts.join(", ")
         );
     }
     Ok(())

@@ -30,12 +30,12 @@ pub fn store(
 
 /// The time to live in seconds, by key prefix: of each kind whose objects expire, unless a flag sets another, and of
 /// the servers' leases.
-pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
-    let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
+pub fn lifetimes(event_ttl: Option<Duration>) -> Vec<(String, u32)> {
+    let events = event_ttl.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
     let expiring = pintle_groups::all().filter(|resource| resource.ttl_seconds > 0);
     let stored =
         expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix.clone(), resource.ttl_seconds)));
-    let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_string(), told.unwrap_or(own))).collect();
+    let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_string(), events.unwrap_or(own))).collect();
     let leases = SERVER_ADDRESSES.storage.as_ref();
     lifetimes.extend(leases.map(|leases| (leases.prefix.to_string(), identity_lease::LIFETIME_SECONDS)));
     lifetimes.sort();

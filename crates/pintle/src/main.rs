@@ -91,16 +91,16 @@ fn main() -> ExitCode {
 fn exposed(config: &Config) -> Vec<String> {
     let (certs, kubeconfig) = (config.cert_dir(), config.kubeconfig());
     // The store warns of its own directory.
-    let mut told = private_files::warnings_within(&config.data_dir, Some(&config.data_dir.join(STORE)));
-    told.extend(private_files::warnings_within(&certs, None));
+    let mut warnings = private_files::warnings_within(&config.data_dir, Some(&config.data_dir.join(STORE)));
+    warnings.extend(private_files::warnings_within(&certs, None));
     let given = config.secret_files().chain([kubeconfig.as_path()]);
-    told.extend(given.filter_map(private_files::warning));
+    warnings.extend(given.filter_map(private_files::warning));
     // Directories and files may contain each other.
     let mut seen = BTreeSet::new();
-    told.retain(|warning| seen.insert(warning.clone()));
+    warnings.retain(|warning| seen.insert(warning.clone()));
     let plugins = &config.admission_plugins;
-    told.extend(plugins.permissive_node_mode(&config.authorization_modes, config.bind_address).map(str::to_owned));
-    told
+    warnings.extend(plugins.permissive_node_mode(&config.authorization_modes, config.bind_address).map(str::to_owned));
+    warnings
 }
 
 /// The runtime that serves requests, by default with one worker thread for each processor.
@@ -128,11 +128,11 @@ fn fail(error: &dyn Error) -> ExitCode {
 async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut told = async || {
+    let mut signalled = async || {
         select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
     };
     let exposed = exposed(&config);
-    let signer = match select(pin!(account_keys::signer(&config)), pin!(told())).await {
+    let signer = match select(pin!(account_keys::signer(&config)), pin!(signalled())).await {
         Either::Left((signer, _)) => signer?,
         Either::Right(_) => return Ok(()),
     };
@@ -140,7 +140,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let address = SocketAddr::new(config.bind_address, config.secure_port);
     let listener = listen(address, config.permit_port_sharing).map_err(|error| format!("{address}: {error}"))?;
     let port = listener.local_addr()?.port();
-    let server = match select(pin!(builder.start(listener)), pin!(told())).await {
+    let server = match select(pin!(builder.start(listener)), pin!(signalled())).await {
         Either::Left((started, _)) => started?,
         // No write was acknowledged yet, and the thread that waits for an unreachable cluster cannot be stopped.
         Either::Right(_) => std::process::exit(0),
@@ -150,12 +150,12 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     exposed.iter().for_each(|warning| warn!("{warning}"));
     announce(&config, &url);
     warn_of_unreadable(&server);
-    let ended = match select(pin!(told()), server.ended()).await {
+    let ended = match select(pin!(signalled()), server.ended()).await {
         Either::Left(_) => None,
         Either::Right((why, _)) => Some(why),
     };
     // The service manager restarts the process, which is better than serving stale reads and no writes.
-    let stopped = match select(pin!(server.stop()), pin!(told())).await {
+    let stopped = match select(pin!(server.stop()), pin!(signalled())).await {
         Either::Left((stopped, _)) => stopped,
         // A second signal ends the process at once: acknowledged writes are on disk.
         Either::Right(_) => std::process::exit(1),

@@ -30,15 +30,15 @@ pub struct Repairs {
     /// Node ports that were allocated without an owner at the last check.
     suspects: BTreeSet<u16>,
     /// The inconsistencies that have been reported, by service and message.
-    told_of_addresses: Told,
-    told_of_ports: Told,
+    reported_addresses: Reported,
+    reported_ports: Reported,
 }
 
-type Told = HashSet<(String, String)>;
+type Reported = HashSet<(String, String)>;
 
 impl Repairs {
     pub fn new(registry: Arc<Registry>, allocators: Arc<Allocators>, host: String) -> Repairs {
-        let told = Told::default;
+        let reported = Reported::default;
         let suspects = BTreeSet::new();
         Repairs {
             registry,
@@ -46,8 +46,8 @@ impl Repairs {
             host,
             in_line: None,
             suspects,
-            told_of_addresses: told(),
-            told_of_ports: told(),
+            reported_addresses: reported(),
+            reported_ports: reported(),
         }
     }
 
@@ -63,16 +63,16 @@ impl Repairs {
         let (registry, allocators) = (self.registry.clone(), self.allocators.clone());
         let looked = tokio::task::spawn_blocking(move || allocators.of(&registry).address_repairs(in_line)).await;
         let (repairs, in_line) = looked.map_err(Status::internal)??;
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         for repair in repairs {
             let is_done = carry_out(&self.registry, &repair).await?;
             let Some(finding) = repair.finding.filter(|_| is_done) else { continue };
-            if !repair.writes.is_empty() || is_new(&finding, &self.told_of_addresses, &mut told) {
+            if !repair.writes.is_empty() || is_new(&finding, &self.reported_addresses, &mut reported) {
                 // Events are best effort.
                 let _ = self.report(OF_ADDRESSES, finding).await;
             }
         }
-        self.told_of_addresses = told;
+        self.reported_addresses = reported;
         Ok(in_line)
     }
 
@@ -83,13 +83,13 @@ impl Repairs {
     pub async fn node_ports(&mut self) -> Result<()> {
         let (registry, allocators) = (self.registry.clone(), self.allocators.clone());
         let findings = tokio::task::spawn_blocking(move || allocators.of(&registry).node_port_findings()).await;
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         for finding in findings.map_err(Status::internal)?? {
-            if is_new(&finding, &self.told_of_ports, &mut told) {
+            if is_new(&finding, &self.reported_ports, &mut reported) {
                 let _ = self.report(OF_PORTS, finding).await;
             }
         }
-        self.told_of_ports = told;
+        self.reported_ports = reported;
         let suspects = std::mem::take(&mut self.suspects);
         self.suspects = self.allocators.of(&self.registry).repair_node_ports(&suspects).await?;
         Ok(())
@@ -153,9 +153,9 @@ async fn carry_out(registry: &Registry, repair: &Repair) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a finding has not been reported before; adds it to `told`.
-fn is_new(finding: &Finding, before: &Told, told: &mut Told) -> bool {
+/// Whether a finding has not been reported before; adds it to `reported`.
+fn is_new(finding: &Finding, before: &Reported, reported: &mut Reported) -> bool {
     let what = (finding.regarding.str_at(&["metadata", "uid"]).to_owned(), finding.note.clone());
     let is_new = !before.contains(&what);
-    told.insert(what) && is_new
+    reported.insert(what) && is_new
 }

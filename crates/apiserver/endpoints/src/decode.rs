@@ -291,8 +291,8 @@ fn report(
 
 /// The warnings of a strict problem: YAML reports several lines as one text, which becomes one warning per line.
 pub fn warnings_of(problem: &str) -> Vec<String> {
-    let told = problem.strip_prefix("error converting YAML to JSON: ").unwrap_or(problem);
-    match told.strip_prefix("yaml: unmarshal errors:\n") {
+    let message = problem.strip_prefix("error converting YAML to JSON: ").unwrap_or(problem);
+    match message.strip_prefix("yaml: unmarshal errors:\n") {
         Some(lines) => lines.split('\n').map(|line| line.trim().to_owned()).collect(),
         None => vec![problem.to_owned()],
     }
@@ -310,9 +310,9 @@ mod tests {
     #[test]
     fn duplicate_keys_of_yaml_are_warned_of_one_by_one() {
         let lines = ["line 3: key \"a\" already set in map", "line 5: key \"b\" already set in map"];
-        let told = format!("yaml: unmarshal errors:\n  {}\n  {}", lines[0], lines[1]);
-        assert_eq!(warnings_of(&told), lines);
-        assert_eq!(warnings_of(&format!("error converting YAML to JSON: {told}")), lines);
+        let message = format!("yaml: unmarshal errors:\n  {}\n  {}", lines[0], lines[1]);
+        assert_eq!(warnings_of(&message), lines);
+        assert_eq!(warnings_of(&format!("error converting YAML to JSON: {message}")), lines);
         for other in ["unknown field \"a\"", "error converting YAML to JSON: yaml: line 3: mapping values"] {
             assert_eq!(warnings_of(other), [other]);
         }

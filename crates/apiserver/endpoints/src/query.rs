@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn invalid_combinations_of_watches_are_rejected_at_once() {
-        let told = |query: &str| match list_options(&Query::parse(query), false) {
+        let message_for = |query: &str| match list_options(&Query::parse(query), false) {
             Ok(_) => String::new(),
             Err(status) => status.message.split_once("is invalid: ").map_or("", |(_, causes)| causes).to_owned(),
         };
@@ -423,7 +423,7 @@ mod tests {
         for (query, causes) in rows {
             let causes: Vec<_> = causes.iter().map(|cause| format!("resourceVersionMatch: {cause}")).collect();
             let expected = if causes.len() > 1 { format!("[{}]", causes.join(", ")) } else { causes.concat() };
-            assert_eq!(told(query), expected, "{query}");
+            assert_eq!(message_for(query), expected, "{query}");
         }
     }
 

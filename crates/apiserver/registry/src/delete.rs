@@ -328,16 +328,16 @@ mod tests {
     fn a_period_only_gets_shorter() {
         // Deleted at 1970-01-01T00:01:00Z, with half a minute to go.
         let of = |left: i64| value!({"metadata": {"deletionTimestamp": "1970-01-01T00:01:30Z", "deletionGracePeriodSeconds": left}});
-        let told = |left, asked, now| match shortened(&of(left), asked, now) {
+        let period = |left, asked, now| match shortened(&of(left), asked, now) {
             GracePeriodChange::Not => None,
             GracePeriodChange::Over => Some((0, 0)),
             GracePeriodChange::To { end, period } => Some((end, period)),
         };
-        assert_eq!(told(30, None, 61), None);
-        assert_eq!(told(30, Some(30), 61), None);
-        assert_eq!(told(30, Some(10), 61), Some((70, 10)));
-        assert_eq!(told(30, Some(10), 75), Some((75, 1)), "it would be over");
-        assert_eq!(told(30, Some(0), 75), Some((75, 0)));
-        assert_eq!(told(0, Some(10), 61), Some((0, 0)));
+        assert_eq!(period(30, None, 61), None);
+        assert_eq!(period(30, Some(30), 61), None);
+        assert_eq!(period(30, Some(10), 61), Some((70, 10)));
+        assert_eq!(period(30, Some(10), 75), Some((75, 1)), "it would be over");
+        assert_eq!(period(30, Some(0), 75), Some((75, 0)));
+        assert_eq!(period(0, Some(10), 61), Some((0, 0)));
     }
 }

@@ -374,17 +374,17 @@ mod tests {
     #[test]
     fn continue_tokens_round_trip() {
         let after = || "ns/a\0".to_owned();
-        let told = |following| Continue {
+        let expected = |following| Continue {
             revision: Some(Revision(17)),
             after: after(),
             following,
             began: Some(1_700_000_000),
         };
         let token = encode_token(Revision(17), "ns/a", None, 1_700_000_000);
-        assert_eq!(decode_token(&token), Ok(told(None)));
+        assert_eq!(decode_token(&token), Ok(expected(None)));
         let following = || Following { collection: "/registry/pods/".to_owned(), count: 3 };
         let token = encode_token(Revision(17), "ns/a", Some(&following()), 1_700_000_000);
-        assert_eq!(decode_token(&token), Ok(told(Some(following()))));
+        assert_eq!(decode_token(&token), Ok(expected(Some(following()))));
         let newest = Continue { after: after(), ..Continue::default() };
         assert_eq!(decode_token(&super::token(-1, "ns/a\0", None, None)), Ok(newest));
         for (token, at) in [("%%%", 0), ("x", 0), ("abcde", 4), ("ab=", 2), ("ab+/", 2)] {

@@ -149,9 +149,9 @@ fn validate(
         // Validation errors show empty fields as sent. This changes their text only.
         let mut shown = object.clone();
         with_empties(schema, &mut shown, sent, &shows_empties);
-        let told = kind_rules.validate(schema, &shown, beside.map(Comparison::old_object), &request).errors;
-        if told.is_about_the_same_as(&verdict.errors) {
-            verdict.errors = told;
+        let shown_errors = kind_rules.validate(schema, &shown, beside.map(Comparison::old_object), &request).errors;
+        if shown_errors.is_about_the_same_as(&verdict.errors) {
+            verdict.errors = shown_errors;
         }
     }
     warnings.append(&mut verdict.warnings);

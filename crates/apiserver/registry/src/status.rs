@@ -318,13 +318,16 @@ mod tests {
     fn names_in_messages_are_quoted() {
         let roles = pintle_groups::find("rbac.authorization.k8s.io", "v1", "roles").expect("a known resource");
         let name = "a\"\u{a0}";
-        let told = |status: Status| status.message;
-        assert!(told(Status::not_found(roles, name)).starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" not"#));
+        let message = |status: Status| status.message;
         assert!(
-            told(Status::forbidden(roles, name, "x")).starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" is"#)
+            message(Status::not_found(roles, name)).starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" not"#)
+        );
+        assert!(
+            message(Status::forbidden(roles, name, "x"))
+                .starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" is"#)
         );
         let subject = Details { kind: "Role".to_owned(), ..named(roles, name) };
         let conflict = r#"Operation cannot be fulfilled on Role.rbac.authorization.k8s.io "a\"\u00a0": x"#;
-        assert_eq!(told(Status::conflict_of(subject, "x")), conflict);
+        assert_eq!(message(Status::conflict_of(subject, "x")), conflict);
     }
 }

@@ -117,7 +117,7 @@ pub fn check(patch: &Value, text: &[u8]) -> Result<Vec<String>, PatchError> {
 fn strict_problems(text: &[u8]) -> Vec<String> {
     let problems =
         json::decode(Operations::schema(), &in_object(text), Strictness::Collect).map(|decoded| decoded.problems);
-    let told = |problem: StrictProblem| {
+    let message = |problem: StrictProblem| {
         let in_list = |path: String| path.strip_prefix("patch").map(str::to_owned).unwrap_or(path);
         let problem = match problem {
             StrictProblem::UnknownField(path) => StrictProblem::UnknownField(in_list(path)),
@@ -126,7 +126,7 @@ fn strict_problems(text: &[u8]) -> Vec<String> {
         };
         format!("json patch {problem}")
     };
-    problems.unwrap_or_default().into_iter().map(told).collect()
+    problems.unwrap_or_default().into_iter().map(message).collect()
 }
 
 /// Applies a patch, the parsed list of operations.

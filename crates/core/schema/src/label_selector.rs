@@ -287,8 +287,8 @@ fn quoted(values: &[Str]) -> Vec<String> {
 
 /// One error is printed as it is; several as a list without repetitions.
 fn aggregate(errors: Vec<String>) -> String {
-    let mut told = HashSet::with_capacity(errors.len());
-    let distinct: Vec<&str> = errors.iter().map(String::as_str).filter(|error| told.insert(*error)).collect();
+    let mut seen = HashSet::with_capacity(errors.len());
+    let distinct: Vec<&str> = errors.iter().map(String::as_str).filter(|error| seen.insert(*error)).collect();
     match distinct.as_slice() {
         [error] => (*error).to_owned(),
         errors => format!("[{}]", errors.join(", ")),

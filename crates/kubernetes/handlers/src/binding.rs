@@ -114,8 +114,8 @@ async fn bind(
         pod.set_at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()], node);
         let labels = environment.feature_enabled("PodTopologyLabelsAdmission").then_some("labels");
         for field in ["annotations"].into_iter().chain(labels) {
-            let told = binding.at(&["metadata", field]).and_then(Value::as_map);
-            for (key, value) in told.into_iter().flat_map(|map| map.iter()) {
+            let given = binding.at(&["metadata", field]).and_then(Value::as_map);
+            for (key, value) in given.into_iter().flat_map(|map| map.iter()) {
                 pod.set_at(&["metadata", field, key], value.clone());
             }
         }

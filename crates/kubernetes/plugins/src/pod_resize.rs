@@ -104,7 +104,7 @@ mod tests {
             let expected = if why.is_empty() { String::new() } else { format!("pods \"p\" is forbidden: {why}") };
             assert_eq!(refusal.as_ref().map_or("", |refusal| &refusal.message), expected);
             let causes = refusal.and_then(|refusal| refusal.details).map(|details| details.causes).unwrap_or_default();
-            assert_eq!(causes.first().map_or("", |told| &told.reason), cause);
+            assert_eq!(causes.first().map_or("", |first| &first.reason), cause);
         }
     }
 }

@@ -63,7 +63,7 @@ enum Wrong {
 
 impl Wrong {
     /// Reason and note of the event, as in kube-apiserver.
-    fn told(&self, address: IpAddr, service: &Value) -> Option<(&'static str, String)> {
+    fn event(&self, address: IpAddr, service: &Value) -> Option<(&'static str, String)> {
         let family = range::family(address);
         let family = family.as_str();
         Some(match self {
@@ -152,7 +152,7 @@ impl Allocation<'_> {
             writes.extend(stored.as_deref().map(removal));
             writes.extend(self.register(address, &service));
         }
-        let finding = wrong.told(address, &service).map(|(reason, note)| Finding {
+        let finding = wrong.event(address, &service).map(|(reason, note)| Finding {
             regarding: service,
             reason,
             action: "ClusterIPAllocation",

@@ -174,7 +174,7 @@ mod tests {
         lint.alone(Whole::schema());
         lint.compare(Older::schema(), Whole::schema());
         let problems: Vec<&str> = lint.problems.iter().map(String::as_str).collect();
-        let told = [
+        let expected = [
             "Part.undocumented: the member of a union is not documented",
             "Whole.part: subfield(size)(minimum = 3) says less than the type itself says",
             "Whole.parts: a list whose items have keys has no list_type",
@@ -182,7 +182,8 @@ mod tests {
             "Older: rules differ from the storage version's: [validation_order(number)] and []",
         ];
         assert!(
-            problems.len() == told.len() && told.iter().all(|told| problems.iter().any(|line| line.ends_with(told))),
+            problems.len() == expected.len()
+                && expected.iter().all(|end| problems.iter().any(|line| line.ends_with(end))),
             "{problems:#?}"
         );
     }

@@ -183,8 +183,8 @@ type MakeKey<'a> = dyn Fn(&[u8], &[u8]) -> Result<Arc<CertifiedKey>, TlsError> +
 /// The certificates by name: explicit names first, then the names in certificates without explicit ones.
 fn names(named: &[NamedCertificate], certified: &MakeKey<'_>) -> Result<HashMap<String, Arc<CertifiedKey>>, TlsError> {
     let mut found = HashMap::new();
-    let (told, others): (Vec<_>, Vec<_>) = named.iter().partition(|certificate| !certificate.names.is_empty());
-    for certificate in told.into_iter().chain(others) {
+    let (with_names, others): (Vec<_>, Vec<_>) = named.iter().partition(|certificate| !certificate.names.is_empty());
+    for certificate in with_names.into_iter().chain(others) {
         let key = certified(&certificate.cert_chain_pem, &certificate.key_pem)?;
         let names = match &certificate.names[..] {
             [] => dns_names(&key),

@@ -62,29 +62,29 @@ impl BrowserConfig {
     }
 
     /// The additional headers of a response.
-    pub fn told(&self, asked: &HeaderMap) -> HeaderMap {
-        let mut told = HeaderMap::new();
+    pub fn response_headers(&self, asked: &HeaderMap) -> HeaderMap {
+        let mut headers = HeaderMap::new();
         if let Some(transport) = &self.transport {
-            told.insert(STRICT_TRANSPORT_SECURITY, transport.clone());
+            headers.insert(STRICT_TRANSPORT_SECURITY, transport.clone());
         }
         if self.origins.is_empty() {
-            return told;
+            return headers;
         }
         let is_allowed = |origin: &&HeaderValue| {
             let text = String::from_utf8_lossy(origin.as_bytes());
             !text.is_empty() && self.origins.iter().any(|allowed| allowed.is_match(&text))
         };
         if let Some(origin) = asked.get(ORIGIN).filter(is_allowed) {
-            told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            told.extend(ALLOWED.map(|(name, value)| (name, HeaderValue::from_static(value))));
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            headers.extend(ALLOWED.map(|(name, value)| (name, HeaderValue::from_static(value))));
         }
-        told
+        headers
     }
 }
 
 /// The response to a CORS preflight request, which needs no authentication.
-pub fn preflight(method: &Method, told: &HeaderMap) -> Option<Response<Body>> {
-    if method != Method::OPTIONS || !told.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+pub fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+    if method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
         return None;
     }
     let mut response = Response::new(Body::empty());
@@ -117,12 +117,12 @@ mod tests {
     #[test]
     fn directives_are_those_of_the_header() {
         let mut browsers = BrowserConfig::default();
-        assert!(browsers.told(&HeaderMap::new()).is_empty());
+        assert!(browsers.response_headers(&HeaderMap::new()).is_empty());
         for (directive, is_right) in
             [("max-age=1", true), ("max-age=1=2", false), ("age=1", false), ("preload", true), ("", false)]
         {
             assert_eq!(browsers.direct(directive).is_ok(), is_right, "{directive}");
         }
-        assert_eq!(browsers.told(&HeaderMap::new())[STRICT_TRANSPORT_SECURITY], "max-age=1; preload");
+        assert_eq!(browsers.response_headers(&HeaderMap::new())[STRICT_TRANSPORT_SECURITY], "max-age=1; preload");
     }
 }

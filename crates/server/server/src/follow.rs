@@ -22,7 +22,7 @@ pub fn follow<T: Send + Sync + 'static>(
 ) -> io::Result<()> {
     let followed = Arc::downgrade(used);
     let follow = move || {
-        let (mut last, mut told) = (String::new(), String::new());
+        let (mut last, mut logged) = (String::new(), String::new());
         loop {
             std::thread::sleep(POLL_INTERVAL);
             let Some(used) = followed.upgrade() else { return };
@@ -31,10 +31,10 @@ pub fn follow<T: Send + Sync + 'static>(
             let fault = outcome.unwrap_or_else(|_| Err("internal error".to_owned())).err().unwrap_or_default();
             // Related files do not change at the same time: only an error that persists at the next poll is
             // reported.
-            if fault == last && fault != told {
-                told.clone_from(&fault);
-                if !told.is_empty() {
-                    warn!(err = told, "the {what} was not taken over");
+            if fault == last && fault != logged {
+                logged.clone_from(&fault);
+                if !logged.is_empty() {
+                    warn!(err = logged, "the {what} was not taken over");
                 }
             }
             last = fault;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const OTHERS: u32 = 0o077;
 
 /// How many loose files of a directory are listed one by one.
-const TOLD: usize = 8;
+const MAX_WARNINGS: usize = 8;
 /// The maximum number of directory entries that are checked, and the depth: more than a data directory has.
 const LOOKED_AT: usize = 4096;
 const DEPTH: usize = 4;
@@ -99,13 +99,13 @@ pub fn warnings_within(directory: &Path, but: Option<&Path>) -> Vec<String> {
     let mut loose = Vec::new();
     gather(directory, but, DEPTH, &mut LOOKED_AT.clone(), &mut loose);
     loose.sort();
-    let more = loose.len().saturating_sub(TOLD);
-    let mut told = vec![own];
-    told.extend(loose.iter().take(TOLD).filter_map(|path| warning(path)));
+    let more = loose.len().saturating_sub(MAX_WARNINGS);
+    let mut warnings = vec![own];
+    warnings.extend(loose.iter().take(MAX_WARNINGS).filter_map(|path| warning(path)));
     if more > 0 {
-        told.push(format!("{} has {more} more files and directories that others may use", directory.display()));
+        warnings.push(format!("{} has {more} more files and directories that others may use", directory.display()));
     }
-    told
+    warnings
 }
 
 /// Collects entries below a directory that are accessible to others.
@@ -220,28 +220,28 @@ mod tests {
             let file = inner.join(name);
             std::fs::write(&file, "x").expect("written");
             set_mode(&file, mode);
-            let told = warning(&file);
-            assert_eq!(told.is_some(), mode != 0o600, "{name}");
-            assert!(told.is_none_or(|told| told.contains(&format!("file {} has mode {mode:04o}", file.display()))));
+            let warnings = warning(&file);
+            assert_eq!(warnings.is_some(), mode != 0o600, "{name}");
+            assert!(warnings.is_none_or(|text| text.contains(&format!("file {} has mode {mode:04o}", file.display()))));
         }
         assert_eq!(warnings_within(&scratch.0, None), Vec::<String>::new(), "nobody gets in");
         set_mode(&scratch.0, 0o711);
         assert_eq!(warnings_within(&scratch.0, None).len(), 1, "nobody gets further");
         set_mode(&inner, 0o755);
-        let told = warnings_within(&scratch.0, None);
+        let warnings = warnings_within(&scratch.0, None);
         for (line, expected) in
-            told.iter().zip(["loose", "inner has mode 0755", "all has mode 0604", "group has mode 0640"])
+            warnings.iter().zip(["loose", "inner has mode 0755", "all has mode 0604", "group has mode 0640"])
         {
             assert!(line.contains(expected), "{line}");
         }
-        assert_eq!(told.len(), 4);
+        assert_eq!(warnings.len(), 4);
         for number in 0..20 {
             std::fs::write(inner.join(format!("more-{number}")), "x").expect("written");
             set_mode(&inner.join(format!("more-{number}")), 0o644);
         }
-        let told = warnings_within(&scratch.0, None);
-        assert_eq!(told.len(), TOLD + 2);
-        assert!(told.last().is_some_and(|last| last.contains("15 more")), "{told:?}");
+        let warnings = warnings_within(&scratch.0, None);
+        assert_eq!(warnings.len(), MAX_WARNINGS + 2);
+        assert!(warnings.last().is_some_and(|last| last.contains("15 more")), "{warnings:?}");
         assert_eq!(warnings_within(&scratch.0, Some(&inner)).len(), 1, "somebody else tells of what is in there");
         assert_eq!(warning(&scratch.0.join("missing")), None);
     }

@@ -93,10 +93,10 @@ impl Service for ApiService {
             // HTTP/2 has it in the request target.
             parts.headers.insert(HOST, host);
         }
-        let told = self.browsers.told(&parts.headers);
-        if let Some(mut response) = preflight(&parts.method, &told) {
+        let headers = self.browsers.response_headers(&parts.headers);
+        if let Some(mut response) = preflight(&parts.method, &headers) {
             audit::set_audit_id(&mut response, &audit::audit_id(&self.api, &parts.headers));
-            response.headers_mut().extend(told);
+            response.headers_mut().extend(headers);
             return response;
         }
         let request = Request {
@@ -112,7 +112,7 @@ impl Service for ApiService {
             is_unauthenticated: false,
         };
         let mut response = pintle_endpoints::serve::serve(self.api.clone(), request).await;
-        response.headers_mut().extend(told);
+        response.headers_mut().extend(headers);
         if let Body::Upgrade(_) = response.body()
             && let Body::Upgrade(takeover) = std::mem::replace(response.body_mut(), Body::empty())
         {

@@ -92,7 +92,7 @@ impl Ring {
     }
 
     /// The part of a key's prefix that follows the prefix of the ring.
-    fn told<'a>(&self, key: &'a RingKey) -> &'a str {
+    fn label<'a>(&self, key: &'a RingKey) -> &'a str {
         key.prefix.strip_prefix(self.prefix).unwrap_or(&key.prefix)
     }
 
@@ -102,7 +102,7 @@ impl Ring {
         let mut out = Vec::with_capacity(first.prefix.len() + plain.len() + 64);
         out.extend_from_slice(first.prefix.as_bytes());
         let ciphertext = first.cipher.encrypt(key, plain, &mut out);
-        counter.transformed(Direction::ToStorage, self.told(first), since, code_of(&ciphertext));
+        counter.transformed(Direction::ToStorage, self.label(first), since, code_of(&ciphertext));
         ciphertext.map(|()| Bytes::from(out))
     }
 
@@ -112,7 +112,7 @@ impl Ring {
         for ring_key in &self.keys {
             let Some(ciphertext) = kept.strip_prefix(ring_key.prefix.as_bytes()) else { continue };
             let decrypted = ring_key.cipher.decrypt(key, ciphertext);
-            counter.transformed(Direction::FromStorage, self.told(ring_key), since, code_of(&decrypted));
+            counter.transformed(Direction::FromStorage, self.label(ring_key), since, code_of(&decrypted));
             match decrypted {
                 Ok(plain) => return Ok(DecryptedValue { plain: plain.into(), fingerprint: ring_key.fingerprint }),
                 Err(error) => errors.push(error),

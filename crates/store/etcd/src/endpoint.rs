@@ -166,8 +166,8 @@ mod tests {
         let tls = Tls { identity: Some((b"no certificate".to_vec(), b"no key".to_vec())), ..Tls::default() };
         let without = Tls { ca_pem: Some(b"no certificate".to_vec()), ..Tls::default() };
         for tls in [tls, without] {
-            let told = Endpoint::new("https://a:1", &tls, &tasks).err().unwrap_or_default();
-            assert!(told.starts_with("etcd endpoint https://a:1: "), "{told}");
+            let error = Endpoint::new("https://a:1", &tls, &tasks).err().unwrap_or_default();
+            assert!(error.starts_with("etcd endpoint https://a:1: "), "{error}");
         }
     }
 }

@@ -339,7 +339,7 @@ mod tests {
                 cluster.revision += u64::from(turn == at);
                 answers.push(cluster.answer(request));
             }
-            assert!(row.made(0, &answers).is_err_and(|told| told.contains("somebody else writes")), "{at}");
+            assert!(row.made(0, &answers).is_err_and(|error| error.contains("somebody else writes")), "{at}");
         }
         let (mut cluster, mut row) = (Cluster::default(), row(1..=100));
         let answers: Vec<_> = row.requests(0).iter().map(|request| cluster.answer(request)).collect();

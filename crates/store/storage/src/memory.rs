@@ -159,14 +159,14 @@ mod tests {
     #[test]
     fn it_compacts_itself_while_nothing_is_written() {
         let store = MemoryStore::compacting(Duration::from_millis(20)).unwrap();
-        let (tell, told) = channel();
-        store.start(Box::new(Compactions(tell))).unwrap();
+        let (sender, receiver) = channel();
+        store.start(Box::new(Compactions(sender))).unwrap();
         let put = |key: &str| store.commit(Transaction::one(key.into(), Expect::Any, Some(Bytes::new()))).wait();
         put("/a").unwrap();
         let last = put("/b").unwrap();
         let guard = Duration::from_secs(30);
-        while told.recv_timeout(guard).expect("compacted") < last {}
+        while receiver.recv_timeout(guard).expect("compacted") < last {}
         drop(store);
-        assert!(told.recv_timeout(guard).is_err(), "nobody compacts a store that is gone");
+        assert!(receiver.recv_timeout(guard).is_err(), "nobody compacts a store that is gone");
     }
 }

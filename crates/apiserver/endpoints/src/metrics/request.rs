@@ -382,7 +382,7 @@ fn render_endings(all: &[Arc<Series>], out: &mut Exposition) {
 
 fn render_deprecated(all: &[Arc<Series>], out: &mut Exposition) {
     out.family(&DEPRECATED);
-    let mut told = Vec::new();
+    let mut rendered = Vec::new();
     for series in all {
         let Labels { group, version, resource, subresource, deprecation, .. } = &series.labels;
         if deprecation.is_empty() {
@@ -395,9 +395,9 @@ fn render_deprecated(all: &[Arc<Series>], out: &mut Exposition) {
             ("subresource", subresource),
             ("version", version),
         ];
-        if !told.contains(&labels) {
+        if !rendered.contains(&labels) {
             out.sample(DEPRECATED.name, &labels, 1);
-            told.push(labels);
+            rendered.push(labels);
         }
     }
 }

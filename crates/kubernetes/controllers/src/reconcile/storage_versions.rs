@@ -154,7 +154,7 @@ mod tests {
             ..ServerStorageVersion::default()
         };
         let mut object = StorageVersion::default().to_value();
-        let mut told = |reports: Vec<ServerStorageVersion>, seconds: i64| {
+        let mut updated = |reports: Vec<ServerStorageVersion>, seconds: i64| {
             let status = ViewMut::<StorageVersion>::new(&mut object).field(StorageVersion::STATUS);
             status.field(StorageVersionStatus::STORAGE_VERSIONS).set(reports);
             set_common_version(&mut object, Time::from_seconds(seconds));
@@ -163,12 +163,12 @@ mod tests {
             (status.common_encoding_version.clone(), condition.reason.clone(), condition.last_transition_time.seconds)
         };
         let set = |version: &str, at| (Some(version.to_owned()), "CommonEncodingVersionSet".to_owned(), at);
-        assert_eq!(told(vec![report("a", "v1")], 1), set("v1", 1));
-        assert_eq!(told(vec![report("a", "v1"), report("b", "v1")], 2), set("v1", 1));
+        assert_eq!(updated(vec![report("a", "v1")], 1), set("v1", 1));
+        assert_eq!(updated(vec![report("a", "v1"), report("b", "v1")], 2), set("v1", 1));
         let differ = (None, "CommonEncodingVersionUnset".to_owned(), 3);
-        assert_eq!(told(vec![report("a", "v1"), report("b", "v2")], 3), differ);
-        assert_eq!(told(vec![report("b", "v2")], 4), set("v2", 4));
+        assert_eq!(updated(vec![report("a", "v1"), report("b", "v2")], 3), differ);
+        assert_eq!(updated(vec![report("b", "v2")], 4), set("v2", 4));
         // Another common version is a transition, too.
-        assert_eq!(told(vec![report("b", "v3")], 5), set("v3", 5));
+        assert_eq!(updated(vec![report("b", "v3")], 5), set("v3", 5));
     }
 }

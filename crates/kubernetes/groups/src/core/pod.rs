@@ -110,8 +110,8 @@ fn mirror_pod_ip(mut status: ViewMut<'_, PodStatus>) {
 
 /// A new pod's status is set by the server, except for a QoS class in the request.
 fn prepare_create(object: &mut Value, context: &mut Context) {
-    let told = View::<Pod>::new(object).field(Pod::STATUS).field(PodStatus::QOS_CLASS).get();
-    let class = if told.as_str().is_empty() { qos::class(View::new(object)) } else { told };
+    let given = View::<Pod>::new(object).field(Pod::STATUS).field(PodStatus::QOS_CLASS).get();
+    let class = if given.as_str().is_empty() { qos::class(View::new(object)) } else { given };
     let mut pod = ViewMut::<Pod>::new(object);
     pod.by_ref().field(Pod::STATUS).clear();
     let mut status = pod.by_ref().field(Pod::STATUS);

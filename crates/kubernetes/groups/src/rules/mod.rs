@@ -101,8 +101,8 @@ pub fn report_again(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if !cx.errors.is_empty() {
         let place = place.to_string();
         let again = |field: &str| field.strip_prefix(&place).is_some_and(|rest| rest.starts_with(['.', '[']));
-        let told: Vec<_> = cx.errors.0.iter().filter(|error| again(&error.field)).cloned().collect();
-        cx.errors.0.extend(told);
+        let repeated: Vec<_> = cx.errors.0.iter().filter(|error| again(&error.field)).cloned().collect();
+        cx.errors.0.extend(repeated);
     }
 }
 

@@ -117,16 +117,16 @@ fn common_version(common: At<'_, Option<String>>, cx: &mut ValidationContext<'_>
     let first = written.next();
     let agreed = first.filter(|first| written.all(|other| other == *first));
     match (agreed, common.new.some().map(|common| common.as_str())) {
-        (None, Some(told)) => {
+        (None, Some(given)) => {
             let detail = "should be nil if servers do not agree on the same encoding version, or if there is no server \
                           reporting the supported versions yet";
-            cx.errors.invalid(common.path, told, detail);
+            cx.errors.invalid(common.path, given, detail);
         }
         (Some(agreed), None) => {
             cx.errors.invalid(common.path, Value::Null, format!("the common encoding version is {agreed}"));
         }
-        (Some(agreed), Some(told)) if agreed != told => {
-            cx.errors.invalid(common.path, told, format!("the actual common encoding version is {agreed}"));
+        (Some(agreed), Some(given)) if agreed != given => {
+            cx.errors.invalid(common.path, given, format!("the actual common encoding version is {agreed}"));
         }
         _ => {}
     }

@@ -53,10 +53,10 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
 /// always
 /// one too many.
 pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut ValidationContext<'_>) {
-    let told: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
-    for (index, term) in told.iter().enumerate() {
-        let unfilled = if term.is_empty() { told.len() - index } else { 0 };
-        let earlier = told.iter().take(index).filter(|earlier| *earlier == term).count();
+    let topologies: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
+    for (index, term) in topologies.iter().enumerate() {
+        let unfilled = if term.is_empty() { topologies.len() - index } else { 0 };
+        let earlier = topologies.iter().take(index).filter(|earlier| *earlier == term).count();
         let path = terms.path.index(index);
         for _ in 0..earlier + unfilled {
             cx.errors.duplicate(path.to(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS), "");
@@ -67,13 +67,13 @@ pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut Va
 /// The values of each key, in an order of their own.
 fn topology(term: View<'_, TopologySelectorTerm>) -> BTreeMap<&str, Vec<&str>> {
     let requirements = term.field(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS).iter();
-    let told = requirements.map(|requirement| {
+    let pairs = requirements.map(|requirement| {
         let values = requirement.field(TopologySelectorLabelRequirement::VALUES).iter();
         let mut values: Vec<&str> = values.map(View::as_str).collect();
         values.sort_unstable();
         (requirement.field(TopologySelectorLabelRequirement::KEY).as_str(), values)
     });
-    told.collect()
+    pairs.collect()
 }
 
 /// The fields of a storage class that must not change.

@@ -77,9 +77,9 @@ pub fn keeps_modes(driver: At<'_, CSIDriver>, cx: &mut ValidationContext<'_>) {
     let new = driver.new.field(CSIDriver::SPEC);
     let path = driver.path.to(CSIDriver::SPEC);
     let (attach, modes) = (Spec::ATTACH_REQUIRED.name(), Spec::VOLUME_LIFECYCLE_MODES.name());
-    for (field, told) in [(attach, ATTACHED), (modes, modes)] {
+    for (field, shown) in [(attach, ATTACHED), (modes, modes)] {
         if !same_at(new.value(), old.value(), field) {
-            cx.errors.immutable(path.child(told), new.value().get(field).cloned().unwrap_or_default());
+            cx.errors.immutable(path.child(shown), new.value().get(field).cloned().unwrap_or_default());
         }
     }
 }

@@ -141,17 +141,17 @@ fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut ValidationConte
     }
     let context = spec.new.field(PodSpec::SECURITY_CONTEXT).or_zero();
     let field = context.field(PodSecurityContext::SECCOMP_PROFILE).some();
-    if let (Some(told), Some(field)) = (annotations.get(SECCOMP_POD).and_then(Value::as_str), field) {
+    if let (Some(annotation), Some(field)) = (annotations.get(SECCOMP_POD).and_then(Value::as_str), field) {
         let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
-        seccomp_fits(told, field, &path.to(PodSecurityContext::SECCOMP_PROFILE), cx);
+        seccomp_fits(annotation, field, &path.to(PodSecurityContext::SECCOMP_PROFILE), cx);
     }
     containers::each(spec, |container, path| {
         let name = text(container.field(Container::NAME));
         let context = container.field(Container::SECURITY_CONTEXT).or_zero();
         let path = path.to(Container::SECURITY_CONTEXT);
-        let told = annotations.get(&format!("{SECCOMP_CONTAINER}{name}")).and_then(Value::as_str);
-        if let (Some(told), Some(field)) = (told, context.field(SecurityContext::SECCOMP_PROFILE).some()) {
-            seccomp_fits(told, field, &path.to(SecurityContext::SECCOMP_PROFILE), cx);
+        let annotation = annotations.get(&format!("{SECCOMP_CONTAINER}{name}")).and_then(Value::as_str);
+        if let (Some(annotation), Some(field)) = (annotation, context.field(SecurityContext::SECCOMP_PROFILE).some()) {
+            seccomp_fits(annotation, field, &path.to(SecurityContext::SECCOMP_PROFILE), cx);
         }
     });
     if spec.new.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
@@ -161,37 +161,54 @@ fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut ValidationConte
         let name = text(container.field(Container::NAME));
         let context = container.field(Container::SECURITY_CONTEXT).or_zero();
         let path = path.to(Container::SECURITY_CONTEXT);
-        let told = annotations.get(&format!("{APP_ARMOR}{name}")).and_then(Value::as_str);
+        let annotation = annotations.get(&format!("{APP_ARMOR}{name}")).and_then(Value::as_str);
         let field = context.field(SecurityContext::APP_ARMOR_PROFILE).some();
-        if let (Some(told), Some(field)) = (told, field) {
-            app_armor_fits(told, field, &path.to(SecurityContext::APP_ARMOR_PROFILE), cx);
+        if let (Some(annotation), Some(field)) = (annotation, field) {
+            app_armor_fits(annotation, field, &path.to(SecurityContext::APP_ARMOR_PROFILE), cx);
         }
     });
 }
 
 /// The kind of profile that an annotation names is that of the field, and so is its file.
-fn fits(what: &str, told: &str, kind: &str, local: Option<&str>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+fn fits(
+    what: &str,
+    annotation: &str,
+    kind: &str,
+    local: Option<&str>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let fits = match kind {
-        "Unconfined" => told == "unconfined",
-        "RuntimeDefault" => told == "runtime/default" || what == "seccomp" && told == "docker/default",
-        "Localhost" => told.starts_with(LOCALHOST),
+        "Unconfined" => annotation == "unconfined",
+        "RuntimeDefault" => annotation == "runtime/default" || what == "seccomp" && annotation == "docker/default",
+        "Localhost" => annotation.starts_with(LOCALHOST),
         _ => return,
     };
     if !fits {
         let detail = format!("{what} type in annotation and field must match");
         cx.errors.forbidden(path.to(SeccompProfile::TYPE), detail);
-    } else if told.strip_prefix(LOCALHOST).is_some_and(|told| local != Some(told)) {
+    } else if annotation.strip_prefix(LOCALHOST).is_some_and(|profile| local != Some(profile)) {
         let detail = format!("{what} profile in annotation and field must match");
         cx.errors.forbidden(path.to(SeccompProfile::LOCALHOST_PROFILE), detail);
     }
 }
 
-fn seccomp_fits(told: &str, field: View<'_, SeccompProfile>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+fn seccomp_fits(
+    annotation: &str,
+    field: View<'_, SeccompProfile>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let local = field.field(SeccompProfile::LOCALHOST_PROFILE).some();
-    fits("seccomp", told, text(field.field(SeccompProfile::TYPE)), local.map(text), path, cx);
+    fits("seccomp", annotation, text(field.field(SeccompProfile::TYPE)), local.map(text), path, cx);
 }
 
-fn app_armor_fits(told: &str, field: View<'_, AppArmorProfile>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+fn app_armor_fits(
+    annotation: &str,
+    field: View<'_, AppArmorProfile>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let local = field.field(AppArmorProfile::LOCALHOST_PROFILE).some();
-    fits("apparmor", told, text(field.field(AppArmorProfile::TYPE)), local.map(text), path, cx);
+    fits("apparmor", annotation, text(field.field(AppArmorProfile::TYPE)), local.map(text), path, cx);
 }

@@ -137,8 +137,8 @@ pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut ValidationContex
             value => field == grace || !value.is_zero(),
         };
         if is_set {
-            let told = if field == ObjectMeta::UID.name() { "uID" } else { field };
-            cx.errors.forbidden(metadata.path.child(told), "cannot be set");
+            let name = if field == ObjectMeta::UID.name() { "uID" } else { field };
+            cx.errors.forbidden(metadata.path.child(name), "cannot be set");
         }
     }
 }

@@ -134,29 +134,29 @@ pub fn first_source(
     let mut set = order.iter().filter(|name| source.get(name).is_some_and(|member| !member.is_null()));
     let Some(first) = set.next() else { return cx.errors.required(path, "must specify a volume type") };
     if *first == VolumeSource::GCE_PERSISTENT_DISK.name() {
-        retell(&path.child(first), &path.child("persistentDisk"), cx);
+        move_errors(&path.child(first), &path.child("persistentDisk"), cx);
     }
     inside(first, cx);
     for other in set.filter(|other| !free.contains(other)) {
         take_back(&path.child(other), cx);
-        let told = match *other {
+        let shown = match *other {
             "cephfs" => "cephFS",
             "downwardAPI" => "downwarAPI",
             other => other,
         };
-        cx.errors.forbidden(path.child(told), ONE_TYPE);
+        cx.errors.forbidden(path.child(shown), ONE_TYPE);
     }
 }
 
 /// Moves the errors below a path to another path.
-fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+fn move_errors(place: &FieldPath<'_>, shown: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.errors.is_empty() {
         return;
     }
-    let (place, told) = (place.to_string(), told.to_string());
+    let (place, shown) = (place.to_string(), shown.to_string());
     for error in &mut cx.errors.0 {
         if let Some(rest) = error.field.strip_prefix(&place).filter(|rest| rest.starts_with('.')) {
-            error.field = format!("{told}{rest}");
+            error.field = format!("{shown}{rest}");
         }
     }
 }

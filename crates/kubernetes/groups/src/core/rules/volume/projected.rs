@@ -106,12 +106,12 @@ struct Paths<'a>(HashSet<&'a str>);
 
 impl<'a> Paths<'a> {
     /// Adds a path. A duplicate is reported with the name of its source.
-    fn add(&mut self, file: &'a str, told: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    fn add(&mut self, file: &'a str, shown: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
         if file.is_empty() {
             return;
         }
         if !self.0.insert(file) {
-            cx.errors.invalid(path, told, "conflicting duplicate paths");
+            cx.errors.invalid(path, shown, "conflicting duplicate paths");
         }
     }
 
