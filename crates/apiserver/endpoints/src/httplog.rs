@@ -2,9 +2,11 @@
 //! Guarantees the names of kube-apiserver's fields, and that requests pay nothing when these lines are off.
 //! Must never log a body or a credential.
 
+use crate::flow::InFlight;
 use crate::metrics;
 use crate::request::{Request, Verb};
 use http::header::USER_AGENT;
+use pintle_flowcontrol::FlowClass;
 use pintle_registry::RequestContext;
 use pintle_schema::Duration as Shown;
 use std::fmt::Write;
@@ -46,9 +48,16 @@ impl RequestLog {
         })
     }
 
-    /// Logs the request when the returned value is dropped: at once, or at the end of a long-running response.
-    pub fn on_drop(self, context: Arc<RequestContext>, verb: Verb, code: u16) -> LogOnDrop {
-        LogOnDrop { line: self, context, verb, code, ends: true }
+    /// Logs the request when the returned value is dropped: at once, or at the end of a long-running response. `class`:
+    /// what flow control made of it, if it was asked.
+    pub fn on_drop(
+        self,
+        context: Arc<RequestContext>,
+        verb: Verb,
+        code: u16,
+        class: Option<Arc<FlowClass<InFlight>>>,
+    ) -> LogOnDrop {
+        LogOnDrop { line: self, context, verb, code, class, ends: true }
     }
 }
 
@@ -58,6 +67,7 @@ pub struct LogOnDrop {
     context: Arc<RequestContext>,
     verb: Verb,
     code: u16,
+    class: Option<Arc<FlowClass<InFlight>>>,
     ends: bool,
 }
 
@@ -73,7 +83,7 @@ impl LogOnDrop {
 
 impl Drop for LogOnDrop {
     fn drop(&mut self) {
-        let LogOnDrop { line, context, verb, code, ends } = self;
+        let LogOnDrop { line, context, verb, code, class, ends } = self;
         let took = line.started.elapsed();
         let verb = match verb {
             Verb::Other => line.method.as_str(),
@@ -88,6 +98,8 @@ impl Drop for LogOnDrop {
             userAgent = line.agent,
             "audit-ID" = context.id,
             srcIP = peer,
+            apf_pl = class.as_ref().map(|class| class.level.name.as_str()),
+            apf_fs = class.as_ref().map(|class| class.schema.name.as_str()),
             resp = *code,
             "HTTP"
         );

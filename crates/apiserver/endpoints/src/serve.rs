@@ -107,10 +107,11 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let code = answer.code;
     let mut response = respond(answer, response_options);
     set_audit_id(&mut response, &context.id);
-    if let Some(class) = accounting.class.take() {
-        flow::set_flow_headers(response.headers_mut(), &class);
+    let class = accounting.class.take();
+    if let Some(class) = &class {
+        flow::set_flow_headers(response.headers_mut(), class);
     }
-    let logged = line.map(|line| line.on_drop(context, verb, code));
+    let logged = line.map(|line| line.on_drop(context, verb, code, class));
     let mut traced = accounting.traced.take();
     traced.iter_mut().for_each(|traced| traced.answered(code));
     let (series, slot) = accounting.finish();

@@ -67,7 +67,14 @@ fn requests_are_lines_on_demand() {
     for flags in [["--v=3"], ["--vmodule=http*=3"]] {
         let lines = lines_about(&flags, part);
         assert_eq!(lines.len(), 1, "{lines:?}");
-        for field in ["latency=\"", "userAgent=\"tester/1\"", "srcIP=\"127.0.0.1\"", "resp=200"] {
+        for field in [
+            "latency=\"",
+            "userAgent=\"tester/1\"",
+            "srcIP=\"127.0.0.1\"",
+            "apf_pl=\"exempt\"",
+            "apf_fs=\"exempt\"",
+            "resp=200",
+        ] {
             assert!(lines[0].contains(field), "{field}: {lines:?}");
         }
     }
