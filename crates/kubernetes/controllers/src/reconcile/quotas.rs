@@ -18,8 +18,9 @@ use std::time::Duration;
 
 /// The interval of complete recounts.
 const RECOUNT: Duration = Duration::from_secs(5 * 60);
-/// The longest wait after a conflict with a charge.
-const LAST_RETRY: Duration = Duration::from_millis(200);
+/// The longest wait after a conflict with a charge: long enough that counting a large namespace, whose quota is charged
+/// all the time, leaves the processor to others.
+const LAST_RETRY: Duration = Duration::from_secs(2);
 
 pub struct Quotas {
     world: Arc<ResourceIndex>,
