@@ -59,30 +59,27 @@ fn ours() -> Vec<Times> {
     RULES.iter().map(measure).collect()
 }
 
+/// The two others have the same interface, of different versions of one crate.
+macro_rules! measure_with {
+    ($cel:ident, $context:expr) => {{
+        let object: serde_json::Value = serde_json::from_str(OBJECT).expect("JSON");
+        let mut context = $context;
+        context.add_variable_from_value("self", $cel::to_value(&object).expect("a value"));
+        let measure = |rule: &&str| {
+            let compile = || $cel::Program::compile(rule).expect("it parses");
+            let program = compile();
+            let evaluates = program.execute(&context).is_ok();
+            let evaluate = evaluates.then(|| time(|| drop(black_box(program.execute(&context)))));
+            Times { compile: time(|| drop(black_box(compile()))), evaluate }
+        };
+        RULES.iter().map(measure).collect()
+    }};
+}
+
 fn cel() -> Vec<Times> {
-    let object: serde_json::Value = serde_json::from_str(OBJECT).expect("JSON");
-    let mut context = cel::Context::default();
-    context.add_variable_from_value("self", cel::to_value(&object).expect("a value"));
-    let measure = |rule: &&str| {
-        let compile = || cel::Program::compile(rule).expect("it parses");
-        let program = compile();
-        let evaluates = program.execute(&context).is_ok();
-        let evaluate = evaluates.then(|| time(|| drop(black_box(program.execute(&context)))));
-        Times { compile: time(|| drop(black_box(compile()))), evaluate }
-    };
-    RULES.iter().map(measure).collect()
+    measure_with!(cel, cel::Context::default())
 }
 
 fn kube_cel() -> Vec<Times> {
-    let object: serde_json::Value = serde_json::from_str(OBJECT).expect("JSON");
-    let mut context = kube::Context::default().with_all();
-    context.add_variable_from_value("self", kube::to_value(&object).expect("a value"));
-    let measure = |rule: &&str| {
-        let compile = || kube::Program::compile(rule).expect("it parses");
-        let program = compile();
-        let evaluates = program.execute(&context).is_ok();
-        let evaluate = evaluates.then(|| time(|| drop(black_box(program.execute(&context)))));
-        Times { compile: time(|| drop(black_box(compile()))), evaluate }
-    };
-    RULES.iter().map(measure).collect()
+    measure_with!(kube, kube::Context::default().with_all())
 }
