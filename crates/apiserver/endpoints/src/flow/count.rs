@@ -1,4 +1,5 @@
-//! `Count`: a number of requests, and in which share of the time it was how high. Must never take a lock for long.
+//! `Count`: how many requests there are, and for how long there were how many, as a share of how many there may be.
+//! Guarantees that a change costs a few additions. Must never read the clock: callers pass the time.
 
 use pintle_metrics::{Layout, TimingHistogram};
 use std::sync::atomic::{AtomicI64, Ordering};
