@@ -23,8 +23,7 @@ use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
 use pintle_registry::{
     AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, status,
 };
-use pintle_resource::{Action, ScalePaths, Subresource};
-use pintle_resource::{Column, Now, Printer};
+use pintle_resource::{Action, CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, Now, Printer, ScalePaths, Subresource};
 use pintle_schema::Str;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{ApiType, ApiValue, Time, Value, canonicalize, value};
@@ -330,20 +329,19 @@ impl Printer for ScalePrinter {
             description: text(description),
             priority: 0,
         };
-        const NAME: &str = "Name of the object, unique among its kind and namespace.";
         if self.is_custom {
             return vec![
-                Column { format: text("name"), ..column("Name", "string", NAME) },
+                Column { format: text("name"), ..column("Name", "string", NAME_DESCRIPTION) },
                 column("Desired", "integer", "Number of desired replicas"),
                 column("Available", "integer", "Number of actual replicas"),
-                column("Age", "date", "When the server created the object, in UTC."),
+                column("Age", "date", CREATION_DESCRIPTION),
             ];
         }
         vec![
-            column("Name", "string", NAME),
+            column("Name", "string", NAME_DESCRIPTION),
             column("Desired", "integer", "How many pods there should be."),
             column("Available", "integer", "How many pods there are."),
-            column("Age", "string", "How long ago the object was created."),
+            column("Age", "string", CREATION_DESCRIPTION),
         ]
     }
 

@@ -2,7 +2,7 @@
 //! bounded time. Must never fail: a malformed path ends the columns, and a path that does not fit an object shows null.
 
 use crate::json_path::{Found, JsonPath};
-use pintle_resource::{Column, Now, Printer};
+use pintle_resource::{CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, Now, Printer};
 use pintle_schema::{Str, Time, Value};
 
 /// Shown for an absent time.
@@ -43,7 +43,7 @@ impl Columns {
                 name: "Age".into(),
                 ty: "date".into(),
                 format: Str::default(),
-                description: "When the server created the object, in UTC.".into(),
+                description: Str::new_static(CREATION_DESCRIPTION),
                 priority: 0,
             };
             stated.extend(JsonPath::parse(".metadata.creationTimestamp").map(|path| (age, path)));
@@ -58,7 +58,7 @@ impl Printer for Columns {
             name: "Name".into(),
             ty: "string".into(),
             format: "name".into(),
-            description: "Name of the object, unique among its kind and namespace.".into(),
+            description: Str::new_static(NAME_DESCRIPTION),
             priority: 0,
         };
         std::iter::once(name).chain(self.columns.iter().map(|(column, _)| column.clone())).collect()

@@ -17,7 +17,7 @@ pub use custom::{CustomKind, DefinedBy, OpenApiVersion};
 pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
 pub use group::{Group, GroupVersion};
 pub use maybe_ready::MaybeReady;
-pub use printer::{Column, NameAndAge, Now, OPEN_AGE, Printer, Unprinted};
+pub use printer::{CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, NameAndAge, Now, OPEN_AGE, Printer, Unprinted};
 pub use resource::{
     Action, FieldValue, NOT_SUPPORTED, Resource, ScalePaths, Selectable, Served, Storage, Subresource, Unserved, Verbs,
     Warn, Written, texts,

@@ -39,6 +39,17 @@ pub trait Printer: Send + Sync {
     }
 }
 
+/// The description of every column of names. Clients can read it in a table, so that it is kube-apiserver's, word for word.
+pub const NAME_DESCRIPTION: &str = "Name must be unique within a namespace. Is required when creating resources, although some \
+    resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended \
+    for creation idempotence and configuration definition. Cannot be updated. More info: \
+    https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+/// The description of every column of ages and times of creation, kube-apiserver's too.
+pub const CREATION_DESCRIPTION: &str = "CreationTimestamp is a timestamp representing the server time when this object was \
+    created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this \
+    value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
+    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+
 /// The printer of resources without columns of their own: name and time of creation.
 pub struct NameAndAge;
 
@@ -55,10 +66,7 @@ impl Printer for NameAndAge {
             description: text(description),
             priority: 0,
         };
-        vec![
-            column("Name", "string", "name", "Name of the object, unique among its kind and namespace."),
-            column("Created At", "date", "", "When the server created the object, in UTC."),
-        ]
+        vec![column("Name", "string", "name", NAME_DESCRIPTION), column("Created At", "date", "", CREATION_DESCRIPTION)]
     }
 
     fn cells(&self, object: &Value, _: &Now) -> Vec<Value> {

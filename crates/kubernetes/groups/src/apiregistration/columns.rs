@@ -12,8 +12,8 @@ use pintle_types::apiregistration::v1::{
 printers! {
     API_SERVICE: APIService |service, now| {
         NAME => name(service),
-        string("Service", "Service that serves the version, if not this server.") => server(service),
-        string("Available", "Whether the version is served.") => available(service),
+        string("Service", "The reference to the service that hosts this API endpoint.") => server(service),
+        string("Available", "Whether this service is available.") => available(service),
         AGE => age(service, now),
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod cells;
 #[cfg(test)]
 mod tests;
 
-use pintle_resource::{Now, Printer, Unprinted};
+use pintle_resource::{CREATION_DESCRIPTION, NAME_DESCRIPTION, Now, Printer, Unprinted};
 use pintle_schema::{ApiType, Str, Value};
 use pintle_types::core::v1::{Container, PodSpec};
 use pintle_types::meta::v1::ObjectMeta;
@@ -108,9 +108,8 @@ pub(crate) const fn wide(name: &'static str, description: &'static str) -> Colum
     Column { priority: 1, ..string(name, description) }
 }
 
-pub(crate) const NAME: Column =
-    Column { format: "name", ..string("Name", "Name of the object, unique among its kind and namespace.") };
-pub(crate) const AGE: Column = string("Age", "How long ago the object was created.");
+pub(crate) const NAME: Column = Column { format: "name", ..string("Name", NAME_DESCRIPTION) };
+pub(crate) const AGE: Column = string("Age", CREATION_DESCRIPTION);
 pub(crate) const CONTAINERS: Column = wide("Containers", "Names of the containers in the template.");
 pub(crate) const IMAGES: Column = wide("Images", "Images of the containers in the template.");
 pub(crate) const SELECTOR: Column = wide("Selector", "Labels of the objects that are selected.");

@@ -20,8 +20,12 @@ use pintle_types::core::v1::{
 printers! {
     CONFIG_MAP: ConfigMap |map, now| {
         NAME => name(map),
-        string("Data", "How many keys it holds.")
-            => (len(map.to(ConfigMap::DATA)) + len(map.to(ConfigMap::BINARY_DATA))).into(),
+        string(
+            "Data",
+            "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values \
+             with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the \
+             keys in the BinaryData field, this is enforced during validation process.",
+        ) => (len(map.to(ConfigMap::DATA)) + len(map.to(ConfigMap::BINARY_DATA))).into(),
         AGE => age(map, now),
     }
     SECRET: Secret |secret, now| {
