@@ -5,6 +5,7 @@
 use std::fmt;
 
 use data_encoding::BASE64URL_NOPAD;
+use p521::ecdsa::signature::{Signer, Verifier};
 use pintle_schema::{Value, value};
 use pkcs8::PrivateKeyInfoRef;
 use pkcs8::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
@@ -25,6 +26,7 @@ enum Algorithm {
     Rs256,
     Es256,
     Es384,
+    Es512,
 }
 
 /// The object identifiers of keys: rsaEncryption, ecPublicKey, and the curves.
@@ -32,9 +34,10 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
+const P521: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.35");
 
 impl Algorithm {
-    const ALL: [Algorithm; 3] = [Algorithm::Rs256, Algorithm::Es256, Algorithm::Es384];
+    const ALL: [Algorithm; 4] = [Algorithm::Rs256, Algorithm::Es256, Algorithm::Es384, Algorithm::Es512];
 
     /// As headers of tokens name it.
     fn name(self) -> &'static str {
@@ -42,6 +45,7 @@ impl Algorithm {
             Algorithm::Rs256 => "RS256",
             Algorithm::Es256 => "ES256",
             Algorithm::Es384 => "ES384",
+            Algorithm::Es512 => "ES512",
         }
     }
 
@@ -50,16 +54,24 @@ impl Algorithm {
             Algorithm::Rs256 => (RSA, AnyRef::NULL),
             Algorithm::Es256 => (EC, AnyRef::from(&P256)),
             Algorithm::Es384 => (EC, AnyRef::from(&P384)),
+            Algorithm::Es512 => (EC, AnyRef::from(&P521)),
         };
         AlgorithmIdentifierRef { oid, parameters: Some(parameters) }
     }
 
-    fn verification(self) -> &'static dyn VerificationAlgorithm {
-        match self {
+    fn verifies(self, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+        let of_ring: &'static dyn VerificationAlgorithm = match self {
             Algorithm::Rs256 => &signature::RSA_PKCS1_2048_8192_SHA256,
             Algorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
             Algorithm::Es384 => &signature::ECDSA_P384_SHA384_FIXED,
-        }
+            // Not among the algorithms of ring.
+            Algorithm::Es512 => {
+                let key = p521::ecdsa::VerifyingKey::from_sec1_bytes(key);
+                let signature = p521::ecdsa::Signature::from_slice(signature);
+                return matches!((key, signature), (Ok(key), Ok(signature)) if key.verify(message, &signature).is_ok());
+            }
+        };
+        UnparsedPublicKey::new(of_ring, key).verify(message, signature).is_ok()
     }
 
     /// The JSON web key's name of the curve.
@@ -68,12 +80,13 @@ impl Algorithm {
             Algorithm::Rs256 => None,
             Algorithm::Es256 => Some("P-256"),
             Algorithm::Es384 => Some("P-384"),
+            Algorithm::Es512 => Some("P-521"),
         }
     }
 
     fn ecdsa(self) -> Option<&'static EcdsaSigningAlgorithm> {
         match self {
-            Algorithm::Rs256 => None,
+            Algorithm::Rs256 | Algorithm::Es512 => None,
             Algorithm::Es256 => Some(&signature::ECDSA_P256_SHA256_FIXED_SIGNING),
             Algorithm::Es384 => Some(&signature::ECDSA_P384_SHA384_FIXED_SIGNING),
         }
@@ -87,7 +100,7 @@ pub enum KeyError {
     #[error("no key in PEM found")]
     Missing,
     /// The key is malformed, or of an unsupported kind.
-    #[error("the key is malformed, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)")]
+    #[error("the key is malformed, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384, P-521)")]
     Unusable,
 }
 
@@ -161,7 +174,7 @@ impl VerifyingKey {
                 let (modulus, exponent) = (UintRef::decode(reader)?, UintRef::decode(reader)?);
                 Ok::<_, KeyError>([modulus, exponent].map(|number| number.as_bytes().to_vec()))
             })?,
-            Algorithm::Es256 | Algorithm::Es384 => {
+            Algorithm::Es256 | Algorithm::Es384 | Algorithm::Es512 => {
                 let coordinates = key.strip_prefix(&[UNCOMPRESSED_POINT]).ok_or(KeyError::Unusable)?;
                 let (x, y) = coordinates.split_at(coordinates.len() / 2);
                 [x.to_vec(), y.to_vec()]
@@ -187,8 +200,7 @@ impl VerifyingKey {
     }
 
     pub(super) fn verifies(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
-        let key = UnparsedPublicKey::new(self.algorithm.verification(), &self.key);
-        algorithm == self.algorithm.name() && key.verify(message, signature).is_ok()
+        algorithm == self.algorithm.name() && self.algorithm.verifies(&self.key, message, signature)
     }
 
     /// The key as a JSON web key.
@@ -213,6 +225,7 @@ pub struct SigningKey {
 enum Pair {
     Rsa(Box<RsaKeyPair>),
     Ecdsa(Box<EcdsaKeyPair>),
+    P521(Box<p521::ecdsa::SigningKey>),
 }
 
 impl fmt::Debug for SigningKey {
@@ -240,13 +253,21 @@ impl SigningKey {
     fn from_section(kind: SectionKind, der: &[u8]) -> Result<Option<SigningKey>, KeyError> {
         let key = match kind {
             SectionKind::RsaPrivateKey => SigningKey::rsa(RsaKeyPair::from_der(der).ok()),
-            SectionKind::PrivateKey => SigningKey::rsa(RsaKeyPair::from_pkcs8(der).ok()).or_else(|| ecdsa(der)),
+            SectionKind::PrivateKey => {
+                let rsa = SigningKey::rsa(RsaKeyPair::from_pkcs8(der).ok());
+                rsa.or_else(|| ecdsa(der)).or_else(|| {
+                    let info = PrivateKeyInfoRef::try_from(der).ok()?;
+                    let is_p521 = info.algorithm == Algorithm::Es512.identifier();
+                    SigningKey::p521(info.private_key.as_bytes()).filter(|_| is_p521)
+                })
+            }
             SectionKind::EcPrivateKey => {
                 // ring reads such keys from PKCS #8 only.
                 let key = OctetStringRef::new(der)?;
                 Algorithm::ALL
                     .into_iter()
                     .find_map(|algorithm| ecdsa(&PrivateKeyInfoRef::new(algorithm.identifier(), key).to_der().ok()?))
+                    .or_else(|| SigningKey::p521(der))
             }
             _ => return Ok(None),
         };
@@ -257,6 +278,15 @@ impl SigningKey {
         let pair = pair?;
         let public = VerifyingKey::new(Algorithm::Rs256, pair.public_key().as_ref()).ok()?;
         Some(SigningKey { pair: Pair::Rsa(Box::new(pair)), public })
+    }
+
+    /// A key of the curve P-521 from the form of SEC 1.
+    fn p521(sec1: &[u8]) -> Option<SigningKey> {
+        let secret = p521::SecretKey::from_sec1_der(sec1).ok()?;
+        let key = p521::ecdsa::SigningKey::from_bytes(&secret.to_bytes()).ok()?;
+        let point = p521::ecdsa::VerifyingKey::from(&key).to_encoded_point(false);
+        let public = VerifyingKey::new(Algorithm::Es512, point.as_bytes()).ok()?;
+        Some(SigningKey { pair: Pair::P521(Box::new(key)), public })
     }
 
     /// The public half.
@@ -274,6 +304,10 @@ impl SigningKey {
                 Some(signature)
             }
             Pair::Ecdsa(pair) => Some(pair.sign(&random, message).ok()?.as_ref().to_vec()),
+            Pair::P521(key) => {
+                let signature: p521::ecdsa::Signature = key.try_sign(message).ok()?;
+                Some(signature.to_bytes().to_vec())
+            }
         }
     }
 }
@@ -299,25 +333,49 @@ mod tests {
         format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", data_encoding::BASE64.encode(der))
     }
 
+    /// A key of the curve P-521, which rcgen does not make: PKCS #8, SEC 1 and the public key.
+    const P521_PKCS8: &str = "MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIBh7kVRxFXkPl+zehSCMn8zOlepaVdJkr1xH2TuMIDZgn08OGo\
+        TLf+UT+A1KWuK+07d2YuWNigyt+RXO6cypkSS/qhgYkDgYYABABDiH8z9CEpE1e14Fw+DLy5w+Gu0OyFmon7zUgpP6PROUF6\
+        9L4DHhBN14A+zey4tcNtnBMEFUQPdjmXxVJBbJ+lCQG/Dh8K/eNrWpnZHQVOMmstnrwoLysO4pFiT4igdRrZo/H60MJsm647\
+        nwsPml7Rfa7iD87Kfi99VchDxv9IEsRQ3A==";
+    const P521_SEC1: &str = "MIHcAgEBBEIBh7kVRxFXkPl+zehSCMn8zOlepaVdJkr1xH2TuMIDZgn08OGoTLf+UT+A1KWuK+07d2YuWNigyt+RXO6cypkS\
+        S/qgBwYFK4EEACOhgYkDgYYABABDiH8z9CEpE1e14Fw+DLy5w+Gu0OyFmon7zUgpP6PROUF69L4DHhBN14A+zey4tcNtnBME\
+        FUQPdjmXxVJBbJ+lCQG/Dh8K/eNrWpnZHQVOMmstnrwoLysO4pFiT4igdRrZo/H60MJsm647nwsPml7Rfa7iD87Kfi99VchD\
+        xv9IEsRQ3A==";
+    const P521_PUBLIC: &str = "MIGbMBAGByqGSM49AgEGBSuBBAAjA4GGAAQAQ4h/M/QhKRNXteBcPgy8ucPhrtDshZqJ+81IKT+j0TlBevS+Ax4QTdeAPs3s\
+        uLXDbZwTBBVED3Y5l8VSQWyfpQkBvw4fCv3ja1qZ2R0FTjJrLZ68KC8rDuKRYk+IoHUa2aPx+tDCbJuuO58LD5pe0X2u4g/O\
+        yn4vfVXIQ8b/SBLEUNw=";
+
+    /// Checks that the forms are of one key, which verify what it signs.
+    fn assert_one_key(private: &str, forms: &[String], algorithm: &str) {
+        let keys = VerifyingKey::all_from_pem(forms.concat().as_bytes()).expect("keys");
+        assert_eq!(keys.len(), forms.len());
+        let signing = SigningKey::from_pem(private.as_bytes()).expect("a key");
+        let signature = signing.sign(b"text").expect("signed");
+        for key in &keys {
+            assert_eq!((key.id(), key.algorithm()), (signing.public().id(), algorithm));
+            assert!(key.verifies(algorithm, b"text", &signature));
+            assert!(!key.verifies(algorithm, b"other", &signature));
+            assert!(!key.verifies("none", b"text", &signature));
+        }
+    }
+
     #[test]
     fn a_key_is_read_from_every_form() {
-        for algorithm in [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384] {
+        for (algorithm, name) in [(&rcgen::PKCS_ECDSA_P256_SHA256, "ES256"), (&rcgen::PKCS_ECDSA_P384_SHA384, "ES384")]
+        {
             let made = rcgen::KeyPair::generate_for(algorithm).expect("a key");
             let cert = rcgen::CertificateParams::default().self_signed(&made).expect("a certificate");
             let pkcs8 = made.serialize_der();
             let sec1 = PrivateKeyInfoRef::try_from(&pkcs8[..]).expect("PKCS #8").private_key.as_bytes();
-            let forms = [made.serialize_pem(), made.public_key_pem(), cert.pem(), pem("EC PRIVATE KEY", sec1)].concat();
-            let keys = VerifyingKey::all_from_pem(forms.as_bytes()).expect("keys");
-            assert_eq!(keys.len(), 4);
-            let signing = SigningKey::from_pem(made.serialize_pem().as_bytes()).expect("a key");
-            let signature = signing.sign(b"text").expect("signed");
-            for key in &keys {
-                assert_eq!(key.id(), signing.public().id());
-                assert!(key.verifies(key.algorithm(), b"text", &signature));
-                assert!(!key.verifies(key.algorithm(), b"other", &signature));
-                assert!(!key.verifies("none", b"text", &signature));
-            }
+            let forms = [made.serialize_pem(), made.public_key_pem(), cert.pem(), pem("EC PRIVATE KEY", sec1)];
+            assert_one_key(&made.serialize_pem(), &forms, name);
         }
+        let forms = [("PRIVATE KEY", P521_PKCS8), ("EC PRIVATE KEY", P521_SEC1), ("PUBLIC KEY", P521_PUBLIC)]
+            .map(|(label, text)| format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n"));
+        assert_one_key(&forms[0], &forms, "ES512");
+        let jwk = SigningKey::from_pem(forms[1].as_bytes()).expect("a key").public().to_jwk();
+        assert_eq!((jwk.str_at(&["crv"]), jwk.str_at(&["alg"])), ("P-521", "ES512"));
     }
 
     #[test]
