@@ -399,7 +399,8 @@ impl Builder {
 
     /// The built-in admission plugins.
     fn admission(&mut self, authorizer: &AuthorizerUnion, roles: &Arc<Rbac>) -> AdmissionChain {
-        let AdmissionOptions { enabled, disabled, configuration } = std::mem::take(&mut self.admission);
+        let AdmissionOptions { enabled, disabled, mut configuration } = std::mem::take(&mut self.admission);
+        configuration.pod_security.emulated_minor = Some(self.runtime_config.version.emulated_minor);
         let pod_security = configuration.pod_security.counts.clone();
         self.generic.metrics.add_source(move |out| sources::pod_security(&pod_security, out));
         self.generic.metrics.add_source(|out| sources::rules(&pintle_extensions::RULE_TIMES, out));

@@ -21,7 +21,7 @@ use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use pintle_types::config_podsecurity::v1::{PodSecurityConfiguration, PodSecurityExemptions};
 use pintle_types::core::v1::{Container, Pod, PodSpec, PodTemplate, PodTemplateSpec};
 use pintle_types::meta::v1::ObjectMeta;
-use policy::{Level, Policies, Policy};
+use policy::{Level, Policies, Policy, Version};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use subject::{SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, Subject};
@@ -52,6 +52,8 @@ const PODS_TO_CHECK: usize = 3000;
 pub struct PodSecurity {
     defaults: Policies,
     exemptions: PodSecurityExemptions,
+    /// The minor version of Kubernetes that is emulated: newer standards are not applied.
+    pub emulated_minor: Option<u32>,
     /// The counters.
     pub counts: Arc<PodSecurityCounts>,
 }
@@ -62,7 +64,13 @@ impl PodSecurity {
     pub fn new(configuration: PodSecurityConfiguration) -> std::result::Result<Self, String> {
         let defaults = Policies::from_defaults(&configuration.defaults);
         let defaults = defaults.map_err(|errors| errors.as_list().summary().to_string())?;
-        Ok(PodSecurity { defaults, exemptions: configuration.exemptions, counts: Arc::default() })
+        Ok(PodSecurity { defaults, exemptions: configuration.exemptions, ..PodSecurity::default() })
+    }
+
+    /// The failed checks of a policy, in the version that it selects or the emulated one, whichever is older.
+    fn violations(&self, policy: Policy, subject: &Subject) -> Vec<Violation> {
+        let newest = self.emulated_minor.map_or(policy.version, Version);
+        checks::violations(Policy { version: policy.version.min(newest), ..policy }, subject)
     }
 
     /// The reason of an exemption: the namespace or the user.
@@ -131,18 +139,19 @@ fn evaluate(
     policies: &Policies,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let (counts, counted) = (&request.configuration.pod_security.counts, Counted::of(request));
+    let settings = &request.configuration.pod_security;
+    let (counts, counted) = (&settings.counts, Counted::of(request));
     let mut refusal = None;
     if let Some(pod) = pod {
         annotate(request, "enforce-policy", || policies.enforce.to_string());
-        let violations = checks::violations(policies.enforce, subject);
+        let violations = settings.violations(policies.enforce, subject);
         counts.evaluated(policies.enforce, "enforce", violations.is_empty(), &counted);
         if !violations.is_empty() {
             let why = format!("violates PodSecurity \"{}\": {}", policies.enforce, details(&violations));
             refusal = Some(request.forbidden(pod, why));
         }
     }
-    let violations = checks::violations(policies.audit, subject);
+    let violations = settings.violations(policies.audit, subject);
     if !violations.is_empty() {
         counts.evaluated(policies.audit, "audit", false, &counted);
         annotate(request, "audit-violations", || {
@@ -152,7 +161,7 @@ fn evaluate(
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
-    let violations = checks::violations(policies.warn, subject);
+    let violations = settings.violations(policies.warn, subject);
     if !violations.is_empty() {
         counts.evaluated(policies.warn, "warn", false, &counted);
         warnings.push(format!("would violate PodSecurity \"{}\": {}", policies.warn, details(&violations)));
@@ -244,7 +253,7 @@ fn warn_of_pods(request: &Request<'_>, namespace: &str, policy: Policy, warnings
     let (pods, count) = request.first_objects(&PODS, namespace, PODS_TO_CHECK)?;
     let mut failing = BTreeMap::<String, (String, usize)>::new();
     for pod in &pods {
-        let violations = checks::violations(policy, &Subject::of_pod(pod));
+        let violations = request.configuration.pod_security.violations(policy, &Subject::of_pod(pod));
         if violations.is_empty() {
             continue;
         }

@@ -348,6 +348,26 @@ async fn changed_labels_of_namespaces_are_validated() {
 }
 
 #[tokio::test]
+async fn standards_after_the_emulated_version_are_not_applied() {
+    let probing = value!({"containers": [{
+        "name": "c", "image": "i", "livenessProbe": {"tcpSocket": {"host": "example.com", "port": 80}}
+    }]});
+    for (emulated_minor, selected, is_admitted) in
+        [(None, "latest", false), (Some(36), "latest", false), (Some(33), "latest", true), (Some(33), "v1.36", true)]
+    {
+        let pod_security = PodSecurity { emulated_minor, ..PodSecurity::default() };
+        let configuration = Configuration { pod_security, ..Configuration::default() };
+        let cluster = Cluster::configured(&[], configuration).with_account("default").await;
+        let labels = value!({
+            "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": (selected)
+        });
+        cluster.store("", "namespaces", value!({"metadata": {"name": "ns", "labels": labels}})).await;
+        let outcome = cluster.create("", "pods", pod(probing.clone())).await;
+        assert_eq!(outcome.is_ok(), is_admitted, "{emulated_minor:?} {selected}");
+    }
+}
+
+#[tokio::test]
 async fn a_namespace_keeps_pods_out() {
     let cluster = Cluster::new().with_account("default").await;
     let labels = value!({"pod-security.kubernetes.io/enforce": "baseline"});
