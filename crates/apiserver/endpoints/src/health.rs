@@ -3,14 +3,14 @@
 //! A check is a name and a flag that the server sets, or a probe; requests only read them. The reason of a failure is shown for
 //! an individual check only, because these paths need no authorization.
 
-use crate::metrics::{Exposition, Family};
+use crate::metrics::{Exposition, Family, Format};
 use crate::query::Query;
 use crate::response::ApiResponse;
 use pintle_schema::names::quoted;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The endpoints, each with its set of checks.
 pub const ENDPOINTS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
@@ -172,8 +172,8 @@ impl Health {
             && !user_agent.starts_with("kube-apiserver/")
     }
 
-    /// Health check metrics, in the text format of Prometheus.
-    pub fn metrics(&self) -> String {
+    /// Metrics of health checks.
+    pub fn metrics(&self, format: Format) -> String {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         let asked = || {
             checks.iter().flat_map(|check| {
@@ -184,7 +184,7 @@ impl Health {
                 })
             })
         };
-        let mut out = Exposition::default();
+        let mut out = Exposition::new(format, Arc::default());
         out.family(&HEALTHY);
         for (check, endpoint, _) in asked().filter(|(.., counts)| counts.iter().any(|count| *count > 0)) {
             let passes = u8::from(check.passes.load(Ordering::Relaxed));
@@ -368,7 +368,7 @@ mod tests {
         ] {
             assert_eq!(health.rejects(path, agent), late, "{path} {agent}");
         }
-        let metrics = health.metrics();
+        let metrics = health.metrics(Format::Text);
         for line in [
             "kubernetes_healthcheck{name=\"shutdown\",type=\"readyz\"} 0\n",
             "kubernetes_healthchecks_total{name=\"shutdown\",status=\"error\",type=\"readyz\"} 1\n",

@@ -114,8 +114,9 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let logged = line.map(|line| line.on_drop(context, verb, code, class));
     let mut traced = accounting.traced.take();
     traced.iter_mut().for_each(|traced| traced.answered(code));
+    let trace = traced.as_ref().and_then(|traced| traced.sampled_trace());
     let (series, slot) = accounting.finish();
-    let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
+    let outcome = Outcome { code, dry_run, system_client, took: started.elapsed(), trace };
     if response.body().is_long_running() {
         let counted = series.map(|series| series.long_running(started, outcome));
         let logged = logged.map(httplog::LogOnDrop::long_running);
@@ -525,8 +526,14 @@ fn non_resource(
         return Ok(answer);
     }
     match path {
-        "/metrics" => Ok(ApiResponse::new(200, METRICS_TYPE, metrics::render(api))),
-        "/metrics/slis" => Ok(ApiResponse::new(200, METRICS_TYPE, api.health.metrics())),
+        "/metrics" | "/metrics/slis" => {
+            let format = metrics::Format::negotiate(request.header(ACCEPT));
+            let text = match path {
+                "/metrics" => metrics::render(api, format),
+                _ => api.health.metrics(format),
+            };
+            Ok(ApiResponse::new(200, format.content_type(), text))
+        }
         _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
         _ => {
             let answer = documents::serve(api, request, query);
@@ -538,9 +545,6 @@ fn non_resource(
         }
     }
 }
-
-/// The content type of metrics.
-const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Labels {
     let found = resource.subresource(&path.subresource);

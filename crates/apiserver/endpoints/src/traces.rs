@@ -8,6 +8,7 @@ use http::header::{HOST, USER_AGENT};
 use http::{HeaderName, HeaderValue};
 use pintle_auth::UserInfo;
 use pintle_auth::groups;
+use pintle_metrics::TraceId;
 use pintle_registry::RequestContext;
 use pintle_spans::{
     Attribute, Current, Decision, Event, Span, SpanContext, SpanKind, TRACE_PARENT, TRACE_STATE, Tracer,
@@ -97,6 +98,12 @@ impl Traced {
             None => self.method.clone(),
         };
         self.begun = Some((decision, name));
+    }
+
+    /// The trace that the request belongs to, if it is sampled.
+    pub fn sampled_trace(&self) -> Option<TraceId> {
+        let (decision, _) = self.begun.as_ref()?;
+        decision.context.is_sampled.then_some(decision.context.trace_id)
     }
 
     /// Begins the part that is about the resource.

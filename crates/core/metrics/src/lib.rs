@@ -6,8 +6,8 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
 
 /// The layout of a histogram: upper bounds of its buckets, and the resolution of its sum.
 #[derive(Debug)]
@@ -74,12 +74,25 @@ pub struct Histogram {
     /// One for each bound, and one for larger values.
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
+    /// The last exemplar of each bucket; made with the first one.
+    exemplars: OnceLock<Box<[Mutex<Option<Exemplar>>]>>,
+}
+
+/// The id of a trace, as in W3C Trace Context.
+pub type TraceId = [u8; 16];
+
+/// An observed value and the trace in which it was observed.
+#[derive(Clone, Copy, Debug)]
+pub struct Exemplar {
+    pub trace: TraceId,
+    pub value: f64,
+    pub observed: SystemTime,
 }
 
 impl Histogram {
     pub fn new(layout: &'static Layout) -> Self {
         let buckets = (0..=layout.bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Histogram { layout, buckets, sum: AtomicU64::new(0) }
+        Histogram { layout, buckets, sum: AtomicU64::new(0), exemplars: OnceLock::new() }
     }
 
     pub fn observe(&self, value: f64) {
@@ -88,8 +101,7 @@ impl Histogram {
 
     /// Observes a value so many times at once.
     pub fn observe_times(&self, value: f64, times: u64) {
-        let at = self.layout.bounds.partition_point(|bound| *bound < value);
-        if let Some(bucket) = self.buckets.get(at) {
+        if let Some(bucket) = self.buckets.get(self.bucket_of(value)) {
             bucket.fetch_add(times, Ordering::Relaxed);
         }
         // Saturates: neither a negative nor a huge value can wrap the sum.
@@ -98,6 +110,29 @@ impl Histogram {
 
     pub fn observe_duration(&self, took: Duration) {
         self.observe(took.as_secs_f64());
+    }
+
+    /// Observes a duration of a request that belongs to a sampled trace, if any; it becomes the exemplar of its bucket.
+    pub fn observe_traced(&self, took: Duration, trace: Option<TraceId>) {
+        self.observe_duration(took);
+        let Some(trace) = trace else { return };
+        let value = took.as_secs_f64();
+        let none = || self.buckets.iter().map(|_| Mutex::default()).collect();
+        if let Some(last) = self.exemplars.get_or_init(none).get(self.bucket_of(value)) {
+            let exemplar = Exemplar { trace, value, observed: SystemTime::now() };
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(exemplar);
+        }
+    }
+
+    /// The last exemplar of each bucket, in their order; nothing if there was none.
+    pub fn exemplars(&self) -> impl Iterator<Item = Option<Exemplar>> {
+        let buckets = self.exemplars.get().into_iter().flatten();
+        buckets.map(|last| *last.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The bucket that a value falls into.
+    fn bucket_of(&self, value: f64) -> usize {
+        self.layout.bounds.partition_point(|bound| *bound < value)
     }
 
     /// Each bucket's upper bound and count; the last one has no bound.
@@ -199,6 +234,20 @@ mod tests {
         assert!((histogram.sum() - 7.65).abs() < 1e-6, "{}", histogram.sum());
         histogram.observe(-1.0);
         assert!((histogram.sum() - 7.65).abs() < 1e-6, "a clock that went back adds nothing");
+    }
+
+    #[test]
+    fn a_bucket_keeps_its_last_exemplar() {
+        static LAYOUT: Layout = Layout::seconds(&[0.1, 1.0]);
+        let histogram = Histogram::new(&LAYOUT);
+        histogram.observe_traced(Duration::from_millis(50), None);
+        assert_eq!(histogram.exemplars().count(), 0);
+        for (millis, trace) in [(50, 1), (60, 2), (5000, 3)] {
+            histogram.observe_traced(Duration::from_millis(millis), Some([trace; 16]));
+        }
+        let found: Vec<_> = histogram.exemplars().map(|last| last.map(|last| (last.trace[0], last.value))).collect();
+        assert_eq!(found, [Some((2, 0.06)), None, Some((3, 5.0))]);
+        assert_eq!(histogram.count(), 4);
     }
 
     #[test]

@@ -339,4 +339,19 @@ fn spans_of_sampled_requests_are_sent_to_a_collector() {
         let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
         metrics.contains("pintle_trace_spans_sent_total 5").then_some(())
     });
+    // The duration of a sampled request names its trace to scrapers that know exemplars.
+    let scraped = |accept| {
+        let mut client = process.endpoint().client().with_header("accept", accept);
+        client.get("/metrics").expect("an answer").text()
+    };
+    let exemplar = format!(" # {{trace_id=\"{trace}\"}} ");
+    let open = scraped("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.2");
+    let created = open.lines().find(|line| {
+        let is_create = line.contains("resource=\"configmaps\"") && line.contains("verb=\"POST\"");
+        line.starts_with("apiserver_request_duration_seconds_bucket") && is_create && line.contains(&exemplar)
+    });
+    assert!(created.is_some() && open.ends_with("\n# EOF\n"), "{open}");
+    assert!(open.contains("# TYPE apiserver_request counter\napiserver_request_total{"), "{open}");
+    let text = scraped("*/*");
+    assert!(!text.contains("trace_id") && text.contains("# TYPE apiserver_request_total counter\n"), "{text}");
 }

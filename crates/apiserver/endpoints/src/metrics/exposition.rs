@@ -1,10 +1,40 @@
-//! The text format of Prometheus: families, samples and histograms, in the order of the calls. Guarantees that label values are
-//! escaped and that numbers are formatted as by kube-apiserver. Must never keep a metric.
+//! The text formats of Prometheus and of OpenMetrics: families, samples and histograms, in the order of the calls. Guarantees
+//! that label values are escaped, that numbers are formatted as by kube-apiserver, and that samples have the same names and
+//! labels in both formats. Must never keep a metric.
 
 use super::allowed::{AllowedLabels, Merged, Sum};
-use pintle_metrics::Histogram;
+use crate::negotiation::preferred;
+use pintle_metrics::{Exemplar, Histogram};
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// The formats that a scraper can ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Prometheus' text format 0.0.4.
+    #[default]
+    Text,
+    /// OpenMetrics 1.0, which has exemplars.
+    OpenMetrics,
+}
+
+impl Format {
+    /// The format that an `Accept` header prefers; text if it accepts neither, as kube-apiserver answers.
+    pub fn negotiate(accept: &str) -> Format {
+        match preferred(accept, &["text/plain", "application/openmetrics-text"]) {
+            Some(1) => Format::OpenMetrics,
+            _ => Format::Text,
+        }
+    }
+
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Format::Text => "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+            Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores",
+        }
+    }
+}
 
 /// The stability level of a metric, which begins its help text.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +110,7 @@ const DISABLED: Family = Family::counter("disabled_metrics_total", "Metrics that
 /// Text in the making.
 #[derive(Default)]
 pub struct Exposition {
+    format: Format,
     text: String,
     /// Families by stability.
     families: [u32; 3],
@@ -95,8 +126,8 @@ pub struct Exposition {
 
 impl Exposition {
     /// An exposition that shows allowed label values only.
-    pub fn allowing(allowed: Arc<AllowedLabels>) -> Self {
-        Exposition { allowed, ..Exposition::default() }
+    pub fn new(format: Format, allowed: Arc<AllowedLabels>) -> Self {
+        Exposition { format, allowed, ..Exposition::default() }
     }
 
     /// Begins a family; its samples follow.
@@ -109,18 +140,22 @@ impl Exposition {
         }
         let stability = family.stability.name();
         self.families[family.stability as usize] += 1;
-        let kind = match family.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-        };
         let Family { name, help, .. } = family;
+        let (name, kind) = match (family.kind, self.format, name.strip_suffix("_total")) {
+            (Kind::Counter, Format::Text, _) => (*name, "counter"),
+            // The samples of a counter have the name of the family and `_total`.
+            (Kind::Counter, Format::OpenMetrics, Some(name)) => (name, "counter"),
+            // Other counters keep the names that kube-apiserver gave them, which OpenMetrics allows for this type only.
+            (Kind::Counter, Format::OpenMetrics, None) => (*name, "unknown"),
+            (Kind::Gauge, ..) => (*name, "gauge"),
+            (Kind::Histogram, ..) => (*name, "histogram"),
+        };
         let _ = writeln!(self.text, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
     }
 
     /// One value.
     pub fn sample(&mut self, name: &str, labels: &[Label<'_>], value: impl Display) {
-        self.line(name, "", labels, None, value);
+        self.line(name, "", labels, None, value, None);
     }
 
     /// A family of one sample without labels.
@@ -132,12 +167,13 @@ impl Exposition {
     /// The lines of a histogram.
     pub fn histogram(&mut self, name: &str, labels: &[Label<'_>], histogram: &Histogram) {
         let mut count = 0;
+        let mut exemplars = histogram.exemplars();
         for (bound, observed) in histogram.buckets() {
             count += observed;
-            self.line(name, "_bucket", labels, Some(bound), count);
+            self.line(name, "_bucket", labels, Some(bound), count, exemplars.next().flatten());
         }
-        self.line(name, "_sum", labels, None, Number(histogram.sum()));
-        self.line(name, "_count", labels, None, count);
+        self.line(name, "_sum", labels, None, Number(histogram.sum()), None);
+        self.line(name, "_count", labels, None, count, None);
     }
 
     /// Appends the metrics about metrics, after all others. No metric is hidden.
@@ -155,6 +191,9 @@ impl Exposition {
     /// All of it.
     pub fn into_text(mut self) -> String {
         self.flush();
+        if self.format == Format::OpenMetrics {
+            self.text.push_str("# EOF\n");
+        }
         self.text
     }
 
@@ -169,7 +208,15 @@ impl Exposition {
         }
     }
 
-    fn line(&mut self, name: &str, suffix: &str, labels: &[Label<'_>], bound: Option<f64>, value: impl Display) {
+    fn line(
+        &mut self,
+        name: &str,
+        suffix: &str,
+        labels: &[Label<'_>],
+        bound: Option<f64>,
+        value: impl Display,
+        exemplar: Option<Exemplar>,
+    ) {
         if self.is_disabled {
             return;
         }
@@ -201,10 +248,23 @@ impl Exposition {
         if separator == ',' {
             text.push('}');
         }
-        match is_merged {
-            true => self.merged.add(merged, &value.to_string()),
-            false => _ = writeln!(text, " {value}"),
+        if is_merged {
+            return self.merged.add(merged, &value.to_string());
         }
+        let _ = write!(self.text, " {value}");
+        if let Some(exemplar) = exemplar.filter(|_| self.format == Format::OpenMetrics) {
+            self.exemplar(&exemplar);
+        }
+        self.text.push('\n');
+    }
+
+    fn exemplar(&mut self, exemplar: &Exemplar) {
+        self.text.push_str(" # {trace_id=\"");
+        for byte in exemplar.trace {
+            let _ = write!(self.text, "{byte:02x}");
+        }
+        let observed = exemplar.observed.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let _ = write!(self.text, "\"}} {} {:.3}", Number(exemplar.value), observed.as_secs_f64());
     }
 }
 

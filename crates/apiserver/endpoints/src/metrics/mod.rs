@@ -20,7 +20,7 @@ pub use admission::AdmissionSteps;
 pub use allowed::AllowedLabels;
 pub use bodies::Bodies;
 pub use credentials::client_certificates;
-pub use exposition::{Exposition, Family};
+pub use exposition::{Exposition, Family, Format};
 pub(crate) use request::removed_release;
 pub use request::{
     DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb,
@@ -64,10 +64,10 @@ impl Metrics {
     }
 }
 
-/// Everything in the text format of Prometheus.
-pub fn render(api: &Api) -> String {
+/// Everything in a format.
+pub fn render(api: &Api, format: Format) -> String {
     let metrics = &api.metrics;
-    let mut out = Exposition::allowing(api.settings.metric_labels.clone());
+    let mut out = Exposition::new(format, api.settings.metric_labels.clone());
     metrics.requests.render(&mut out);
     metrics.bodies.render(&mut out);
     metrics.watches.render(&mut out);

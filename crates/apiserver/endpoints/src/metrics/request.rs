@@ -4,7 +4,7 @@
 
 use super::exposition::{Exposition, Family, Label};
 use crate::request::Verb;
-use pintle_metrics::{Histogram, Keyed, Layout};
+use pintle_metrics::{Histogram, Keyed, Layout, TraceId};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -165,6 +165,8 @@ pub struct Outcome {
     pub dry_run: DryRun,
     pub system_client: &'static str,
     pub took: Duration,
+    /// The sampled trace that the request belongs to.
+    pub trace: Option<TraceId>,
 }
 
 /// The counters of requests with the same labels.
@@ -206,10 +208,10 @@ impl Series {
     pub fn answered(&self, outcome: &Outcome) {
         self.total((outcome.code, outcome.dry_run, outcome.system_client));
         if let Some(durations) = self.durations.get(outcome.dry_run as usize) {
-            durations.get_or_init(|| Histogram::new(&DURATIONS)).observe_duration(outcome.took);
+            durations.get_or_init(|| Histogram::new(&DURATIONS)).observe_traced(outcome.took, outcome.trace);
         }
         if outcome.dry_run == DryRun::No {
-            self.sli.observe_duration(outcome.took);
+            self.sli.observe_traced(outcome.took, outcome.trace);
         }
     }
 
