@@ -7,7 +7,7 @@ mod key_set;
 mod keys;
 mod legacy;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -150,6 +150,8 @@ pub struct ServiceAccountTokens {
     objects: Box<dyn BoundObjects>,
     /// By the token's hash. Signatures do not change, so they are verified once.
     verified: RwLock<HashMap<[u8; 32], Arc<Verified>>>,
+    /// The hashes of tokens of other issuers, which are not decoded for each request.
+    foreign: RwLock<HashSet<[u8; 32]>>,
 }
 
 /// A token with a valid signature.
@@ -187,7 +189,8 @@ impl ServiceAccountTokens {
         if config.audiences.is_empty() {
             config.audiences.clone_from(&config.issuers);
         }
-        ServiceAccountTokens { stats: TokenStats::default(), config, objects, verified: RwLock::default() }
+        let (verified, foreign) = Default::default();
+        ServiceAccountTokens { stats: TokenStats::default(), config, objects, verified, foreign }
     }
 
     pub fn config(&self) -> &TokenConfig {
@@ -278,7 +281,18 @@ impl ServiceAccountTokens {
             self.stats.hits.increment();
             return Ok(Some(known));
         }
-        let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
+        if self.foreign.read().is_ok_and(|foreign| foreign.contains(&hash)) {
+            return Ok(None);
+        }
+        let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else {
+            if let Ok(mut foreign) = self.foreign.write() {
+                if foreign.len() >= CACHED_TOKENS {
+                    foreign.clear();
+                }
+                foreign.insert(hash);
+            }
+            return Ok(None);
+        };
         self.stats.misses.increment();
         let claims = self.claims(&token, &keys);
         let counter = if claims.is_ok() { &self.stats.verified } else { &self.stats.refused };

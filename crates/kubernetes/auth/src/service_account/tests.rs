@@ -137,6 +137,17 @@ fn claims_that_do_not_hold_are_refused() {
 }
 
 #[test]
+fn a_token_of_another_issuer_is_decoded_once() {
+    let tokens = tokens();
+    let other = ServiceAccountTokens::new(TokenConfig::new("https://other", key()), Box::new(Objects));
+    let token = issued(&other, claims());
+    for known in [0, 1] {
+        assert_eq!(tokens.foreign.read().expect("no panic").len(), known);
+        assert_eq!(authenticate(&tokens, &token), Ok(None));
+    }
+}
+
+#[test]
 fn only_whole_tokens_of_known_keys_and_issuers_count() {
     let tokens = tokens();
     let token = issued(&tokens, claims());
