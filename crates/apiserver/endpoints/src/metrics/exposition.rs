@@ -5,6 +5,7 @@
 use super::allowed::{AllowedLabels, Merged, Sum};
 use crate::negotiation::preferred;
 use pintle_metrics::{Exemplar, Histogram};
+use std::collections::HashSet;
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -118,6 +119,8 @@ pub struct Exposition {
     disabled: u32,
     /// Whether the family that was begun last is not shown.
     is_disabled: bool,
+    /// The names of the families, in OpenMetrics.
+    names: HashSet<&'static str>,
     /// What labels may show.
     allowed: Arc<AllowedLabels>,
     /// Samples of the family that was begun last, where some of its labels may not show all.
@@ -144,12 +147,15 @@ impl Exposition {
         let (name, kind) = match (family.kind, self.format, name.strip_suffix("_total")) {
             (Kind::Counter, Format::Text, _) => (*name, "counter"),
             // The samples of a counter have the name of the family and `_total`.
-            (Kind::Counter, Format::OpenMetrics, Some(name)) => (name, "counter"),
+            (Kind::Counter, Format::OpenMetrics, Some(family)) if !self.names.contains(family) => (family, "counter"),
             // Other counters keep the names that kube-apiserver gave them, which OpenMetrics allows for this type only.
-            (Kind::Counter, Format::OpenMetrics, None) => (*name, "unknown"),
+            (Kind::Counter, Format::OpenMetrics, _) => (*name, "unknown"),
             (Kind::Gauge, ..) => (*name, "gauge"),
             (Kind::Histogram, ..) => (*name, "histogram"),
         };
+        if self.format == Format::OpenMetrics {
+            self.names.insert(name);
+        }
         let _ = writeln!(self.text, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
     }
 
