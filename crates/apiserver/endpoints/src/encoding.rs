@@ -344,6 +344,9 @@ impl ObjectEncoder<'_> {
 
     /// A table written row by row.
     fn list_table(&self, page: Page) -> Result<Body> {
+        if page.items.is_empty() {
+            return Ok(Body::Full(self.encode_table(list_meta(&page), Vec::new())));
+        }
         let rows = page.items.iter().map(|object| self.stored_row(object)).collect::<Result<Vec<_>>>()?;
         let size: usize = rows.iter().zip(page.items.iter()).map(|(row, object)| row.size(object)).sum();
         let mut head = Vec::new();
@@ -359,7 +362,12 @@ impl ObjectEncoder<'_> {
     }
 
     fn encode_table(&self, meta: Map, rows: Vec<Value>) -> Bytes {
-        encode(&self.table(meta, true, rows), Table::schema(), self.wanted)
+        let is_null = rows.is_empty() && self.printer().empty_is_null();
+        let mut table = self.table(meta, true, rows);
+        if is_null {
+            table.set_at(&["rows"], Value::Null);
+        }
+        encode(&table, Table::schema(), self.wanted)
     }
 
     fn finish(&self, list: &Value) -> Bytes {

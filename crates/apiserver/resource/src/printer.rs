@@ -37,6 +37,11 @@ pub trait Printer: Send + Sync {
     fn unprinted(&self) -> Vec<Unprinted> {
         Vec::new()
     }
+
+    /// Whether a table without rows says `null` and not an empty list, as kube-apiserver's default printer makes it.
+    fn empty_is_null(&self) -> bool {
+        false
+    }
 }
 
 /// The description of every column of names. Clients can read it in a table, so that it is kube-apiserver's, word for word.
@@ -75,6 +80,10 @@ impl Printer for NameAndAge {
             _ => absent.into(),
         };
         vec![text("name", ""), text("creationTimestamp", ZERO_TIME)]
+    }
+
+    fn empty_is_null(&self) -> bool {
+        true
     }
 }
 

@@ -27,8 +27,12 @@ impl Environment for Clock {
 }
 
 fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resource>) {
+    stored(clock, "configmaps")
+}
+
+fn stored(clock: Clock, plural: &str) -> (Registry, Arc<MemoryStore>, &'static Arc<Resource>) {
     let store = Arc::new(MemoryStore::new());
-    let resource = pintle_groups::find("", "v1", "configmaps").expect("there are config maps");
+    let resource = pintle_groups::find("", "v1", plural).expect("there is such a resource");
     let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix.as_str()));
     store.start(Box::new(cache.writer())).expect("starts once");
     let admission = AdmissionChain::default();
@@ -37,6 +41,13 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
 
 /// The cells of a list as a table.
 fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) -> Vec<Value> {
+    let rows = rows(registry, target, include_object);
+    let rows = rows.as_ref().and_then(Value::as_list).unwrap_or_default();
+    rows.iter().filter_map(|row| row.get("cells").cloned()).collect()
+}
+
+/// The `rows` of a list as a table.
+fn rows(registry: &Registry, target: &Target, include_object: IncludeObject) -> Option<Value> {
     let wanted = MediaTypeOptions { shape: ResponseKind::Table, ..MediaTypeOptions::JSON };
     let converted = &Converted::default();
     let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
@@ -45,8 +56,16 @@ fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) ->
     let mut body = encoder.list(page).expect("a table");
     let pieces = std::iter::from_fn(|| body.next_piece().now_or_never().expect("it waits for nothing"));
     let table = json::parse(&pieces.collect::<Vec<_>>().concat(), Strictness::Ignore).expect("JSON").value;
-    let rows = table.get("rows").and_then(Value::as_list).unwrap_or_default();
-    rows.iter().filter_map(|row| row.get("cells").cloned()).collect()
+    table.get("rows").cloned()
+}
+
+#[test]
+fn a_table_without_rows_is_null_for_kinds_without_columns_of_their_own() {
+    for (plural, expected) in [("configmaps", value!([])), ("limitranges", Value::Null)] {
+        let (registry, _store, resource) = stored(Clock::default(), plural);
+        let target = registry.target(resource, "ns", "").expect("it is stored");
+        assert_eq!(rows(&registry, &target, IncludeObject::None), Some(expected), "{plural}");
+    }
 }
 
 #[test]
