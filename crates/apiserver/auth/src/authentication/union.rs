@@ -177,9 +177,9 @@ impl RequestAuthenticator {
     }
 }
 
-/// The audiences that are in both lists, as often as they are requested.
+/// The audiences that are in both lists, in the order and as often as they are requested.
 pub fn common_audiences(have: &[Str], requested: &[Str]) -> Vec<Str> {
-    have.iter().flat_map(|audience| requested.iter().filter(move |other| *other == audience)).cloned().collect()
+    requested.iter().filter(|audience| have.contains(audience)).cloned().collect()
 }
 
 #[cfg(test)]

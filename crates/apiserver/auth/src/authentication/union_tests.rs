@@ -138,3 +138,17 @@ fn a_token_without_an_audience_is_valid_for_the_servers_own() {
         assert_eq!(found.map_err(|error| error.to_string()), expected, "{token:?} {audiences:?}");
     }
 }
+
+#[test]
+fn common_audiences_are_in_the_order_of_the_request() {
+    let strs = |texts: &[&str]| -> Vec<Str> { texts.iter().map(Str::new).collect() };
+    let have = strs(&["a", "b", "c"]);
+    for (requested, expected) in [
+        (&["c", "a"][..], &["c", "a"][..]),
+        (&["d", "b", "b"], &["b", "b"]),
+        (&["d"], &[]),
+        (&[], &[]),
+    ] {
+        assert_eq!(common_audiences(&have, &strs(requested)), strs(expected), "{requested:?}");
+    }
+}
