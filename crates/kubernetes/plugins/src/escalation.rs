@@ -9,6 +9,7 @@ use pintle_kubernetes_auth::rbac::PolicyRule;
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{Phase, metadata};
 use pintle_resource::MaybeReady;
+use pintle_schema::names::{self, quoted};
 use pintle_schema::{ApiValue, Value, View};
 use pintle_types::rbac::v1::{self, ClusterRole, Role, RoleBinding};
 
@@ -47,7 +48,11 @@ async fn confirm_role(request: &Request<'_>, object: &Value) -> Result<()> {
     // Role and ClusterRole have their rules in common.
     let rules = View::<ClusterRole>::new(object).field(ClusterRole::RULES).get();
     held(request, object, &rules)?;
-    let aggregates = |role: &Value| View::<ClusterRole>::new(role).field(ClusterRole::AGGREGATION_RULE).is_set();
+    // A rule without selectors, which is invalid, gathers nothing.
+    let aggregates = |role: &Value| {
+        let selectors = role.at(&["aggregationRule", "clusterRoleSelectors"]).and_then(Value::as_list);
+        selectors.is_some_and(|selectors| !selectors.is_empty())
+    };
     let is_cluster_role = request.resource() == "clusterroles";
     if is_cluster_role && (aggregates(object) || request.old().is_some_and(aggregates)) {
         let why = |_| request.forbidden(object, "must have cluster-admin privileges to use the aggregationRule");
@@ -58,16 +63,38 @@ async fn confirm_role(request: &Request<'_>, object: &Value) -> Result<()> {
 
 async fn confirm_binding(request: &Request<'_>, object: &Value) -> Result<()> {
     let role = RoleBinding::from_value(object).map_err(Status::internal)?.role_ref;
-    let of_cluster = role.kind == "ClusterRole";
-    let plural = if of_cluster { "clusterroles" } else { "roles" };
-    if request.permits("bind", GROUP, plural, request.namespace(), &role.name).await {
+    // The reference is validated later: until then it may name any kind, or have a name that no object has.
+    let (of_cluster, plural) = match role.kind.as_str() {
+        "ClusterRole" => (true, "clusterroles"),
+        "Role" => (false, "roles"),
+        kind => return Err(Status::unexplained(format!("unsupported role reference kind: {}", quoted(kind)))),
+    };
+    if request.permits("bind", &role.api_group, plural, request.namespace(), &role.name).await {
         return Ok(());
     }
+    check_key(of_cluster, request.namespace(), &role.name)?;
     let rules = match of_cluster {
         true => request.find(&CLUSTER_ROLES, "", &role.name)?.map(|role| role.rules),
         false => request.find(&ROLES, request.namespace(), &role.name)?.map(|role| role.rules),
     };
     held(request, object, &rules.ok_or_else(|| request.not_found(&role.name))?)
+}
+
+/// # Errors
+/// No role can have such a namespace or name.
+fn check_key(of_cluster: bool, namespace: &str, name: &str) -> Result<()> {
+    if !of_cluster && namespace.is_empty() {
+        return Err(Status::bad_request("Namespace parameter required."));
+    }
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let faults = names::path_segment_name(name);
+    if !faults.is_empty() {
+        let message = format!("Name parameter invalid: {}: {}", quoted(name), faults.join(";"));
+        return Err(Status::bad_request(message));
+    }
+    Ok(())
 }
 
 fn held(request: &Request<'_>, object: &Value, rules: &[v1::PolicyRule]) -> Result<()> {
@@ -111,5 +138,26 @@ pub fn policy_rule(rule: &v1::PolicyRule) -> PolicyRule {
         resources: texts(&rule.resources),
         resource_names: texts(&rule.resource_names),
         non_resource_urls: texts(&rule.non_resource_urls),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_key;
+
+    #[test]
+    fn a_role_is_looked_up_only_if_one_can_be_of_that_name() {
+        // (of the cluster, namespace, name, error)
+        let rows = [
+            (true, "", "view", ""),
+            (false, "ns", "own", ""),
+            (false, "", "own", "Namespace parameter required."),
+            (true, "", "", "Name parameter required."),
+            (false, "ns", "a/b", "Name parameter invalid: \"a/b\": may not contain '/'"),
+        ];
+        for (of_cluster, namespace, name, expected) in rows {
+            let error = check_key(of_cluster, namespace, name).err();
+            assert_eq!(error.map(|error| error.message).unwrap_or_default(), expected, "{namespace:?} {name:?}");
+        }
     }
 }
