@@ -43,7 +43,7 @@ pub fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<It
 pub struct InvalidToken;
 
 /// Removes the bearer token from the protocols of a WebSocket, where browsers can put it, and returns it as an `Authorization`
-/// value. The token is no protocol and is not echoed, so another one must be offered.
+/// value. The token is no protocol and is not echoed, so another one must be offered. An empty token is none.
 ///
 /// # Errors
 /// The token is not base64url, there are several, or no other protocol is offered.
@@ -55,10 +55,16 @@ pub fn take_bearer_protocol(headers: &mut HeaderMap) -> Result<Option<HeaderValu
     let (tokens, others): (Vec<&str>, Vec<&str>) = offered.partition(|name| name.starts_with(BEARER_PROTOCOL));
     let token = match tokens[..] {
         [] => return Ok(None),
-        [token] if !others.is_empty() => token.trim_start_matches(BEARER_PROTOCOL),
+        [token] => token.strip_prefix(BEARER_PROTOCOL).unwrap_or_default(),
         _ => return Err(InvalidToken),
     };
     let token = BASE64URL_NOPAD.decode(token.as_bytes()).map_err(|_| InvalidToken)?;
+    if token.is_empty() {
+        return Ok(None);
+    }
+    if others.is_empty() {
+        return Err(InvalidToken);
+    }
     let value = HeaderValue::from_bytes(&[&b"Bearer "[..], &token].concat()).map_err(|_| InvalidToken)?;
     let others = HeaderValue::try_from(others.join(",")).map_err(|_| InvalidToken)?;
     headers.insert(SEC_WEBSOCKET_PROTOCOL, others);
@@ -81,10 +87,11 @@ mod tests {
     fn a_token_is_taken_out_of_the_protocols() {
         /// Offered protocols, token, remaining protocols.
         type Row = (&'static str, Result<Option<&'static str>, InvalidToken>, &'static str);
-        let rows: [Row; 5] = [
+        let rows: [Row; 6] = [
             ("v5.channel.k8s.io", Ok(None), "v5.channel.k8s.io"),
             ("base64url.bearer.authorization.k8s.io.YWRtaW4, a, b", Ok(Some("Bearer admin")), "a,b"),
             ("base64url.bearer.authorization.k8s.io.YWRtaW4", Err(InvalidToken), ""),
+            ("base64url.bearer.authorization.k8s.io.", Ok(None), "base64url.bearer.authorization.k8s.io."),
             ("base64url.bearer.authorization.k8s.io.!, a", Err(InvalidToken), ""),
             (
                 "base64url.bearer.authorization.k8s.io.YQ,base64url.bearer.authorization.k8s.io.YQ,a",
