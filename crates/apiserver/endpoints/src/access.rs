@@ -50,7 +50,7 @@ pub(crate) async fn identify(
     user: Arc<UserInfo>,
 ) -> Result<Identity, Status> {
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
-    let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else {
+    let Some(wanted) = impersonation::take(&mut request.headers, constrained).map_err(Status::without_sniffing)? else {
         return Ok(Identity { original: user.clone(), user });
     };
     let (name, method, selector);
@@ -131,7 +131,7 @@ impl NotAllowed {
     /// The Status for a step after the request's own authorization.
     pub fn into_status(self) -> Status {
         match self {
-            NotAllowed::Forbidden(status) => status,
+            NotAllowed::Forbidden(status) => Status { no_sniffing: false, ..status },
             NotAllowed::Failed(error) => Status::internal(error),
         }
     }
@@ -254,10 +254,11 @@ pub(crate) fn check_decision(
 }
 
 fn forbidden_status(refused: Forbidden) -> Status {
-    Status::new(403, "Forbidden", refused.message).with_details(Details {
+    let details = Details {
         name: refused.name.to_string(),
         group: refused.group.to_string(),
         kind: refused.kind.to_string(),
         ..Details::default()
-    })
+    };
+    Status::new(403, "Forbidden", refused.message).with_details(details).without_sniffing()
 }

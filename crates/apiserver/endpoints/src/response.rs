@@ -52,8 +52,12 @@ impl ApiResponse {
 
     pub fn text(code: u16, text: impl Into<String>) -> Self {
         let mut answer = ApiResponse::new(code, "text/plain; charset=utf-8", text.into().into_bytes());
-        answer.headers.push(("x-content-type-options", "nosniff".to_owned()));
+        answer.forbid_sniffing();
         answer
+    }
+
+    fn forbid_sniffing(&mut self) {
+        self.headers.push(("x-content-type-options", "nosniff".to_owned()));
     }
 }
 
@@ -64,6 +68,9 @@ pub fn error_response(status: &Status, wanted: MediaTypeOptions) -> ApiResponse 
     let body = encoding::encode(&status.to_value(), schema, wanted);
     let mut answer = ApiResponse::new(status.code, wanted.format.content_type(), body);
     answer.warnings = status.warnings.clone();
+    if status.no_sniffing {
+        answer.forbid_sniffing();
+    }
     let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if retry_after > 0 {
         answer.headers.push(("retry-after", retry_after.to_string()));
@@ -183,6 +190,14 @@ pub fn gzip(bytes: &[u8]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_refusals_of_requests_forbid_sniffing() {
+        let headers = |status: Status| error_response(&status, MediaTypeOptions::JSON).headers;
+        assert!(headers(Status::new(403, "Forbidden", "no")).is_empty());
+        let refused = Status::new(403, "Forbidden", "no").without_sniffing();
+        assert_eq!(headers(refused), [("x-content-type-options", "nosniff".to_owned())]);
+    }
 
     #[test]
     fn warnings_go_out_once_and_only_if_a_header_can_hold_them() {

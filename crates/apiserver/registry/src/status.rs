@@ -25,6 +25,8 @@ pub struct Status {
     pub is_redefined: bool,
     /// The whole `Status`, as another server gave it. It is answered in place of what the fields above say.
     pub given: Option<Box<Value>>,
+    /// Browsers are told not to guess the type of the response, which is so for requests that are not let in.
+    pub no_sniffing: bool,
 }
 
 /// An object that is expected to be created soon.
@@ -72,6 +74,7 @@ impl Status {
             awaits: None,
             is_redefined: false,
             given: None,
+            no_sniffing: false,
         }
     }
 
@@ -89,6 +92,11 @@ impl Status {
     pub fn with_details(mut self, details: Details) -> Self {
         self.details = Some(Box::new(details));
         self
+    }
+
+    /// The response to a request that is refused before it reaches a resource.
+    pub fn without_sniffing(self) -> Self {
+        Status { no_sniffing: true, ..self }
     }
 
     pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
