@@ -99,9 +99,17 @@ impl Verifier {
     /// It is malformed, for others, not valid now, or not signed by a key of the issuer.
     pub async fn verify(&self, token: &str, checks: &Checks, now: SystemTime) -> Result<Value, String> {
         let token = CompactToken::parse(token).map_err(|error| error.to_string())?;
+        if !checks.algorithms.iter().any(|algorithm| algorithm.name() == token.algorithm) {
+            let expected: Vec<&str> = checks.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+            let (expected, got) = (quoted_list(&expected), quoted(&token.algorithm));
+            return Err(format!("oidc: id token signed with unsupported algorithm, expected {expected} got {got}"));
+        }
+        self.keys.verify(&token, now).await.map_err(|why| format!("failed to verify signature: {why}"))?;
         let failed = |why| format!("oidc: failed to unmarshal claims: {why}");
-        let registered = Registered::of(&token.payload).map_err(failed)?;
-        let named = token.payload.str_at(&["iss"]);
+        let payload = token.claims().map_err(failed)?;
+        let registered = Registered::of(&payload).map_err(failed)?;
+        check_claim_sources(&payload)?;
+        let named = payload.str_at(&["iss"]);
         if named != self.issuer && (named, &*self.issuer) != GOOGLE {
             let (expected, got) = (quoted(&self.issuer), quoted(named));
             return Err(format!("oidc: id token issued by a different provider, expected {expected} got {got}"));
@@ -112,19 +120,28 @@ impl Verifier {
             return Err(format!("oidc: expected audience {} got {}", quoted(only), got()));
         }
         check_times(&registered, now)?;
-        if !checks.algorithms.iter().any(|algorithm| algorithm.name() == token.algorithm) {
-            let expected: Vec<&str> = checks.algorithms.iter().map(|algorithm| algorithm.name()).collect();
-            let (expected, got) = (quoted_list(&expected), quoted(&token.algorithm));
-            return Err(format!("oidc: id token signed with unsupported algorithm, expected {expected} got {got}"));
-        }
-        self.keys.verify(&token, now).await.map_err(|why| format!("failed to verify signature: {why}"))?;
         if !for_us {
             let mut expected = checks.audiences.clone();
             expected.sort();
             return Err(format!("oidc: expected audience in {} got {}", quoted_list(&expected), got()));
         }
-        Ok(token.payload)
+        Ok(payload)
     }
+}
+
+/// Every distributed claim must have a source.
+fn check_claim_sources(payload: &Value) -> Result<(), String> {
+    let names = payload.get("_claim_names").and_then(Value::as_map);
+    let sources = names.into_iter().flat_map(|names| names.iter()).filter_map(|(_, source)| source.as_str());
+    for source in sources {
+        if source.is_empty() {
+            return Err("oidc: failed to obtain source from claim name".to_owned());
+        }
+        if payload.at(&["_claim_sources", source]).is_none() {
+            return Err("oidc: source does not exist".to_owned());
+        }
+    }
+    Ok(())
 }
 
 fn check_times(claims: &Registered, now: SystemTime) -> Result<(), String> {

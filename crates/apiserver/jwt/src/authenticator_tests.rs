@@ -136,7 +136,7 @@ async fn tokens_are_verified() {
         (known.sign(&claims("")), user.clone()),
         (known.sign_as(r#"{"alg": "ES256"}"#, &claims("")), user.clone()),
         (other.sign(&claims("")), unsigned.clone()),
-        (known.sign_as(r#"{"alg": "ES256", "crit": ["x"], "x": 1}"#, &claims("")), unsigned),
+        (known.sign_as(r#"{"alg": "ES256", "crit": ["x"], "x": 1}"#, &claims("")), unsigned.clone()),
         (
             known.sign_as(r#"{"alg": "none"}"#, &claims("")),
             error("oidc: id token signed with unsupported algorithm, expected [\"ES256\"] got \"none\""),
@@ -148,6 +148,16 @@ async fn tokens_are_verified() {
         (
             known.sign(&format!(r#"{{"iss": "{A}", "aud": "me"}}"#)),
             error("oidc: token is expired (Token Expiry: 0001-01-01 00:00:00 +0000 UTC)"),
+        ),
+        // The signature is verified first.
+        (other.sign(&claims(r#", "exp": 999999, "aud": 5"#)), unsigned.clone()),
+        (known.sign(&claims(r#", "_claim_names": {"groups": "s"}"#)), error("oidc: source does not exist")),
+        (
+            known.sign_as(r#"{"alg": "ES256", "kid": 5}"#, &claims("")),
+            error(
+                "oidc: malformed jwt: failed to unmarshal key ID: json: cannot unmarshal number into Go value of type \
+                 string: \"5\"",
+            ),
         ),
         (known.sign(&claims(r#", "nbf": 1000060"#)), user.clone()),
         (

@@ -30,12 +30,21 @@ impl Registered {
                 Some(other) => return Err(wrong_type(other, &format!("Go struct field idToken.{name}"), "string")),
             }
         }
-        let time = |name: &str| claims.get(name).map_or(Ok(None), seconds);
+        for (name, expected) in
+            [("_claim_names", "map[string]string"), ("_claim_sources", "map[string]oidc.claimSource")]
+        {
+            match claims.get(name) {
+                None | Some(Value::Null | Value::Map(_)) => {}
+                Some(other) => return Err(wrong_type(other, &format!("Go struct field idToken.{name}"), expected)),
+            }
+        }
+        let time = |name: &str| claims.get(name).map_or(Ok(None), |claim| seconds(claim, name));
         let audiences = claims.get("aud").map_or(Ok(Vec::new()), audiences)?;
         let expires = time("exp")?;
         time("iat")?;
         // The only time that may be null.
-        let not_before = claims.get("nbf").filter(|claim| !claim.is_null()).map_or(Ok(None), seconds)?;
+        let not_before =
+            claims.get("nbf").filter(|claim| !claim.is_null()).map_or(Ok(None), |claim| seconds(claim, "nbf"))?;
         Ok(Registered { audiences, expires, not_before })
     }
 }
@@ -45,8 +54,15 @@ fn audiences(claim: &Value) -> Result<Vec<Str>, String> {
     match claim {
         Value::Null => Ok(vec![Str::default()]),
         Value::String(one) => Ok(vec![one.clone()]),
-        Value::List(items) => items.iter().map(|item| text(item).map(Str::from)).collect(),
-        other => Err(wrong_type(other, "Go value", "[]string")),
+        Value::List(items) => items
+            .iter()
+            .map(|item| match item {
+                Value::Null => Ok(Str::default()),
+                Value::String(text) => Ok(text.clone()),
+                other => Err(wrong_type(other, "Go struct field idToken.aud", "string")),
+            })
+            .collect(),
+        other => Err(wrong_type(other, "Go struct field idToken.aud", "[]string")),
     }
 }
 
@@ -89,7 +105,7 @@ pub(crate) fn boolean(claim: &Value) -> Result<bool, String> {
 }
 
 /// A time: a number, or a text that is one.
-fn seconds(claim: &Value) -> Result<Option<i64>, String> {
+fn seconds(claim: &Value, name: &str) -> Result<Option<i64>, String> {
     match claim {
         Value::Null => Err("strconv.ParseFloat: parsing \"\": invalid syntax".to_owned()),
         Value::Int(seconds) => Ok(Some(*seconds)),
@@ -103,7 +119,7 @@ fn seconds(claim: &Value) -> Result<Option<i64>, String> {
                 pintle_schema::names::quoted(&pintle_schema::names::quoted(text).to_string())
             )),
         },
-        other => Err(wrong_type(other, "Go value", "json.Number")),
+        other => Err(wrong_type(other, &format!("Go struct field idToken.{name}"), "json.Number")),
     }
 }
 
@@ -127,7 +143,7 @@ mod tests {
     #[test]
     fn registered_claims_have_their_types() {
         type Row = (&'static str, Result<(&'static [&'static str], Option<i64>), &'static str>);
-        let rows: [Row; 10] = [
+        let rows: [Row; 12] = [
             (r#"{}"#, Ok((&[], None))),
             (r#"{"aud": "a", "exp": 5}"#, Ok((&["a"], Some(5)))),
             (r#"{"aud": ["a", "b"], "exp": 5.9}"#, Ok((&["a", "b"], Some(5)))),
@@ -136,10 +152,23 @@ mod tests {
                 r#"{"exp": "soon"}"#,
                 Err("json: invalid number literal, trying to unmarshal \"\\\"soon\\\"\" into Number"),
             ),
-            (r#"{"exp": []}"#, Err("json: cannot unmarshal array into Go value of type json.Number")),
-            (r#"{"iat": {}}"#, Err("json: cannot unmarshal object into Go value of type json.Number")),
+            (
+                r#"{"exp": []}"#,
+                Err("json: cannot unmarshal array into Go struct field idToken.exp of type json.Number"),
+            ),
+            (
+                r#"{"iat": {}}"#,
+                Err("json: cannot unmarshal object into Go struct field idToken.iat of type json.Number"),
+            ),
             (r#"{"sub": 7}"#, Err("json: cannot unmarshal number into Go struct field idToken.sub of type string")),
-            (r#"{"aud": [1]}"#, Err("json: cannot unmarshal number into Go value of type string")),
+            (r#"{"aud": [1]}"#, Err("json: cannot unmarshal number into Go struct field idToken.aud of type string")),
+            (r#"{"aud": 1}"#, Err("json: cannot unmarshal number into Go struct field idToken.aud of type []string")),
+            (
+                r#"{"_claim_names": "x"}"#,
+                Err(
+                    "json: cannot unmarshal string into Go struct field idToken._claim_names of type map[string]string",
+                ),
+            ),
             (r#"[]"#, Err("json: cannot unmarshal array into Go value of type oidc.idToken")),
         ];
         for (payload, expected) in rows {

@@ -6,7 +6,10 @@ use data_encoding::BASE64URL_NOPAD;
 use p521::ecdsa::signature::Verifier;
 use pintle_codec::{Strictness, json};
 use pintle_schema::Value;
+use pintle_schema::names::quoted;
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
+
+use crate::claims;
 
 /// A longer token is rejected before anything is decoded.
 pub(crate) const MAX_TOKEN_BYTES: usize = 64 * 1024;
@@ -79,7 +82,8 @@ pub(crate) struct CompactToken<'a> {
     pub algorithm: String,
     pub key_id: String,
     understood: bool,
-    pub payload: Value,
+    /// The claims, not yet decoded.
+    payload: Vec<u8>,
     signature: Vec<u8>,
 }
 
@@ -88,8 +92,6 @@ pub(crate) struct CompactToken<'a> {
 pub(crate) enum Malformed {
     #[error("oidc: malformed jwt: {0}")]
     Jwt(String),
-    #[error("oidc: failed to unmarshal claims: {0}")]
-    Claims(String),
 }
 
 impl<'a> CompactToken<'a> {
@@ -124,17 +126,33 @@ impl<'a> CompactToken<'a> {
             decoded.map_err(|error| malformed(&format!("illegal base64 data at input byte {}", error.position)))
         });
         let header = json::parse(&header?, Strictness::Ignore).map_err(|error| malformed(error.text()))?.value;
-        let (payload, signature) = (payload?, signature?);
-        let payload = json::parse(&payload, Strictness::Ignore);
-        let payload = payload.map_err(|error| Malformed::Claims(error.text().to_owned()))?.value;
+        let text = |name: &str, what: &str| match header.get(name).map(claims::text) {
+            None => Ok(String::new()),
+            Some(Ok(text)) => Ok(text.to_owned()),
+            Some(Err(why)) => {
+                let given = header.get(name).map(json::to_vec).unwrap_or_default();
+                let given = quoted(&String::from_utf8_lossy(&given)).to_string();
+                Err(malformed(&format!("failed to unmarshal {what}: {why}: {given}")))
+            }
+        };
         Ok(CompactToken {
             signed,
-            algorithm: header.str_at(&["alg"]).to_owned(),
-            key_id: header.str_at(&["kid"]).to_owned(),
+            algorithm: text("alg", "algorithm")?,
+            key_id: text("kid", "key ID")?,
             understood: header.get("crit").is_none() && header.get("b64").is_none(),
-            payload,
-            signature,
+            payload: payload?,
+            signature: signature?,
         })
+    }
+
+    /// The claims, whose signature the caller has verified.
+    ///
+    /// # Errors
+    /// The payload is no JSON.
+    pub fn claims(&self) -> Result<Value, String> {
+        json::parse(&self.payload, Strictness::Ignore)
+            .map(|parsed| parsed.value)
+            .map_err(|error| error.text().to_owned())
     }
 
     /// Whether a key signed it.

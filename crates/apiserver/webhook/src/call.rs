@@ -148,6 +148,10 @@ impl Inner {
             let failed = |reason| CallError::Unanswered { method: method.clone(), url: uri.to_string(), reason };
             let body = if method == Method::POST { sent.body.clone() } else { Bytes::new() };
             let mut request = self.request(&method, &uri, body);
+            if sent.method == Method::GET {
+                // Whoever fetches a document takes it in any form, as Go's client does by default.
+                request.headers_mut().remove(ACCEPT);
+            }
             if let Some(value) = sent.authorization.clone().filter(|_| uri.authority() == first.authority()) {
                 request.headers_mut().insert(AUTHORIZATION, value);
             }
