@@ -70,11 +70,11 @@ impl Walk {
         match sides {
             Sides::Both(old, new) => self.both(node, old, new),
             Sides::Old(old) => {
-                let below = whole(node, old);
+                let below = self.whole(node, old);
                 self.found.removed.insert_tree(&self.path, below);
             }
             Sides::New(new) => {
-                let below = whole(node, new);
+                let below = self.whole(node, new);
                 self.found.added.insert_tree(&self.path, below);
             }
         }
@@ -206,29 +206,37 @@ impl Walk {
         indexed.sort_by(|(a, _), (b, _)| a.cmp(b));
         indexed
     }
-}
 
-type Item<'a> = (PathElement, &'a Value);
-
-/// Every field of a value that only one side has, including those on the way.
-fn whole(node: Node<'_>, value: &Value) -> FieldSet {
-    match (node.atom().choose(value), value) {
-        (Chosen::Map(map), Value::Map(value)) if !map.atomic => {
-            let entry =
-                |(key, value): (&_, &_)| entry_of(PathElement::Field(Clone::clone(key)), map.child(key).0, value);
-            FieldSet::from_entries(value.iter().map(entry).collect())
+    /// Every field of a value that only one side has, including those on the way.
+    fn whole(&mut self, node: Node<'_>, value: &Value) -> FieldSet {
+        match (node.atom().choose(value), value) {
+            (Chosen::Map(map), Value::Map(value)) if !map.atomic => {
+                let mut entries = Vec::with_capacity(value.len());
+                for (key, value) in value.iter() {
+                    let children = self.whole(map.child(key).0, value);
+                    entries.push(Entry { element: PathElement::Field(key.clone()), is_member: true, children });
+                }
+                FieldSet::from_entries(entries)
+            }
+            (Chosen::List(list), Value::List(items)) if !matches!(list.kind, ListMode::Atomic) => {
+                let mut entries = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    match element::of_item(&list, item) {
+                        Ok(element) => {
+                            let children = self.whole(list.elem, item);
+                            entries.push(Entry { element, is_member: true, children });
+                        }
+                        Err(why) => self.errors.push(Path(&self.path), format!("element {at}: {why}")),
+                    }
+                }
+                FieldSet::from_items(entries)
+            }
+            _ => FieldSet::new(),
         }
-        (Chosen::List(list), Value::List(items)) if !matches!(list.kind, ListMode::Atomic) => {
-            let named = items.iter().filter_map(|item| Some((element::of_item(&list, item).ok()?, item)));
-            FieldSet::from_items(named.map(|(element, item)| entry_of(element, list.elem, item)).collect())
-        }
-        _ => FieldSet::new(),
     }
 }
 
-fn entry_of(element: PathElement, node: Node<'_>, value: &Value) -> Entry {
-    Entry { element, is_member: true, children: whole(node, value) }
-}
+type Item<'a> = (PathElement, &'a Value);
 
 fn non_empty_map(value: &Value) -> Option<&Map> {
     value.as_map().filter(|map| !map.is_empty())

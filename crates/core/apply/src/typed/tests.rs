@@ -130,6 +130,16 @@ fn check_compare(old: Value, new: Value, added: &[&str], modified: &[&str], remo
 }
 
 #[test]
+fn items_without_keys_have_no_place() {
+    let patched = value!({"patched": [{"name": "a"}, {"kind": "K"}]});
+    for (old, new) in [(value!({}), patched.clone()), (patched, value!({"patched": [{"name": "a"}]}))] {
+        let errors = compare(Thing::schema(), &old, &new).expect_err("an item without a key").to_string();
+        let expected = "element 1: associative list with keys has an element that omits all key fields [\"name\"]";
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
+#[test]
 fn comparisons_of_each_kind() {
     check_compare(value!({"replicas": 1}), value!({"replicas": 1.0}), &[], &[], &[]);
     check_compare(value!({"replicas": 1, "name": "a"}), value!({"name": "a", "replicas": 2}), &[], &[".replicas"], &[]);
