@@ -55,47 +55,46 @@ pub fn api_versions(versions: At<'_, Vec<String>>, cx: &mut ValidationContext<'_
     alone(versions, "API versions", cx);
 }
 
-/// Resources and subresources, none of which another one includes.
+/// Resources and subresources, none of which an earlier one includes.
 pub fn resources(resources: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
-    let all = texts(resources.new);
     let (mut with_any_part, mut parts_of_any) = (HashSet::new(), HashSet::new());
-    for (at, resource) in all.clone().enumerate() {
+    let (mut all, mut any_part_of_all, mut whole) = (false, false, false);
+    for (at, resource) in texts(resources.new).enumerate() {
         let path = resources.path.index(at);
         if resource.is_empty() {
             cx.errors.required(path, "");
-        }
-        if resource == "*/*" {
             continue;
         }
-        let Some((name, part)) = resource.split_once('/') else { continue };
+        all |= resource == ANY;
+        any_part_of_all |= resource == "*/*";
+        let Some((name, part)) = resource.split_once('/') else {
+            // kube-apiserver remembers this of the last one only.
+            whole = resource != ANY;
+            continue;
+        };
+        if with_any_part.contains(name) {
+            let detail = format!("if '{name}/*' is present, must not specify {resource}");
+            cx.errors.invalid(&path, resource, detail);
+        }
+        if parts_of_any.contains(part) {
+            let detail = format!("if '*/{part}' is present, must not specify {resource}");
+            cx.errors.invalid(&path, resource, detail);
+        }
         if part == ANY {
             with_any_part.insert(name);
         }
-        if with_any_part.contains(name) && resource != format!("{name}/*") || repeats(all.clone(), at, resource) {
-            let detail = format!("if '{name}/*' is present, must not specify {resource}");
-            cx.errors.invalid(path, resource, detail);
-        }
         if name == ANY {
             parts_of_any.insert(part);
-        } else if parts_of_any.contains(part) {
-            let detail = format!("if '*/{part}' is present, must not specify {resource}");
-            cx.errors.invalid(path, resource, detail);
         }
     }
-    let has = |wanted: &str| all.clone().any(|resource| resource == wanted);
-    if items(resources.new).len() > 1 && has("*/*") {
+    if items(resources.new).len() > 1 && any_part_of_all {
         let detail = "if '*/*' is present, must not specify other resources";
         cx.errors.invalid(resources.path, resources.new.value().clone(), detail);
     }
-    if has(ANY) && all.clone().any(|resource| resource != ANY && !resource.contains('/')) {
+    if all && whole {
         let detail = "if '*' is present, must not specify other resources without subresources";
         cx.errors.invalid(resources.path, resources.new.value().clone(), detail);
     }
-}
-
-/// Whether all parts of a resource are asked for twice.
-fn repeats<'a>(mut all: impl Iterator<Item = &'a str>, at: usize, resource: &str) -> bool {
-    resource.ends_with("/*") && all.position(|other| other == resource).is_some_and(|first| first < at)
 }
 
 /// Names, each once.

@@ -55,6 +55,10 @@ fn no_resource_includes_another() {
     assert_eq!(of(value!(["pods/*", "pods/status"])).len(), 1);
     assert_eq!(of(value!(["*/*", "pods"])).len(), 1);
     assert_eq!(of(value!(["*", "pods"])).len(), 1);
+    // Only the last one without a part is compared with "*".
+    assert_eq!(of(value!(["pods", "*"])), [""; 0]);
+    assert_eq!(of(value!(["*/x", "*/x"])).len(), 1);
+    assert_eq!(of(value!(["*/*", "pods/*"])).len(), 2);
 }
 
 #[test]
