@@ -30,9 +30,9 @@ pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Val
     }
     let (mut single, mut other) = (false, false);
     for mode in modes.new.iter() {
-        match mode.value().as_str() == Some(PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str()) {
-            true => single = true,
-            false => other = true,
+        match mode.value().as_str().unwrap_or_default() {
+            mode if mode == PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str() => single = true,
+            mode => other |= MODES.contains(&mode),
         }
     }
     if single && other {

@@ -95,6 +95,16 @@ fn a_bound_claim_changes_its_size_alone() {
 }
 
 #[test]
+fn only_known_modes_exclude_that_of_one_pod() {
+    let with_modes = |modes: Value| {
+        validate(PersistentVolumeClaim::schema(), &with(claim(), &["spec", "accessModes"], modes), None).len()
+    };
+    assert_eq!(with_modes(value!(["ReadWriteOncePod"])), 0);
+    assert_eq!(with_modes(value!(["ReadWriteOncePod", "ReadWriteOnce"])), 1);
+    assert_eq!(with_modes(value!(["ReadWriteOncePod", ""])), 1);
+}
+
+#[test]
 fn secrets_have_the_keys_of_their_type() {
     let schema = Secret::schema();
     let tls = value!({"type": "kubernetes.io/tls", "data": {"tls.crt": ""}});
