@@ -267,7 +267,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors
             let messages = (format.validate)(value);
             if !messages.is_empty() {
                 for message in messages {
-                    let value = value.as_str().map_or_else(|| shown(value), |text| (format.part)(text).into());
+                    let value = value.as_str().map_or_else(|| shown(value), |text| Value::from(&*(format.part)(text)));
                     errors.invalid(path, value, message);
                     errors.origin(format.origin);
                 }

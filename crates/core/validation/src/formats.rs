@@ -1,6 +1,7 @@
 //! The formats of the tag `format`: one table of names, functions and documentation.
 
 use pintle_schema::{Value, names};
+use std::borrow::Cow;
 
 /// The messages for a value that does not have the format.
 type Messages = Vec<String>;
@@ -12,16 +13,20 @@ pub struct Format {
     pub origin: &'static str,
     pub doc: &'static str,
     pub validate: fn(&Value) -> Messages,
-    /// The part of a text that is validated, and shown.
-    pub part: fn(&str) -> &str,
+    /// What is validated of a text, and shown.
+    pub part: fn(&str) -> Cow<'_, str>,
 }
 
-fn all(text: &str) -> &str {
-    text
+fn all(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
 }
 
-fn without_last_dot(name: &str) -> &str {
-    name.strip_suffix('.').unwrap_or(name)
+fn without_last_dot(name: &str) -> Cow<'_, str> {
+    Cow::Borrowed(name.strip_suffix('.').unwrap_or(name))
+}
+
+fn in_lower_case(name: &str) -> Cow<'_, str> {
+    Cow::Owned(name.to_lowercase())
 }
 
 macro_rules! texts {
@@ -278,7 +283,7 @@ pub static FORMATS: &[Format] = &[
         "A DNS name, which may end with a dot.",
         |text: &str| match text {
             "." => Vec::new(),
-            text => names::dns1123_subdomain(without_last_dot(text)),
+            text => names::dns1123_subdomain(&without_last_dot(text)),
         },
         without_last_dot
     ),
@@ -306,9 +311,12 @@ pub static FORMATS: &[Format] = &[
     texts!("csi-driver-name", "The name of a CSI driver, in either case.", |text: &str| {
         names::dns1123_subdomain(&text.to_lowercase())
     }),
-    texts!("qualified-name-caseless", "A name with or without a prefix, in either case.", |text: &str| {
-        names::label_key(&text.to_lowercase())
-    }),
+    texts!(
+        "qualified-name-caseless",
+        "A name with or without a prefix, in either case; messages show it in lower case.",
+        |text: &str| names::label_key(&in_lower_case(text)),
+        in_lower_case
+    ),
     texts!("unreserved-option", "A key outside the domains that Kubernetes reserves.", unreserved_option),
     texts!("sysctl-name", "The name of a kernel parameter, with dots or slashes.", |text: &str| {
         (!names::is_sysctl_name(text)).then_some(NOT_A_SYSCTL)

@@ -134,6 +134,10 @@ fn classes_and_attachments_stay() {
     let class = value!({"provisioner": "a", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"});
     let schema = StorageClass::schema();
     assert_eq!(validate(schema, &class, None), [""; 0]);
+    assert_eq!(validate(schema, &with(class.clone(), &["provisioner"], value!("A.B/C")), None), [""; 0]);
+    let spaced = validate(schema, &with(class.clone(), &["provisioner"], value!("A B")), None);
+    assert!(spaced.iter().all(|line| line.starts_with("provisioner: Invalid value: \"a b\": ")), "{spaced:?}");
+    assert_eq!(spaced.len(), 1);
     let other = with(class.clone(), &["provisioner"], Value::Null);
     assert_eq!(
         validate(schema, &other, Some(&class)),
