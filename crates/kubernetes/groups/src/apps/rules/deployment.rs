@@ -17,6 +17,12 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
     workload::labels_match(spec.field(DeploymentSpec::SELECTOR), template, cx);
 }
 
+/// The template matters only if its selector is valid.
+pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<Deployment>().field(Deployment::SPEC);
+    workload::only_with_valid_selector(spec.field(DeploymentSpec::SELECTOR), template, |_| false, cx);
+}
+
 /// A deadline leaves time for a pod to become available.
 pub fn progress_deadline(spec: At<'_, DeploymentSpec>, cx: &mut ValidationContext<'_>) {
     let Some(deadline) = spec.new.field(DeploymentSpec::PROGRESS_DEADLINE_SECONDS).some() else { return };

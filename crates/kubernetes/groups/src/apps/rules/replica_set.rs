@@ -16,3 +16,9 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
     let spec = cx.root::<ReplicaSet>().field(ReplicaSet::SPEC);
     workload::labels_match(spec.field(ReplicaSetSpec::SELECTOR), template, cx);
 }
+
+/// The template matters only if its selector is valid.
+pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<ReplicaSet>().field(ReplicaSet::SPEC);
+    workload::only_with_valid_selector(spec.field(ReplicaSetSpec::SELECTOR), template, |_| false, cx);
+}

@@ -9,7 +9,7 @@ use pintle_types::apps::v1::{
 };
 use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
-use pintle_validation::{At, ErrorKind, ValidationContext, metadata as general, same_at};
+use pintle_validation::{At, ErrorKind, FieldError, ValidationContext, metadata as general, same_at};
 
 /// It selects by something that can be selected by.
 pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationContext<'_>) {
@@ -20,6 +20,20 @@ pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationCont
 pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
     workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
+}
+
+/// The template matters only if its selector is valid, except for what a StatefulSet never allows.
+pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
+    let path = template.path.to(PodTemplateSpec::SPEC);
+    let (restarts, deadline) =
+        (path.to(PodSpec::RESTART_POLICY).to_string(), path.to(PodSpec::ACTIVE_DEADLINE_SECONDS).to_string());
+    let keep = |error: &FieldError| match error.kind {
+        ErrorKind::NotSupported => error.field == restarts && error.detail == "supported values: \"Always\"",
+        ErrorKind::Forbidden => error.field == deadline,
+        _ => false,
+    };
+    workload::only_with_valid_selector(spec.field(StatefulSetSpec::SELECTOR), template, keep, cx);
 }
 
 /// The labels of its pods are validated again, at the path of the template.

@@ -2,7 +2,7 @@
 
 use crate::rules::tests::validate;
 use pintle_schema::{ApiType, Value, value};
-use pintle_types::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 
 fn template() -> Value {
     value!({"metadata": {"labels": {"a": "b"}}, "spec": {
@@ -119,4 +119,24 @@ fn claims_are_volumes_of_a_stateful_set() {
     set.set_at(&[pod[0], pod[1], pod[2], "volumes"], value!([{"name": "data"}, {"name": "Other", "emptyDir": {}}]));
     let errors = validate(StatefulSet::schema(), &set, None, "");
     assert!(errors.len() == 1 && errors[0].starts_with("spec.template.spec.volumes[1].name: "), "{errors:?}");
+}
+
+#[test]
+fn templates_of_invalid_selectors_are_not_validated() {
+    let rows = [
+        (Deployment::schema(), 0, ": invalid label selector"),
+        (ReplicaSet::schema(), 0, ": invalid label selector"),
+        (StatefulSet::schema(), 1, ""),
+        (DaemonSet::schema(), 2, ""),
+    ];
+    for (schema, of_template, detail) in rows {
+        let mut object = with(value!({"selector": {"matchLabels": {"a b": "c"}}}));
+        object.set_at(&["spec", "template", "spec", "containers"], Value::Null);
+        object.set_at(&["spec", "template", "spec", "activeDeadlineSeconds"], 5);
+        let errors = validate(schema, &object, None, "");
+        let inside = errors.iter().filter(|error| error.starts_with("spec.template.")).count();
+        assert_eq!(inside, of_template, "{errors:?}");
+        let selector = format!("spec.selector: Invalid value: {{\"matchLabels\":{{\"a b\":\"c\"}}}}{detail}");
+        assert_eq!(errors.contains(&selector), of_template != 2, "{errors:?}");
+    }
 }

@@ -6,7 +6,7 @@ use pintle_schema::{ApiValue, IntOrString, Value, View};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::formats::percentage;
-use pintle_validation::{At, ValidationContext};
+use pintle_validation::{At, FieldError, ValidationContext};
 
 /// A selector is valid; `detail` is the error's detail if it is not.
 pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut ValidationContext<'_>) {
@@ -39,6 +39,20 @@ pub fn labels_match(
             cx.errors.invalid(metadata.path.to(ObjectMeta::LABELS), labels.clone(), detail);
         }
     });
+}
+
+/// Drops what was found in a template whose selector is not valid, except errors to keep: kube-apiserver does not
+/// validate it then.
+pub fn only_with_valid_selector(
+    selector: View<'_, Option<LabelSelector>>,
+    template: At<'_, PodTemplateSpec>,
+    keep: impl Fn(&FieldError) -> bool,
+    cx: &mut ValidationContext<'_>,
+) {
+    if !cx.errors.is_empty() && selector.some().is_some_and(|selector| !label_selector::is_valid(selector)) {
+        let inside = format!("{}.", template.path);
+        cx.errors.0.retain(|error| !error.field.starts_with(&inside) || keep(error));
+    }
 }
 
 /// Whether a number or percentage is zero; other text counts as zero.
