@@ -118,11 +118,22 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) 
         }
     }
     if !cx.errors.is_empty() {
-        // The rules of one that has no policy to depart from are not validated.
+        // The rules of one that has no policy to depart from are not validated, nor are hooks and probes that are
+        // forbidden.
         let is_validated = |container: View<'_, Container>| container.field(Container::RESTART_POLICY).is_set();
-        let validated: Vec<bool> = containers.new.iter().map(is_validated).collect();
+        let validated: Vec<(bool, bool)> =
+            containers.new.iter().map(|container| (is_validated(container), is_sidecar(container))).collect();
         let (list, rules) = (containers.path.to_string(), format!(".{}", Container::RESTART_POLICY_RULES.name()));
-        let stays = |(index, rest): (usize, &str)| validated.get(index) != Some(&false) || !rest.starts_with(&rules);
+        let in_hook = |rest: &str| {
+            let field = rest.strip_prefix('.').and_then(|rest| rest.split_once(['.', '[']));
+            field.is_some_and(|(field, _)| field == Container::LIFECYCLE.name() || handlers::PROBES.contains(&field))
+        };
+        let stays = |(index, rest): (usize, &str)| match validated.get(index) {
+            Some((has_policy, is_sidecar)) => {
+                (*has_policy || !rest.starts_with(&rules)) && (*is_sidecar || !in_hook(rest))
+            }
+            None => true,
+        };
         cx.errors.0.retain(|error| item_at(&error.field, &list).is_none_or(stays));
     }
 }

@@ -67,6 +67,25 @@ fn rules_of_restarting_depart_from_a_policy() {
 }
 
 #[test]
+fn forbidden_probes_are_not_validated() {
+    let validated = |restart_policy: &str| {
+        let mut pod = pod();
+        let container = value!({
+            "name": "i", "image": "i", "imagePullPolicy": "Always", "restartPolicy": restart_policy,
+            "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File",
+            "livenessProbe": {"httpGet": {}, "successThreshold": 2}, "lifecycle": {"preStop": {"httpGet": {}}}
+        });
+        pod.set_at(&["spec", "initContainers"], value!([container]));
+        validate(&pod, None, "")
+    };
+    let forbidden = ["lifecycle", "livenessProbe"].map(|field| {
+        format!("spec.initContainers[0].{field}: Forbidden: may not be set for init containers without restartPolicy=Always")
+    });
+    assert_eq!(validated("Never"), forbidden);
+    assert!(validated("Always").iter().any(|error| error.contains("livenessProbe.httpGet")));
+}
+
+#[test]
 fn mounts_name_volumes() {
     let mounts = value!([{"name": "w", "mountPath": "/v"}, {"name": "v", "mountPath": "/v"}]);
     assert_eq!(
