@@ -16,7 +16,7 @@ use crate::structural;
 use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorList, FieldPath, webhook_client::Url};
 use rules::StoredExpressions;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The annotation with the approval of a definition in a protected group.
 const APPROVAL: &str = "api-approved.kubernetes.io";
@@ -251,20 +251,23 @@ fn stored_versions(object: &Value, definition: &Definition<'_>, errors: &mut Err
     if names.is_empty() {
         return errors.invalid(path, stored.clone(), "must have at least one stored version");
     }
-    let mut known = HashSet::new();
+    // kube-apiserver finds each stored version once: of several versions with its name, the first has it.
+    let mut left: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
     for (version, _) in &definition.versions {
         let name = text(version, "name");
-        if version.get("storage").and_then(Value::as_bool).unwrap_or_default() && !names.contains(&name) {
+        let is_stored = left.remove(name).is_some();
+        if version.get("storage").and_then(Value::as_bool).unwrap_or_default() && !is_stored {
             errors.invalid(path, stored.clone(), format!("must have the storage version {name}"));
         }
-        known.insert(name);
     }
-    for (at, name) in names.iter().enumerate().filter(|(_, name)| !known.contains(*name)) {
+    let mut missing: Vec<(usize, &str)> = left.into_iter().map(|(name, at)| (at, name)).collect();
+    missing.sort_unstable();
+    for (at, name) in missing {
         let detail = format!(
             "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a \
              storage migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
         );
-        errors.invalid(path.index(at), *name, detail);
+        errors.invalid(path.index(at), name, detail);
     }
 }
 

@@ -27,6 +27,25 @@ fn lines(new: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 #[test]
+fn each_stored_version_is_found_once() {
+    let with = |versions: Value, stored: Value| {
+        let mut definition = definition(r#"{"type":"object"}"#);
+        definition.set_at(&["spec", "versions"], versions);
+        definition.set_at(&["status", "storedVersions"], stored);
+        let lines = lines(&definition, None);
+        lines.into_iter().filter(|line| line.starts_with("status.storedVersions")).collect::<Vec<_>>()
+    };
+    let version = |name: &str, storage: bool| value!({"name": name, "served": true, "storage": storage});
+    assert_eq!(with(value!([(version("v1", true))]), value!(["v1"])), [""; 0]);
+    assert_eq!(
+        with(value!([(version("v1", true)), (version("v1", true))]), value!(["v1"])),
+        [r#"status.storedVersions: Invalid value: ["v1"]: must have the storage version v1"#]
+    );
+    let missing = with(value!([(version("v1", true))]), value!(["v2", "v1", "v2"]));
+    assert!(missing.len() == 1 && missing[0].starts_with("status.storedVersions[2]: Invalid value: \"v2\": missing"));
+}
+
+#[test]
 fn schemas() {
     let spec = "spec.validation.openAPIV3Schema.properties[spec]";
     let rows: &[(&str, &[&str])] = &[
