@@ -27,15 +27,13 @@ pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut ValidationContext<'
     }
 }
 
-/// Tolerations are distinct.
+/// Tolerations are distinct, whatever their seconds.
 pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut ValidationContext<'_>) {
     let list = items(tolerations.new);
     let text = |at: usize, field: &str| list.get(at).map_or("", |toleration| toleration.str_at(&[field]));
     let mut repeats = Repeats::new(list.len(), |at| {
         let [key, operator] = [Toleration::KEY.name(), Toleration::OPERATOR.name()].map(|field| text(at, field));
-        let seconds = list.get(at).and_then(|toleration| toleration.get(Toleration::TOLERATION_SECONDS.name()));
-        let seconds = seconds.and_then(pintle_schema::Value::as_i64);
-        (key, operator, text(at, Toleration::VALUE.name()), text(at, Toleration::EFFECT.name()), seconds)
+        (key, operator, text(at, Toleration::VALUE.name()), text(at, Toleration::EFFECT.name()))
     });
     for (at, toleration) in list.iter().enumerate() {
         if repeats.is_repeated(at) {
@@ -51,5 +49,34 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let selector = scheduling.field(Scheduling::NODE_SELECTOR).value().as_map();
     for text in selector.into_iter().flat_map(Map::iter).filter_map(|(label, _)| old_label(label)) {
         warnings.push(format!("scheduling.nodeSelector: {text}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::tests::validate_as;
+    use pintle_schema::{ApiType, value};
+    use pintle_types::node::v1::RuntimeClass;
+    use pintle_validation::{Operation, Request};
+
+    #[test]
+    fn tolerations_differ_in_more_than_their_seconds() {
+        let of = |seconds: i64, effect: &str| {
+            let tolerations = value!([
+                {"key": "a", "operator": "Exists", "effect": "NoExecute"},
+                {"key": "a", "operator": "Exists", "effect": effect, "tolerationSeconds": seconds}
+            ]);
+            let class = value!({
+                "metadata": {"name": "a"}, "handler": "h", "scheduling": {"tolerations": tolerations}
+            });
+            let request = Request { namespaced: false, ..Request::new(Operation::Create) };
+            validate_as(RuntimeClass::schema(), &class, None, request)
+        };
+        assert_eq!(
+            of(5, "NoExecute"),
+            ["scheduling.tolerations[1]: Duplicate value: {\"Key\":\"a\",\"Operator\":\"Exists\",\"Value\":\"\",\
+              \"Effect\":\"NoExecute\",\"TolerationSeconds\":5}"]
+        );
+        assert_eq!(of(5, "NoSchedule").len(), 1, "the effect does not go with the seconds");
     }
 }
