@@ -233,7 +233,8 @@ impl Patch {
         let PatchedKind { schema, custom } = kind.into();
         let mut patched = self.patched(schema, stored)?;
         let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
-        if patched.as_map().is_none()
+        let is_text = |key: &str| patched.get(key).is_none_or(|value| value.is_null() || value.as_str().is_some());
+        if (patched.as_map().is_none() || custom.is_none() && !["apiVersion", "kind"].into_iter().all(is_text))
             && let Err(error) = json::type_meta(&json::to_vec(&patched))
         {
             let why = format!("couldn't get version/kind; json parse error: {error}");
@@ -242,6 +243,9 @@ impl Patch {
         match custom {
             Some(_) => decode::check_custom_type(&patched, api_version, kind)?,
             None => self.check_type(&patched, api_version, kind, scheme)?,
+        }
+        if custom.is_none() && !api_version.is_empty() && patched.str_at(&["apiVersion"]).is_empty() {
+            return Err(self.without_version(&patched, stored, query.field_validation, warnings));
         }
         decode::check_objects(&patched)?;
         let strictness = match query.field_validation {
@@ -350,6 +354,29 @@ impl Patch {
             return Ok(());
         }
         Err(self.invalid(patched, &scheme.mismatch_message(found_version, found_kind, group, kind)))
+    }
+
+    /// The error for a result without an `apiVersion`. kube-apiserver decodes it as a type without JSON names: no field is
+    /// known, and the object has no name.
+    fn without_version(
+        &self,
+        patched: &Value,
+        stored: &Value,
+        validation: FieldValidation,
+        warnings: &mut Vec<String>,
+    ) -> Status {
+        let fields = patched.as_map().into_iter().flat_map(|map| map.keys()).map(|key| key.as_str());
+        let unknown = fields.filter(|field| !["apiVersion", "kind"].contains(field));
+        let unknown = unknown.map(|field| StrictProblem::UnknownField(field.to_owned()).to_string());
+        let problems: Vec<String> = self.problems.iter().cloned().chain(unknown).collect();
+        match validation {
+            FieldValidation::Strict if !problems.is_empty() => {
+                return self.invalid(patched, &decode::strict_message(&problems));
+            }
+            FieldValidation::Warn => warnings.extend(problems),
+            _ => {}
+        }
+        crate::write::without_name(stored.str_at(&["metadata", "name"]))
     }
 
     /// The error for a result that cannot be decoded. kube-apiserver names no kind, but shows the result, or the strategic

@@ -124,16 +124,20 @@ pub fn decode_object(
 /// The name in a body that replaces an object must be the path's.
 pub(crate) fn check_name(target: &Target, object: &Value) -> Result<()> {
     match metadata::text(object, "name") {
-        "" => Err(Status::bad_request(format!(
-            "the name of the object ({} based on URL) was undeterminable: name must be provided",
-            target.name
-        ))),
+        "" => Err(without_name(&target.name)),
         name if name != target.name => Err(Status::bad_request(format!(
             "the name of the object ({name}) does not match the name on the URL ({})",
             target.name
         ))),
         _ => Ok(()),
     }
+}
+
+/// The error for an object without a name, at the path of an object of that name.
+pub(crate) fn without_name(name: &str) -> Status {
+    Status::bad_request(format!(
+        "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+    ))
 }
 
 /// Checks that the namespace of a body, if any, is that of the path.

@@ -99,6 +99,43 @@ fn reported(kind: PatchType, text: &str) -> (Vec<String>, String) {
 }
 
 #[test]
+fn a_result_without_a_version_has_no_known_field() {
+    let mut pod = pintle_schema::value!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    canonicalize(Pod::schema(), &mut pod);
+    let apply = |kind, text: &str, validation| {
+        let mut warnings = Vec::new();
+        let patched =
+            patch(kind, text).apply(Pod::schema(), &pod, &query(validation), &Scheme::default(), &mut warnings);
+        (patched.map_err(|status| (status.code, status.message)).err(), warnings)
+    };
+    let fields = pod.as_map().into_iter().flat_map(|map| map.keys()).map(|key| key.as_str());
+    let unknown: Vec<String> = fields
+        .filter(|field| !["apiVersion", "kind"].contains(field))
+        .map(|field| format!("unknown field \"{field}\""))
+        .collect();
+    for (kind, text) in [
+        (PatchType::Merge, r#"{"apiVersion": null}"#),
+        (PatchType::Json, r#"[{"op": "remove", "path": "/apiVersion"}]"#),
+    ] {
+        let (error, warnings) = apply(kind, text, FieldValidation::Warn);
+        let nameless = "the name of the object (p based on URL) was undeterminable: name must be provided";
+        assert_eq!(error, Some((400, nameless.to_owned())), "{text}");
+        assert_eq!(warnings, unknown, "{text}");
+        let (error, _) = apply(kind, text, FieldValidation::Strict);
+        let (code, message) = error.expect("refused");
+        assert!(code == 422 && message.ends_with(&unknown.join(", ")), "{message}");
+    }
+    let (error, _) = apply(PatchType::Merge, r#"{"apiVersion": 5}"#, FieldValidation::Warn);
+    let (_, message) = error.expect("refused");
+    let end = "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field \
+               .apiVersion of type string";
+    assert!(message.ends_with(end), "{message}");
+    assert_eq!(apply(PatchType::Merge, r#"{"kind": null}"#, FieldValidation::Strict), (None, Vec::new()));
+    assert_eq!(apply(PatchType::Strategic, r#"{"apiVersion": null}"#, FieldValidation::Strict), (None, Vec::new()));
+}
+
+#[test]
 fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
     let nested = r#"{"z": 1, "metadata": {"z": 1, "b": 1}, "a": 1, "spec": {"y": 1, "affinity": {"z": 1, "a": 1}}}"#;
     let rows: &[(PatchType, &str, &[&str])] = &[
