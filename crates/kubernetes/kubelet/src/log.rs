@@ -13,7 +13,7 @@ use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::{upgrade, websocket};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;
-use pintle_validation::ErrorList;
+use pintle_validation::{ErrorList, FieldPath};
 
 /// The maximum bytes of a kubelet's error message.
 const MAX_REFUSAL_BYTES: usize = 50_000;
@@ -153,7 +153,9 @@ fn check(query: &Query, since_time: bool, split: bool, pod: &str) -> Result<()> 
         errors.invalid("limitBytes", bytes, "must be greater than 0");
     }
     match since {
-        Some(_) if since_time => errors.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified"),
+        Some(_) if since_time => {
+            errors.forbidden(FieldPath::ROOT, "at most one of `sinceTime` or `sinceSeconds` may be specified");
+        }
         Some(seconds) if seconds < 1 => errors.invalid("sinceSeconds", seconds, "must be greater than 0"),
         _ => {}
     }
@@ -161,7 +163,7 @@ fn check(query: &Query, since_time: bool, split: bool, pod: &str) -> Result<()> 
         match stream(query) {
             "All" => {}
             "Stdout" | "Stderr" if tail.is_some() => {
-                errors.forbidden("", "`tailLines` and specific `stream` are mutually exclusive for now");
+                errors.forbidden(FieldPath::ROOT, "`tailLines` and specific `stream` are mutually exclusive for now");
             }
             "Stdout" | "Stderr" => {}
             other => errors.not_supported("stream", other, &["All", "Stderr", "Stdout"]),

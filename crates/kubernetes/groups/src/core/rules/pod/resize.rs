@@ -18,10 +18,10 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let (new, old) = (pod.new.field(Pod::SPEC), old_pod.field(Pod::SPEC));
     let path = pod.path.to(Pod::SPEC);
     if spec::is_mirror(old_pod) {
-        return cx.errors.forbidden("", "static pods cannot be resized");
+        return cx.errors.forbidden(FieldPath::ROOT, "static pods cannot be resized");
     }
     if old.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
-        return cx.errors.forbidden("", "windows pods cannot be resized");
+        return cx.errors.forbidden(FieldPath::ROOT, "windows pods cannot be resized");
     }
     let status = old_pod.field(Pod::STATUS);
     let class = match text(status.field(PodStatus::QOS_CLASS)) {
@@ -134,7 +134,7 @@ fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPat
     if !cx.enabled("InPlacePodLevelResourcesVerticalScaling") {
         let detail = "resize of pods with pod-level resources is forbidden when \
                       InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled";
-        return cx.errors.forbidden("", detail);
+        return cx.errors.forbidden(FieldPath::ROOT, detail);
     }
     let place = path.to(PodSpec::RESOURCES);
     if old.is_set() && !new.is_set() {

@@ -5,7 +5,7 @@ use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerPort, Pod, PodDNSConfig, PodSpec, ProjectedVolumeSource, VolumeProjection, VolumeSource,
 };
-use pintle_validation::{At, Operation, ValidationContext};
+use pintle_validation::{At, FieldPath, Operation, ValidationContext};
 
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
@@ -24,6 +24,9 @@ pub fn of_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     if spec.new.field(PodSpec::SERVICE_ACCOUNT_NAME).value().is_zero() {
         service_account_tokens(spec, cx);
     }
+    if is_mirror(cx.root::<Pod>()) {
+        no_resource_claims(spec, cx);
+    }
     if cx.request.operation == Operation::Create {
         if !spec.new.field(PodSpec::EPHEMERAL_CONTAINERS).value().is_zero() {
             cx.errors.forbidden(spec.path.to(PodSpec::EPHEMERAL_CONTAINERS), "cannot be set on create");
@@ -33,6 +36,16 @@ pub fn of_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
             let detail = "cannot be set until all schedulingGates have been cleared";
             cx.errors.forbidden(spec.path.to(PodSpec::NODE_NAME), detail);
         }
+    }
+}
+
+/// A static pod has no claims; what else is wrong with them is not reported.
+fn no_resource_claims(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let claims = spec.new.field(PodSpec::RESOURCE_CLAIMS);
+    let inside = format!("{}[", spec.path.to(PodSpec::RESOURCE_CLAIMS));
+    cx.errors.0.retain(|error| !error.field.starts_with(&inside));
+    for _ in claims.iter() {
+        cx.errors.forbidden(FieldPath::ROOT, "static pods do not support resource claims");
     }
 }
 

@@ -217,6 +217,22 @@ fn a_resize_changes_cpu_and_memory_alone() {
         validate(&other, Some(&pod()), "resize"),
         ["spec: Forbidden: only cpu and memory resources are mutable"]
     );
+    let mut windows = pod();
+    windows.set_at(&["spec", "os"], value!({"name": "windows"}));
+    assert!(
+        validate(&windows, Some(&windows), "resize")
+            .contains(&"[]: Forbidden: windows pods cannot be resized".to_owned())
+    );
+}
+
+#[test]
+fn static_pods_have_no_resource_claims() {
+    let mut mirror = pod();
+    mirror.set_at(&["spec", "resourceClaims"], value!([{"name": "a", "resourceClaimName": "b"}, {"name": "A_"}]));
+    assert_eq!(validate(&mirror, None, "").len(), 2, "one of the claims is wrong twice");
+    mirror.set_at(&["metadata", "annotations"], value!({"kubernetes.io/config.mirror": "x"}));
+    mirror.set_at(&["spec", "nodeName"], "n");
+    assert_eq!(validate(&mirror, None, ""), ["[]: Forbidden: static pods do not support resource claims"; 2]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     Affinity, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector, NodeSelectorTerm,
     Pod, PodSchedulingGate, PodSpec, Toleration,
 };
-use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext, same};
+use pintle_validation::{At, FieldPath, ValidationContext, same};
 use std::collections::HashSet;
 
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
@@ -239,7 +239,7 @@ fn rest_as_it_was(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -
 pub fn ephemeral_containers(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old) = pod.old else { return };
     if spec::is_mirror(old) {
-        return cx.errors.push(ErrorKind::Forbidden, "", None, "static pods do not support ephemeral containers");
+        return cx.errors.forbidden(FieldPath::ROOT, "static pods do not support ephemeral containers");
     }
     let name = |container: View<'_, EphemeralContainer>| {
         let common = container.field(EphemeralContainer::EPHEMERAL_CONTAINER_COMMON);
