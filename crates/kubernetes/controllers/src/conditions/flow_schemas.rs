@@ -19,6 +19,7 @@ impl Rule for Dangling {
     const MANAGER: &'static str = "api-priority-and-fairness-config-consumer-v1";
     const SUBJECT: (&'static str, &'static str) = (GROUP, "flowschemas");
     const DEPENDS_ON: &'static [(&'static str, &'static str)] = &[PRIORITY_LEVELS];
+    const APPLIED_AS: Option<(&'static str, &'static str)> = Some(("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"));
 
     fn refers_to(object: &Value) -> Option<Reference> {
         Some(Reference { namespace: String::new(), name: priority_level(object).to_owned() })

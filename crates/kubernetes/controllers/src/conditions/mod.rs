@@ -12,7 +12,7 @@ use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
 use crate::stats::QueueSnapshot;
 use futures_util::future::BoxFuture;
 use pintle_cache::{Event, Object, WatchFilter};
-use pintle_schema::{Time, Value, View, ViewMut};
+use pintle_schema::{Time, Value, View, ViewMut, value};
 use pintle_types::meta::v1::{Condition, ConditionStatus};
 use std::collections::HashMap;
 use std::future::ready;
@@ -47,6 +47,9 @@ pub trait Rule: Send + Sync + 'static {
     const DEPENDS_ON: &'static [(&'static str, &'static str)];
     /// The number of workers.
     const WORKERS: usize = 1;
+    /// The version and the kind of the configuration that is applied to set the condition; without them it is set by an
+    /// update.
+    const APPLIED_AS: Option<(&'static str, &'static str)> = None;
 
     fn refers_to(object: &Value) -> Option<Reference>;
 
@@ -122,7 +125,19 @@ impl<R: Rule> StatusController<R> {
             return outcome;
         }
         let requests = Requests { world: &self.world, who: Who::Server(R::MANAGER) };
-        let written = requests.change(&kind.at(&stored), "status", |object| _ = write_condition(object)).await;
+        let target = kind.at(&stored);
+        let written = match R::APPLIED_AS {
+            Some((api_version, name)) => {
+                let own = |item: &&Value| View::<Condition>::new(*item).field(Condition::TYPE).as_str() == R::CONDITION;
+                let own = R::conditions(&mut object).as_list().and_then(|list| list.iter().find(own)).cloned();
+                let config = value!({
+                    "apiVersion": api_version, "kind": name, "metadata": {"name": (stored.name())},
+                    "status": {"conditions": (own.into_iter().collect::<Vec<Value>>())}
+                });
+                requests.apply(&target, "status", R::MANAGER, &config).await
+            }
+            None => requests.change(&target, "status", |object| _ = write_condition(object)).await,
+        };
         if written.is_ok() { outcome } else { Outcome::Retry }
     }
 
@@ -204,7 +219,6 @@ pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &DesiredCo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_schema::value;
 
     #[test]
     fn unchanged_conditions_are_not_written() {
