@@ -87,10 +87,26 @@ fn source_object(
         cx.errors.required(path.to(TypedObjectReference::KIND), "");
     }
     if !group.as_str().is_empty() {
-        has_format("dns1123-subdomain", group.value(), &path.to(TypedObjectReference::API_GROUP), cx);
+        if !had_group(path, cx) {
+            has_format("dns1123-subdomain", group.value(), &path.to(TypedObjectReference::API_GROUP), cx);
+        }
     } else if kind != "PersistentVolumeClaim" {
         cx.errors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
     }
+}
+
+/// Whether an update replaces a claim that names a group already: then any text may be the group.
+fn had_group(path: &FieldPath<'_>, cx: &ValidationContext<'_>) -> bool {
+    let Some(old) = cx.old_root::<PersistentVolumeClaim>() else { return false };
+    let spec = old.field(PersistentVolumeClaim::SPEC);
+    let of_source = spec
+        .field(Spec::DATA_SOURCE)
+        .some()
+        .is_some_and(|old| old.field(TypedLocalObjectReference::API_GROUP).is_set());
+    let of_wide =
+        spec.field(Spec::DATA_SOURCE_REF).some().is_some_and(|old| old.field(TypedObjectReference::API_GROUP).is_set());
+    // Templates of claims are validated in any case; they are deeper.
+    (of_source || of_wide) && path.parent().to_string() == PersistentVolumeClaim::SPEC.name()
 }
 
 /// `dataSource` and `dataSourceRef` are equal.

@@ -95,6 +95,22 @@ fn a_bound_claim_changes_its_size_alone() {
 }
 
 #[test]
+fn a_claim_that_named_a_group_may_name_any() {
+    let schema = PersistentVolumeClaim::schema();
+    let from = |group: &str| {
+        let source = value!({"apiGroup": group, "kind": "K", "name": "n"});
+        let claim = with(claim(), &["spec", "dataSource"], source.clone());
+        with(claim, &["spec", "dataSourceRef"], source)
+    };
+    let groups = |new: &Value, old: Option<&Value>| {
+        validate(schema, new, old).iter().filter(|line| line.contains(".apiGroup: ")).count()
+    };
+    assert_eq!(groups(&from("A_"), None), 2);
+    assert_eq!(groups(&from("A_"), Some(&claim())), 2);
+    assert_eq!(groups(&from("A_"), Some(&from("example.com"))), 0);
+}
+
+#[test]
 fn only_known_modes_exclude_that_of_one_pod() {
     let with_modes = |modes: Value| {
         validate(PersistentVolumeClaim::schema(), &with(claim(), &["spec", "accessModes"], modes), None).len()
