@@ -97,6 +97,8 @@ async fn bind(
     if pod.is_some_and(|pod| pod != name) {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
+    // kube-apiserver misses the name when it looks for the pod.
+    let node = node_of(binding)?;
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
@@ -105,7 +107,6 @@ async fn bind(
         return Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {}", faults.join(";"))));
     }
     let target = context.api.registry.target_of(PODS, namespace, name).ok_or_else(Status::no_such_path)?;
-    let node = node_of(binding)?;
     let environment = context.api.registry.environment.as_ref();
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };

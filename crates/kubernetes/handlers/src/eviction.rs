@@ -13,6 +13,7 @@ use pintle_endpoints::query::delete_options_from_body;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::response::{ApiResponse, attach_warnings};
 use pintle_endpoints::subresource::{body, created, label_selector};
+use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
     AdmissionMode, Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target,
@@ -24,6 +25,7 @@ use pintle_types::meta::v1::{self, Condition};
 use pintle_types::policy::v1::{
     PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus, UnhealthyPodEvictionPolicyType,
 };
+use pintle_validation::ErrorList;
 
 const BUDGETS: [&str; 3] = ["policy", "v1", "poddisruptionbudgets"];
 
@@ -83,6 +85,20 @@ async fn asked_for(
     }
     let none = Value::map();
     let asked = eviction.get("deleteOptions").unwrap_or(&none);
+    if asked.get(UNSAFE_DELETION_OPTION).and_then(Value::as_bool) == Some(true) {
+        let mut errors = ErrorList::default();
+        let detail = "can not be set for pod eviction, try after removing the option";
+        errors.invalid(format!("deleteOptions.{UNSAFE_DELETION_OPTION}"), true, detail);
+        return Err(Status::invalid("policy", "Eviction", &target.name, &errors));
+    }
+    let dry_run: Vec<&str> =
+        asked.get("dryRun").and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_str).collect();
+    if options.dry_run && !dry_run.is_empty() && dry_run != ["All"] {
+        let dry_run = dry_run.join(" ");
+        return Err(Status::unexplained(format!(
+            "Non-matching dry-run options in request and content: [All] and [{dry_run}]"
+        )));
+    }
     let deletion = delete_options_from_body(asked, false, context.request.clone())?;
     Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, is_admitted: true, ..deletion })
 }

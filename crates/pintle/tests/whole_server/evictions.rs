@@ -52,6 +52,28 @@ fn warnings_are_returned_with_errors_of_actions() {
 }
 
 #[test]
+fn options_of_an_eviction_agree_with_its_request() {
+    let (_server, mut client) = InProcess::for_pods();
+    pod(&mut client, "p", "Running", "True");
+    let mut refused = |query: &str, options: Value| {
+        let eviction = json!({"metadata": {"name": "p"}, "deleteOptions": options});
+        let answer = client.post(&format!("{PODS}/p/eviction{query}"), &eviction).expect("an answer");
+        (answer.status, answer.json()["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let (code, message) = refused("", json!({"ignoreStoreReadErrorWithClusterBreakingPotential": true}));
+    let field = "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential";
+    let expected = format!(
+        "Eviction.policy \"p\" is invalid: {field}: Invalid value: true: can not be set for pod eviction, try after \
+         removing the option"
+    );
+    assert_eq!((code, message), (422, expected));
+    let (code, message) = refused("?dryRun=All", json!({"dryRun": ["All", "All"]}));
+    let expected = "Non-matching dry-run options in request and content: [All] and [All All]".to_owned();
+    assert_eq!((code, message), (500, expected));
+    assert_eq!(refused("?dryRun=All", json!({"dryRun": ["All"]})).0, 201);
+}
+
+#[test]
 fn a_budget_that_allows_nothing_refuses() {
     let (_server, mut client) = InProcess::for_pods();
     pod(&mut client, "p", "Running", "True");
