@@ -49,16 +49,15 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
     }
 }
 
-/// No topology stands there twice. kube-apiserver compares with places not filled yet as well, so an empty one is
-/// always
-/// one too many.
+/// No topology stands there twice. kube-apiserver compares with as many empty ones as there are topologies as well, so
+/// that an empty one is always one too many.
 pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut ValidationContext<'_>) {
     let topologies: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
     for (index, term) in topologies.iter().enumerate() {
-        let unfilled = if term.is_empty() { topologies.len() - index } else { 0 };
+        let empty = if term.is_empty() { topologies.len() } else { 0 };
         let earlier = topologies.iter().take(index).filter(|earlier| *earlier == term).count();
         let path = terms.path.index(index);
-        for _ in 0..earlier + unfilled {
+        for _ in 0..earlier + empty {
             cx.errors.duplicate(path.to(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS), "");
         }
     }

@@ -151,6 +151,9 @@ fn classes_and_attachments_stay() {
     let schema = StorageClass::schema();
     assert_eq!(validate(schema, &class, None), [""; 0]);
     assert_eq!(validate(schema, &with(class.clone(), &["provisioner"], value!("A.B/C")), None), [""; 0]);
+    let topologies = value!([{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}, {}]);
+    let text = "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"";
+    assert_eq!(validate(schema, &with(class.clone(), &["allowedTopologies"], topologies), None), [text; 2]);
     let spaced = validate(schema, &with(class.clone(), &["provisioner"], value!("A B")), None);
     assert!(spaced.iter().all(|line| line.starts_with("provisioner: Invalid value: \"a b\": ")), "{spaced:?}");
     assert_eq!(spaced.len(), 1);
