@@ -8,8 +8,8 @@ mod priority_level;
 
 use pintle_schema::ApiType;
 use pintle_types::flowcontrol::v1::{
-    FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, NonResourcePolicyRule, PolicyRulesWithSubjects,
-    PriorityLevelConfiguration, QueuingConfiguration, ResourcePolicyRule, Subject,
+    FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, LimitResponse, NonResourcePolicyRule, PolicyRulesWithSubjects,
+    PriorityLevelConfiguration, PriorityLevelConfigurationSpec, QueuingConfiguration, ResourcePolicyRule, Subject,
 };
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
@@ -45,6 +45,8 @@ static RULES: &[CustomRule] = &[
     at_field!(PriorityLevelConfiguration::SPEC, priority_level::only_exempt_is_exempt),
     at_field!(PriorityLevelConfiguration::SPEC, fixed::priority_level, AFTER | ON_CREATE | ON_UPDATE),
     at_type!(QueuingConfiguration, priority_level::hand_size, AFTER),
+    at_type!(LimitResponse, priority_level::queues_if_queuing, AFTER),
+    at_type!(PriorityLevelConfigurationSpec, priority_level::only_its_own, AFTER),
 ];
 
 #[cfg(test)]

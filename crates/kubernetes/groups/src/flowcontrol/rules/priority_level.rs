@@ -1,7 +1,8 @@
 //! Rules of PriorityLevelConfiguration: the exempt level, and how requests are assigned to queues.
 
 use pintle_types::flowcontrol::v1::{
-    PriorityLevelConfiguration, PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration,
+    LimitResponse, LimitResponseType, PriorityLevelConfiguration, PriorityLevelConfigurationSpec,
+    PriorityLevelEnablement, QueuingConfiguration,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -27,6 +28,33 @@ pub fn only_exempt_is_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &
         let path = spec.path.to(PriorityLevelConfigurationSpec::TYPE);
         let detail = "must be 'Exempt' if and only if `name` is 'exempt'";
         cx.errors.invalid(path, kind.value().clone(), detail);
+    }
+}
+
+/// Limits matter to a limited level only, and shares of an exempt level to that: what is wrong inside the other ones is
+/// not reported.
+pub fn only_its_own(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut ValidationContext<'_>) {
+    type Spec = PriorityLevelConfigurationSpec;
+    let kind = spec.new.field(Spec::TYPE).get();
+    if kind != PriorityLevelEnablement::LIMITED {
+        drop_inside(&spec.path.to(Spec::LIMITED), cx);
+    }
+    if kind != PriorityLevelEnablement::EXEMPT {
+        drop_inside(&spec.path.to(Spec::EXEMPT), cx);
+    }
+}
+
+/// Queues matter only where requests wait in them.
+pub fn queues_if_queuing(response: At<'_, LimitResponse>, cx: &mut ValidationContext<'_>) {
+    if response.new.field(LimitResponse::TYPE).get() != LimitResponseType::QUEUE {
+        drop_inside(&response.path.to(LimitResponse::QUEUING), cx);
+    }
+}
+
+fn drop_inside(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    if !cx.errors.is_empty() {
+        let inside = format!("{place}.");
+        cx.errors.0.retain(|error| !error.field.starts_with(&inside));
     }
 }
 

@@ -64,3 +64,17 @@ fn what_flow_control_needs_stays() {
     assert!(level(5).is_empty(), "{:?}", level(5));
     assert_eq!(level(6).len(), 1);
 }
+
+#[test]
+fn what_a_level_does_not_use_is_not_validated() {
+    let level = |spec: Value| {
+        validate(PriorityLevelConfiguration::schema(), value!({"metadata": {"name": "a"}, "spec": spec})).len()
+    };
+    let queuing = value!({"queues": 1, "handSize": 2, "queueLengthLimit": 0});
+    let limited = |response: Value| value!({"nominalConcurrencyShares": (-1), "limitResponse": (response)});
+    let of = |kind: &str, response: Value| level(value!({"type": kind, "limited": (limited(response))}));
+    assert_eq!(of("Limited", value!({"type": "Queue", "queuing": (queuing.clone())})), 3);
+    assert_eq!(of("Limited", value!({"type": "Reject", "queuing": (queuing.clone())})), 2);
+    assert_eq!(of("Limited", value!({"type": "x", "queuing": (queuing)})), 2);
+    assert_eq!(of("x", value!({"type": "x"})), 1);
+}
