@@ -45,4 +45,10 @@ fn bindings() {
              cannot change roleRef"
         ]
     );
+    other.set_at(&["roleRef", "name"], "");
+    other.set_at(&["subjects"], value!([{"kind": "User", "apiGroup": "rbac.authorization.k8s.io"}]));
+    assert_eq!(
+        validate(RoleBinding::schema(), &other, None, ""),
+        ["roleRef.name: Required value", "subjects[0].name: Required value"]
+    );
 }
