@@ -80,7 +80,11 @@ fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut ValidationCont
     for (at, name) in claimed.iter().enumerate() {
         let path = format!("{prefix}{at}].{}", Volume::NAME.name());
         match *name {
-            "" => cx.errors.required(path, ""),
+            "" => {
+                // The volume's claim has the name too.
+                cx.errors.required(format!("{prefix}{at}].persistentVolumeClaim.claimName"), "");
+                cx.errors.required(path, "");
+            }
             name => cx.errors.invalid_each(path, &Value::from(name), names::dns1123_label(name)),
         }
     }

@@ -119,6 +119,12 @@ fn claims_are_volumes_of_a_stateful_set() {
     set.set_at(&[pod[0], pod[1], pod[2], "volumes"], value!([{"name": "data"}, {"name": "Other", "emptyDir": {}}]));
     let errors = validate(StatefulSet::schema(), &set, None, "");
     assert!(errors.len() == 1 && errors[0].starts_with("spec.template.spec.volumes[1].name: "), "{errors:?}");
+    set.set_at(&[pod[0], pod[1], pod[2], "volumes"], value!([{"name": "data", "emptyDir": {}}]));
+    let claims = set.at_mut(&["spec", "volumeClaimTemplates"]).and_then(Value::as_list_mut);
+    claims.and_then(|list| list.first_mut()).expect("a claim").remove_at(&["metadata", "name"]);
+    let volume = "spec.template.spec.volumes[0]";
+    let missing = ["persistentVolumeClaim.claimName", "name"].map(|field| format!("{volume}.{field}: Required value"));
+    assert_eq!(validate(StatefulSet::schema(), &set, None, ""), missing);
 }
 
 #[test]
