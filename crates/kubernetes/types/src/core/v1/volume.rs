@@ -261,6 +261,7 @@ string_type! {
 
 /// A file or directory taken directly from the node's filesystem.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(first(subfield(path)(required)))]
 pub struct HostPathVolumeSource {
     /// Absolute location on the node; symbolic links are followed.
     #[k8s(proto = 1, always, required, format = "path-no-backsteps")]

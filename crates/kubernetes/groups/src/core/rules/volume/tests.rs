@@ -43,6 +43,8 @@ fn a_persistent_volume_has_one_source() {
     assert_eq!(validate(schema, &volume(), None), [""; 0]);
     let two = with(volume(), &["spec", "nfs"], value!({"path": "not/absolute"}));
     assert_eq!(validate(schema, &two, None), ["spec.nfs: Forbidden: may not specify more than 1 volume type"]);
+    let pathless = with(volume(), &["spec", "hostPath"], value!({"type": "Odd"}));
+    assert_eq!(validate(schema, &pathless, None), ["spec.hostPath.path: Required value"]);
     let disk = with(volume(), &["spec", "hostPath"], Value::Null);
     assert_eq!(validate(schema, &disk, None), ["spec: Required value: must specify a volume type"]);
     let disk = with(disk, &["spec", "gcePersistentDisk"], value!({"partition": 256}));
