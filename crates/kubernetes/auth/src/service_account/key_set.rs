@@ -39,10 +39,9 @@ impl KeySet {
         &self.verifying
     }
 
-    /// The key that a token names, or all: the name is only a hint.
+    /// The keys that a token names, or all for a token that names none.
     pub(super) fn candidates(&self, key_id: &str) -> impl Iterator<Item = &VerifyingKey> {
-        let known = self.has(key_id);
-        self.verifying.iter().filter(move |key| !known || key.id() == key_id)
+        self.verifying.iter().filter(move |key| key_id.is_empty() || key.id() == key_id)
     }
 
     /// Whether a key has this id.

@@ -310,7 +310,10 @@ impl ServiceAccountTokens {
 
     /// The claims of a token whose signature is verified here.
     fn claims(&self, token: &Token<'_>, keys: &KeySet) -> Result<TokenClaims, String> {
-        let mut candidates = keys.candidates(&token.key_id);
+        let mut candidates = keys.candidates(&token.key_id).peekable();
+        if candidates.peek().is_none() {
+            return Err("invalid signature, no keys found".to_owned());
+        }
         if !candidates.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
             return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
         }
