@@ -241,17 +241,21 @@ pub(crate) struct ResponseAuditor<'a> {
     pub final_stage: FinalStage,
     /// By its path the request has no end of its own.
     pub is_long_running: bool,
+    /// The client accepts a form of objects. Otherwise it gets a `Status` in JSON, which kube-apiserver does not record.
+    pub is_acceptable: bool,
 }
 
 impl ResponseAuditor<'_> {
     /// Emits the events of a response whose head is known. `error` is the `Status` that the response was made of.
     pub(crate) async fn record(&self, answer: &mut ApiResponse, error: Option<Value>) {
-        let status = error.or_else(|| status_of(answer));
+        let is_recorded = self.is_acceptable || error.is_none();
+        let status = if is_recorded { error.or_else(|| status_of(answer)) } else { None };
         self.record.response(match &status {
             Some(status) => ResponseStatus::of(status, answer.code),
             None => ResponseStatus::of_code(answer.code),
         });
         if self.record.level() >= Level::RequestResponse
+            && is_recorded
             && let Some(object) = self.response_json(answer).await
         {
             self.record.response_object(object);

@@ -155,6 +155,12 @@ async fn delete_selected(
     Ok(answer)
 }
 
+/// The scheme in which kube-apiserver looks for the kind of the options, whatever is deleted.
+const OPTIONS_SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+
+/// The version of the options in the audit log, whatever version was sent.
+const OPTIONS_VERSION: &str = "meta.k8s.io/__internal";
+
 /// The options of a delete: a body hides the whole query.
 async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     let bytes = read_body(context, request.body).await?;
@@ -181,12 +187,11 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     })?;
     let kind = body.str_at(&["kind"]);
     if !matches!(kind, "" | "DeleteOptions") {
-        let scheme = context.api.scheme.name_of("");
         let version = body.str_at(&["apiVersion"]);
         return Err(Status::bad_request(format!(
-            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\""
+            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{OPTIONS_SCHEME}\""
         )));
     }
-    audit::request_body(context, schema, "meta.k8s.io/v1", "DeleteOptions", &body);
+    audit::request_body(context, schema, OPTIONS_VERSION, "DeleteOptions", &body);
     delete_options_from_body(&body, unsafe_allowed, context.request.clone())
 }

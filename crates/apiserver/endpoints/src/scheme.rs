@@ -75,11 +75,6 @@ impl Scheme {
         Scheme { resources, known }
     }
 
-    /// The name, in messages, of the scheme that contains the kinds of a group.
-    pub fn name_of(&self, group: &str) -> &'static str {
-        self.known.scheme(group)
-    }
-
     /// The resource of a kind, served or not.
     pub fn resource(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         let table = self.resources.read();

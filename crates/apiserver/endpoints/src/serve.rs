@@ -62,8 +62,9 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let path = parse_path(&request.path);
     let agent = request.header(USER_AGENT);
     let pretty = crate::negotiation::pretty(&query, agent);
-    let wanted = negotiate(request.header(ACCEPT), agent, &query, AllowedMediaTypes::Objects, api.formats())
-        .unwrap_or(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
+    let wanted = negotiate(request.header(ACCEPT), agent, &query, AllowedMediaTypes::Objects, api.formats());
+    let is_acceptable = wanted.is_ok();
+    let wanted = wanted.unwrap_or(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
     let dry_run = DryRun::of(query.all("dryRun"));
     let system_client = metrics::system_client(agent);
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
@@ -96,6 +97,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
             record,
             final_stage: accounting.final_stage,
             is_long_running,
+            is_acceptable,
         };
         Box::pin(auditor.record(&mut answer, error)).await;
     }

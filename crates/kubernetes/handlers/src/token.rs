@@ -4,6 +4,7 @@
 //! account's namespace.
 
 use futures_util::future::{BoxFuture, FutureExt};
+use pintle_endpoints::audit;
 use pintle_endpoints::context::Context;
 use pintle_endpoints::encoding;
 use pintle_endpoints::handler::{Call, Handler};
@@ -51,6 +52,10 @@ async fn create(tokens: &ServiceAccountTokens, call: Call<'_>, request: Request)
     let target = call.target()?;
     let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;
     let (mut object, options, mut warnings) = body(call.context, call.subresource()?, &[], request).await?;
+    let now = call.context.api.registry.environment.now_unix();
+    target.resource.defaults.apply(TokenRequest::schema(), &mut object, now);
+    // The audit log shows the request with its defaults.
+    audit::request_body(call.context, TokenRequest::schema(), API_VERSION, KIND, &object);
     if let Err(status) = complete(tokens, call, &target, &mut object, &options, &mut warnings).await {
         return Err(status.with_warnings(warnings));
     }
@@ -73,7 +78,6 @@ async fn complete(
     let registry = &context.api.registry;
     let environment = registry.environment.as_ref();
     check_namespace(target, object)?;
-    target.resource.defaults.apply(TokenRequest::schema(), object, environment.now_unix());
     metadata::dedup_owners(object, false, warnings);
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
@@ -124,8 +128,10 @@ async fn complete(
         spec.expiration_seconds = Some(longest);
     }
     let now = environment.now_unix();
-    let token = sign(tokens, claims, &spec, seconds, now, new_uid(environment)).get().await;
+    let id = new_uid(environment);
+    let token = sign(tokens, claims, &spec, seconds, now, id.clone()).get().await;
     let token = token.map_err(|error| Status::internal(format!("failed to generate token: {error}")))?;
+    context.request.annotate("authentication.kubernetes.io/issued-credential-id", format!("JTI={id}"));
     let status = TokenRequestStatus { token, expiration_timestamp: Time::from_seconds(now.saturating_add(seconds)) };
     object.set_at(&[TokenRequest::SPEC.name()], spec.to_value());
     object.set_at(&[TokenRequest::STATUS.name()], status.to_value());

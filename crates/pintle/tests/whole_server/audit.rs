@@ -67,6 +67,39 @@ fn requests_are_recorded_at_their_level() {
 }
 
 #[test]
+fn bodies_are_recorded_as_in_the_reference() {
+    let installation = Installation::own();
+    let log = installation.path("audit.log");
+    let flag = format!("--audit-log-path={}", log.display());
+    let rules = "- {level: RequestResponse, omitStages: [RequestReceived]}";
+    let process = start(&installation, rules, &[&flag]);
+    let mut client = process.endpoint().client().with_header("audit-id", ID);
+    let mut last = |method: &str, path: &str, body: Value| {
+        let body = body.to_string();
+        client.send(method, path, "application/json", body.as_bytes()).expect("an answer");
+        events(&log).into_iter().rfind(|event| event["auditID"] == ID).expect("an event")
+    };
+    let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
+    let deleted = last("DELETE", &format!("{CONFIG_MAPS}/none"), options);
+    assert_eq!(deleted["requestObject"]["apiVersion"], "meta.k8s.io/__internal");
+    assert_eq!(deleted["responseStatus"]["reason"], "NotFound");
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    last("POST", accounts, json!({"metadata": {"name": "a"}}));
+    let issued = last("POST", &format!("{accounts}/a/token"), json!({"spec": {}}));
+    assert_eq!(issued["requestObject"]["spec"]["expirationSeconds"], 3600);
+    let id = issued["annotations"]["authentication.kubernetes.io/issued-credential-id"].as_str();
+    assert!(id.is_some_and(|id| id.starts_with("JTI=")), "{issued}");
+    // An error in a form that the client does not accept is not recorded.
+    let mut other = process.endpoint().client().with_header("audit-id", ID).with_header("accept", "text/plain");
+    other.get(&format!("{CONFIG_MAPS}/none")).expect("an answer").expect(406);
+    let refused = events(&log).into_iter().rfind(|event| event["auditID"] == ID).expect("an event");
+    assert_eq!(
+        (&refused["responseStatus"], &refused["responseObject"]),
+        (&json!({"metadata": {}, "code": 406}), &Value::Null)
+    );
+}
+
+#[test]
 fn a_watch_is_recorded_when_it_begins_and_when_its_client_has_gone() {
     let installation = Installation::own();
     let log = installation.path("audit.log");
