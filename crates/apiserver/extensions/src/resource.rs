@@ -427,6 +427,7 @@ fn deprecation(definition: &Definition<'_>, version: &Value, name: &str, kind: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_codec::{Strictness, json};
     use pintle_schema::value;
 
     #[test]
@@ -466,6 +467,23 @@ mod tests {
         let served: Vec<bool> =
             resources(&definition, &Arc::default()).iter().map(|(_, is_served)| *is_served).collect();
         assert_eq!(served, [false, true], "the storage version is needed, though nobody sees it");
+    }
+
+    #[test]
+    fn metadata_is_decoded_by_itself() {
+        let schema = decoded("Wide", "");
+        for (text, wanted) in [
+            (r#"{"metadata":"x"}"#, "string into Go value of type v1.ObjectMeta"),
+            (r#"{"metadata":{"labels":{"a":5}}}"#, "number into Go struct field ObjectMeta.labels of type string"),
+            (
+                r#"{"metadata":{"ownerReferences":[{"uid":5}]}}"#,
+                "number into Go struct field OwnerReference.ownerReferences.uid of type types.UID",
+            ),
+        ] {
+            let refused = json::decode(&schema, text.as_bytes(), Strictness::Ignore);
+            let wanted = format!("json: cannot unmarshal {wanted}");
+            assert_eq!(refused.map(|_| ()).map_err(|error| error.to_string()), Err(wanted));
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ impl Frame<'_> {
     pub(crate) fn field(&self) -> Option<(&Struct, &str)> {
         match self {
             Frame::Root => None,
+            // kube-apiserver decodes the fields of an unstructured object one by one.
+            Frame::Field { owner, .. } if owner.preserve_unknown => None,
             Frame::Field { owner, name, .. } => Some((owner, name)),
             Frame::Item { parent, .. } | Frame::Key { parent, .. } => parent.field(),
         }
@@ -69,6 +71,7 @@ impl Frame<'_> {
     fn go_path(&self, out: &mut String) {
         match self {
             Frame::Root => {}
+            Frame::Field { owner, .. } if owner.preserve_unknown => {}
             Frame::Field { parent, owner, name } => {
                 parent.go_path(out);
                 let mut inlined = Vec::new();
