@@ -487,6 +487,14 @@ mod tests {
     }
 
     #[test]
+    fn patched_objects_have_no_spelling_of_numbers() {
+        let text = br#"{"spec":{"a":3.0,"b":[{"c":1e2}]}}"#;
+        let tree = json::parse_spelled(text, Strictness::Ignore).expect("JSON").value;
+        let object = json::conform_json(&decoded("Wide", ""), tree, Strictness::Ignore).expect("valid").value;
+        assert_eq!(Some(&object), json::parse(text, Strictness::Ignore).ok().map(|parsed| parsed.value).as_ref());
+    }
+
+    #[test]
     fn generations_count_changes_outside_metadata() {
         let old = value!({"apiVersion": "g/v1", "metadata": {"generation": 4}, "spec": {"a": 1}});
         for (changed, generation) in [(value!({"a": 1}), 4), (value!({"a": 2}), 5)] {

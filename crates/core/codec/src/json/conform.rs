@@ -249,7 +249,13 @@ impl Walk {
                         entries.push((field.name.to_key(), value));
                     }
                 }
-                None if schema.preserve_unknown => entries.push((key, value)),
+                None if schema.preserve_unknown => {
+                    let mut value = value;
+                    if self.manner == TreeOrigin::Written {
+                        raw::open_all(&mut value);
+                    }
+                    entries.push((key, value));
+                }
                 // kube-apiserver's decoder stops at the first one.
                 None if self.manner == TreeOrigin::Cbor => {
                     if self.problems.list.is_empty() {
