@@ -53,6 +53,13 @@ const NAMED_KEYS: &[(&str, &str, &str)] = &[
     ("BasicDevice", "capacity", "{}.QualifiedName"),
 ];
 
+/// Fields whose lists or maps are of a named type.
+const NAMED_COLLECTIONS: &[(&str, &str, &str)] = &[
+    ("JSONSchemaProps", "definitions", "{}.JSONSchemaDefinitions"),
+    ("JSONSchemaProps", "dependencies", "{}.JSONSchemaDependencies"),
+    ("JSONSchemaProps", "x-kubernetes-validations", "{}.ValidationRules"),
+];
+
 /// The name of a type at or below a field; `field` is `None` at the top of a document.
 pub(crate) fn name(ty: &Type, field: Option<(&Struct, &str)>) -> String {
     let find = |table: &[(&str, &str, &str)]| {
@@ -62,6 +69,11 @@ pub(crate) fn name(ty: &Type, field: Option<(&Struct, &str)>) -> String {
         let (.., name) = table.iter().find(|(of, named, _)| *of == owner.name.as_str() && *named == field)?;
         Some(name.replace("{}", owner.group_version().1))
     };
+    if matches!(ty, Type::List(_) | Type::Map(_))
+        && let Some(collection) = find(NAMED_COLLECTIONS)
+    {
+        return collection;
+    }
     let string = find(NAMED_STRINGS);
     let key = find(NAMED_KEYS);
     let resource_lists = key.is_none();

@@ -5,6 +5,7 @@ mod common;
 use common::Thing;
 use pintle_codec::{Decoded, Strictness, json};
 use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_types::apiextensions::v1::JSONSchemaProps;
 
 fn decode(text: &str) -> Result<Decoded, String> {
     json::decode(Thing::schema(), text.as_bytes(), Strictness::Collect).map_err(|error| error.to_string())
@@ -242,6 +243,22 @@ fn a_failed_conversion_from_a_tree_has_gos_messages() {
     let tree = value!({"spec": {"replicas": (Value::Float(2.0)), "ratio": 1}});
     let restored = json::restore(Thing::schema(), tree, Strictness::Ignore).expect("valid");
     assert_eq!(restored.value, value!({"spec": {"replicas": 2, "ratio": (Value::Float(1.0))}}));
+}
+
+#[test]
+fn named_lists_and_maps_have_their_names_in_messages() {
+    for (text, wanted) in [
+        (r#"{"definitions":[]}"#, "array into Go struct field JSONSchemaProps.definitions of type v1.JSONSchemaDefinitions"),
+        (r#"{"dependencies":1}"#, "number into Go struct field JSONSchemaProps.dependencies of type v1.JSONSchemaDependencies"),
+        (
+            r#"{"x-kubernetes-validations":{}}"#,
+            "object into Go struct field JSONSchemaProps.x-kubernetes-validations of type v1.ValidationRules",
+        ),
+    ] {
+        let refused = json::decode(JSONSchemaProps::schema(), text.as_bytes(), Strictness::Ignore);
+        let wanted = format!("json: cannot unmarshal {wanted}");
+        assert_eq!(refused.map(|_| ()).map_err(|error| error.to_string()), Err(wanted));
+    }
 }
 
 #[test]
