@@ -12,6 +12,7 @@ use crate::prune;
 use crate::rules::{Budget, OldObject, RULE_TIMES, RuleReport, RuleTree, field_of};
 use crate::topology;
 use crate::values::{Purpose, ValueSchema};
+use pintle_apply::go_text;
 use pintle_codec::{Strictness, limits};
 use pintle_resource::OpenApiVersion;
 use pintle_schema::{Struct, Value};
@@ -234,8 +235,10 @@ impl CustomSchema {
         let Some(scale) = &self.scale else { return };
         replicas(object, &scale.status_replicas, errors);
         let Some(path) = &scale.selector else { return };
-        if let Some(value) = object.at(&Scale::steps(path)).filter(|value| value.as_str().is_none()) {
-            errors.invalid(path, "", wrong_type(path, value, "string"));
+        match nested(object, path) {
+            Err(why) => errors.invalid(path, "", why),
+            Ok(Some(value)) if value.as_str().is_none() => errors.invalid(path, "", wrong_type(path, value, "string")),
+            Ok(_) => {}
         }
     }
 }
@@ -258,15 +261,40 @@ impl ObjectRule for CustomSchema {
 }
 
 fn replicas(object: &Value, path: &str, errors: &mut ErrorList) {
-    match object.at(&Scale::steps(path)) {
-        None => {}
-        Some(Value::Int(number)) if *number < 0 => errors.invalid(path, *number, "should be a non-negative integer"),
-        Some(Value::Int(number)) if *number > i64::from(i32::MAX) => {
+    match nested(object, path) {
+        Err(why) => errors.invalid(path, 0, why),
+        Ok(None) => {}
+        Ok(Some(Value::Int(number))) if *number < 0 => {
+            errors.invalid(path, *number, "should be a non-negative integer");
+        }
+        Ok(Some(Value::Int(number))) if *number > i64::from(i32::MAX) => {
             errors.invalid(path, *number, format!("should be less than or equal to {}", i32::MAX));
         }
-        Some(Value::Int(_)) => {}
-        Some(other) => errors.invalid(path, 0, wrong_type(path, other, "int64")),
+        Ok(Some(Value::Int(_))) => {}
+        Ok(Some(other)) => errors.invalid(path, 0, wrong_type(path, other, "int64")),
     }
+}
+
+/// The value at a path of a scale, if there is one.
+///
+/// # Errors
+/// A value on the way is no map.
+fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
+    let mut value = object;
+    let mut way = String::new();
+    for step in Scale::steps(path) {
+        way.push('.');
+        way.push_str(step);
+        value = match value {
+            Value::Null => return Ok(None),
+            Value::Map(map) => match map.get(step) {
+                Some(inside) => inside,
+                None => return Ok(None),
+            },
+            other => return Err(wrong_type(&way, other, "map[string]interface{}")),
+        };
+    }
+    Ok(Some(value))
 }
 
 /// kube-apiserver's message for a value of another Go type than its path requires.
@@ -280,11 +308,7 @@ fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
         Value::List(_) => "[]interface {}",
         Value::Map(_) | Value::Raw(_) => "map[string]interface {}",
     };
-    let shown = match value {
-        Value::String(text) => text.to_string(),
-        other => pintle_codec::json::to_string(other),
-    };
-    format!("{path} accessor error: {shown} is of the type {found}, expected {wanted}")
+    format!("{path} accessor error: {} is of the type {found}, expected {wanted}", go_text::plain(value))
 }
 
 #[cfg(test)]
@@ -333,6 +357,21 @@ mod tests {
         assert_eq!(lines(&other, Some(&old), ""), [too_small]);
         let too_long = "spec.name: Too long: may not be more than 3 bytes";
         assert_eq!(lines(&old, None, ""), [too_long, "spec.tags[1]: Duplicate value: \"a\""]);
+    }
+
+    #[test]
+    fn values_of_other_types_have_no_replicas() {
+        let rows = [
+            (value!({"spec": ["a", {"b": 1}]}), ".spec.size accessor error: [a map[b:1]] is of the type []interface {}, \
+              expected map[string]interface{}"),
+            (value!({"spec": {"size": {"a": 1}}}), ".spec.size accessor error: map[a:1] is of the type \
+              map[string]interface {}, expected int64"),
+        ];
+        for (object, wanted) in rows {
+            let wanted = format!(".spec.size: Invalid value: 0: {wanted}");
+            assert_eq!(lines(&object, None, "").last(), Some(&wanted));
+        }
+        assert_eq!(lines(&value!({"spec": null}), None, "").len(), 1);
     }
 
     #[test]
