@@ -132,17 +132,18 @@ fn take_fields(object: &mut Value) -> Vec<String> {
     taken
 }
 
-/// The body of a custom resource must declare its `apiVersion` and `kind`.
+/// The body of a custom resource must declare its `kind`, and an `apiVersion` of a group and a version.
 fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> {
-    let missing = match (head.kind.is_empty(), head.api_version.is_empty()) {
-        (true, _) => "Kind",
-        (false, true) => "apiVersion",
-        (false, false) => return Ok(()),
+    let why = if head.api_version.matches('/').count() > 1 {
+        format!("unexpected GroupVersion string: {}", head.api_version)
+    } else if head.kind.is_empty() {
+        format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes))
+    } else {
+        return Ok(());
     };
     Err(Status::bad_request(format!(
-        "the object provided is unrecognized (must be of type {}): Object '{missing}' is missing in '{}' ({})",
+        "the object provided is unrecognized (must be of type {}): {why} ({})",
         expected.kind,
-        String::from_utf8_lossy(bytes),
         preview(bytes)
     )))
 }
@@ -151,7 +152,7 @@ fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
 fn check_type(expected: &Expected<'_>, head: &Head, object: &Value) -> Result<()> {
     let wanted = expected.api_version();
     if head.api_version != wanted {
-        let found = &head.api_version;
+        let found = head.api_version.strip_prefix('/').unwrap_or(&head.api_version);
         return Err(Status::bad_request(format!(
             "the API version in the data ({found}) does not match the expected API version ({wanted})"
         )));
@@ -267,7 +268,9 @@ fn check_kind(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
 
 fn cannot_be_handled(expected: &Expected<'_>, head: &Head, why: &str) -> Status {
     let kind = if head.kind.is_empty() { expected.kind } else { &head.kind };
-    let version = head.api_version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or(expected.version);
+    // The version of a kind that was defined at run time is not assumed.
+    let assumed = if expected.custom.is_some() { "" } else { expected.version };
+    let version = head.api_version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or(assumed);
     Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {}: {why}", expected.kind))
 }
 

@@ -89,6 +89,11 @@ fn unknown_fields_are_reported_as_asked() {
             "the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)",
         ),
         (
+            json!({"kind": "Widget", "metadata": {"name": "a"}}),
+            400,
+            "the API version in the data () does not match the expected API version (example.com/v1)",
+        ),
+        (
             json!({"metadata": {"name": "a"}}),
             400,
             "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in \
