@@ -10,7 +10,7 @@ use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into
 use pintle_resource::{
     Context, Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
 };
-use pintle_schema::{Str, Value, View, ViewMut};
+use pintle_schema::{ApiType, Str, Value, View, ViewMut, canonicalize};
 use pintle_types::apiextensions::{v1, v1beta1};
 use v1beta1::{
     CustomResourceDefinition, CustomResourceDefinitionSpec as Spec, CustomResourceDefinitionStatus,
@@ -153,15 +153,17 @@ fn to_v1beta1(object: &mut Value) {
         rename(conversion, &WEBHOOK);
     }
     set_if_absent(&mut spec, Spec::PRESERVE_UNKNOWN_FIELDS, false);
-    let versions = spec.view().field(Spec::VERSIONS);
-    let Some(first) = versions.iter().next().map(|version| version.value().clone()) else { return };
-    spec.by_ref().field(Spec::VERSION).set(View::<Version>::new(&first).field(Version::NAME).get());
+    // What versions share may be written in several ways: a field that is false is an absent one.
+    let mut versions: Vec<Value> =
+        spec.view().field(Spec::VERSIONS).iter().map(|version| version.value().clone()).collect();
+    versions.iter_mut().for_each(|version| canonicalize(Version::schema(), version));
+    let Some(first) = versions.first() else { return };
+    spec.by_ref().field(Spec::VERSION).set(View::<Version>::new(first).field(Version::NAME).get());
     for (of_version, of_all) in SHARED {
         let Some(value) = first.get(of_version).filter(|value| !value.is_zero() || value.as_map().is_some()) else {
             continue;
         };
-        let versions = spec.view().field(Spec::VERSIONS);
-        if !versions.iter().all(|version| version.value().get(of_version).is_some_and(|other| same(other, value))) {
+        if !versions.iter().all(|version| version.get(of_version).is_some_and(|other| same(other, value))) {
             continue;
         }
         for version in spec.by_ref().field(Spec::VERSIONS).iter_mut() {
@@ -236,6 +238,18 @@ mod tests {
             {"name": "v1", "served": true, "storage": false, "schema": (schema("string"))}
         ]}});
         round_trip(&custom_resource_definitions(), definition("object", "string"), apart);
+    }
+
+    #[test]
+    fn what_versions_share_may_be_written_in_several_ways() {
+        let mut definition = value!({"spec": {"versions": [
+            {"name": "v1", "schema": {"openAPIV3Schema": {"nullable": false, "type": "object", "definitions": {}}}},
+            {"name": "v2", "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
+        to_v1beta1(&mut definition);
+        let shared = value!({"openAPIV3Schema": {"type": "object"}});
+        assert_eq!(definition.at(&["spec", "validation"]), Some(&shared));
+        let versions = definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default();
+        assert!(versions.len() == 2 && versions.iter().all(|version| version.get("schema").is_none()));
     }
 
     #[test]
