@@ -165,18 +165,26 @@ fn metadata_of(schema: &JsonSchema, level: Level, path: &FieldPath<'_>, errors: 
 
 fn says_more_than_names(metadata: &JsonSchema) -> bool {
     let only_names = metadata.properties.iter().all(|(name, _)| name == "name" || name == "generateName");
-    let mut rest = JsonSchema { kind: Default::default(), default: None, ..metadata.clone() };
+    let mut rest = JsonSchema { kind: Default::default(), default: None, ..without_empty(metadata) };
     if only_names {
         rest.properties.clear();
     }
     rest != JsonSchema::default()
 }
 
+/// A schema without the empty keywords that a structural form has no place for.
+fn without_empty(schema: &JsonSchema) -> JsonSchema {
+    JsonSchema {
+        reference: schema.reference.clone().filter(|reference| !reference.is_empty()),
+        dependencies: schema.dependencies.clone().filter(|all| !all.is_empty()),
+        ..schema.clone()
+    }
+}
+
 /// Whether the schemas are the allowed form of "an integer or a string" with `x-kubernetes-int-or-string`.
 fn is_int_or_string(any_of: &[JsonSchema]) -> bool {
     let is = |schema: &JsonSchema, kind: &str| {
-        let dependencies = schema.dependencies.clone().filter(|all| !all.is_empty());
-        let rest = JsonSchema { kind: Default::default(), dependencies, ..schema.clone() };
+        let rest = JsonSchema { kind: Default::default(), ..without_empty(schema) };
         schema.kind == kind && rest == JsonSchema::default()
     };
     matches!(any_of, [integer, string] if is(integer, "integer") && is(string, "string"))
@@ -362,6 +370,9 @@ mod tests {
         let bounded = value!({"x-kubernetes-int-or-string": true,
             "allOf": [{"anyOf": (int_or_string)}, {"pattern": "a"}]});
         assert_eq!(lines(&value!({"type": "object", "properties": {"p": (port), "q": (bounded)}})), [""; 0]);
+        let spelled = value!({"x-kubernetes-int-or-string": true,
+            "anyOf": [{"type": "integer", "$ref": ""}, {"type": "string", "dependencies": {}}]});
+        assert_eq!(lines(&value!({"type": "object", "properties": {"p": (spelled)}})), [""; 0]);
     }
 
     #[test]
