@@ -152,12 +152,15 @@ impl Issue {
                 let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
                 errors.not_supported(field, value, &allowed);
             }
-            Cause::TooLong(most) => errors.too_long(field, usize::try_from(most).unwrap_or_default()),
-            Cause::TooMany(size, most) => {
-                let (size, most) =
-                    (usize::try_from(size).unwrap_or_default(), usize::try_from(most).unwrap_or_default());
-                errors.too_many(field, size, most);
-            }
+            // Messages do not show a negative bound.
+            Cause::TooLong(most) => match usize::try_from(most) {
+                Ok(most) => errors.too_long(field, most),
+                Err(_) => errors.push(ErrorKind::TooLong, field, None, "value is too long"),
+            },
+            Cause::TooMany(size, most) => match usize::try_from(most) {
+                Ok(most) => errors.too_many(field, usize::try_from(size).unwrap_or_default(), most),
+                Err(_) => errors.push(ErrorKind::TooMany, field, Some(size.into()), "has too many items"),
+            },
             Cause::WrongType(value) => errors.push(ErrorKind::TypeInvalid, field, Some(or_empty(value)), text),
             Cause::Invalid(value) => errors.invalid(field, or_empty(value), text),
             Cause::Plain => errors.invalid(field, "", text),

@@ -26,6 +26,15 @@ fn check(schema: &str, rows: &[(&str, &[&str])]) {
 }
 
 #[test]
+fn negative_bounds_are_not_shown() {
+    check(r#"{"type":"string","maxLength":-1}"#, &[(r#""a""#, &["spec: Too long: value is too long"])]);
+    check(
+        r#"{"type":"array","maxItems":-1,"items":{"type":"string"}}"#,
+        &[(r#"["a"]"#, &["spec: Too many: 1: has too many items"])],
+    );
+}
+
+#[test]
 fn types() {
     check(
         r#"{"type":"integer"}"#,
