@@ -221,7 +221,7 @@ impl Registry {
         if period.is_none() && !held && !begins {
             return Decision::Remove;
         }
-        if period.is_none() && (strategy.grace_period.is_some() || !metadata::is_terminating(old)) {
+        if period.is_none() && (strategy.grace_period.is_some() || !has_end(old)) {
             let end = deletion_end(old).map_or(now, |end| end.min(now));
             set_end(&mut object, end, 0);
         }
@@ -273,6 +273,11 @@ fn shortened(old: &Value, asked: Option<i64>, now: i64) -> GracePeriodChange {
 /// A period below nothing is one second.
 fn at_least_one(seconds: i64) -> i64 {
     if seconds < 0 { 1 } else { seconds }
+}
+
+/// Whether an object knows when and within which period it is deleted. The first delete of a definition sets no period.
+fn has_end(object: &Value) -> bool {
+    metadata::is_terminating(object) && object.at(&["metadata", GRACE_PERIOD]).is_some()
 }
 
 fn deletion_end(object: &Value) -> Option<i64> {
@@ -339,5 +344,13 @@ mod tests {
         assert_eq!(period(30, Some(10), 75), Some((75, 1)), "it would be over");
         assert_eq!(period(30, Some(0), 75), Some((75, 0)));
         assert_eq!(period(0, Some(10), 61), Some((0, 0)));
+    }
+
+    #[test]
+    fn an_end_has_a_time_and_a_period() {
+        let of = |metadata: Value| has_end(&value!({"metadata": (metadata)}));
+        assert!(of(value!({"deletionTimestamp": "1970-01-01T00:01:30Z", "deletionGracePeriodSeconds": 0})));
+        assert!(!of(value!({"deletionTimestamp": "1970-01-01T00:01:30Z"})));
+        assert!(!of(value!({"name": "a"})));
     }
 }
