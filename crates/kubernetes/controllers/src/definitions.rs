@@ -43,6 +43,9 @@ const ESTABLISHED: &str = "Established";
 /// The condition that says whether a definition of a protected group is approved.
 const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
+/// The condition of a definition whose objects are being deleted.
+const TERMINATING: &str = "Terminating";
+
 /// The installed resources of a definition.
 #[derive(Clone, Debug, Default)]
 struct Installed {
@@ -200,6 +203,15 @@ impl Definitions {
         let plural = definition.str_at(&["status", "acceptedNames", "plural"]);
         let prefix = format!("/registry/{}/{plural}/", definition.str_at(&["spec", "group"]));
         let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
+        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let begin = |object: &mut Value| begin_cleanup(object, now);
+        // Deleting the objects may take long.
+        if begin(&mut definition.clone()) {
+            let written = requests.change(target, "status", |object| _ = begin(object)).await;
+            if written.is_err() {
+                return Outcome::Retry;
+            }
+        }
         let established = definition::is_established(definition);
         if let Some(of) = self.world.registry.stored_target(&prefix, "", "").filter(|_| established) {
             let state = of.cache.state();
@@ -225,14 +237,13 @@ impl Definitions {
             false => ("NeverEstablished", "resource was never established"),
         };
         let finding = DesiredCondition { holds: false, reason, message: message.to_owned() };
-        let now = Time::from_seconds(self.world.registry.environment.now_unix());
         let change = |object: &mut Value| {
             let finalizers = object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut);
             if let Some(list) = finalizers {
                 list.retain(|finalizer| finalizer.as_str() != Some(CLEANUP_FINALIZER));
             }
             let status = object.map_entry("status").make_map();
-            write(status.entry("conditions"), "Terminating", &finding, now);
+            write(status.entry("conditions"), TERMINATING, &finding, now);
         };
         retry_on_failure(&requests.change(target, "status", change).await)
     }
@@ -349,6 +360,17 @@ impl Definitions {
     }
 }
 
+/// Notes in the status that the objects of a definition are being deleted; returns whether it changed.
+fn begin_cleanup(definition: &mut Value, now: Time) -> bool {
+    let finding = DesiredCondition {
+        holds: true,
+        reason: "InstanceDeletionInProgress",
+        message: "CustomResource deletion is in progress".to_owned(),
+    };
+    let status = definition.map_entry("status").make_map();
+    write(status.entry("conditions"), TERMINATING, &finding, now)
+}
+
 /// Writes the accepted names and the conditions into the status; returns whether it changed.
 fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
@@ -430,5 +452,24 @@ impl Observer for Definitions {
             true => self.queue.add(event.object.name().to_owned(), Duration::ZERO),
             false => drop(self.learn(&mut self.claims(), &event.object)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_cleanup_is_noted_once() {
+        let mut definition = value!({"status": {"conditions": [{"type": "Terminating", "status": "True",
+            "lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "InstanceDeletionPending", "message": "m"}]}});
+        let noted = [0, 1].map(|_| begin_cleanup(&mut definition, Time::default()));
+        assert_eq!(noted, [true, false]);
+        let conditions = definition.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+        let [condition] = conditions else { panic!("{conditions:?}") };
+        let text = |field: &str| condition.str_at(&[field]);
+        let wanted = ("InstanceDeletionInProgress", "2026-01-01T00:00:00Z");
+        assert_eq!((text("reason"), text("lastTransitionTime")), wanted);
     }
 }
