@@ -37,12 +37,6 @@ impl Registry {
         options: &WriteOptions,
         owners: ManagedFieldsUpdate,
     ) -> Result<Written> {
-        // A malformed version is dropped, like all fields that clients may not set; a dry run does not check
-        // it.
-        let version = metadata::text(&object, "resourceVersion").parse::<u64>();
-        if !options.dry_run && version.is_ok_and(|version| version != 0) {
-            return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
-        }
         let mut object = object;
         let mut warnings = Vec::new();
         let prefix = metadata::text(&object, "generateName").to_owned();
@@ -191,6 +185,8 @@ struct Creation<'a> {
     /// The object as sent, if the error messages need its empty fields.
     sent: Option<Value>,
     sent_labels: bool,
+    /// Whether the object was sent with a version, so that it cannot be stored.
+    sent_version: bool,
 }
 
 impl<'a> Creation<'a> {
@@ -203,7 +199,9 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        Creation { registry, target, stored: target, options, owners, sent: empties(object), sent_labels }
+        // A malformed version is dropped, like all fields that clients may not set.
+        let sent_version = metadata::text(object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0);
+        Creation { registry, target, stored: target, options, owners, sent: empties(object), sent_labels, sent_version }
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
@@ -280,6 +278,10 @@ impl<'a> Creation<'a> {
         registry.to_stored(stored, target, &mut object).await?;
         let mut place = stored.clone();
         place.name = metadata::text(&object, "name").to_owned();
+        // Nothing is stored by a dry run, which does not check it.
+        if self.sent_version && !self.options.dry_run {
+            return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
+        }
         if let Some(existing) = target.cache.get(&place.key()) {
             return Err(exists(&place, &object, existing.encoded.terminating));
         }

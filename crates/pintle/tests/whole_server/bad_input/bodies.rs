@@ -37,6 +37,20 @@ fn bodies_in_json() {
             ),
         ),
         row(
+            "an object with a version",
+            post,
+            (JSON, r#"{"metadata":{"name":"a","resourceVersion":"5"}}"#),
+            500,
+            Exactly("resourceVersion should not be set on objects to be created"),
+        ),
+        row(
+            "an invalid one with a version",
+            post,
+            (JSON, r#"{"metadata":{"name":"a","resourceVersion":"5"},"data":{"a b":"c"}}"#),
+            422,
+            Parts(&["data[a b]: Invalid value"]),
+        ),
+        row(
             "not JSON",
             post,
             (JSON, "{metadata: {name: a}}"),
