@@ -165,8 +165,11 @@ fn is_uuid(text: &str, version: Option<char>) -> bool {
     rest.is_empty()
 }
 
-/// 6, 8 or 20 octets, separated by colons or dashes, or by dots after every second one.
+/// 6, 8 or 20 octets, separated by colons or dashes, by dots after every second one, or not at all.
 fn is_mac(text: &str) -> bool {
+    if matches!(text.len(), 12 | 16 | 40) && text.bytes().all(|c| c.is_ascii_hexdigit()) {
+        return true;
+    }
     let is_group = |group: &str, length: usize| group.len() == length && group.bytes().all(|c| c.is_ascii_hexdigit());
     [(':', 2, [6, 8, 20]), ('-', 2, [6, 8, 20]), ('.', 4, [3, 4, 10])].into_iter().any(|(separator, length, counts)| {
         counts.contains(&text.split(separator).count()) && text.split(separator).all(|group| is_group(group, length))
@@ -373,8 +376,8 @@ mod tests {
             ("cidr", &["10.0.0.0/8", "fe80::/10"], &["10.0.0.0", "10.0.0.0/33"]),
             (
                 "mac",
-                &["01:02:03:04:05:06", "01-02-03-04-05-06-07-08", "0102.0304.0506"],
-                &["01:02", "01:02:03:04:05:0g"],
+                &["01:02:03:04:05:06", "01-02-03-04-05-06-07-08", "0102.0304.0506", "00005e005301"],
+                &["01:02", "01:02:03:04:05:0g", "00005e00530", "00005e00530g"],
             ),
             ("uuid", &["00000000-0000-0000-0000-00000000000A", "00000000000000000000000000000000"], &["0", "x"]),
             ("uuid4", &["00000000-0000-4000-8000-000000000000"], &["00000000-0000-3000-8000-000000000000"]),
