@@ -14,7 +14,7 @@ pub struct RequestFacts<'a> {
     pub request_kind: [&'a str; 3],
     pub request_resource: [&'a str; 3],
     pub subresource: &'a str,
-    /// Empty for an object with a generated name.
+    /// Empty before a name is generated.
     pub name: &'a str,
     pub namespace: &'a str,
     pub operation: &'a str,

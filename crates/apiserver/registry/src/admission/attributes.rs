@@ -1,13 +1,10 @@
-//! The attributes of an admission request for rules, expressions and reviews, with names as the client sent them. Guarantees
-//! that a generated name does not appear as the name of the request.
+//! The attributes of an admission request for rules, expressions and reviews. Guarantees that a generated name appears as the
+//! name of the request as soon as the object has it: from the validating phase on.
 
 use super::AdmissionRequest;
 use crate::metadata;
 use pintle_resource::Resource;
 use pintle_schema::{Str, Value};
-
-/// Characters that are added to a prefix to make a name.
-const GENERATED_CHARS: usize = 5;
 
 /// The verb of a request that deletes a collection and names no object.
 const DELETE_COLLECTION: &str = "deletecollection";
@@ -31,7 +28,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The name of the object; empty if the name is generated, and for the objects of a deleted collection.
+    /// The name of the object; empty before a name is generated, and for the objects of a deleted collection.
     pub fn name<'b>(&self, object: Option<&'b Value>) -> &'b str
     where
         'a: 'b,
@@ -40,7 +37,7 @@ impl<'a> AdmissionRequest<'a> {
             return "";
         }
         match (self.target.name.as_str(), object) {
-            ("", Some(object)) if !has_generated_name(object) => metadata::text(object, "name"),
+            ("", Some(object)) => metadata::text(object, "name"),
             (name, _) => name,
         }
     }
@@ -58,12 +55,6 @@ impl<'a> AdmissionRequest<'a> {
             (name, _) => name,
         }
     }
-}
-
-/// Whether the server generated the name of a new object from its prefix.
-pub fn has_generated_name(object: &Value) -> bool {
-    let (name, prefix) = (metadata::text(object, "name"), metadata::text(object, "generateName"));
-    !prefix.is_empty() && name.len() == prefix.len() + GENERATED_CHARS && name.starts_with(prefix)
 }
 
 /// The group, version and kind of the body of a resource or subresource ("" for the object itself).

@@ -86,7 +86,7 @@ pub struct AdmittedRequest {
     /// "" for the object itself.
     pub subresource: String,
     pub namespace: String,
-    /// Empty if a name will be generated.
+    /// Empty before a name is generated.
     pub name: String,
     /// The new object, in the storage version; `Null` for deletions.
     pub object: Value,

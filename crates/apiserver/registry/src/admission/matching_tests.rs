@@ -69,13 +69,16 @@ fn rules_name_operations_resources_scopes_and_objects() {
 }
 
 #[test]
-fn a_generated_name_is_none() {
+fn a_generated_name_counts_once_the_object_has_it() {
     let rule = value!({
         "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "resourceNames": ["c-abcde"]
     });
-    let object = |prefix: &str| value!({"metadata": {"name": "c-abcde", "generateName": (prefix)}});
-    assert!(found(&CONFIG_MAP, rule.clone(), false, &object("")).is_some());
-    assert!(found(&CONFIG_MAP, rule, false, &object("c-")).is_none());
+    let named = value!({"metadata": {"name": "c-abcde", "generateName": "c-"}});
+    let unnamed = value!({"metadata": {"generateName": "c-"}});
+    assert!(found(&CONFIG_MAP, rule.clone(), false, &named).is_some());
+    assert!(found(&CONFIG_MAP, rule, false, &unnamed).is_none());
+    let refused = |object: &Value| with_request(&CONFIG_MAP, |request| request.refused_name(Some(object)).to_owned());
+    assert_eq!((refused(&named).as_str(), refused(&unnamed).as_str()), ("c-abcde", "c-"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod matching_tests;
 mod reinvocation;
 mod sent_options;
 
-pub use attributes::{has_generated_name, kind_of};
+pub use attributes::kind_of;
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
 pub use charges::{Charge, Charges, Committed};
 pub use function::{AdmittedRequest, FunctionPlugin, Refused, RequestSelector};
