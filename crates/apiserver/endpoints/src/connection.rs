@@ -5,13 +5,13 @@ use crate::handler::Call;
 use crate::query::Query;
 use pintle_registry::{AdmissionRequest, Charges, Operation, Result, WriteOptions, set_type};
 use pintle_resource::{Action, Verbs};
-use pintle_schema::{Struct, Type, Value};
+use pintle_schema::{Struct, Type, Value, canonicalize};
 
-/// Runs admission for a request to a connecting subresource. Other requests pass.
+/// Runs admission for a request to a connecting subresource. Other requests pass. The request's path may end with a slash.
 ///
 /// # Errors
 /// Admission rejects it, or a number in the query is malformed.
-pub(crate) async fn admit(call: Call<'_>) -> Result<()> {
+pub(crate) async fn admit(call: Call<'_>, ends_with_slash: bool) -> Result<()> {
     let Call { context, resource, path, .. } = call;
     let Some(subresource) = resource.subresource(&path.subresource) else { return Ok(()) };
     // A subresource that can only be read does not connect.
@@ -27,24 +27,37 @@ pub(crate) async fn admit(call: Call<'_>) -> Result<()> {
         return Ok(());
     }
     let Some(schema) = &subresource.schema else { return Ok(()) };
-    let mut object = read(schema, &context.query, &path.rest)?;
+    let mut object = read(schema, &context.query, &inner_path(&path.rest, ends_with_slash))?;
     let (group, version) = match &subresource.group_version {
         Some((group, version)) => (group.as_str(), version.as_str()),
         None => (resource.group.as_str(), resource.version.as_str()),
     };
     let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     set_type(&mut object, &api_version, &subresource.kind);
+    canonicalize(schema, &mut object);
     registry.admit_connection(&target, &path.subresource, &mut object, &options).await
 }
 
+/// The path behind a subresource, from its segments: empty if not even a slash follows.
+fn inner_path(rest: &str, ends_with_slash: bool) -> String {
+    let mut path = rest.to_owned();
+    if !path.is_empty() && !path.starts_with('/') {
+        path.insert(0, '/');
+    }
+    if ends_with_slash && !path.ends_with('/') {
+        path.push('/');
+    }
+    path
+}
+
 /// The options in a query; the path behind a proxy is one of them.
-fn read(schema: &Struct, query: &Query, rest: &str) -> Result<Value> {
+fn read(schema: &Struct, query: &Query, inner_path: &str) -> Result<Value> {
     let mut object = Value::map();
     for field in schema.fields.iter().filter(|field| !field.inline) {
         let name: &str = &field.name;
         let value = match &field.ty {
             Type::Bool if query.has(name) => Value::Bool(query.flag(name)),
-            Type::String if name == "path" => Value::from(format!("/{}", rest.trim_start_matches('/'))),
+            Type::String if name == "path" => Value::from(inner_path),
             Type::String if query.has(name) => Value::from(query.get(name)),
             Type::List(list) if query.has(name) => match list.elem {
                 Type::Int32 | Type::Int64 => Value::List(query.integers(name)?.into_iter().map(Value::Int).collect()),
@@ -55,4 +68,18 @@ fn read(schema: &Struct, query: &Query, rest: &str) -> Result<Value> {
         object.set_at(&[name], value);
     }
     Ok(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inner_paths_begin_with_a_slash_unless_there_is_none() {
+        for (rest, ends_with_slash, expected) in
+            [("", false, ""), ("", true, "/"), ("a/b", false, "/a/b"), ("a/b", true, "/a/b/"), ("/a", false, "/a")]
+        {
+            assert_eq!(inner_path(rest, ends_with_slash), expected, "{rest}");
+        }
+    }
 }

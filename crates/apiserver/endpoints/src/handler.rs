@@ -91,7 +91,7 @@ impl Handlers {
 /// There is no handler, or it rejects the request.
 pub(crate) async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let handler = call.context.api.handlers.find(call.resource, &call.path.subresource);
-    connection::admit(call).await?;
+    connection::admit(call, request.path.ends_with('/')).await?;
     handler.ok_or_else(Status::method_not_allowed)?.handle(call, request).await
 }
 

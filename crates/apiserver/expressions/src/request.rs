@@ -20,7 +20,7 @@ pub struct RequestFacts<'a> {
     pub operation: &'a str,
     pub user: &'a UserInfo,
     pub dry_run: bool,
-    /// The options object, such as `CreateOptions`.
+    /// The options object, such as `CreateOptions`; null for connections.
     pub options: Option<&'a Value>,
 }
 
@@ -49,9 +49,8 @@ impl RequestFacts<'_> {
         request.set("operation", self.operation);
         request.set("userInfo", user_info(self.user));
         request.set("dryRun", self.dry_run);
-        if let Some(options) = self.options {
-            request.set("options", options.clone());
-        }
+        // Connections have none, which is null.
+        request.set("options", self.options.cloned().unwrap_or(Value::Null));
         Value::Map(request)
     }
 }

@@ -100,6 +100,12 @@ fn variables_are_evaluated_when_they_are_used() {
 }
 
 #[test]
+fn options_of_connections_are_null() {
+    let texts = ["has(request.options)", "request.options == null", "has(request.options.kind)"];
+    assert_eq!(values(&[], &texts), ["Bool(true)", "Bool(true)", "Bool(false)"]);
+}
+
+#[test]
 fn a_variable_costs_once() {
     let variables = [("long", "lists.range(1000).map(x, x * x)")];
     let spent = |texts: &[&str]| BUDGET - shown(&variables, texts).1;
