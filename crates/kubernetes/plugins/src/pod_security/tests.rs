@@ -285,6 +285,20 @@ fn requirements_of_the_restricted_level() {
             36,
             "restricted volume types (volumes \"n\", \"i\" use restricted volume types \"iscsi\", \"nfs\")",
         ),
+        // The check of volumes replaces the one of the baseline level, and so does that of `procMount`.
+        (
+            value!({
+                "containers": [(hardened("c", HARDENED, Value::Bool(false)))],
+                "volumes": [{"name": "h", "hostPath": {"path": "/"}}]
+            }),
+            36,
+            "restricted volume types (volume \"h\" uses restricted volume type \"hostPath\")",
+        ),
+        (
+            only("procMount", value!("Unmasked")),
+            36,
+            "procMount (container \"c\" must not set securityContext.procMount to \"Unmasked\")",
+        ),
         // Violations of the baseline level come first.
         (
             value!({"hostPID": true, "containers": [(hardened("c", HARDENED, Value::Bool(true)))]}),
