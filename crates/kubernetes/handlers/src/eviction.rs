@@ -6,9 +6,8 @@
 use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_cache::Object;
-use pintle_endpoints::encoding;
 use pintle_endpoints::handler::{Call, Handler};
-use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
+use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::query::delete_options_from_body;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::response::{ApiResponse, attach_warnings};
@@ -19,7 +18,7 @@ use pintle_registry::{
     AdmissionMode, Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target,
     WriteOptions, metadata,
 };
-use pintle_schema::{ApiType, Time, Value, View, ViewMut, value};
+use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodStatus};
 use pintle_types::meta::v1::{self, Condition};
 use pintle_types::policy::v1::{
@@ -62,11 +61,7 @@ async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
         Ok(options) => Evicting { registry: &call.context.api.registry, target: &target, options }.run().await,
         Err(status) => Err(status),
     };
-    let answer = outcome.map(|outcome| match outcome {
-        Outcome::Evicted => created(wanted),
-        Outcome::GuardedTwice => guarded_twice(wanted),
-    });
-    attach_warnings(answer, warnings)
+    attach_warnings(outcome.map(|()| created(wanted)), warnings)
 }
 
 /// The delete options of an eviction, after its admission.
@@ -103,11 +98,6 @@ async fn asked_for(
     Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, is_admitted: true, ..deletion })
 }
 
-enum Outcome {
-    Evicted,
-    GuardedTwice,
-}
-
 struct Evicting<'a> {
     registry: &'a Registry,
     target: &'a Target,
@@ -115,7 +105,7 @@ struct Evicting<'a> {
 }
 
 impl Evicting<'_> {
-    async fn run(&self) -> Result<Outcome> {
+    async fn run(&self) -> Result<()> {
         let mut attempts = 1..ATTEMPTS;
         loop {
             let stored = self.target.get()?;
@@ -128,28 +118,28 @@ impl Evicting<'_> {
             // A pod that becomes ready meanwhile is protected by its budget.
             match self.remove((!is_over).then_some(&stored)).await {
                 Err(status) if status.code == 409 && !self.names_version() && attempts.next().is_some() => {}
-                outcome => return outcome.map(|()| Outcome::Evicted),
+                outcome => return outcome,
             }
         }
     }
 
     /// The eviction of a pod that counts for budgets.
-    async fn guarded(&self, stored: &Object, pod: &Value) -> Result<Outcome> {
+    async fn guarded(&self, stored: &Object, pod: &Value) -> Result<()> {
         let mut budgets = self.budgets(stored)?;
         if budgets.len() > 1 {
-            return Ok(Outcome::GuardedTwice);
+            return Err(guarded_twice());
         }
         let Some((target, budget)) = budgets.pop() else {
-            return self.remove(None).await.map(|()| Outcome::Evicted);
+            return self.remove(None).await;
         };
         if is_ready(pod) || !spares_unready(&budget) {
             self.take_disruption(&target, &budget).await?;
-            return self.remove(None).await.map(|()| Outcome::Evicted);
+            return self.remove(None).await;
         }
         match self.remove(Some(stored)).await {
             // The pod may have become ready.
             Err(status) if status.code == 409 && !self.names_version() => Err(still_processed(&target.name)),
-            outcome => outcome.map(|()| Outcome::Evicted),
+            outcome => outcome,
         }
     }
 
@@ -313,6 +303,12 @@ fn still_processed(budget: &str) -> Status {
     too_many_requests(why, RETRY_AFTER_SECONDS)
 }
 
+/// The error for a pod with several budgets.
+fn guarded_twice() -> Status {
+    let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    Status::unexplained(why)
+}
+
 /// The error of a budget that allows no more disruptions.
 fn exhausted(budget: &str, status: &PodDisruptionBudgetStatus) -> Status {
     let said = status.conditions.iter().find(|condition| {
@@ -350,15 +346,4 @@ fn forbidden(budget: &str, why: &str) -> Status {
         Details { name: budget.to_owned(), group: "policy".to_owned(), kind: kind.to_owned(), ..Details::default() };
     let message = format!("{kind}.policy {budget:?} is forbidden: {why}");
     Status::new(403, "Forbidden", message).with_details(details)
-}
-
-/// The response for a pod with several budgets: a failure with the code of a success, as in kube-apiserver.
-fn guarded_twice(wanted: MediaTypeOptions) -> ApiResponse {
-    let failure = value!({
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-        "code": 500
-    });
-    let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
-    ApiResponse::new(201, wanted.format.content_type(), encoding::encode(&failure, v1::Status::schema(), wanted))
 }
