@@ -6,7 +6,7 @@ use crate::plugin::{Plugin, Requests};
 use crate::pod_references::is_mirror;
 use crate::request::{Kind, Request};
 use crate::token_volume;
-use pintle_registry::status::{AwaitedObject, Result};
+use pintle_registry::status::{AwaitedObject, Result, Status};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Container, EnvVar, Pod, PodSpec, ProjectedVolumeSource, ServiceAccount, VolumeSource};
 use std::collections::BTreeSet;
@@ -44,24 +44,43 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
     }
     let secrets = spec.field(PodSpec::IMAGE_PULL_SECRETS);
     if secrets.view().iter().len() == 0 && !account.image_pull_secrets.is_empty() {
-        secrets.set(account.image_pull_secrets);
+        secrets.set(account.image_pull_secrets.clone());
     }
-    Ok(())
+    // This check precedes validation too.
+    check_secrets(request, object, &account)
 }
 
 fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
-    let spec = View::<Pod>::new(object).field(Pod::SPEC);
-    let name = spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str();
     if request.old().is_none() && is_mirror(View::new(object)) {
         return check_mirror(request, object);
     }
+    let name = View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::SERVICE_ACCOUNT_NAME).as_str();
+    if name.is_empty() {
+        let why = format!("no service account specified for pod {}/{}", request.namespace(), request.name_of(object));
+        return Err(request.forbidden(object, why));
+    }
     let account = account(request, object, name)?;
+    check_secrets(request, object, &account)
+}
+
+/// Accounts may limit the secrets that their pods name.
+fn check_secrets(request: &Request<'_>, object: &Value, account: &ServiceAccount) -> Result<()> {
     let enforce = account.metadata.annotations.get(ENFORCE_MOUNTABLE_SECRETS);
     // The spellings of true that Go reads.
     if !enforce.is_some_and(|value| matches!(value.as_str(), "1" | "t" | "T" | "true" | "TRUE" | "True")) {
         return Ok(());
     }
-    match unlisted_secret(spec, &account) {
+    let spec = View::<Pod>::new(object).field(Pod::SPEC);
+    if request.old().is_some() {
+        // Ephemeral containers have the fields of containers.
+        let containers = View::new(spec.field(PodSpec::EPHEMERAL_CONTAINERS).value());
+        // kube-apiserver does not say that this is forbidden.
+        return match unlisted_in("ephemeral container", containers, account) {
+            Some(why) => Err(Status::unexplained(why)),
+            None => Ok(()),
+        };
+    }
+    match unlisted_secret(spec, account) {
         Some(why) => Err(request.forbidden(object, why)),
         None => Ok(()),
     }
@@ -143,45 +162,21 @@ fn secrets_of_env(container: View<'_, Container>) -> impl Iterator<Item = (Strin
     })
 }
 
-/// The first secret of a pod that its account does not list, when accounts limit that.
+/// The first secret of a new pod that its account does not list.
 fn unlisted_secret(spec: View<'_, PodSpec>, account: &ServiceAccount) -> Option<String> {
-    let listed: BTreeSet<&str> = account.secrets.iter().map(|secret| secret.name.as_str()).collect();
-    let name = &account.metadata.name;
-    let refusal =
-        |what: String| format!("{what} is not allowed because service account {name} does not reference that secret");
     for volume in spec.field(PodSpec::VOLUMES).get() {
         if let Some(secret) = volume.volume_source.secret.map(|source| source.secret_name)
-            && !listed.contains(secret.as_str())
+            && !lists(account, &secret)
         {
-            return Some(refusal(format!("volume with secret.secretName=\"{secret}\"")));
+            return Some(refusal(&format!("volume with secret.secretName=\"{secret}\""), account));
         }
     }
-    let lists = [
-        ("init container", spec.field(PodSpec::INIT_CONTAINERS)),
-        ("container", spec.field(PodSpec::CONTAINERS)),
-        ("ephemeral container", View::new(spec.field(PodSpec::EPHEMERAL_CONTAINERS).value())),
-    ];
-    for (what, containers) in lists {
-        for container in containers.iter() {
-            let own = container.field(Container::NAME).as_str();
-            for (variable, secret) in secrets_of_env(container) {
-                if !listed.contains(secret.as_str()) {
-                    let place =
-                        format!("{what} {own} with envVar {variable} referencing secret.secretName=\"{secret}\"");
-                    return Some(refusal(place));
-                }
-            }
-            for source in container.field(Container::ENV_FROM).get() {
-                if let Some(secret) = source.secret_ref.map(|reference| reference.local_object_reference.name)
-                    && !listed.contains(secret.as_str())
-                {
-                    return Some(refusal(format!(
-                        "{what} {own} with envFrom referencing secret.secretName=\"{secret}\""
-                    )));
-                }
-            }
-        }
+    let of_containers = || unlisted_in("container", spec.field(PodSpec::CONTAINERS), account);
+    let unlisted = unlisted_in("init container", spec.field(PodSpec::INIT_CONTAINERS), account);
+    if let Some(why) = unlisted.or_else(of_containers) {
+        return Some(why);
     }
+    let name = &account.metadata.name;
     let pulls: BTreeSet<&str> = account.image_pull_secrets.iter().map(|secret| secret.name.as_str()).collect();
     let own = spec.field(PodSpec::IMAGE_PULL_SECRETS).get();
     let (at, secret) = own.iter().enumerate().find(|(_, secret)| !pulls.contains(secret.name.as_str()))?;
@@ -189,6 +184,37 @@ fn unlisted_secret(spec: View<'_, PodSpec>, account: &ServiceAccount) -> Option<
         "imagePullSecrets[{at}].name=\"{}\" is not allowed because service account {name} does not reference that imagePullSecret",
         secret.name
     ))
+}
+
+fn lists(account: &ServiceAccount, secret: &str) -> bool {
+    account.secrets.iter().any(|listed| listed.name == secret)
+}
+
+fn refusal(what: &str, account: &ServiceAccount) -> String {
+    let name = &account.metadata.name;
+    format!("{what} is not allowed because service account {name} does not reference that secret")
+}
+
+/// The first secret of some containers that their account does not list.
+fn unlisted_in(what: &str, containers: View<'_, Vec<Container>>, account: &ServiceAccount) -> Option<String> {
+    for container in containers.iter() {
+        let own = container.field(Container::NAME).as_str();
+        for (variable, secret) in secrets_of_env(container) {
+            if !lists(account, &secret) {
+                let place = format!("{what} {own} with envVar {variable} referencing secret.secretName=\"{secret}\"");
+                return Some(refusal(&place, account));
+            }
+        }
+        for source in container.field(Container::ENV_FROM).get() {
+            if let Some(secret) = source.secret_ref.map(|reference| reference.local_object_reference.name)
+                && !lists(account, &secret)
+            {
+                let place = format!("{what} {own} with envFrom referencing secret.secretName=\"{secret}\"");
+                return Some(refusal(&place, account));
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -291,6 +317,13 @@ mod tests {
         let fine =
             value!({"serviceAccountName": "strict", "volumes": [{"name": "v", "secret": {"secretName": "listed"}}]});
         assert!(cluster.create("", "pods", pod(Value::Null, fine)).await.is_ok());
+        let old = pod(Value::Null, value!({"serviceAccountName": "strict"}));
+        let mut new = old.clone();
+        let env = value!([{"name": "V", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]);
+        new.set_at(&["spec", "ephemeralContainers"], value!([{"name": "e", "env": env}]));
+        let status = cluster.update(("", "pods", "ephemeralcontainers"), &old, new, "alice").expect_err("unlisted");
+        let why = format!("ephemeral container e with envVar V referencing secret.secretName=\"s\" {unlisted}");
+        assert_eq!((status.code, status.message), (500, why));
         let mirrored = cluster.create("", "pods", pod(mirror(), value!({}))).await.expect("admitted");
         assert_eq!(mirrored.str_at(&["spec", "serviceAccountName"]), "");
     }
