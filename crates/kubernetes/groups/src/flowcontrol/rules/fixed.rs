@@ -34,8 +34,7 @@ pub fn priority_level(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Val
         canonicalize(Spec::schema(), &mut fixed);
     }
     if !same(spec.new.value(), &fixed) {
-        // kube-apiserver reports it of no field.
-        cx.errors.invalid("", in_full(spec.new), format!("spec of '{name}'{but} must equal the fixed value"));
+        cx.errors.invalid(spec.path, in_full(spec.new), format!("spec of '{name}'{but} must equal the fixed value"));
     }
 }
 

@@ -76,6 +76,7 @@ static RULES: &[CustomRule] = &[
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
+    at_field!(PodSpec::RESOURCE_CLAIMS, spec::claims_of_mirror),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
     at_type!(PodSpec, system::dns_policy, AFTER),

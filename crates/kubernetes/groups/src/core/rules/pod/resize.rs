@@ -2,9 +2,10 @@
 
 use super::update::same_but;
 use super::{containers, spec, text};
-use pintle_schema::{Quantity, Value, View};
+use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
-    Container, ContainerState, ContainerStatus, Pod, PodOS, PodSpec, PodStatus, ResourceList, ResourceRequirements,
+    Container, ContainerResizePolicy, ContainerState, ContainerStatus, Pod, PodOS, PodSpec, PodStatus, ResourceList,
+    ResourceRequirements, ResourceResizeRestartPolicy,
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::BTreeMap;
@@ -88,26 +89,41 @@ fn init_containers(
             let detail = "only cpu and memory resources for init or sidecar containers are mutable";
             cx.errors.forbidden(path_here, detail);
         }
+        if !is_sidecar && !pintle_validation::same(new.value(), old.value()) {
+            for policy in new.field(Container::RESIZE_POLICY).iter() {
+                let policy = policy.field(ContainerResizePolicy::RESTART_POLICY).get();
+                if policy == ResourceResizeRestartPolicy::RESTART_CONTAINER {
+                    let detail =
+                        "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
+                    cx.errors.forbidden(path_here, detail);
+                }
+            }
+        }
     }
 }
 
-/// Whether two containers differ in nothing but amounts of cpu and memory, and what happens when those change.
-/// kube-apiserver forgets claims on the way, so a container that has some never passes.
+/// Whether two containers differ in nothing but amounts of cpu and memory. kube-apiserver forgets the claims of the new
+/// container on the way, so one that had some never passes, and new ones pass.
 fn is_resized_only(new: View<'_, Container>, old: View<'_, Container>) -> bool {
     let claims = old.field(Container::RESOURCES).field(ResourceRequirements::CLAIMS);
     claims.iter().len() == 0
-        && same_but(new.value(), old.value(), &[Container::RESOURCES.name(), Container::RESIZE_POLICY.name()])
-        && are_resized_only(new.field(Container::RESOURCES), old.field(Container::RESOURCES))
+        && same_but(new.value(), old.value(), &[Container::RESOURCES.name()])
+        && are_lists_resized_only(new.field(Container::RESOURCES), old.field(Container::RESOURCES))
 }
 
+const LISTS: [&str; 2] = [ResourceRequirements::LIMITS.name(), ResourceRequirements::REQUESTS.name()];
+
 fn are_resized_only(new: View<'_, ResourceRequirements>, old: View<'_, ResourceRequirements>) -> bool {
+    same_but(new.value(), old.value(), &LISTS) && are_lists_resized_only(new, old)
+}
+
+fn are_lists_resized_only(new: View<'_, ResourceRequirements>, old: View<'_, ResourceRequirements>) -> bool {
     let lists = [ResourceRequirements::LIMITS, ResourceRequirements::REQUESTS];
-    same_but(new.value(), old.value(), &lists.map(|list| list.name()))
-        && lists.iter().all(|list| same_but(new.field(*list).value(), old.field(*list).value(), &RESIZED))
+    lists.iter().all(|list| same_but(new.field(*list).value(), old.field(*list).value(), &RESIZED))
 }
 
 fn was_removed(new: View<'_, ResourceList>, old: View<'_, ResourceList>) -> bool {
-    RESIZED.iter().any(|name| old.value().get(name).is_some() && new.value().get(name).is_none())
+    old.value().as_map().into_iter().flat_map(Map::keys).any(|name| new.value().get(name).is_none())
 }
 
 /// Requests and limits may change, but not be removed. Messages begin with the owner of the resources.

@@ -217,6 +217,25 @@ fn a_resize_changes_cpu_and_memory_alone() {
         validate(&other, Some(&pod()), "resize"),
         ["spec: Forbidden: only cpu and memory resources are mutable"]
     );
+    assert_eq!(
+        validate(&pod(), Some(&other), "resize"),
+        [
+            "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
+            "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ]
+    );
+    let mut mirror = pod();
+    mirror.set_at(&["metadata", "annotations"], value!({"kubernetes.io/config.mirror": "x"}));
+    mirror.set_at(&["spec", "nodeName"], "n");
+    assert_eq!(validate(&mirror, Some(&mirror), "resize"), ["[]: Forbidden: static pods cannot be resized"]);
+    mirror.set_at(&["spec", "resourceClaims"], value!([{"name": "a", "resourceClaimName": "b"}]));
+    assert_eq!(validate(&mirror, None, ""), ["[]: Forbidden: static pods do not support resource claims"]);
+    let restarted = with("resizePolicy", value!([{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]));
+    assert_eq!(
+        validate(&restarted, Some(&pod()), "resize"),
+        ["spec: Forbidden: only cpu and memory resources are mutable"]
+    );
     let mut windows = pod();
     windows.set_at(&["spec", "os"], value!({"name": "windows"}));
     assert!(
