@@ -233,14 +233,36 @@ impl Patch {
         let PatchedKind { schema, custom } = kind.into();
         let mut patched = self.patched(schema, stored)?;
         let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
-        let is_text = |key: &str| patched.get(key).is_none_or(|value| value.is_null() || value.as_str().is_some());
-        if (patched.as_map().is_none() || custom.is_none() && !["apiVersion", "kind"].into_iter().all(is_text))
+        // The error message shows the patched object, which is computed again.
+        let shown = || {
+            let mut base = Cow::Borrowed(stored);
+            if custom.is_some() {
+                // kube-apiserver has no Go type for it: its fields are in the order of their names.
+                base.to_mut().sort_keys();
+            }
+            self.patched(schema, &base)
+        };
+        let invalid = |why: &str| match shown() {
+            Ok(patched) => self.invalid(&patched, why),
+            Err(status) => status,
+        };
+        if !has_type(&patched)
             && let Err(error) = json::type_meta(&json::to_vec(&patched))
         {
-            let why = format!("couldn't get version/kind; json parse error: {error}");
-            return Err(self.invalid(&patched, &why));
+            return Err(invalid(&format!("couldn't get version/kind; json parse error: {error}")));
+        }
+        let found_version = patched.str_at(&["apiVersion"]);
+        if found_version.matches('/').count() > 1 {
+            return Err(invalid(&format!("unexpected GroupVersion string: {found_version}")));
         }
         match custom {
+            Some(_) if patched.str_at(&["kind"]).is_empty() => {
+                let text = json::to_string(&shown()?);
+                return Err(invalid(&format!("Object 'Kind' is missing in '{text}'")));
+            }
+            Some(_) if found_version.is_empty() => {
+                return Err(Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
+            }
             Some(_) => decode::check_custom_type(&patched, api_version, kind)?,
             None => self.check_type(&patched, api_version, kind, scheme)?,
         }
@@ -251,11 +273,6 @@ impl Patch {
         let strictness = match query.field_validation {
             FieldValidation::Ignore => Strictness::Ignore,
             _ => Strictness::Collect,
-        };
-        // The error message shows the patched object, which is computed again.
-        let invalid = |why: &str| match self.patched(schema, stored) {
-            Ok(patched) => self.invalid(&patched, why),
-            Err(status) => status,
         };
         let mut untouched = self.take_untouched(&mut patched);
         let mut decoded = self.conform(schema, patched, strictness).map_err(|error| invalid(&error.to_string()))?;
@@ -390,6 +407,12 @@ impl Patch {
         errors.invalid("patch", shown, why);
         Status::invalid("", "", "", &errors)
     }
+}
+
+/// Whether a patched value is an object whose `apiVersion` and `kind` are strings, where it has them.
+fn has_type(patched: &Value) -> bool {
+    let is_text = |field: &str| matches!(patched.get(field), None | Some(Value::Null | Value::String(_)));
+    patched.as_map().is_some() && is_text("apiVersion") && is_text("kind")
 }
 
 fn has_raw(value: &Value) -> bool {

@@ -176,7 +176,7 @@ impl CustomSchema {
     pub fn prune(&self, object: &mut Value) {
         prune::prune(object, self.schema(), true);
         let Value::Map(map) = object else { return };
-        map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| object::sort(value));
+        map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| value.sort_keys());
         // Type and metadata come first, in kube-apiserver's order of names.
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
     }

@@ -171,24 +171,10 @@ fn repeated<'a>(items: impl Iterator<Item = Item<'a>>, path: &FieldPath<'_>, err
     }
 }
 
-/// Brings the fields of all objects in a value into the order of their names.
-pub fn sort(value: &mut Value) {
-    match value {
-        Value::Map(map) => {
-            if !map.entries().is_sorted_by(|(a, _), (b, _)| a <= b) {
-                map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
-            }
-            map.iter_mut().for_each(|(_, value)| sort(value));
-        }
-        Value::List(items) => items.iter_mut().for_each(sort),
-        _ => {}
-    }
-}
-
 /// A value as text, its fields by name.
 fn sorted_text(value: &Value) -> Vec<u8> {
     let mut sorted = value.clone();
-    sort(&mut sorted);
+    sorted.sort_keys();
     let mut text = pintle_codec::json::to_vec(&sorted);
     if matches!(value, Value::Float(_)) {
         // Another type than the integer that has the same text.

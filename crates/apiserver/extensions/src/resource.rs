@@ -156,7 +156,7 @@ fn count_generation(object: &mut Value, old: &Value, _: &mut Context<'_>) {
         let mut object = object.clone();
         let map = object.make_map();
         ["metadata", "apiVersion"].iter().for_each(|field| _ = map.remove(field));
-        crate::object::sort(&mut object);
+        object.sort_keys();
         object
     };
     let generation = old.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();

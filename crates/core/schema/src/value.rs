@@ -169,6 +169,20 @@ impl Value {
         }
     }
 
+    /// Brings the fields of all maps in this value into the order of their names.
+    pub fn sort_keys(&mut self) {
+        match self {
+            Value::Map(map) => {
+                if !map.entries().is_sorted_by(|(a, _), (b, _)| a <= b) {
+                    map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
+                }
+                map.iter_mut().for_each(|(_, value)| value.sort_keys());
+            }
+            Value::List(items) => items.iter_mut().for_each(Value::sort_keys),
+            _ => {}
+        }
+    }
+
     /// The name of this JSON type in kube-apiserver's messages.
     pub fn json_kind(&self) -> &'static str {
         match self {

@@ -79,6 +79,24 @@ fn untouched_fields_keep_their_value() {
     }
 }
 
+#[test]
+fn a_type_that_cannot_be_read_is_refused_first() {
+    let mut pod = pintle_schema::value!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}});
+    canonicalize(Pod::schema(), &mut pod);
+    let unread = "couldn't get version/kind; json parse error: json: cannot unmarshal";
+    for (text, wanted) in [
+        (r#"{"kind": 5, "spec": 1}"#, format!("{unread} number into Go struct field .kind of type string")),
+        (r#"{"apiVersion": []}"#, format!("{unread} array into Go struct field .apiVersion of type string")),
+        (r#"{"apiVersion": "a/b/c"}"#, "unexpected GroupVersion string: a/b/c".to_owned()),
+    ] {
+        let patch = patch(PatchType::Merge, text);
+        let query = query(FieldValidation::Warn);
+        let refused = patch.apply(Pod::schema(), &pod, &query, &Scheme::default(), &mut Vec::new());
+        let message = refused.err().map(|status| status.message).unwrap_or_default();
+        assert!(message.ends_with(&wanted), "{text}: {message}");
+    }
+}
+
 fn query(field_validation: FieldValidation) -> WriteQuery {
     WriteQuery { options: WriteOptions::default(), field_validation, force: None }
 }
