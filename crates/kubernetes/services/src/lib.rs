@@ -156,9 +156,10 @@ impl Allocation<'_> {
         let mut spec = View::<Service>::new(object).field(Service::SPEC).get();
         let fits = || {
             let fields = [
-                ServiceSpec::CLUSTER_IPS.name(),
+                ServiceSpec::CLUSTER_IP.name(),
                 ServiceSpec::IP_FAMILIES.name(),
                 ServiceSpec::IP_FAMILY_POLICY.name(),
+                ServiceSpec::CLUSTER_IPS.name(),
             ];
             validate_fields(target, (Service::SPEC.name(), &fields), object, old, self.registry.environment.as_ref())
         };

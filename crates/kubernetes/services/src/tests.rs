@@ -281,6 +281,10 @@ fn unavailable_values_are_rejected_with_the_messages_of_kube_apiserver() {
             "[spec.clusterIPs: Invalid value: [\"10.0.0.77\",\"10.0.0.78\"]: must be empty when `clusterIP` is not specified, spec.clusterIPs: Invalid value: [\"10.0.0.77\",\"10.0.0.78\"]: may specify no more than one IP for each IP family]",
         ),
         (
+            value!({"clusterIPs": ["10.0.0.77", "10.0.0.78"], "ipFamilyPolicy": "x"}),
+            "[spec.clusterIPs: Invalid value: [\"10.0.0.77\",\"10.0.0.78\"]: must be empty when `clusterIP` is not specified, spec.ipFamilyPolicy: Unsupported value: \"x\": supported values: \"PreferDualStack\", \"RequireDualStack\", \"SingleStack\", spec.clusterIPs: Invalid value: [\"10.0.0.77\",\"10.0.0.78\"]: may specify no more than one IP for each IP family]",
+        ),
+        (
             value!({"clusterIP": "10.0.0.9", "ipFamilies": ["IPv6"]}),
             "spec.clusterIPs[0]: Invalid value: \"10.0.0.9\": expected an IPv6 value as indicated by `ipFamilies[0]`",
         ),

@@ -5,14 +5,14 @@
 
 use super::service_update;
 use crate::printing::printer;
-use crate::views::set_if_absent;
+use crate::views::{clear, set_if_absent};
 use pintle_resource::{
     Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy, Subresource, Verbs,
     WITH_STATUS, texts,
 };
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::core::v1;
-use v1::{IPFamily, IPFamilyPolicy, Service, ServiceInternalTrafficPolicy, ServiceSpec};
+use v1::{IPFamily, IPFamilyPolicy, Service, ServiceInternalTrafficPolicy, ServiceSpec, ServiceType};
 
 pub(super) fn endpoints() -> Resource {
     Resource {
@@ -60,9 +60,7 @@ static SERVICE: Strategy = Strategy {
 /// `clusterIP` without `clusterIPs` sets the first item of the list. The reverse does not hold: a request with the list
 /// must have both.
 fn prepare_create(object: &mut Value, _: &mut Context) {
-    let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
-    first_of_cluster_ips(spec.by_ref());
-    service_update::drop_inner_traffic(&mut spec);
+    first_of_cluster_ips(ViewMut::<Service>::new(object).field(Service::SPEC));
 }
 
 fn first_of_cluster_ips(mut spec: ViewMut<'_, ServiceSpec>) {
@@ -72,9 +70,13 @@ fn first_of_cluster_ips(mut spec: ViewMut<'_, ServiceSpec>) {
     }
 }
 
-/// Sets fields that services lack which were stored before these fields existed.
+/// Sets fields that services lack which were stored before these fields existed. Services that are other names are
+/// stored with their policy for internal traffic, and shown without.
 fn decorate(object: &mut Value) {
     let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
+    if spec.view().field(ServiceSpec::TYPE).get() == ServiceType::EXTERNAL_NAME {
+        return clear(&mut spec, ServiceSpec::INTERNAL_TRAFFIC_POLICY);
+    }
     if !service_update::needs_cluster_ip(spec.view()) {
         return;
     }
@@ -128,5 +130,8 @@ mod tests {
         let expected = value!({"type": "ClusterIP", "clusterIP": "fd00::1", "clusterIPs": ["fd00::1"],
             "internalTrafficPolicy": "Cluster", "ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack"});
         assert_eq!(service.get("spec"), Some(&expected));
+        let mut alias = value!({"spec": {"type": "ExternalName", "internalTrafficPolicy": "Local"}});
+        decorate(&mut alias);
+        assert_eq!(alias.get("spec"), Some(&value!({"type": "ExternalName"})));
     }
 }

@@ -21,7 +21,6 @@ pub(super) fn prepare(new: &mut Value, old: &Value, _: &mut Context) {
     keep_allocated(&mut new, old);
     agree_on_cluster_ips(&mut new, old);
     drop_what_no_longer_applies(&mut new, old);
-    drop_inner_traffic(&mut new);
     if service.view().field(Service::SPEC).field(ServiceSpec::TYPE).get() != ServiceType::LOAD_BALANCER {
         let status = service.field(Service::STATUS);
         status.field(ServiceStatus::LOAD_BALANCER).set(LoadBalancerStatus::default());
@@ -82,13 +81,6 @@ fn agree_on_cluster_ips(new: &mut New<'_>, old: Old<'_>) {
     match view.field(ServiceSpec::CLUSTER_IP).get() {
         single if single.is_empty() => clear(new, ServiceSpec::CLUSTER_IPS),
         single => new.by_ref().field(ServiceSpec::CLUSTER_IPS).set(vec![single]),
-    }
-}
-
-/// Traffic to another name does not pass the cluster's own routing.
-pub(super) fn drop_inner_traffic(new: &mut New<'_>) {
-    if is(new.view(), ServiceType::EXTERNAL_NAME) {
-        clear(new, ServiceSpec::INTERNAL_TRAFFIC_POLICY);
     }
 }
 

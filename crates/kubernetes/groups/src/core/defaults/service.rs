@@ -54,9 +54,9 @@ fn traffic(spec: &mut Value) {
 }
 
 fn target_port(port: &mut Value) {
-    if is_zero(port, ServicePort::TARGET_PORT) && !is_zero(port, ServicePort::PORT) {
-        let number = View::<ServicePort>::new(port).field(ServicePort::PORT).value().clone();
-        put(port, ServicePort::TARGET_PORT, number);
+    if is_zero(port, ServicePort::TARGET_PORT) {
+        let number = View::<ServicePort>::new(port).field(ServicePort::PORT).get();
+        put(port, ServicePort::TARGET_PORT, Value::Int(number.into()));
     }
 }
 

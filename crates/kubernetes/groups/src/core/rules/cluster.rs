@@ -43,6 +43,7 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[CustomRule] = &[
     at_type!(Service, service::topology_mode),
+    at_field!(ServiceSpec::CLUSTER_IP, service::first_cluster_ip, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::CLUSTER_IPS, service::cluster_ips, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::EXTERNAL_IPS, service::external_ips),
     at_field!(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES, service::ports_and_ranges, ALWAYS | ON_CREATE | ON_UPDATE),

@@ -55,6 +55,38 @@ fn a_service_and_its_ports() {
 }
 
 #[test]
+fn what_its_type_forbids() {
+    let mut alias = service();
+    alias.set_at(&["spec", "type"], "ExternalName");
+    alias.set_at(&["spec", "clusterIPs"], value!(["10.0.0.1", "10.0.0.2", "10.0.0.3"]));
+    alias.set_at(&["spec", "internalTrafficPolicy"], "x");
+    alias.set_at(&["spec", "ports"], value!([{"port": 0, "protocol": "TCP", "targetPort": 80}]));
+    assert_eq!(
+        of_service(&alias, None, ""),
+        [
+            "spec.clusterIPs: Forbidden: may not be set for ExternalName services",
+            "spec.ipFamilies: Forbidden: may not be set for ExternalName services",
+            "spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services",
+            "spec.externalName: Required value",
+            "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+            "spec.internalTrafficPolicy: Unsupported value: \"x\": supported values: \"Cluster\", \"Local\"",
+        ]
+    );
+    let mut internal = service();
+    internal.set_at(
+        &["spec", "ports"],
+        value!([{"port": 0, "protocol": "TCP", "targetPort": 80, "nodePort": 30000}]),
+    );
+    assert_eq!(
+        of_service(&internal, None, ""),
+        [
+            "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+            "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+        ]
+    );
+}
+
+#[test]
 fn a_service_keeps_its_address() {
     let mut new = service();
     new.set_at(&["spec", "clusterIP"], "10.0.0.2");

@@ -55,7 +55,28 @@ fn family_of(address: &str) -> Option<&'static str> {
     ip::parse_ip_sloppy(address).map(|address| if address.to_canonical().is_ipv4() { "IPv4" } else { "IPv6" })
 }
 
-/// Addresses, their families and the policy for families fit each other.
+/// The only address is the first of all.
+pub fn first_cluster_ip(ip: At<'_, String>, cx: &mut ValidationContext<'_>) {
+    let spec = spec_of(cx);
+    if is(spec, &ServiceType::EXTERNAL_NAME) {
+        return;
+    }
+    let all = spec.field(ServiceSpec::CLUSTER_IPS);
+    let path = ip.path.parent().to(ServiceSpec::CLUSTER_IPS);
+    let single = ip.new.as_str();
+    match items(all).first() {
+        None if !single.is_empty() => cx.errors.required(path, ""),
+        Some(_) if single.is_empty() => {
+            cx.errors.invalid(path, all.value().clone(), "must be empty when `clusterIP` is not specified");
+        }
+        Some(first) if first.as_str() != Some(single) => {
+            cx.errors.invalid(path, all.value().clone(), "first value must match `clusterIP`");
+        }
+        _ => {}
+    }
+}
+
+/// Addresses fit their families.
 pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let spec = spec_of(cx);
     if is(spec, &ServiceType::EXTERNAL_NAME) {
@@ -63,10 +84,6 @@ pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     }
     let list = items(ips.new);
     let all = || ips.new.value().clone();
-    let single = spec.field(ServiceSpec::CLUSTER_IP).as_str();
-    if !single.is_empty() && list.first().and_then(Value::as_str).is_some_and(|first| first != single) {
-        cx.errors.invalid(ips.path, all(), "first value must match `clusterIP`");
-    }
     let old = ips.old.map(items).unwrap_or_default();
     let mut valid = true;
     for (at, ip) in list.iter().enumerate() {
@@ -79,6 +96,9 @@ pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
         } else if !old.contains(ip) {
             valid &= legacy_ip(text, &ips.path.index(at), cx);
         }
+    }
+    if list.len() > 2 {
+        cx.errors.invalid(ips.path, all(), "may only hold up to 2 values");
     }
     if valid {
         address_families(ips, spec, cx);
@@ -117,11 +137,26 @@ pub fn external_ips(ips: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Ports are not served twice, and the ranges that a load balancer lets in are ranges.
+/// Services without node ports name none, ports are not served twice, and the ranges that a load balancer lets in are ranges.
 pub fn ports_and_ranges(ranges: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let spec = spec_of(cx);
-    repeated_ports(items(spec.field(ServiceSpec::PORTS)), cx);
+    let ports = items(spec.field(ServiceSpec::PORTS));
+    if is(spec, &ServiceType::CLUSTER_IP) {
+        no_node_ports(ports, cx);
+    }
+    repeated_ports(ports, cx);
     source_ranges(ranges, is(spec, &ServiceType::LOAD_BALANCER), cx);
+}
+
+fn no_node_ports(ports: &[Value], cx: &mut ValidationContext<'_>) {
+    let root = FieldPath::new(Service::SPEC.name());
+    let path = root.to(ServiceSpec::PORTS);
+    for (at, port) in ports.iter().enumerate() {
+        if View::<ServicePort>::new(port).field(ServicePort::NODE_PORT).get() != 0 {
+            let detail = "may not be used when `type` is 'ClusterIP'";
+            cx.errors.forbidden(path.index(at).to(ServicePort::NODE_PORT), detail);
+        }
+    }
 }
 
 fn repeated_ports(ports: &[Value], cx: &mut ValidationContext<'_>) {

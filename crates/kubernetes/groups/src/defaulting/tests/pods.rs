@@ -155,11 +155,11 @@ fn ports_on_the_host_network() {
 #[test]
 fn services_by_type() {
     row::<Service>(
-        v!({"spec": {"ports": [{"port": 80}, {"port": 81, "targetPort": "web", "protocol": "UDP"}, {"port": 82, "targetPort": 0}]}}),
+        v!({"spec": {"ports": [{"port": 80}, {"port": 81, "targetPort": "web", "protocol": "UDP"}, {"port": 82, "targetPort": 0}, {"port": 0, "targetPort": ""}]}}),
         v!({"metadata": {}, "spec": {
             "ports": [
                 {"protocol": "TCP", "port": 80, "targetPort": 80}, {"protocol": "UDP", "port": 81, "targetPort": "web"},
-                {"protocol": "TCP", "port": 82, "targetPort": 82}
+                {"protocol": "TCP", "port": 82, "targetPort": 82}, {"protocol": "TCP", "port": 0, "targetPort": 0}
             ],
             "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"
         }, "status": {"loadBalancer": {}}}),

@@ -159,12 +159,12 @@ string_type! {
     "selector",
     "sessionAffinity",
     "sessionAffinityConfig",
+    "clusterIP",
     "ipFamilies",
     "ipFamilyPolicy",
     "clusterIPs",
     "externalIPs",
     "type",
-    "externalName",
     "loadBalancerSourceRanges",
     "allocateLoadBalancerNodePorts",
     "loadBalancerClass",
@@ -183,6 +183,11 @@ string_type! {
             each_val(message(invalid = "may not be set to 'None' for NodePort services")(neq = "None"))
         ),
         when(type = "ExternalName")(forbidden = "may not be set for ExternalName services")
+    ),
+    subfield(ip_families)(when(type = "ExternalName")(forbidden = "may not be set for ExternalName services")),
+    subfield(ip_family_policy)(when(type = "ExternalName")(forbidden = "may not be set for ExternalName services")),
+    subfield(external_name)(
+        when(type = "ExternalName")(required, message(required = "")(neq = "."), format = "rooted-dns1123-subdomain")
     )
 )]
 pub struct ServiceSpec {
@@ -194,10 +199,7 @@ pub struct ServiceSpec {
         patch_strategy = "merge",
         patch_merge_key = "port",
         distinct(name),
-        each_val(when_several(subfield(name)(required))),
-        when(type = "ClusterIP")(
-            each_val(subfield(node_port)(forbidden = "may not be used when `type` is 'ClusterIP'"))
-        )
+        each_val(when_several(subfield(name)(required)))
     )]
     pub ports: Vec<ServicePort>,
     /// Labels of the pods that receive the traffic. When empty, the endpoints have to be maintained
@@ -209,17 +211,7 @@ pub struct ServiceSpec {
     #[k8s(proto = 3, name = "clusterIP", optional)]
     pub cluster_ip: String,
     /// All addresses inside the cluster, at most one per IP version; the first equals clusterIP.
-    #[k8s(
-        proto = 18,
-        name = "clusterIPs",
-        published = optional,
-        list_type = atomic,
-        unless(type = "ExternalName")(
-            when_set(clusterIP)(required),
-            when_unset(clusterIP)(message(invalid = "must be empty when `clusterIP` is not specified")(max_items = 0))
-        ),
-        last(message(invalid = "may only hold up to 2 values")(max_items = 2))
-    )]
+    #[k8s(proto = 18, name = "clusterIPs", published = optional, list_type = atomic)]
     pub cluster_ips: Vec<String>,
     /// How the service can be reached: "ClusterIP" (the default), "NodePort", "LoadBalancer" or
     /// "ExternalName".
@@ -240,11 +232,7 @@ pub struct ServiceSpec {
     #[k8s(proto = 9, optional, list_type = atomic)]
     pub load_balancer_source_ranges: Vec<String>,
     /// DNS name the service is an alias for; required for type "ExternalName".
-    #[k8s(
-        proto = 10,
-        published = optional,
-        when(type = "ExternalName")(required, message(required = "")(neq = "."), format = "rooted-dns1123-subdomain")
-    )]
+    #[k8s(proto = 10, published = optional)]
     pub external_name: String,
     /// Where outside traffic may go: "Cluster" (the default) or "Local". Applies to node ports,
     /// external IPs and load balancers only.
@@ -297,23 +285,11 @@ pub struct ServiceSpec {
     pub session_affinity_config: Option<SessionAffinityConfig>,
     /// IP versions of the service in order of preference; absent is worked out from the cluster and
     /// ipFamilyPolicy. The first one cannot be changed later.
-    #[k8s(
-        proto = 19,
-        optional,
-        list_type = atomic,
-        when(type = "ExternalName")(forbidden = "may not be set for ExternalName services"),
-        each_val(enum("IPv4", "IPv6")),
-        unique
-    )]
+    #[k8s(proto = 19, optional, list_type = atomic, each_val(enum("IPv4", "IPv6")), unique)]
     pub ip_families: Vec<IPFamily>,
     /// How many IP versions to use: "SingleStack" (the default), "PreferDualStack" or
     /// "RequireDualStack".
-    #[k8s(
-        proto = 17,
-        optional,
-        when(type = "ExternalName")(forbidden = "may not be set for ExternalName services"),
-        enum
-    )]
+    #[k8s(proto = 17, optional, enum)]
     pub ip_family_policy: Option<IPFamilyPolicy>,
     /// Whether a load balancer service gets node ports; defaults to true. False suits providers
     /// that reach pods directly, and ports asked for explicitly are still honoured.
