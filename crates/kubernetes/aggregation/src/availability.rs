@@ -1,5 +1,6 @@
 //! Checks whether the servers of API services respond, by a request for the list of their resources. Guarantees a
-//! result within seconds, whatever the server does. Must never depend on the content of the list.
+//! result within seconds, whatever the server does, and that a server whose certificate requests would not accept is
+//! unavailable. Must never depend on the content of the list.
 
 use crate::fetch;
 use crate::resolve;
@@ -8,7 +9,6 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use pintle_controllers::ApiServiceCheck;
-use pintle_endpoints::backend::ExtensionServer;
 use pintle_registry::Registry;
 use pintle_schema::{ApiValue, Value};
 use pintle_types::apiregistration::v1::APIService;
@@ -21,13 +21,6 @@ const ATTEMPTS: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The user of the requests.
 const USER: &str = "system:kube-aggregator";
-/// The suffix of an API service's name for connections of checks, which do not verify the certificate.
-const CHECK: &str = "/check";
-
-/// The API service of connections.
-pub(crate) fn of_check(name: &str) -> &str {
-    name.strip_suffix(CHECK).unwrap_or(name)
-}
 
 /// Requests the resource lists of the servers of API services.
 #[derive(Clone)]
@@ -62,8 +55,7 @@ async fn check(shared: &Shared, registry: &Registry, api: &ExtensionApi) -> Resu
 }
 
 async fn attempt(shared: &Shared, registry: &Registry, api: &ExtensionApi) -> Result<(), String> {
-    let found = resolve::server(registry, shared.routing, api).map_err(|error| error.to_string())?;
-    let to = ExtensionServer { name: format!("{}{CHECK}", found.name), insecure: true, ca_pem: Vec::new(), ..found };
+    let to = resolve::server(registry, shared.routing, api).map_err(|error| error.to_string())?;
     let path = api.path();
     let url = format!("https://{}{path}", to.authority());
     let request = fetch::request(&path, "", USER).map_err(|error| error.to_string())?;

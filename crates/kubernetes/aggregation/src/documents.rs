@@ -180,7 +180,7 @@ pub async fn follow(shared: Arc<Shared>, registry: Arc<Registry>) {
                     let (shared, registry) = (shared.clone(), registry.clone());
                     fetches.spawn(async move { fetch_all(&shared, &registry, &api).await });
                 }
-                shared.servers.retain(&|name| snapshot.extension(crate::availability::of_check(name)).is_some());
+                shared.servers.retain(&|name| snapshot.extension(name).is_some());
             }
             tokio::select! {
                 () = changes.changed() => {

@@ -217,15 +217,23 @@ fn an_extension_server_is_believed_for_its_authority_and_its_name_only() {
         let fixture = aggregator(None);
         let authority = authority.map_or_else(|| Pair::new("ca").certificate, |()| backend.certificate());
         register(&fixture, backend.port(), &authority);
-        // Whether it answers is asked without looking at its certificate.
-        wait_for_condition(&fixture, "Passed");
+        let condition = wait_for_condition(&fixture, "FailedDiscoveryCheck");
+        let message = condition["message"].as_str().unwrap_or_default();
+        assert!(message.contains("tls: failed to verify certificate: x509: "), "{message}");
+        assert!(message.contains(expected), "{message}");
         let answer = jane(&fixture).get(THINGS).expect("an answer");
-        assert_eq!(answer.status, 503);
-        assert!(answer.text().contains(expected), "{}", answer.text());
+        assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"));
         let insecure = json!({"spec": {"insecureSkipTLSVerify": true, "caBundle": null}}).to_string();
         let patched = fixture.client().send("PATCH", API_SERVICE, MERGE_PATCH, insecure.as_bytes());
         patched.expect("an answer").expect(200);
+        wait_for_condition(&fixture, "Passed");
         jane(&fixture).get(THINGS).expect("an answer").expect(200);
+        // A connection that was accepted before does not hide that the certificate is verified again.
+        let bundle = data_encoding::BASE64.encode(authority.as_bytes());
+        let verified = json!({"spec": {"insecureSkipTLSVerify": null, "caBundle": bundle}}).to_string();
+        let patched = fixture.client().send("PATCH", API_SERVICE, MERGE_PATCH, verified.as_bytes());
+        patched.expect("an answer").expect(200);
+        wait_for_condition(&fixture, "FailedDiscoveryCheck");
     }
 }
 
