@@ -302,8 +302,14 @@ pub struct Field {
 }
 
 impl Field {
-    /// Whether OpenAPI lists the field as required: JSON always includes it and it is not tagged as optional.
+    /// Whether OpenAPI lists the field as required: it is tagged so, or JSON always includes it and it is not tagged as
+    /// optional.
     pub fn is_required(&self) -> bool {
+        (self.required && !self.inline) || self.is_always_included()
+    }
+
+    /// Whether JSON always includes the field, and it is not tagged as optional.
+    pub fn is_always_included(&self) -> bool {
         matches!(self.presence, Presence::Always | Presence::PointerAlways) && !self.optional && !self.inline
     }
 

@@ -79,7 +79,7 @@ impl EnabledRules<'_> {
             for rule in self.of(&field.rules) {
                 match rule {
                     Rule::Forbidden(detail) => said.push(validation(&format!("!has({name})"), detail)),
-                    Rule::Immutable | Rule::Fixed(_) if !field.is_required() => {
+                    Rule::Immutable | Rule::Fixed(_) if !field.is_always_included() => {
                         said.push(validation(&format!("has({name}) == has({old})"), "field is immutable"));
                     }
                     Rule::Update(changes) => {

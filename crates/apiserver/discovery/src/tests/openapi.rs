@@ -168,10 +168,39 @@ fn properties_say_what_the_schema_says() {
         let found = property.get(key);
         super::assert_same(&format!("{ty}.{field} {key}"), found.unwrap_or(&Value::Null), &expected);
     }
-    let required = |ty: &str| core.at(&["components", "schemas", ty, "required"]).cloned();
-    assert_eq!(required("io.k8s.api.core.v1.PodSpec"), Some(value!(["containers"])));
-    assert_eq!(required("io.k8s.api.core.v1.ContainerPort"), Some(value!(["containerPort"])));
-    assert_eq!(required("io.k8s.api.core.v1.Pod"), None);
+}
+
+/// Rows of type and the fields that it requires: those that JSON always includes and that are not optional, and those that are
+/// tagged so.
+#[test]
+fn required_fields_are_listed() {
+    let catalog = default_catalog();
+    let rows = [
+        ("", "v1", "io.k8s.api.core.v1.PodSpec", value!(["containers"])),
+        ("", "v1", "io.k8s.api.core.v1.ContainerPort", value!(["containerPort"])),
+        ("", "v1", "io.k8s.api.core.v1.Pod", Value::Null),
+        ("", "v1", "io.k8s.api.core.v1.ContainerRestartRule", value!(["action"])),
+        ("", "v1", "io.k8s.api.core.v1.PodCertificateProjection", value!(["signerName", "keyType"])),
+        ("batch", "v1", "io.k8s.api.batch.v1.CronJob", value!(["spec"])),
+        ("authentication.k8s.io", "v1", "io.k8s.api.authentication.v1.TokenReviewSpec", value!(["token"])),
+        (
+            "admissionregistration.k8s.io",
+            "v1",
+            "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec",
+            Value::Null,
+        ),
+        (
+            "apiextensions.k8s.io",
+            "v1",
+            "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec",
+            value!(["group", "names", "scope", "versions"]),
+        ),
+    ];
+    for (group, version, ty, expected) in rows {
+        let document = parse(&v3::group_version(&catalog, group, version).expect("served"));
+        let schema = document.at(&["components", "schemas", ty]).expect("defined");
+        super::assert_same(ty, schema.get("required").unwrap_or(&Value::Null), &expected);
+    }
 }
 
 #[test]

@@ -355,7 +355,7 @@ pub struct MutatingAdmissionPolicySpec {
     #[k8s(proto = 1, optional)]
     pub param_kind: Option<ParamKind>,
     /// Requests the policy covers.
-    #[k8s(proto = 2, required, last(subfield(resourceRules)(required)))]
+    #[k8s(proto = 2, published = optional, required, last(subfield(resourceRules)(required)))]
     pub match_constraints: Option<MatchResources>,
     /// Named expressions that others can refer to.
     #[k8s(proto = 3, optional, list_type = atomic)]
@@ -378,7 +378,7 @@ pub struct MutatingAdmissionPolicySpec {
     )]
     pub match_conditions: Vec<MatchCondition>,
     /// Whether changes are redone after later ones touched the object.
-    #[k8s(proto = 7, required, enum)]
+    #[k8s(proto = 7, published = optional, required, enum)]
     pub reinvocation_policy: ReinvocationPolicyType,
 }
 
@@ -455,7 +455,7 @@ pub struct MutatingAdmissionPolicyBindingList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct MutatingAdmissionPolicyBindingSpec {
     /// Policy to carry out; a missing policy makes the binding ineffective.
-    #[k8s(proto = 1, required, format = "dns1123-subdomain")]
+    #[k8s(proto = 1, published = optional, required, format = "dns1123-subdomain")]
     pub policy_name: String,
     /// Parameters given to the policy.
     #[k8s(proto = 2, optional)]

@@ -24,10 +24,10 @@ pub struct APIServiceList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ServiceReference {
     /// Namespace of the service.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = optional, required)]
     pub namespace: String,
     /// Name of the service.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = optional, required)]
     pub name: String,
     /// HTTPS port of the service; 443 when unset.
     #[k8s(

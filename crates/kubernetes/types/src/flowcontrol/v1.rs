@@ -226,7 +226,7 @@ pub struct FlowSchemaStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct FlowSchemaCondition {
     /// Aspect described.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = optional, required)]
     pub r#type: FlowSchemaConditionType,
     /// True, False or Unknown.
     #[k8s(proto = 2)]
@@ -415,7 +415,7 @@ pub struct PriorityLevelConfigurationStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PriorityLevelConfigurationCondition {
     /// Aspect described.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = optional, required)]
     pub r#type: PriorityLevelConfigurationConditionType,
     /// True, False or Unknown.
     #[k8s(proto = 2)]

@@ -10,13 +10,13 @@ use crate::meta::v1::LabelSelector;
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Rule {
     /// API groups covered; `*` alone means all.
-    #[k8s(proto = 1, list_type = atomic, required)]
+    #[k8s(proto = 1, published = optional, list_type = atomic, required)]
     pub api_groups: Vec<String>,
     /// API versions covered; `*` alone means all.
-    #[k8s(proto = 2, list_type = atomic, required, each_val(required))]
+    #[k8s(proto = 2, published = optional, list_type = atomic, required, each_val(required))]
     pub api_versions: Vec<String>,
     /// Resources or resource/subresource pairs covered; `*` and `*/*` are wildcards.
-    #[k8s(proto = 3, list_type = atomic, required)]
+    #[k8s(proto = 3, published = optional, list_type = atomic, required)]
     pub resources: Vec<String>,
     /// Whether cluster-scoped, namespaced or all objects are covered; all by default.
     #[k8s(proto = 4, optional, default = "*", enum)]
@@ -96,7 +96,7 @@ pub struct NamedRuleWithOperations {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct RuleWithOperations {
     /// Operations covered: CREATE, UPDATE, DELETE, CONNECT or `*`.
-    #[k8s(proto = 1, list_type = atomic, required)]
+    #[k8s(proto = 1, published = optional, list_type = atomic, required)]
     pub operations: Vec<OperationType>,
     /// Resources, given by group, version and name, that something applies to.
     #[k8s(inline, proto = 2)]

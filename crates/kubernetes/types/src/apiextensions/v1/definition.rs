@@ -20,7 +20,7 @@ pub struct CustomResourceDefinitionSpec {
     #[k8s(proto = 4, always)]
     pub scope: ResourceScope,
     /// All versions of the resource; decides how they sort in discovery.
-    #[k8s(proto = 7, always, list_type = atomic, optional)]
+    #[k8s(proto = 7, published = required, always, list_type = atomic, optional)]
     pub versions: Vec<CustomResourceDefinitionVersion>,
     /// How objects are converted between versions.
     #[k8s(proto = 9, optional)]
