@@ -131,7 +131,10 @@ fn field_schema(field: &Field) -> TokenStream {
         None => quote!(None),
         Some(default) => {
             let literal = literal(default);
-            quote!(Some(FieldDefault::Literal(#literal)))
+            match tags.default_is_published {
+                true => quote!(Some(FieldDefault::Published(#literal))),
+                false => quote!(Some(FieldDefault::Literal(#literal))),
+            }
         }
     };
     let text = |word: &Option<syn::LitStr>| word.as_ref().map(syn::LitStr::value).unwrap_or_default();

@@ -97,6 +97,9 @@ impl<'a> Field<'a> {
         {
             return fail(key.span(), "patch_merge_key is for a Vec");
         }
+        if tags.default_is_published && tags.default.is_none() {
+            return fail(self.ident.span(), "published = default belongs to a field with a default");
+        }
         if let Some(default) = &tags.default {
             self.check_default(default)?;
             rules::check_default(&tags.rules, integer(default), self.pointer)?;

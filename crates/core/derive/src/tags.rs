@@ -66,6 +66,8 @@ pub struct FieldTags {
     pub patch_merge_key: Option<LitStr>,
     pub gates: Vec<LitStr>,
     pub default: Option<Expr>,
+    /// OpenAPI publishes the default.
+    pub default_is_published: bool,
     pub rules: Vec<RuleTag>,
 }
 
@@ -95,9 +97,10 @@ pub fn field_tags(attributes: &[Attribute]) -> syn::Result<FieldTags> {
             "proto" => tags.proto = Some(meta.value()?.parse()?),
             "name" => tags.name = Some(meta.value()?.parse()?),
             "inline" => tags.inline = true,
-            "published" => match one_of(&meta, &["optional", "required"])? == "required" {
-                true => tags.required = true,
-                false => tags.optional = true,
+            "published" => match one_of(&meta, &["optional", "required", "default"])?.to_string().as_str() {
+                "required" => tags.required = true,
+                "default" => tags.default_is_published = true,
+                _ => tags.optional = true,
             },
             "always" => tags.always = true,
             "omitzero" => tags.omitzero = true,

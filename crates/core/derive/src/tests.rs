@@ -16,6 +16,7 @@ fn right_tags_are_accepted() {
     for field in [
         quote!(#[k8s(proto = 1, optional, minimum = -1, maximum = 5, default = 0)] count: Option<i32>),
         quote!(#[k8s(proto = 1, required = "why", published = optional)] name: String),
+        quote!(#[k8s(proto = 1, published = optional, default = "a", published = default)] name: String),
         quote!(#[k8s(proto = 1, max_items = 3, each_val(max_length = 5, enum("a", "b")))] names: Vec<String>),
         quote!(#[k8s(proto = 1, each_key(format = "k8s-label-key"), each_val(pattern = "x+"))] map: BTreeMap<String, String>),
         quote!(#[k8s(proto = 1, subfield(node_name)(each_val(subfield(type)(required))))] inner: Inner),
@@ -56,6 +57,10 @@ fn wrong_tags_are_told() {
         (
             quote!(#[k8s(proto = 1, union_member(name = "x"))] a: i32),
             "unknown word `name` in `union_member`; written `union_member or union_member(union = \"u\", value = \"V\")`",
+        ),
+        (
+            quote!(#[k8s(proto = 1, published = default)] a: i32),
+            "published = default belongs to a field with a default",
         ),
         (quote!(#[k8s(proto = 1, minimal = 0)] a: i32), "unknown tag `minimal` on a field; is `minimum` meant?"),
     ];

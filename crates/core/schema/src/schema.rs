@@ -259,6 +259,8 @@ impl From<Literal> for Value {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldDefault {
     Literal(Literal),
+    /// A literal that OpenAPI publishes.
+    Published(Literal),
     /// Any value, in a schema that was created at run time.
     Value(Arc<Value>),
 }
@@ -266,7 +268,7 @@ pub enum FieldDefault {
 impl FieldDefault {
     pub fn to_value(&self) -> Value {
         match self {
-            FieldDefault::Literal(literal) => Value::from(*literal),
+            FieldDefault::Literal(literal) | FieldDefault::Published(literal) => Value::from(*literal),
             FieldDefault::Value(value) => Value::clone(value),
         }
     }

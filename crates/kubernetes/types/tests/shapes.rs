@@ -304,7 +304,7 @@ fn sets_are_of_scalars() {
 fn defaults_are_values_of_the_field() {
     each_field(|_, field| {
         let literal = field.default.as_ref().map(|default| match default {
-            FieldDefault::Literal(literal) => literal,
+            FieldDefault::Literal(literal) | FieldDefault::Published(literal) => literal,
             FieldDefault::Value(_) => panic!("tags give literals"),
         });
         let fits = match (literal.copied(), &field.ty) {

@@ -10,7 +10,9 @@ use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
 use crate::catalog::Catalog;
 use pintle_meta::meta::v1::TypeMeta;
 use pintle_resource::{CustomKind, OpenApiVersion};
-use pintle_schema::{ApiType, Enum, Field, Form, Keys, List, ListKind, Map, Presence, Str, Struct, Type, Value, value};
+use pintle_schema::{
+    ApiType, Enum, Field, FieldDefault, Form, Keys, List, ListKind, Map, Presence, Str, Struct, Type, Value, value,
+};
 
 /// Writes schemas in one dialect.
 pub(crate) struct Schemas<'a> {
@@ -192,12 +194,12 @@ impl Schemas<'_> {
         push(out, "x-kubernetes-list-type", kind);
     }
 
-    /// The default of a field: as declared, or the zero value that JSON always contains.
+    /// The default of a field: as published, or the zero value that JSON always contains.
     fn default_of(&self, field: &Field) -> Option<Value> {
         if self.dialect == Dialect::V2 {
             return None;
         }
-        if let Some(default) = &field.default {
+        if let Some(default @ (FieldDefault::Published(_) | FieldDefault::Value(_))) = &field.default {
             return Some(default.to_value());
         }
         match (field.presence, &field.ty) {

@@ -139,6 +139,10 @@ fn properties_say_what_the_schema_says() {
         (&core, "io.k8s.api.core.v1.ContainerPort", "protocol", "default", value!("TCP")),
         (&core, "io.k8s.api.core.v1.ContainerPort", "protocol", "enum", value!(["SCTP", "TCP", "UDP"])),
         (&core, "io.k8s.api.core.v1.ContainerPort", "containerPort", "default", value!(0)),
+        (&core, "io.k8s.api.core.v1.ReplicationControllerSpec", "replicas", "default", value!(1)),
+        (&core, "io.k8s.api.core.v1.PodSpec", "schedulerName", "default", Value::Null),
+        (&core, "io.k8s.api.core.v1.Probe", "periodSeconds", "default", Value::Null),
+        (&apps, "io.k8s.api.apps.v1.DeploymentSpec", "replicas", "default", Value::Null),
         (
             &core,
             "io.k8s.api.core.v1.Secret",

@@ -27,7 +27,7 @@ pub struct Scale {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ScaleSpec {
     /// Number of instances wanted.
-    #[k8s(proto = 1, optional, default = 0, minimum = 0)]
+    #[k8s(proto = 1, optional, default = 0, published = default, minimum = 0)]
     pub replicas: i32,
 }
 

@@ -285,7 +285,7 @@ pub struct PodCertificateRequestSpec {
     )]
     pub node_uid: String,
     /// Longest acceptable validity in seconds; signers may issue shorter ones.
-    #[k8s(proto = 8, published = optional, default = 86400, required = "must be set")]
+    #[k8s(proto = 8, published = optional, default = 86400, published = default, required = "must be set")]
     pub max_expiration_seconds: Option<i32>,
     /// Public key to certify, as DER-encoded PKIX; replaced by the PKCS#10 stub.
     #[k8s(proto = 9, optional, always)]

@@ -153,7 +153,7 @@ pub struct ResourcePoolStatusRequestSpec {
     #[k8s(proto = 2, optional)]
     pub pool_name: Option<String>,
     /// Most pools to include in the answer, 1 to 1000; 100 when unset.
-    #[k8s(proto = 3, optional, default = 100, minimum = 1, maximum = 1000)]
+    #[k8s(proto = 3, optional, default = 100, published = default, minimum = 1, maximum = 1000)]
     pub limit: Option<i32>,
 }
 

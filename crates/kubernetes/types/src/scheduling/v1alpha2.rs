@@ -196,7 +196,7 @@ pub struct PodGroupSpec {
     )]
     pub resource_claims: Vec<PodGroupResourceClaim>,
     /// Whether pods are displaced one by one or all together; Pod when unset.
-    #[k8s(proto = 5, optional, gate = "WorkloadAwarePreemption", default = "Pod")]
+    #[k8s(proto = 5, optional, gate = "WorkloadAwarePreemption", default = "Pod", published = default)]
     pub disruption_mode: Option<DisruptionMode>,
     /// Priority class of the group.
     #[k8s(proto = 6, optional, gate = "WorkloadAwarePreemption")]

@@ -170,15 +170,15 @@ pub struct AzureDiskVolumeSource {
     #[k8s(proto = 2, name = "diskURI", always, required)]
     pub disk_uri: String,
     /// Host caching to use: None, ReadOnly or ReadWrite; defaults to ReadWrite.
-    #[k8s(proto = 3, optional, default = "ReadWrite", enum)]
+    #[k8s(proto = 3, optional, default = "ReadWrite", published = default, enum)]
     pub caching_mode: Option<AzureDataDiskCachingMode>,
     /// Filesystem on the disk, such as xfs or ntfs; defaults to ext4.
-    #[k8s(proto = 4, optional, default = "ext4")]
+    #[k8s(proto = 4, optional, default = "ext4", published = default)]
     pub fs_type: Option<String>,
     /// When true, the disk is mounted read-only; defaults to false.
-    #[k8s(proto = 5, optional, default = false)]
+    #[k8s(proto = 5, optional, default = false, published = default)]
     pub read_only: Option<bool>,
     /// How the disk is stored: Shared, Dedicated or Managed; defaults to Shared.
-    #[k8s(proto = 6, default = "Shared", enum)]
+    #[k8s(proto = 6, default = "Shared", published = default, enum)]
     pub kind: Option<AzureDataDiskKind>,
 }

@@ -21,7 +21,7 @@ pub struct ContainerPort {
     #[k8s(proto = 3, always, required, format = "port")]
     pub container_port: i32,
     /// Transport protocol, TCP, UDP or SCTP; defaults to TCP.
-    #[k8s(proto = 4, optional, enum, default = "TCP")]
+    #[k8s(proto = 4, optional, enum, default = "TCP", published = default)]
     pub protocol: Protocol,
     /// Node address on which the host port is opened; absent means all addresses.
     #[k8s(proto = 5, name = "hostIP", optional)]

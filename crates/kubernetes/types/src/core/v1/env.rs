@@ -63,7 +63,7 @@ pub struct FileKeySelector {
     pub key: String,
     /// When true, a missing file or key simply leaves the variable unset; defaults to false, which
     /// stops the container from starting.
-    #[k8s(proto = 4, optional, default = false)]
+    #[k8s(proto = 4, optional, default = false, published = default)]
     pub optional: Option<bool>,
 }
 

@@ -57,13 +57,13 @@ pub struct RBDVolumeSource {
     #[k8s(proto = 3, optional)]
     pub fs_type: String,
     /// Ceph pool that holds the image; defaults to rbd.
-    #[k8s(proto = 4, optional, default = "rbd")]
+    #[k8s(proto = 4, optional, default = "rbd", published = default)]
     pub pool: String,
     /// Ceph user to log in as; defaults to admin.
-    #[k8s(proto = 5, optional, default = "admin")]
+    #[k8s(proto = 5, optional, default = "admin", published = default)]
     pub user: String,
     /// Path on the node of the key ring for that user; defaults to /etc/ceph/keyring.
-    #[k8s(proto = 6, optional, default = "/etc/ceph/keyring")]
+    #[k8s(proto = 6, optional, default = "/etc/ceph/keyring", published = default)]
     pub keyring: String,
     /// Secret in the pod's namespace with the Ceph key; it takes precedence over the key ring.
     #[k8s(proto = 7, optional)]
@@ -86,13 +86,13 @@ pub struct RBDPersistentVolumeSource {
     #[k8s(proto = 3, optional)]
     pub fs_type: String,
     /// Ceph pool that holds the image; defaults to rbd.
-    #[k8s(proto = 4, optional, default = "rbd")]
+    #[k8s(proto = 4, optional, default = "rbd", published = default)]
     pub pool: String,
     /// Ceph user to log in as; defaults to admin.
-    #[k8s(proto = 5, optional, default = "admin")]
+    #[k8s(proto = 5, optional, default = "admin", published = default)]
     pub user: String,
     /// Path on the node of the key ring for that user; defaults to /etc/ceph/keyring.
-    #[k8s(proto = 6, optional, default = "/etc/ceph/keyring")]
+    #[k8s(proto = 6, optional, default = "/etc/ceph/keyring", published = default)]
     pub keyring: String,
     /// Secret with the Ceph key, given by name and namespace; it takes precedence over the key
     /// ring.
@@ -263,7 +263,7 @@ pub struct ISCSIVolumeSource {
     #[k8s(proto = 3, always, format = "byte")]
     pub lun: i32,
     /// Name of the iSCSI interface on the node, i.e. its transport; `default` selects plain TCP.
-    #[k8s(proto = 4, optional, default = "default")]
+    #[k8s(proto = 4, optional, default = "default", published = default)]
     pub iscsi_interface: String,
     /// Filesystem on the disk, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 5, optional)]
@@ -307,7 +307,7 @@ pub struct ISCSIPersistentVolumeSource {
     #[k8s(proto = 3, always, format = "byte")]
     pub lun: i32,
     /// Name of the iSCSI interface on the node, i.e. its transport; `default` selects plain TCP.
-    #[k8s(proto = 4, optional, default = "default")]
+    #[k8s(proto = 4, optional, default = "default", published = default)]
     pub iscsi_interface: String,
     /// Filesystem on the disk, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 5, optional)]
@@ -408,13 +408,13 @@ pub struct ScaleIOVolumeSource {
     #[k8s(proto = 6, optional)]
     pub storage_pool: String,
     /// Provisioning style, ThickProvisioned or ThinProvisioned; defaults to ThinProvisioned.
-    #[k8s(proto = 7, optional, default = "ThinProvisioned")]
+    #[k8s(proto = 7, optional, default = "ThinProvisioned", published = default)]
     pub storage_mode: String,
     /// Name of a volume that already exists in ScaleIO.
     #[k8s(proto = 8, required, published = optional)]
     pub volume_name: String,
     /// Filesystem on the volume, such as ext4; defaults to xfs.
-    #[k8s(proto = 9, optional, default = "xfs")]
+    #[k8s(proto = 9, optional, default = "xfs", published = default)]
     pub fs_type: String,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 10, optional)]
@@ -444,13 +444,13 @@ pub struct ScaleIOPersistentVolumeSource {
     #[k8s(proto = 6, optional)]
     pub storage_pool: String,
     /// Provisioning style, ThickProvisioned or ThinProvisioned; defaults to ThinProvisioned.
-    #[k8s(proto = 7, optional, default = "ThinProvisioned")]
+    #[k8s(proto = 7, optional, default = "ThinProvisioned", published = default)]
     pub storage_mode: String,
     /// Name of a volume that already exists in ScaleIO.
     #[k8s(proto = 8, required, published = optional)]
     pub volume_name: String,
     /// Filesystem on the volume, such as ext4; defaults to xfs.
-    #[k8s(proto = 9, optional, default = "xfs")]
+    #[k8s(proto = 9, optional, default = "xfs", published = default)]
     pub fs_type: String,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 10, optional)]

@@ -68,7 +68,7 @@ pub struct GRPCAction {
     pub port: i32,
     /// Service name put into the health request; defaults to the empty string, which asks about the
     /// server as a whole.
-    #[k8s(proto = 2, optional, always, default = "")]
+    #[k8s(proto = 2, optional, always, default = "", published = default)]
     pub service: Option<String>,
 }
 

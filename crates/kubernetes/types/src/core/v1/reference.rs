@@ -86,7 +86,7 @@ pub struct ObjectReference {
 #[k8s(struct_type = atomic)]
 pub struct LocalObjectReference {
     /// Name of the object.
-    #[k8s(proto = 1, optional, default = "")]
+    #[k8s(proto = 1, optional, default = "", published = default)]
     pub name: String,
 }
 

@@ -14,11 +14,11 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 #[k8s(reserved(name = "templateRef"), validation_order("minReadySeconds", "selector", "replicas", "template"))]
 pub struct ReplicationControllerSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
-    #[k8s(proto = 1, required, published = optional, default = 1, minimum = 0)]
+    #[k8s(proto = 1, required, published = optional, default = 1, published = default, minimum = 0)]
     pub replicas: Option<i32>,
     /// Seconds a new pod has to stay ready, without a container crashing, before it counts as
     /// available; defaults to 0.
-    #[k8s(proto = 4, optional, default = 0, minimum = 0)]
+    #[k8s(proto = 4, optional, default = 0, published = default, minimum = 0)]
     pub min_ready_seconds: i32,
     /// Labels that pods must carry to belong to this controller; absent uses the labels of the
     /// template.

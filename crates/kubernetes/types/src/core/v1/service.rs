@@ -325,7 +325,7 @@ pub struct ServicePort {
     #[k8s(proto = 1, optional, format = "dns1123-label")]
     pub name: String,
     /// Transport protocol: "TCP" (the default), "UDP" or "SCTP".
-    #[k8s(proto = 2, required, published = optional, default = "TCP", enum)]
+    #[k8s(proto = 2, required, published = optional, default = "TCP", published = default, enum)]
     pub protocol: Protocol,
     /// Hint on the application protocol: a registered service name such as "https", or a
     /// domain-prefixed name such as "kubernetes.io/h2c".

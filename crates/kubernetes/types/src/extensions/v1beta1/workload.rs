@@ -13,7 +13,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ScaleSpec {
     /// Number of instances wanted.
-    #[k8s(proto = 1, optional, default = 0)]
+    #[k8s(proto = 1, optional, default = 0, published = default)]
     pub replicas: i32,
 }
 

@@ -183,7 +183,7 @@ pub struct DeviceToleration {
     #[k8s(proto = 1, optional, format = "k8s-label-key")]
     pub key: String,
     /// Exists ignores the value, Equal compares it; Equal when unset.
-    #[k8s(proto = 2, default = "Equal", required, enum, published = optional)]
+    #[k8s(proto = 2, default = "Equal", published = default, required, enum, published = optional)]
     pub operator: DeviceTolerationOperator,
     /// Taint value tolerated; must be empty with Exists.
     #[k8s(proto = 3, optional)]

@@ -191,7 +191,7 @@ pub struct DeviceToleration {
     #[k8s(proto = 1, optional, format = "k8s-label-key")]
     pub key: String,
     /// Exists ignores the value, Equal compares it; Equal when unset.
-    #[k8s(proto = 2, published = optional, default = "Equal", required, enum)]
+    #[k8s(proto = 2, published = optional, default = "Equal", published = default, required, enum)]
     pub operator: DeviceTolerationOperator,
     /// Taint value tolerated; must be empty with Exists.
     #[k8s(proto = 3, optional)]
