@@ -191,6 +191,7 @@ fn decoded(kind: &str, description: &str) -> Struct {
         form: Form::Plain,
         rules: Slice::Static(&[]),
         validation_order: &[],
+        union: None,
         preserve_unknown: true,
         compiled: Default::default(),
     }

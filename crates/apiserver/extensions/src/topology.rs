@@ -59,6 +59,7 @@ fn of_fields(fields: Vec<Field>, preserve_unknown: bool) -> Struct {
         form: Form::Plain,
         rules: Slice::Static(&[]),
         validation_order: &[],
+        union: None,
         preserve_unknown,
         compiled: Default::default(),
     }

@@ -122,6 +122,7 @@ fn object(name: &str, fields: Vec<Field>) -> Struct {
         form: Form::Plain,
         rules: Slice::Static(&[]),
         validation_order: &[],
+        union: None,
         preserve_unknown: false,
         compiled: Default::default(),
     }

@@ -85,12 +85,17 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
     sorted.sort_unstable();
     let by_name = sorted.iter().map(|(_, at)| at);
     let atomic = tags.atomic;
-    for name in &tags.validation_order {
+    let discriminator = tags.union.iter().filter(|name| !name.value().is_empty());
+    for name in tags.validation_order.iter().chain(discriminator) {
         if !fields.iter().any(|field| field.json == name.value()) {
             return Err(syn::Error::new(name.span(), "no field has this name in JSON"));
         }
     }
     let (rules, validation_order) = (rules::emit(&tags.rules), &tags.validation_order);
+    let union = match &tags.union {
+        Some(discriminator) => quote!(Some(#discriminator)),
+        None => quote!(None),
+    };
     let fields = fields.iter().map(field_schema);
     Ok(quote! {
         impl ::pintle_schema::ApiType for #name {
@@ -107,6 +112,7 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
                     preserve_unknown: false,
                     rules: #rules,
                     validation_order: &[#(#validation_order),*],
+                    union: #union,
                     compiled: Compiled::new(),
                 };
                 &SCHEMA

@@ -15,7 +15,8 @@ use proc_macro::TokenStream;
 /// Makes a struct a type of the API.
 ///
 /// Tags on the struct: `reserved(proto = N, name = "x")` for a removed field, `struct_type = atomic`, `wrapper`,
-/// `validation_order("a", "b")`, and `json_union = "props_or_bool" | "props_or_array" | "props_or_string_array"`.
+/// `validation_order("a", "b")`, `union` or `union = "discriminator"` for a struct that OpenAPI publishes as a union of its
+/// fields, and `json_union = "props_or_bool" | "props_or_array" | "props_or_string_array"`.
 ///
 /// Tags on a field: `proto = N`, `name = ".."`, `inline`, `optional` or `required`, `always`, `omitzero`, `nullable`,
 /// `list_type = map | set | atomic`, `list_map_keys("a", "b")`, `map_type = atomic | granular`,

@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
 
 /// The tags of a struct other than validation, for messages.
-const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "validation_order"];
+const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "union", "validation_order"];
 
 /// The tags of a field other than validation, for messages.
 const FIELD_TAGS: &[&str] = &[
@@ -36,6 +36,8 @@ pub struct StructTags {
     pub atomic: bool,
     pub wrapper: bool,
     pub json_union: Option<LitStr>,
+    /// The JSON name of the discriminator, or "".
+    pub union: Option<LitStr>,
     pub validation_order: Vec<LitStr>,
     pub rules: Vec<RuleTag>,
 }
@@ -79,6 +81,13 @@ pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
             "struct_type" => tags.atomic = one_of(&meta, &["atomic", "granular"])? == "atomic",
             "wrapper" => tags.wrapper = true,
             "json_union" => tags.json_union = Some(meta.value()?.parse()?),
+            "union" => {
+                let discriminator = match meta.input.peek(Token![=]) {
+                    true => meta.value()?.parse()?,
+                    false => LitStr::new("", meta.path.span()),
+                };
+                tags.union = Some(discriminator);
+            }
             "validation_order" => tags.validation_order = strings(&meta)?,
             other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
                 let known = nearest(other, STRUCT_TAGS.iter().copied().chain(validation_tags()));

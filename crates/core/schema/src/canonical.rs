@@ -399,6 +399,7 @@ mod tests {
             form: Form::Plain,
             rules: Slice::Static(&[]),
             validation_order: &[],
+            union: None,
             preserve_unknown,
             compiled: Default::default(),
         }

@@ -213,6 +213,9 @@ pub struct Struct {
     pub rules: Slice<Rule>,
     /// JSON names of the fields that are validated first, in this order, if the order of errors is not that of declaration.
     pub validation_order: &'static [&'static str],
+    /// OpenAPI publishes the struct as a union of its fields: the JSON name of the field that says which one is set, or "" if
+    /// there is no such field.
+    pub union: Option<&'static str>,
     /// Unknown fields are kept instead of reported (custom resources only).
     pub preserve_unknown: bool,
     /// Its ID, and data that was compiled from it.

@@ -91,6 +91,9 @@ impl Schemas<'_> {
         if schema.preserve_unknown {
             push(out, "x-kubernetes-preserve-unknown-fields", true);
         }
+        if let Some(discriminator) = schema.union {
+            push(out, "x-kubernetes-unions", union_of(schema, discriminator));
+        }
         if let Some(rules) = &self.rules {
             rules.publish_struct(out, schema);
         }
@@ -283,6 +286,23 @@ impl Schemas<'_> {
         push_selectable(out.make_map(), selectable);
         out
     }
+}
+
+/// A struct as a union of its fields, each with its name in Go.
+fn union_of(schema: &Struct, discriminator: &'static str) -> Value {
+    let mut members = Vec::new();
+    schema.each_field(&mut |field| {
+        if field.name.as_str() != discriminator {
+            members.push((field.name.to_key(), Value::from(names::capital(&field.name))));
+        }
+    });
+    members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut out = Map::new();
+    if !discriminator.is_empty() {
+        push(&mut out, "discriminator", discriminator);
+    }
+    push(&mut out, "fields-to-discriminateBy", Map::from_entries(members));
+    Value::List(vec![Value::Map(out)])
 }
 
 /// The fields that selectors may name, of a kind that was defined at run time.

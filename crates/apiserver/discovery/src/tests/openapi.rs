@@ -207,6 +207,37 @@ fn required_fields_are_listed() {
     }
 }
 
+/// Rows of a type and its union.
+#[test]
+fn unions_name_their_members() {
+    let catalog = default_catalog();
+    let rows = [
+        (
+            "",
+            "io.k8s.api.core.v1.SeccompProfile",
+            value!({ "discriminator": "type", "fields-to-discriminateBy": { "localhostProfile": "LocalhostProfile" } }),
+        ),
+        (
+            "",
+            "io.k8s.api.core.v1.PodSchedulingGroup",
+            value!({ "fields-to-discriminateBy": { "podGroupName": "PodGroupName" } }),
+        ),
+        (
+            "flowcontrol.apiserver.k8s.io",
+            "io.k8s.api.flowcontrol.v1.Subject",
+            value!({
+                "discriminator": "kind",
+                "fields-to-discriminateBy": { "group": "Group", "serviceAccount": "ServiceAccount", "user": "User" },
+            }),
+        ),
+    ];
+    for (group, ty, expected) in rows {
+        let document = parse(&v3::group_version(&catalog, group, "v1").expect("served"));
+        let unions = document.at(&["components", "schemas", ty, "x-kubernetes-unions"]).expect("a union");
+        super::assert_same(ty, unions, &Value::List(vec![expected]));
+    }
+}
+
 #[test]
 fn the_index_names_documents_by_their_content() {
     let catalog = default_catalog();
@@ -252,6 +283,7 @@ fn run_time_schema() -> Struct {
         compiled: Default::default(),
         rules: Slice::Static(&[]),
         validation_order: &[],
+        union: None,
     };
     let spec = object(vec![field("image", Type::String)]);
     let meta = Ref::Static(pintle_meta::meta::v1::ObjectMeta::schema);

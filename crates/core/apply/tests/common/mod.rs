@@ -109,6 +109,7 @@ pub fn structure(fields: Vec<Field>) -> Struct {
         form: Form::Plain,
         rules: Slice::Static(&[]),
         validation_order: &[],
+        union: None,
         preserve_unknown: false,
         compiled: Default::default(),
     }

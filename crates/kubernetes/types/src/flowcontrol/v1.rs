@@ -104,6 +104,7 @@ pub struct PolicyRulesWithSubjects {
 
 /// Caller, given as user, group or service account.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union = "kind")]
 pub struct Subject {
     /// Which of the three fields is filled.
     #[k8s(proto = 1, always)]
@@ -278,7 +279,7 @@ pub struct PriorityLevelConfigurationList {
 
 /// Whether and how a level limits its requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("type", "exempt"))]
+#[k8s(union = "type", validation_order("type", "exempt"))]
 pub struct PriorityLevelConfigurationSpec {
     /// Limited for levels with restrictions, Exempt for levels without.
     #[k8s(proto = 1, always, enum)]
@@ -346,6 +347,7 @@ pub struct ExemptPriorityLevelConfiguration {
 
 /// What becomes of requests that cannot run at once.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union = "type")]
 pub struct LimitResponse {
     /// Either Queue or Reject.
     #[k8s(proto = 1, always, enum)]

@@ -95,6 +95,7 @@ pub struct PodGroupTemplate {
 
 /// How a pod group is scheduled; exactly one policy is chosen.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union)]
 pub struct PodGroupSchedulingPolicy {
     /// Pods are scheduled individually, as usual.
     #[k8s(proto = 1, optional)]
@@ -245,6 +246,7 @@ pub struct PodGroupResourceClaimStatus {
 
 /// Points at the template of a pod group.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union)]
 pub struct PodGroupTemplateReference {
     /// Template within a workload.
     #[k8s(proto = 1, optional, always)]

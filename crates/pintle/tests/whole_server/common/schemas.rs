@@ -38,6 +38,7 @@ pub fn object(name: &str, fields: Vec<Field>) -> Struct {
         form: Form::Plain,
         rules: Slice::Static(&[]),
         validation_order: &[],
+        union: None,
         preserve_unknown: false,
         compiled: Default::default(),
     }

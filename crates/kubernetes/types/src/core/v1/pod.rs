@@ -60,6 +60,7 @@ pub struct PodSchedulingGate {
 
 /// The group of pods a pod is scheduled together with.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union)]
 pub struct PodSchedulingGroup {
     /// PodGroup in the same namespace that the pod belongs to.
     #[k8s(

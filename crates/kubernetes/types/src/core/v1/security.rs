@@ -119,6 +119,7 @@ pub struct PodSecurityContext {
 
 /// Chooses a system call filter.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union = "type")]
 pub struct SeccompProfile {
     /// Kind of profile: "Localhost", "RuntimeDefault" or "Unconfined".
     #[k8s(proto = 1, always, required = "type is required when seccompProfile is set", enum)]
@@ -148,6 +149,7 @@ string_type! {
 
 /// Chooses an AppArmor profile.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(union = "type")]
 pub struct AppArmorProfile {
     /// Kind of profile: "Localhost", "RuntimeDefault" or "Unconfined".
     #[k8s(proto = 1, always, required = "type is required when appArmorProfile is set", enum)]
