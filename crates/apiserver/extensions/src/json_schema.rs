@@ -148,10 +148,11 @@ impl JsonSchema {
             max_properties: integer(value, "maxProperties"),
             min_properties: integer(value, "minProperties"),
             required: texts(value, "required"),
-            items: present("items").map(|items| match items {
-                Value::List(items) => Items::Each(items.iter().map(Self::from_value).collect()),
-                items => Items::One(one("items", items)),
-            }),
+            items: match present("items") {
+                Some(Value::List(items)) => Some(Items::Each(items.iter().map(Self::from_value).collect())),
+                Some(items) => Some(Items::One(one("items", items))),
+                None => is_empty("items").then(|| Items::Each(Vec::new())),
+            },
             all_of: schemas("allOf"),
             one_of: schemas("oneOf"),
             any_of: schemas("anyOf"),
@@ -349,6 +350,8 @@ mod tests {
         assert_eq!(schema.dependencies.as_ref().map(Vec::len), Some(2));
         let schema = JsonSchema::from_value(&value!({"properties": {"a": {"items": {"anyOf": [{"minimum": 2.5}]}}}}));
         assert_eq!(schema.property("a").and_then(JsonSchema::item).map(|item| item.any_of[0].minimum), Some(Some(2.5)));
+        let neither = JsonSchema::from_sent(&value!({"type": "array"}), Some(&value!({"items": []})));
+        assert_eq!(neither.items, Some(Items::Each(Vec::new())));
         let mut seen = 0;
         assert!(!schema.any(&mut |_| {
             seen += 1;

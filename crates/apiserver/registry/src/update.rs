@@ -317,7 +317,11 @@ impl Attempt<'_> {
         metadata::dedup_owners(&mut object, true, warnings);
         self.follow_strategy(&mut object, old, reserved, warnings).await?;
         let mut compared = registry.finish_beside(target, &mut object, old);
-        if update.part.is_none() && counts_generation(strategy, &compared) {
+        let counts_empties = || {
+            let counts = strategy.counts_empties?;
+            Some(counts(sent_empties.clone().or_else(&empties).as_ref()?))
+        };
+        if update.part.is_none() && (counts_generation(strategy, &compared) || counts_empties() == Some(true)) {
             metadata::set(&mut object, "generation", metadata::generation(old) + 1);
             compared = registry.finish_beside(target, &mut object, old);
         }

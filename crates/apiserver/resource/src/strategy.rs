@@ -26,6 +26,9 @@ pub struct Strategy {
     pub generation: Option<&'static [Path]>,
     /// A change counts although it is of a field that is then dropped, as its gate is off.
     pub counts_dropped: bool,
+    /// Whether an update counts as a change for a list or a map that was sent empty, which the stored form does not hold. Is
+    /// given the tree of those that were.
+    pub counts_empties: Option<fn(&Value) -> bool>,
     /// Emptied on create.
     pub create_clears: &'static [Path],
     /// Copied from the stored object on update.
@@ -64,6 +67,7 @@ pub const GENERAL: Strategy = Strategy {
     undeletable: (&[], ""),
     generation: None,
     counts_dropped: false,
+    counts_empties: None,
     create_clears: &[],
     update_keeps: &[],
     reset_fields: &[],

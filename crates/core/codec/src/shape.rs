@@ -316,6 +316,11 @@ pub(crate) fn unmarshal_error(value: &str, go_type: &str, frame: &Frame<'_>) -> 
     })
 }
 
+/// What a value means that is none of the forms of a union: one of a schema or a list of them is there, with neither.
+pub(crate) fn neither(union: &Struct) -> Value {
+    if union.form == Form::PropsOrArray { Value::List(Vec::new()) } else { Value::Null }
+}
+
 /// The meaning of `null` as an item of a list or a value of a map.
 pub(crate) fn null_item(ty: &Type) -> Value {
     match ty {

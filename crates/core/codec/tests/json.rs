@@ -262,6 +262,17 @@ fn named_lists_and_maps_have_their_names_in_messages() {
 }
 
 #[test]
+fn items_that_are_no_schema_are_there_until_they_are_stored() {
+    for text in [r#"{"items":"x"}"#, r#"{"items":5}"#, r#"{"items":[]}"#] {
+        let mut schema =
+            json::decode(JSONSchemaProps::schema(), text.as_bytes(), Strictness::Collect).expect("valid").value;
+        assert_eq!(schema, value!({"items": []}), "{text}");
+        canonicalize(JSONSchemaProps::schema(), &mut schema);
+        assert_eq!(schema, value!({}), "{text}");
+    }
+}
+
+#[test]
 fn type_meta_is_found_whatever_its_case() {
     let found = json::type_meta(br#"{"KIND":"Thing","spec":{"kind":1},"apiVersion":"v1"}"#).expect("valid");
     assert_eq!((found.kind.as_str(), found.api_version.as_str()), ("Thing", "v1"));

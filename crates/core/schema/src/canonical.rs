@@ -164,6 +164,11 @@ fn settle(field: &Field, value: &mut Value) -> bool {
     if matches!(field.ty, Type::Time | Type::MicroTime) && !field.points_to_time() && *value == Value::NO_TIME {
         *value = Value::Null;
     }
+    // Written as null, which is absence when it is read again.
+    let is_neither = |value: &Value| value.as_list().is_some_and(<[Value]>::is_empty);
+    if is_neither(value) && field.ty.as_struct().is_some_and(|schema| schema.form == Form::PropsOrArray) {
+        *value = Value::Null;
+    }
     match field.presence {
         Presence::Pointer | Presence::OmitZero if value.is_null() => return false,
         Presence::Pointer => {}

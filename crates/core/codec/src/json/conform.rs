@@ -222,7 +222,7 @@ impl Walk {
                 if schema.form == Form::PropsOrBool {
                     self.refusals.end_with(DecodeError::Format("boolean or JSON schema expected".to_owned()));
                 }
-                Value::Null
+                shape::neither(schema)
             }
         }
     }

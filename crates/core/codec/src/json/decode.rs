@@ -173,7 +173,7 @@ impl<'a> Decoder<'a> {
                 if schema.form == Form::PropsOrBool {
                     self.refusals.end_with(DecodeError::Format("boolean or JSON schema expected".to_owned()));
                 }
-                Ok(Value::Null)
+                Ok(shape::neither(schema))
             }
         }
     }

@@ -62,6 +62,7 @@ static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
     unconditional_update: false,
     delete_answers_object: true,
     generation: Some(SPEC_PATHS),
+    counts_empties: Some(has_empty_items),
     begin_deletion: Some(begin_deletion),
     prepare_create: Some(|object, _| note_storage_version(object)),
     prepare_update: Some(|object: &mut Value, _: &Value, _: &mut Context| note_storage_version(object)),
@@ -100,6 +101,19 @@ fn begin_deletion(object: &mut Value) {
             "reason": "InstanceDeletionPending",
             "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         }));
+    }
+}
+
+/// Whether a schema's `items` are neither a schema nor a list of them. kube-apiserver takes that for items without either, which it
+/// does not store: they are new with each write.
+fn has_empty_items(sent: &Value) -> bool {
+    match sent {
+        Value::Map(map) => map.iter().any(|(name, value)| match value {
+            Value::List(items) if items.is_empty() => name == "items",
+            value => has_empty_items(value),
+        }),
+        Value::List(items) => items.iter().any(has_empty_items),
+        _ => false,
     }
 }
 
@@ -238,6 +252,13 @@ mod tests {
             {"name": "v1", "served": true, "storage": false, "schema": (schema("string"))}
         ]}});
         round_trip(&custom_resource_definitions(), definition("object", "string"), apart);
+    }
+
+    #[test]
+    fn items_of_no_kind_are_found() {
+        let inside = |schema: Value| value!({"spec": {"versions": [null, {"schema": {"openAPIV3Schema": (schema)}}]}});
+        assert!(has_empty_items(&inside(value!({"properties": {"a": {"items": []}}}))));
+        assert!(!has_empty_items(&inside(value!({"properties": {"items": {"required": []}}}))));
     }
 
     #[test]
