@@ -8,7 +8,7 @@ use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, flow_control, node_objects, rbac, service_accounts, sources};
-use pintle_aggregation::{ApiServices, DiscoveryCheck, PeerServers, PeerSettings};
+use pintle_aggregation::{ApiServices, DiscoveryCheck, ExtensionContent, PeerServers, PeerSettings};
 use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess, TokenCache};
 use pintle_auth::authorization::abac::CurrentPolicies;
 use pintle_auth::{Authenticator, AuthorizerUnion};
@@ -239,6 +239,7 @@ impl Builder {
         let peers = settings.map(|settings| PeerServers::new(settings, identity_lease::identity(&host)));
         self.generic.peers = peers.clone().map(|peers| Arc::new(peers) as Arc<dyn Peers>);
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
+        controllers.aggregated = Some(Arc::new(ExtensionContent(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
         let (opened, roles, identity_lease) = self.open(address).await?;
         let documents =

@@ -77,6 +77,20 @@ impl StatusError {
         StatusError { code, reason: reason.to_owned(), message, retry_after_seconds }
     }
 
+    /// The error of a complete response to a request with this method; none if its code reports success.
+    pub fn of_response(code: u16, headers: &HeaderMap, method: &str, body: &[u8]) -> Option<StatusError> {
+        if (200..=206).contains(&code) {
+            return None;
+        }
+        let media_type = media_type(content_type(headers));
+        let text = match media_type.is_empty() || media_type.starts_with("text/") {
+            true => String::from_utf8_lossy(body.get(..MAX_TEXT).unwrap_or(body)).trim().to_owned(),
+            false => "unknown".to_owned(),
+        };
+        let by_code = || StatusError::of_code(code, method, &text, retry_after(headers));
+        Some(StatusError::of_body(body).unwrap_or_else(by_code))
+    }
+
     /// The error of a `Status` in a body; none if it reports success.
     fn of_body(body: &[u8]) -> Option<StatusError> {
         let head = json::type_meta(body).ok()?;
@@ -118,23 +132,28 @@ pub(crate) fn interpret(
     method: &str,
     body: Bytes,
 ) -> Result<WebhookResponse, CallError> {
-    let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let content_type = given.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    let is_error = !(200..=206).contains(&code);
-    if is_error {
-        let text = match content_type.is_empty() || content_type.starts_with("text/") {
-            true => String::from_utf8_lossy(body.get(..MAX_TEXT).unwrap_or(&body)).trim().to_owned(),
-            false => "unknown".to_owned(),
-        };
-        let by_code = || StatusError::of_code(code, method, &text, retry_after(headers));
-        return Err(StatusError::of_body(&body).unwrap_or_else(by_code).into());
+    if let Some(error) = StatusError::of_response(code, headers, method, &body) {
+        return Err(error.into());
     }
-    let content_type = if content_type.is_empty() { "application/json".to_owned() } else { content_type };
+    let given = content_type(headers);
+    let content_type = match media_type(given) {
+        none if none.is_empty() => "application/json".to_owned(),
+        media_type => media_type,
+    };
     if body.is_empty() {
         let why = format!("0-length response with status code: {code} and content type: {}", shown(given));
         return Err(CallError::Empty(why));
     }
     Ok(WebhookResponse { code, content_type, body })
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("")
+}
+
+/// A content type without its parameters.
+fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
 }
 
 fn shown(content_type: &str) -> &str {

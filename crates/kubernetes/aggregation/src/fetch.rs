@@ -6,13 +6,15 @@ use crate::resolve;
 use crate::services::{ExtensionApi, Shared};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
-use http::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use http::{Method, Request};
 use pintle_auth::{UserInfo, groups};
 use pintle_endpoints::backend::{ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_registry::Registry;
 use pintle_services::routing::RouteError;
 use std::time::Duration;
+
+const JSON: &str = "application/json";
 
 /// Why a document was not fetched.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +74,34 @@ pub fn request_of(
     with_uid: bool,
 ) -> Result<Request<ByteStream>, Unreachable> {
     let request = Request::builder().method(Method::GET).uri(path).body(stream::empty().boxed());
+    signed(request, accept, user, with_uid)
+}
+
+/// A request to delete something, with options in JSON, in the name of any user.
+///
+/// # Errors
+/// The path is invalid.
+pub fn deletion_of(
+    path: &str,
+    options: &'static str,
+    user: &UserInfo,
+    with_uid: bool,
+) -> Result<Request<ByteStream>, Unreachable> {
+    let body: ByteStream = stream::iter([Ok(Bytes::from_static(options.as_bytes()))]).boxed();
+    let request = Request::builder().method(Method::DELETE).uri(path).body(body);
+    let mut request = signed(request, JSON, user, with_uid)?;
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(options.len()));
+    Ok(request)
+}
+
+/// Sets the headers of a request of this server in the name of a user.
+fn signed(
+    request: http::Result<Request<ByteStream>>,
+    accept: &'static str,
+    user: &UserInfo,
+    with_uid: bool,
+) -> Result<Request<ByteStream>, Unreachable> {
     let mut request = request.map_err(|error| Unreachable(error.to_string()))?;
     let headers = request.headers_mut();
     if !accept.is_empty() {

@@ -17,7 +17,7 @@ use pintle_kubelet::rewrite::{self, Rewriter};
 use tracing::debug;
 
 /// The gate of the header with the user's UID.
-const UID_GATE: &str = "RemoteRequestHeaderUID";
+pub const UID_GATE: &str = "RemoteRequestHeaderUID";
 
 const REDIRECTED: &str = "the backend attempted to redirect this request, which is not permitted";
 

@@ -6,6 +6,7 @@
 //! faulty extension server harm requests to others.
 
 mod availability;
+mod content;
 mod documents;
 mod fetch;
 mod forward;
@@ -16,5 +17,6 @@ mod resolve;
 mod services;
 
 pub use availability::DiscoveryCheck;
+pub use content::ExtensionContent;
 pub use peers::{PeerServers, PeerSettings};
 pub use services::ApiServices;

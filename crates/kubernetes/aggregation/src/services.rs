@@ -54,7 +54,7 @@ pub(crate) struct ExtensionApi {
     pub group: String,
     pub version: String,
     group_priority: i32,
-    version_priority: i32,
+    pub version_priority: i32,
     /// The service of its server; `None` if this server serves it.
     pub service: Option<Service>,
     pub ca_pem: Vec<u8>,

@@ -25,6 +25,9 @@ mod tests;
 pub use conditions::api_services::ApiServiceCheck;
 pub use election::{GATE as ELECTION_GATE, Leadership};
 pub use names::{Controller, UnknownController};
+pub use namespaces::{
+    AggregatedClient, AggregatedCollection, AggregatedError, AggregatedResource, AggregatedResources,
+};
 pub use reconcile::storage_versions::set_common_version;
 pub use stats::{QueueSnapshot, Stats};
 
@@ -49,8 +52,8 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// The number of namespaces that are emptied concurrently.
-const NAMESPACE_WORKERS: usize = 8;
+/// The number of namespaces that are emptied concurrently: many, since each may wait for an extension server.
+const NAMESPACE_WORKERS: usize = 64;
 /// The number of objects that the garbage collector processes concurrently: enough for their writes to share a sync.
 const GARBAGE_WORKERS: usize = 32;
 /// Changes are collected for this fraction of the settle time.
@@ -74,6 +77,8 @@ pub struct Settings {
     /// Calls conversion webhooks of definitions.
     pub webhooks: Arc<pintle_webhook::Clients>,
     pub api_services: Option<Arc<dyn ApiServiceCheck>>,
+    /// Deletes what extension servers have in a namespace; without it that stays.
+    pub aggregated: Option<Arc<dyn AggregatedClient>>,
     /// The times of the election among servers of the one that elects the leaders of components.
     pub leadership: Leadership,
     /// The host of the server, by which it is known among servers.
@@ -91,6 +96,7 @@ impl Default for Settings {
             conditions: true,
             webhooks: Arc::default(),
             api_services: None,
+            aggregated: None,
             leadership: Leadership::default(),
             host: String::new(),
         }
@@ -120,8 +126,8 @@ impl Controllers {
         let world = Arc::new(ResourceIndex::new(registry));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
         let on = |controller| settings.enabled.contains(&controller);
-        let namespaces =
-            on(Controller::Namespace).then(|| NamespaceController::new(world.clone(), settings.settle_time));
+        let namespaces = on(Controller::Namespace)
+            .then(|| NamespaceController::new(world.clone(), settings.settle_time, settings.aggregated.clone()));
         if let Some(controller) = namespaces.flatten().map(Arc::new) {
             observers.push(controller.clone());
             for _ in 0..NAMESPACE_WORKERS {

@@ -38,6 +38,11 @@ impl Requests<'_> {
         Arc::new(RequestContext::default().acting_as(Arc::new(user)))
     }
 
+    /// The user of the requests.
+    pub fn user(&self) -> Arc<UserInfo> {
+        self.context().user().clone()
+    }
+
     pub fn write_options(&self) -> WriteOptions {
         let field_manager = match self.who {
             Who::Account(_) => "kube-controller-manager",

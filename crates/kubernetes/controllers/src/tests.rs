@@ -1,6 +1,7 @@
 //! The controllers over a registry in memory: their effects, seen in the cache, with a simulated clock. Guarantees that
 //! nothing waits for real time, only for work to be done. Must never need a socket.
 
+mod aggregated;
 mod conditions;
 mod reconcile;
 

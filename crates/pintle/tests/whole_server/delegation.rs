@@ -5,7 +5,7 @@
 mod metrics;
 
 use crate::common::credentials::{Credentials, client_config};
-use crate::common::http::Endpoint;
+use crate::common::http::{Endpoint, MERGE_PATCH};
 use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use crate::common::{Scratch, wait_for};
 use pintle_server::{Options, Server};
@@ -186,6 +186,24 @@ impl Drop for Pair {
     }
 }
 
+/// A namespace that is being deleted, with a frobber in it, and the path of its frobbers.
+fn ending(pair: &Pair, namespace: &str) -> String {
+    let mut admin = pair.through(ADMIN_TOKEN).client();
+    let created = admin.post("/api/v1/namespaces", &json!({"metadata": {"name": namespace}}));
+    created.expect("an answer").expect(201);
+    let frobbers = format!("/apis/fun.example.com/v6/namespaces/{namespace}/frobbers");
+    let frobber = json!({"metadata": {"name": "a"}, "spec": {"param": "x"}});
+    admin.post(&frobbers, &frobber).expect("an answer").expect(201);
+    admin.delete(&format!("/api/v1/namespaces/{namespace}")).expect("an answer").expect(200);
+    frobbers
+}
+
+fn wait_until_gone(pair: &Pair, namespace: &str) {
+    let mut admin = pair.through(ADMIN_TOKEN).client();
+    let path = format!("/api/v1/namespaces/{namespace}");
+    wait_for("the end of the namespace", || (admin.get(&path).expect("an answer").status == 404).then_some(()));
+}
+
 fn message(status: &Value) -> &str {
     status["message"].as_str().unwrap_or_default()
 }
@@ -264,4 +282,48 @@ fn kubectl_top_shows_what_an_extension_server_measures() {
     // What is measured is read only.
     let mut admin = pair.through(ADMIN_TOKEN).client();
     admin.delete("/apis/metrics.k8s.io/v1beta1/nodes/n").expect("an answer").expect(405);
+}
+
+#[test]
+fn a_namespace_goes_with_what_an_extension_server_stores_in_it() {
+    let mut pair = Pair::start();
+    let mut admin = pair.through(ADMIN_TOKEN).client();
+    admin.post(FROBBERS, &json!({"metadata": {"name": "b"}, "spec": {"param": "x"}})).expect("an answer").expect(201);
+    let frobbers = ending(&pair, "shop");
+    wait_until_gone(&pair, "shop");
+    let names = |list: Value| list["items"].as_array().map_or(0, Vec::len);
+    assert_eq!(names(admin.get(&frobbers).expect("an answer").expect(200)), 0);
+    assert_eq!(names(admin.get(FROBBERS).expect("an answer").expect(200)), 1, "another namespace's stay");
+    // While a server is gone, nobody knows what it stores.
+    let extension = pair.extension.take().expect("it runs");
+    let _ = pair.runtime.block_on(extension.stop());
+    let services = "/apis/apiregistration.k8s.io/v1/apiservices";
+    let all = ["v6.fun.example.com", "v7beta1.fun.example.com", "v1beta1.metrics.k8s.io"];
+    for name in all {
+        // Checks are repeated every half minute, and at once after a change.
+        let path = format!("{services}/{name}");
+        let touched = json!({"metadata": {"annotations": {"touched": "yes"}}}).to_string();
+        let patched = admin.send("PATCH", &path, MERGE_PATCH, touched.as_bytes());
+        patched.expect("an answer").expect(200);
+        wait_for("the end of the extension server", || {
+            let api = admin.get(&path).expect("an answer").expect(200);
+            (api["status"]["conditions"][0]["status"] == "False").then_some(())
+        });
+    }
+    admin.post("/api/v1/namespaces", &json!({"metadata": {"name": "late"}})).expect("an answer").expect(201);
+    admin.delete("/api/v1/namespaces/late").expect("an answer").expect(200);
+    let expected = "Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: \
+                    fun.example.com/v6: stale GroupVersion discovery: fun.example.com/v6, \
+                    fun.example.com/v7beta1: stale GroupVersion discovery: fun.example.com/v7beta1, \
+                    metrics.k8s.io/v1beta1: stale GroupVersion discovery: metrics.k8s.io/v1beta1";
+    wait_for("the failure in the status of the namespace", || {
+        let namespace = admin.get("/api/v1/namespaces/late").expect("an answer").expect(200);
+        let condition = &namespace["status"]["conditions"][0];
+        let known = [&condition["type"], &condition["status"], &condition["reason"], &condition["message"]];
+        (known == ["NamespaceDeletionDiscoveryFailure", "True", "DiscoveryFailed", expected]).then_some(())
+    });
+    for name in all {
+        admin.delete(&format!("{services}/{name}")).expect("an answer").expect(200);
+    }
+    wait_until_gone(&pair, "late");
 }

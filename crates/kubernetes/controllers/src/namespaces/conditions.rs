@@ -73,6 +73,17 @@ fn wanted(row: &Row, emptied: &Emptied, now: Time) -> NamespaceCondition {
 }
 
 fn trouble(condition: &NamespaceConditionType, emptied: &Emptied) -> Option<(&'static str, String)> {
+    if *condition == NamespaceConditionType::NAMESPACE_DELETION_DISCOVERY_FAILURE && !emptied.undiscovered.is_empty() {
+        let stale = |version: &String| format!("{version}: stale GroupVersion discovery: {version}");
+        let mut failures: Vec<_> = emptied.undiscovered.iter().map(stale).collect();
+        failures.sort();
+        let text = format!(
+            "Discovery failed for some groups, {} failing: unable to retrieve the complete list of server APIs: {}",
+            failures.len(),
+            failures.join(", ")
+        );
+        return Some(("DiscoveryFailed", text));
+    }
     if *condition == NamespaceConditionType::NAMESPACE_DELETION_CONTENT_FAILURE && !emptied.failures.is_empty() {
         let mut failures = emptied.failures.clone();
         failures.sort();
@@ -143,7 +154,15 @@ mod tests {
         );
         emptied.remaining.remove("pods.");
         emptied.failures.clear();
+        emptied.undiscovered = vec!["b.example.com/v2".to_owned(), "a.example.com/v1".to_owned()];
         let rows = written(&mut status, &emptied, 20);
+        assert_eq!((rows[0].1.as_str(), rows[0].2.as_str(), rows[0].4), ("True", "DiscoveryFailed", 20));
+        assert_eq!(
+            rows[0].3,
+            "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: \
+             a.example.com/v1: stale GroupVersion discovery: a.example.com/v1, \
+             b.example.com/v2: stale GroupVersion discovery: b.example.com/v2"
+        );
         assert_eq!((rows[2].1.as_str(), rows[2].4), ("False", 20));
         assert_eq!((rows[3].1.as_str(), rows[3].4), ("True", 10), "only the message has changed");
         assert_eq!(rows[3].3, "Some resources are remaining: jobs.batch has 1 resource instances");

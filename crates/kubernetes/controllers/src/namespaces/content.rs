@@ -1,5 +1,6 @@
 //! Deletes the content of a namespace kind by kind, and counts what remains. Guarantees that pods, which have a grace
-//! period, are deleted first. Must never touch another namespace.
+//! period, are deleted first, and that no namespace waits for the extension servers of another one. Must never touch
+//! another namespace.
 
 use super::NamespaceController;
 use crate::requests::AT_A_TIME;
@@ -21,6 +22,10 @@ const FINALIZERS_SECONDS: i64 = 15;
 /// The result of an attempt to empty a namespace.
 #[derive(Default)]
 pub struct Emptied {
+    /// The versions of extension servers, as `group/version`, whose resources are not known.
+    pub undiscovered: Vec<String>,
+    /// Whether objects with a grace period remain, for which the others wait.
+    pub has_pods: bool,
     /// The number of remaining objects, by `resource.group`.
     pub remaining: BTreeMap<String, usize>,
     /// The number of remaining objects by finalizer.
@@ -31,9 +36,56 @@ pub struct Emptied {
     pub failures: Vec<String>,
 }
 
+impl Emptied {
+    /// Counts what remains of a resource, given as group, version and plural name, from the finalizers of its objects.
+    /// `estimate_seconds`: how long their grace periods last.
+    pub(super) fn count(
+        &mut self,
+        [group, version, plural]: [&str; 3],
+        namespace: &str,
+        left: impl ExactSizeIterator<Item = Vec<String>>,
+        estimate_seconds: i64,
+    ) {
+        if left.len() == 0 {
+            return;
+        }
+        self.remaining.insert(format!("{plural}.{group}"), left.len());
+        let mut held = false;
+        for finalizer in left.flatten() {
+            held = true;
+            *self.finalizers.entry(finalizer).or_insert(0) += 1;
+        }
+        let estimate = match (estimate_seconds, held) {
+            (0, true) => FINALIZERS_SECONDS,
+            (0, false) => {
+                let resource = format!("{group}/{version}, Resource={plural}");
+                let why = format!("unexpected items still remain in namespace: {namespace} for gvr: {resource}");
+                self.failures.push(why);
+                0
+            }
+            (estimate, _) => estimate,
+        };
+        self.estimate_seconds = self.estimate_seconds.max(estimate);
+    }
+}
+
 impl NamespaceController {
     /// Deletes the content of a namespace whose deletion began this many seconds ago.
     pub(super) async fn empty(&self, namespace: &str, age_seconds: i64) -> Emptied {
+        let client = self.aggregated.as_deref();
+        let known = client.map(|client| client.resources(&self.world.registry)).unwrap_or_default();
+        let mut emptied = self.empty_own(namespace, age_seconds).await;
+        emptied.undiscovered = known.undiscovered;
+        if let Some(client) = client.filter(|_| !emptied.has_pods) {
+            self.empty_aggregated(client, &known.namespaced, namespace, &mut emptied).await;
+        }
+        emptied
+    }
+
+    /// Deletes the content that this server stores.
+    async fn empty_own(&self, namespace: &str, age_seconds: i64) -> Emptied {
+        // Nothing closes the semaphore.
+        let _permit = self.emptying.acquire().await;
         let mut emptied = Emptied::default();
         let deletable = |kind: &&Kind| kind.resource.namespaced && kind.resource.verbs.contains(Verbs::DELETE);
         let graceful = |kind: &&Kind| kind.resource.strategy.grace_period.is_some();
@@ -42,7 +94,8 @@ impl NamespaceController {
         for kind in kinds().filter(graceful) {
             self.empty_kind(kind, namespace, age_seconds, &mut emptied).await;
         }
-        if emptied.remaining.is_empty() && emptied.failures.is_empty() {
+        emptied.has_pods = !(emptied.remaining.is_empty() && emptied.failures.is_empty());
+        if !emptied.has_pods {
             for kind in kinds().filter(|kind| !graceful(kind)) {
                 self.empty_kind(kind, namespace, age_seconds, &mut emptied).await;
             }
@@ -68,32 +121,11 @@ impl NamespaceController {
             emptied.estimate_seconds = emptied.estimate_seconds.max(estimate);
             return;
         }
-        let left = ResourceIndex::content(kind, namespace);
-        if left.is_empty() {
-            return;
-        }
         let resource = &kind.resource;
-        emptied.remaining.insert(format!("{}.{}", resource.plural, resource.group), left.len());
-        let mut held = false;
-        for object in &left {
-            let metadata = metadata(object);
-            for finalizer in View::<ObjectMeta>::new(&metadata).field(ObjectMeta::FINALIZERS).iter() {
-                held = true;
-                *emptied.finalizers.entry(finalizer.as_str().to_owned()).or_insert(0) += 1;
-            }
-        }
-        let estimate = match (estimate, held) {
-            (0, true) => FINALIZERS_SECONDS,
-            (0, false) => {
-                emptied.failures.push(format!(
-                    "unexpected items still remain in namespace: {namespace} for gvr: {}/{}, Resource={}",
-                    resource.group, resource.version, resource.plural
-                ));
-                0
-            }
-            (estimate, _) => estimate,
-        };
-        emptied.estimate_seconds = emptied.estimate_seconds.max(estimate);
+        let left = ResourceIndex::content(kind, namespace);
+        let finalizers =
+            left.iter().map(|object| View::<ObjectMeta>::new(&metadata(object)).field(ObjectMeta::FINALIZERS).get());
+        emptied.count([&resource.group, &resource.version, &resource.plural], namespace, finalizers, estimate);
     }
 
     /// The grace period of an object's deletion.

@@ -2,8 +2,13 @@
 //! finalizer is removed only after everything in the namespace is gone. Must never change a namespace that is not being
 //! deleted.
 
+mod aggregated;
 mod conditions;
 mod content;
+
+pub use aggregated::{
+    AggregatedClient, AggregatedCollection, AggregatedError, AggregatedResource, AggregatedResources,
+};
 
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
@@ -17,6 +22,10 @@ use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// The number of namespaces whose own content is deleted concurrently.
+const EMPTYING: usize = 8;
 
 pub struct NamespaceController {
     world: Arc<ResourceIndex>,
@@ -26,11 +35,19 @@ pub struct NamespaceController {
     /// The namespaces being deleted, by name.
     terminating: Mutex<HashSet<String>>,
     settle: Duration,
+    /// Sends requests to extension servers, if there can be any.
+    aggregated: Option<Arc<dyn AggregatedClient>>,
+    /// A permit for each namespace whose own content is deleted. None is held while an extension server is waited for.
+    emptying: Semaphore,
 }
 
 impl NamespaceController {
     /// `None` if namespaces are not stored.
-    pub fn new(world: Arc<ResourceIndex>, settle: Duration) -> Option<Self> {
+    pub fn new(
+        world: Arc<ResourceIndex>,
+        settle: Duration,
+        aggregated: Option<Arc<dyn AggregatedClient>>,
+    ) -> Option<Self> {
         let namespaces = world.stored("", "namespaces")?;
         Some(NamespaceController {
             world,
@@ -38,6 +55,8 @@ impl NamespaceController {
             queue: Queue::new("namespace"),
             terminating: Mutex::default(),
             settle,
+            aggregated,
+            emptying: Semaphore::new(EMPTYING),
         })
     }
 
@@ -84,7 +103,7 @@ impl NamespaceController {
             }
         };
         let changed = requests.change(&target, "status", change).await;
-        if !emptied.failures.is_empty() || changed.is_err() {
+        if !emptied.undiscovered.is_empty() || !emptied.failures.is_empty() || changed.is_err() {
             return Outcome::Retry;
         }
         if emptied.estimate_seconds > 0 {
