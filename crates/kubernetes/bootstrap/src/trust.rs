@@ -18,9 +18,12 @@ const PROXY_LISTS: [&str; 5] = [
     "requestheader-allowed-names",
     "requestheader-extra-headers-prefix",
     "requestheader-group-headers",
-    "requestheader-uid-headers",
+    UID_HEADERS,
     "requestheader-username-headers",
 ];
+/// The list that is left out while it is empty: it came later than the others.
+const UID_HEADERS: &str = "requestheader-uid-headers";
+const EMPTY_LIST: &str = "[]";
 
 /// How long an expired certificate is still published: clocks differ.
 const EXPIRY_SLACK: Duration = Duration::from_secs(5 * 60);
@@ -36,7 +39,10 @@ pub(crate) fn merged(
     let mut data = BTreeMap::new();
     let mut lists = Vec::with_capacity(PROXY_LISTS.len());
     for key in PROXY_LISTS {
-        lists.push((key.to_owned(), united_lists(both(key))?));
+        let list = united_lists(both(key))?;
+        if key != UID_HEADERS || list != EMPTY_LIST {
+            lists.push((key.to_owned(), list));
+        }
     }
     for key in [CLIENT_CA, PROXY_CA] {
         let bundle = united_bundles(both(key), now)?;
@@ -164,10 +170,11 @@ pub(crate) mod tests {
             ("requestheader-allowed-names", "[]"),
             ("requestheader-extra-headers-prefix", "[]"),
             ("requestheader-group-headers", "[]"),
-            ("requestheader-uid-headers", "[]"),
             (users, r#"["X-User","X-Remote-User"]"#),
         ];
         assert_eq!(data, Some(map(&expected)));
+        let data = merge(&[(UID_HEADERS, r#"["X-Uid"]"#)], &[(PROXY_CA, &a)]).unwrap_or_default();
+        assert_eq!(data.get(UID_HEADERS).map(String::as_str), Some(r#"["X-Uid"]"#));
         for unreadable in ["[1]", "{}", "[", "text"] {
             assert_eq!(merge(&[(users, unreadable)], &[(CLIENT_CA, &a)]), None, "{unreadable}");
         }

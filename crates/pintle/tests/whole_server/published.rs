@@ -60,7 +60,6 @@ fn authorities_are_published_as_they_were_given_beside_those_of_other_servers() 
         "requestheader-allowed-names": "[]",
         "requestheader-extra-headers-prefix": "[]",
         "requestheader-group-headers": "[]",
-        "requestheader-uid-headers": "[]",
         "requestheader-username-headers": "[\"X-User\"]",
     });
     assert_eq!(data(&mut client, AUTHORITIES), expected);
