@@ -93,16 +93,22 @@ fn of_cluster(object: Service, to: ServicePortReference<'_>) -> Result<(String, 
     Ok((object.spec.cluster_ip, number(port, to)?))
 }
 
+/// The port whose endpoints are looked for. The type of the service comes first: one without endpoints need have no
+/// ports.
+fn with_endpoints<'a>(object: &'a Service, to: ServicePortReference<'_>) -> Result<&'a ServicePort, RouteError> {
+    if !has_address(&object.spec.r#type) {
+        return Err(RouteError::Type(object.spec.r#type.as_str().to_owned()));
+    }
+    listening(object, to)
+}
+
 fn of_endpoints(
     registry: &Registry,
     object: &Service,
     to: ServicePortReference<'_>,
 ) -> Result<(String, u16), RouteError> {
     let none = || RouteError::NoEndpoints(to.name.to_owned());
-    let offered = listening(object, to)?;
-    if !has_address(&object.spec.r#type) {
-        return Err(RouteError::Type(object.spec.r#type.as_str().to_owned()));
-    }
+    let offered = with_endpoints(object, to)?;
     let mut found = Vec::new();
     for slice in slices(registry, to) {
         let port = slice.ports.iter().find(|port| port.name.as_deref().unwrap_or_default() == offered.name);
@@ -160,6 +166,24 @@ mod tests {
         ];
         for (spec, port, expected) in rows {
             assert_eq!(resolved(spec, port), expected);
+        }
+    }
+
+    #[test]
+    fn services_without_endpoints_are_named_before_their_ports() {
+        let ports = vec![ServicePort { port: 443, ..ServicePort::default() }];
+        let rows = [
+            (ServiceType::EXTERNAL_NAME, 443, Err("unsupported service type \"ExternalName\"".to_owned())),
+            (ServiceType::EXTERNAL_NAME, 80, Err("unsupported service type \"ExternalName\"".to_owned())),
+            (ServiceType::CLUSTER_IP, 80, Err("no service port 80 found for service \"s\"".to_owned())),
+            (ServiceType::CLUSTER_IP, 443, Ok(443)),
+        ];
+        for (r#type, port, expected) in rows {
+            let spec = ServiceSpec { r#type, ports: ports.clone(), ..ServiceSpec::default() };
+            let object = Service { spec, ..Service::default() };
+            let to = ServicePortReference { namespace: "n", name: "s", port };
+            let found = with_endpoints(&object, to).map(|found| found.port).map_err(|error| error.to_string());
+            assert_eq!(found, expected);
         }
     }
 }
