@@ -6,6 +6,7 @@ use crate::documents::Documents;
 use crate::forward;
 use crate::metrics::{self, AvailabilityMetrics};
 use arc_swap::ArcSwapOption;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pintle_cache::State;
@@ -273,11 +274,16 @@ struct Extension {
 }
 
 impl Extension {
-    /// The OpenAPI document of version 3 of a server that has none, if that is requested.
-    fn converted_openapi(&self, delegated: &DelegatedRequest) -> Option<ApiResponse> {
+    /// The response to a request for an OpenAPI document of version 3 that this server has converted, or that the
+    /// extension server never had.
+    fn openapi(&self, delegated: &DelegatedRequest) -> Option<ApiResponse> {
         let DelegatedRequest { request, query, .. } = delegated;
         let path = request.path.strip_prefix("/openapi/v3/")?;
-        let document = self.shared.documents.converted_openapi(&self.entry.api.name)?;
+        let (documents, name) = (&self.shared.documents, &self.entry.api.name);
+        let Some(document) = documents.converted_openapi(name) else {
+            let is_known = documents.openapi_v3(name).is_some();
+            return (!is_known).then(|| ApiResponse::new(404, "", Bytes::new()));
+        };
         let protobuf = |json: &[u8]| openapi::v3::protobuf(json).unwrap_or_default();
         let of_path = document.path == path;
         of_path.then(|| openapi_v3_document(request, query, path, document.json.clone(), &document.etag, protobuf))
@@ -287,7 +293,7 @@ impl Extension {
 impl AggregatedApi for Extension {
     fn serve(self: Arc<Self>, delegated: DelegatedRequest) -> BoxFuture<'static, ApiResponse> {
         async move {
-            if let Some(answer) = self.converted_openapi(&delegated) {
+            if let Some(answer) = self.openapi(&delegated) {
                 return answer;
             }
             // Long-running requests are counted elsewhere.

@@ -197,11 +197,13 @@ fn faults_of_an_extension_server_are_contained() {
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line}");
     }
-    for path in [THINGS, "/apis/fun.example.com/v1", "/apis/fun.example.com/v1/", "/openapi/v3/apis/fun.example.com/v1"]
-    {
+    for path in [THINGS, "/apis/fun.example.com/v1", "/apis/fun.example.com/v1/"] {
         let answer = fixture.client().get(path).expect("an answer");
         assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"), "{path}");
     }
+    // The server never had a document of OpenAPI.
+    let answer = fixture.client().get("/openapi/v3/apis/fun.example.com/v1").expect("an answer");
+    assert_eq!((answer.status, answer.text().as_str()), (404, ""));
     fixture.client().delete(API_SERVICE).expect("an answer").expect(200);
     let answer = fixture.client().get(THINGS).expect("an answer");
     assert_eq!((answer.status, answer.text().as_str()), (404, "404 page not found\n"));
