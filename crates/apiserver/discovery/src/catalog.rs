@@ -72,8 +72,8 @@ pub struct DiscoveredResource {
     pub schema: Ref<Struct>,
     /// The custom kind, if the kind was defined at run time.
     pub custom: Option<Arc<dyn CustomKind>>,
-    /// Whether a delete returns the removed object.
-    pub delete_answers_object: bool,
+    /// Whether a delete is declared to return the removed object.
+    pub delete_declares_object: bool,
     /// Whether a strategic merge patch is understood: by all but custom resources.
     pub strategic_patch: bool,
 }
@@ -283,7 +283,8 @@ impl From<&Resource> for DiscoveredResource {
             subresources: resource.subresources.iter().map(DiscoveredSubresource::from).collect(),
             schema: resource.schema.clone(),
             custom: resource.custom.clone(),
-            delete_answers_object: resource.strategy.delete_answers_object,
+            delete_declares_object: resource.strategy.delete_answers_object
+                && !resource.strategy.delete_declares_status,
             strategic_patch: resource.custom.is_none(),
         }
     }

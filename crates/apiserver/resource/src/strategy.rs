@@ -20,6 +20,8 @@ pub struct Strategy {
     pub orphan_warning: &'static str,
     /// A delete that removes the object returns the object, not a Status.
     pub delete_answers_object: bool,
+    /// OpenAPI declares a Status as the response to a delete all the same.
+    pub delete_declares_status: bool,
     /// Objects that are not deleted by their names, and why; a delete of the collection takes them too.
     pub undeletable: (&'static [&'static str], &'static str),
     /// Whether the object counts generations: 1 on create, one more when one of the paths changes.
@@ -64,6 +66,7 @@ pub const GENERAL: Strategy = Strategy {
     garbage_collection: GarbageCollection::Background,
     orphan_warning: "",
     delete_answers_object: false,
+    delete_declares_status: false,
     undeletable: (&[], ""),
     generation: None,
     counts_dropped: false,

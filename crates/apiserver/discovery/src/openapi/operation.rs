@@ -24,6 +24,8 @@ pub(crate) enum Parameters {
     },
     /// Parameters of the query: the scalar fields of a struct.
     Query(Ref<Struct>),
+    /// The same without those that only a watch has.
+    QueryWithoutWatch(Ref<Struct>),
     Pretty,
 }
 
@@ -38,6 +40,8 @@ pub(crate) struct Operation {
     pub kind: Option<Kind>,
     pub parameters: Vec<Parameters>,
     pub body: Option<Body>,
+    /// The media types of bodies, which version 2 names although there is no body.
+    pub consumes: &'static [&'static str],
     pub answer: SuccessResponse,
 }
 
@@ -88,16 +92,35 @@ pub(crate) const PATCHES_OF_CUSTOM_RESOURCES: &[&str] =
 
 pub(crate) const PRETTY: &str = "Whether the answer is indented: \"true\" or \"false\".";
 
+/// The fields of options that only a watch has.
+const OF_WATCHES: [&str; 2] = ["watch", "allowWatchBookmarks"];
+
 /// The fields of options that are parameters of the query, with the type they have there.
 pub(crate) fn query_fields(options: &Struct) -> impl Iterator<Item = (&Field, &'static str)> {
     options.fields.iter().filter(|field| !field.inline).filter_map(|field| Some((field, query_type(&field.ty)?)))
+}
+
+impl Parameters {
+    /// The options whose fields they are, and those fields with their types; nothing for other parameters.
+    pub fn of_query(&self) -> impl Iterator<Item = (&Struct, &Field, &'static str)> {
+        let (options, watches) = match self {
+            Parameters::Query(options) => (Some(options), true),
+            Parameters::QueryWithoutWatch(options) => (Some(options), false),
+            Parameters::Path { .. } | Parameters::Pretty => (None, true),
+        };
+        let fields = options.into_iter().flat_map(|options| {
+            let options: &Struct = options;
+            query_fields(options).map(move |(field, ty)| (options, field, ty))
+        });
+        fields.filter(move |(_, field, _)| watches || !OF_WATCHES.contains(&field.name.as_str()))
+    }
 }
 
 fn query_type(ty: &Type) -> Option<&'static str> {
     match ty {
         Type::Bool => Some("boolean"),
         Type::Int32 | Type::Int64 => Some("integer"),
-        Type::String | Type::Enum(_) | Type::Time => Some("string"),
+        Type::String | Type::Enum(_) => Some("string"),
         // Given more than once.
         Type::List(list) => query_type(&list.elem),
         _ => None,

@@ -5,7 +5,7 @@
 use super::definitions::{Definitions, Kind};
 use super::names;
 use super::operation::{
-    ACCEPTED, ANY_MEDIA_TYPE, Body, CREATED, JSON_ONLY, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
+    ACCEPTED, ANY_MEDIA_TYPE, Body, CREATED, JSON_ONLY, OBJECTS, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
     Parameters, PathItem, Status, SuccessResponse, TEXT,
 };
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, VersionEntry, api_version};
@@ -38,7 +38,7 @@ impl Routes {
             "the version of the server",
         );
         if let Some(operation) = self.paths.last_mut().and_then(|item| item.operations.last_mut()) {
-            operation.answer.media_types = JSON_ONLY;
+            (operation.consumes, operation.answer.media_types) = (JSON_ONLY, JSON_ONLY);
         }
     }
 
@@ -88,6 +88,7 @@ impl Routes {
             kind: None,
             parameters: Vec::new(),
             body: None,
+            consumes: OBJECTS,
             answer: SuccessResponse::object(names::of_struct(&schema).unwrap_or_default(), &[OK]),
         };
         self.paths.push(PathItem { path: path.to_owned(), parameters: Vec::new(), operations: vec![operation] });
@@ -208,6 +209,7 @@ impl<'a> ResourceRoutes<'a> {
             kind: Some(self.kind.clone()),
             parameters: Vec::new(),
             body: None,
+            consumes: ANY_MEDIA_TYPE,
             answer,
         }
     }
@@ -231,7 +233,7 @@ impl<'a> ResourceRoutes<'a> {
                 (id("delete", &format!("Collection{}", self.noun)), format!("delete a collection of {kind}"));
             let mut delete = self.operation("delete", "deletecollection", id, &does, answer);
             delete.parameters.push(Parameters::Query(options::<v1::DeleteOptions>()));
-            delete.parameters.push(Parameters::Query(options::<v1::ListOptions>()));
+            delete.parameters.push(Parameters::QueryWithoutWatch(options::<v1::ListOptions>()));
             delete.body = Some(delete_options());
             operations.push(delete);
         }
@@ -242,7 +244,7 @@ impl<'a> ResourceRoutes<'a> {
         let (kind, mut operations) = (&self.kind.kind, Vec::new());
         self.reads_and_writes(&self.resource.verbs, "", &self.type_name, kind, &mut operations);
         if self.can("delete") {
-            let type_name = match self.resource.delete_answers_object {
+            let type_name = match self.resource.delete_declares_object {
                 true => self.type_name.clone(),
                 false => names::meta("Status"),
             };
@@ -379,6 +381,10 @@ impl<'a> ResourceRoutes<'a> {
         let kind = self.kind_of(subresource);
         let suffix: String = subresource.name.split('-').map(names::capital).collect();
         let object = subresource.kind == self.resource.kind;
+        if !object {
+            // What the other side answers is passed on as it is.
+            parameters.retain(|one| !matches!(one, Parameters::Pretty));
+        }
         let mut add = |path: String, parameters: Vec<Parameters>, suffix: &str| {
             let operations = stream_methods(&subresource.verbs).map(|(method, word)| {
                 let mut operation = match object {

@@ -2,7 +2,7 @@
 //!
 //! Parameters of queries are defined once and referred to, or the document would be several times as long.
 
-use super::operation::{Operation, PRETTY, Parameters, Status, UNAUTHORIZED, query_fields};
+use super::operation::{Operation, PRETTY, Parameters, Status, UNAUTHORIZED};
 use super::routes::Routes;
 use super::schema::Schemas;
 use super::v3::entries;
@@ -124,8 +124,7 @@ fn shared_parameters(routes: &Routes) -> BTreeMap<String, Value> {
     let of_paths = routes.paths.iter().flat_map(|item| &item.parameters);
     let operations = routes.paths.iter().flat_map(|item| &item.operations);
     for parameters in of_paths.chain(operations.flat_map(|operation| &operation.parameters)) {
-        let Parameters::Query(options) = parameters else { continue };
-        for (field, ty) in query_fields(options) {
+        for (options, field, ty) in parameters.of_query() {
             shared.entry(shared_name(options, &field.name)).or_insert_with(|| query(&field.name, &field.doc, ty));
         }
     }
@@ -143,7 +142,7 @@ fn query(name: &str, description: &str, ty: &str) -> Value {
 fn operation(described: &Operation) -> Value {
     let mut out = Map::new();
     push(&mut out, "description", described.description.as_str());
-    let consumes = described.body.as_ref().map_or(super::operation::ANY_MEDIA_TYPE, |body| body.media_types);
+    let consumes = described.body.as_ref().map_or(described.consumes, |body| body.media_types);
     push(&mut out, "consumes", consumes.to_vec());
     push(&mut out, "produces", described.answer.media_types.to_vec());
     push(&mut out, "schemes", vec!["https"]);
@@ -202,8 +201,8 @@ fn parameters(parameters: &[Parameters]) -> Vec<Value> {
                 "uniqueItems": true,
             })),
             Parameters::Pretty => out.push(reference("pretty")),
-            Parameters::Query(options) => {
-                for (field, _) in query_fields(options) {
+            Parameters::Query(_) | Parameters::QueryWithoutWatch(_) => {
+                for (options, field, _) in one.of_query() {
                     let name: Str = field.name.to_key();
                     if !names.contains(&name) {
                         out.push(reference(&shared_name(options, &name)));

@@ -5,7 +5,7 @@
 
 use super::cel::EnabledRules;
 use super::definitions::{Definitions, Kind};
-use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED, query_fields};
+use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED};
 use super::routes::{Address, Routes, addresses};
 use super::schema::Schemas;
 use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, names, push};
@@ -252,8 +252,8 @@ fn parameters(parameters: &[Parameters]) -> Vec<Value> {
                 "schema": { "type": "string", "uniqueItems": true },
             })),
             Parameters::Pretty => out.push(query("pretty", PRETTY, "string")),
-            Parameters::Query(options) => {
-                for (field, ty) in query_fields(options) {
+            Parameters::Query(_) | Parameters::QueryWithoutWatch(_) => {
+                for (_, field, ty) in one.of_query() {
                     if out.iter().all(|other| other.str_at(&["name"]) != field.name.as_str()) {
                         out.push(query(&field.name, &field.doc, ty));
                     }

@@ -120,6 +120,69 @@ fn operations_have_distinct_ids() {
     }
 }
 
+/// Rows of an operation and the names of its parameters in the query that it has or lacks.
+#[test]
+fn parameters_are_those_that_matter() {
+    let configmaps = "/api/v1/namespaces/{namespace}/configmaps";
+    let rows = [
+        (configmaps, "get", "watch", true),
+        (configmaps, "get", "allowWatchBookmarks", true),
+        (configmaps, "delete", "watch", false),
+        (configmaps, "delete", "allowWatchBookmarks", false),
+        (configmaps, "delete", "labelSelector", true),
+        (configmaps, "delete", "dryRun", true),
+        (configmaps, "delete", "pretty", true),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/log", "get", "pretty", true),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/log", "get", "sinceSeconds", true),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/log", "get", "sinceTime", false),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/exec", "post", "command", true),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/exec", "post", "pretty", false),
+        ("/api/v1/nodes/{name}/proxy/{path}", "get", "pretty", false),
+    ];
+    let document = parse(&v3::group_version(&default_catalog(), "", "v1").expect("served"));
+    for (path, method, name, expected) in rows {
+        let named = |value: Option<&Value>, prefix: &str| {
+            let parameters = value.and_then(|value| value.get("parameters")).and_then(Value::as_list);
+            let mut parameters = parameters.unwrap_or_default().iter();
+            parameters.any(|one| one.str_at(&["name"]) == name || one.str_at(&["$ref"]).starts_with(prefix))
+        };
+        let item = document.at(&["paths", path]);
+        let found = named(item, "?") || named(item.and_then(|item| item.get(method)), "?");
+        assert_eq!(found, expected, "v3: {name} of {method} {path}");
+        let item = whole().at(&["paths", path]);
+        let prefix = if name == "pretty" { "#/parameters/pretty".to_owned() } else { format!("#/parameters/{name}-") };
+        let found = named(item, &prefix) || named(item.and_then(|item| item.get(method)), &prefix);
+        assert_eq!(found, expected, "v2: {name} of {method} {path}");
+    }
+}
+
+#[test]
+fn operations_declare_media_types_and_responses() {
+    let at = |path: &str, method: &str, below: &[&str]| {
+        let found = whole().at(&["paths", path, method]).and_then(|operation| operation.at(below));
+        found.cloned().unwrap_or_default()
+    };
+    let objects = value!(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]);
+    let rows = [
+        ("/apis/apps/v1/", objects.clone()),
+        ("/api/", objects),
+        ("/version/", value!(["application/json"])),
+        ("/apis/apps/v1/deployments", value!(["*/*"])),
+    ];
+    for (path, expected) in rows {
+        super::assert_same(path, &at(path, "get", &["consumes"]), &expected);
+    }
+    let status = "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Status";
+    let rows = [
+        ("/api/v1/namespaces/{name}", status),
+        ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}", status),
+        ("/api/v1/namespaces/{namespace}/pods/{name}", "#/definitions/io.k8s.api.core.v1.Pod"),
+    ];
+    for (path, expected) in rows {
+        assert_eq!(at(path, "delete", &["responses", "200", "schema", "$ref"]), Value::from(expected), "{path}");
+    }
+}
+
 /// Rows of type, field and its published schema.
 #[test]
 fn properties_say_what_the_schema_says() {

@@ -61,6 +61,7 @@ static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
     name: NameRule::Subdomain,
     unconditional_update: false,
     delete_answers_object: true,
+    delete_declares_status: true,
     generation: Some(SPEC_PATHS),
     counts_empties: Some(has_empty_items),
     begin_deletion: Some(begin_deletion),

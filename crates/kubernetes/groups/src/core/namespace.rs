@@ -40,6 +40,7 @@ pub(super) fn namespaces() -> Resource {
 static NAMESPACE: Strategy = Strategy {
     name: NameRule::Label,
     delete_answers_object: true,
+    delete_declares_status: true,
     create_clears: STATUS_PATHS,
     update_keeps: &[&["spec"], &["status"]],
     reset_fields: STATUS_PATHS,
