@@ -45,7 +45,11 @@ impl FieldSelector {
             }
             let (field, negated, value) = split_term(part)
                 .ok_or_else(|| FieldSelectorError::NoOperator { selector: text.to_string(), part: part.to_string() })?;
-            terms.push(FieldTerm { field: Str::new(field), value: unescape(value)?, negated });
+            let value = unescape(value)?;
+            // Nothing compared with nothing selects everything.
+            if !(field.is_empty() && value.is_empty()) {
+                terms.push(FieldTerm { field: Str::new(field), value, negated });
+            }
         }
         Ok(FieldSelector { terms })
     }
@@ -191,6 +195,8 @@ mod tests {
             ("a=", "a="),
             ("a!=", "a!="),
             ("=b", "=b"),
+            ("=", ""),
+            ("!=,a=b,==", "a=b"),
             (" a = b ", " a = b "),
             (r"a=x\,y\=z\\", r"a=x\,y\=z\\"),
             ("a!b=c", "a!b=c"),
