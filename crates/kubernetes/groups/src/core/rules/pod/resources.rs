@@ -125,8 +125,10 @@ fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &
     match asker {
         Asker::Container => resource_names::resource_of_container(name, path, cx),
         Asker::Pod => {
+            let before = cx.errors.0.len();
             resource_names::resource(name, path, cx);
-            if !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
+            let is_name = cx.errors.0.len() == before;
+            if is_name && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
                 cx.errors.not_supported(path, name, &["cpu", HUGE_PAGES, "memory"]);
             }
         }

@@ -245,6 +245,22 @@ fn a_resize_changes_cpu_and_memory_alone() {
 }
 
 #[test]
+fn names_of_a_pods_resources_are_names_first() {
+    let limited = |name: &str| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "resources", "limits", name], "1");
+        validate(&pod, None, "")
+            .into_iter()
+            .filter(|line| line.starts_with("spec.resources.limits["))
+            .collect::<Vec<_>>()
+    };
+    let unsupported = limited("storage");
+    assert!(unsupported.len() == 1 && unsupported[0].contains("Unsupported value: \"storage\""), "{unsupported:?}");
+    let long = limited(&"x".repeat(64));
+    assert!(long.len() == 1 && long[0].ends_with("name part must be no more than 63 bytes"), "{long:?}");
+}
+
+#[test]
 fn static_pods_have_no_resource_claims() {
     let mut mirror = pod();
     mirror.set_at(&["spec", "resourceClaims"], value!([{"name": "a", "resourceClaimName": "b"}, {"name": "A_"}]));
