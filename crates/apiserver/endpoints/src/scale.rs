@@ -21,9 +21,11 @@ use pintle_meta::meta::v1;
 use pintle_registry::scale::{Scaling, managers_of_scale, settle_managers};
 use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
 use pintle_registry::{
-    AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, status,
+    AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, prepare, status,
 };
-use pintle_resource::{Action, CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, Now, Printer, ScalePaths, Subresource};
+use pintle_resource::{
+    Action, CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, NameRule, Now, Printer, ScalePaths, Subresource,
+};
 use pintle_schema::Str;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{ApiType, ApiValue, Time, Value, canonicalize, value};
@@ -282,7 +284,11 @@ fn check(target: &Target, scale: &Value) -> Result<()> {
     let mut meta = scale.get("metadata").cloned().unwrap_or_default();
     meta.set_at(&["namespace"], target.namespace.as_str());
     // The name is that of an object that exists.
-    rules::validate_create(&meta, target.resource.namespaced, &|_, _| Vec::new(), &mut errors);
+    let check_prefix = |text: &str, is_prefix: bool| match is_prefix {
+        true => prepare::check_name(&NameRule::Subdomain, text, true, &|_| false),
+        false => Vec::new(),
+    };
+    rules::validate_create(&meta, target.resource.namespaced, &check_prefix, &mut errors);
     rules::validate_kube_finalizers(&meta, &mut errors);
     if replicas(scale) < 0 {
         errors.invalid("spec.replicas", replicas(scale), "must be greater than or equal to 0");

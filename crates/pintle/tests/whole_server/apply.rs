@@ -212,6 +212,10 @@ async fn replicas_change_hands_through_the_scale() {
         assert!(refusal(refused).contains(expected));
     }
 
+    let odd = json!({"metadata": {"generateName": "A_"}});
+    let refused = api.patch_scale("web", &PatchParams::default(), &Patch::Merge(odd)).await;
+    assert!(refusal(refused).contains("metadata.generateName: Invalid value: \"A_\""));
+
     let conflict = refusal(apply(deployment(Some(2)), PatchParams::apply("team")).await);
     let expected = "Apply failed with 1 conflict: conflict with \"scaler\" with subresource \"scale\": .spec.replicas";
     assert_eq!(conflict, expected);
