@@ -243,9 +243,13 @@ pub(crate) fn update(changes: Changes<'_>, right: &mut bool, errors: &mut ErrorL
         errors.invalid("metadata.generation", generation, "must not be decremented");
     }
     for field in Field::FIXED {
-        // No value and the zero value are equal.
+        // No value and the zero value are equal, except behind a pointer.
+        let is_unset = |value: &Value| match field {
+            Field::DeletionGracePeriodSeconds => value.is_null(),
+            _ => value.is_zero(),
+        };
         if let Some(value) = changes.get(field)
-            && !(value.is_zero() && changes.was(field).is_zero())
+            && !(is_unset(value) && is_unset(changes.was(field)))
         {
             errors.immutable(format!("metadata.{}", field.name()), value.clone());
         }
@@ -472,6 +476,7 @@ mod tests {
         new.set_at(&["uid"], "other");
         new.set_at(&["generation"], 1);
         new.set_at(&["finalizers"], value!(["x/y", "x/z"]));
+        new.set_at(&["deletionGracePeriodSeconds"], 0);
         let mut errors = ErrorList::default();
         validate_update(&new, &old, &mut errors);
         let lines: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
@@ -481,6 +486,7 @@ mod tests {
                 "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"x/z\"}",
                 "metadata.generation: Invalid value: 1: must not be decremented",
                 "metadata.uid: Invalid value: \"other\": field is immutable",
+                "metadata.deletionGracePeriodSeconds: Invalid value: 0: field is immutable",
             ]
         );
     }
