@@ -166,6 +166,25 @@ fn a_node_is_not_moved() {
             "spec.podCIDRs: Forbidden: node updates may not change podCIDR except from \"\" to valid",
         ]
     );
+    let features = |names: Value| {
+        let mut announcing = node.clone();
+        announcing.set_at(&["status", "declaredFeatures"], names);
+        validate(Node::schema(), &announcing, Some(&node), "status")
+    };
+    let place = "status.declaredFeatures";
+    assert_eq!(features(value!(["A", "B/c"])), [""; 0]);
+    assert_eq!(
+        features(value!(["B", "A", "A"])),
+        [
+            format!("{place}[1]: Invalid value: \"A\": list must be sorted alphabetically"),
+            format!("{place}[2]: Duplicate value: \"A\""),
+        ]
+    );
+    let malformed =
+        format!("{place}[0]: Invalid value: \"a\": invalid feature name \"a\": must start with an UpperCamelCase");
+    assert!(features(value!(["a"]))[0].starts_with(&malformed));
+    let long = features(value!([("A".repeat(254).as_str())]));
+    assert!(long.len() == 1 && long[0].ends_with(": must be no more than 253 characters"), "{long:?}");
 }
 
 #[test]

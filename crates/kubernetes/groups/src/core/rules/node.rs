@@ -191,17 +191,28 @@ fn declared_features(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let path = status.to(NodeStatus::DECLARED_FEATURES);
     for (at, feature) in features.iter().enumerate() {
         let name = feature.as_str().unwrap_or_default();
-        if !is_feature_name(name) {
-            let detail = format!("invalid feature name {}", names::quoted(name));
+        if let Some(why) = fault_of_feature_name(name) {
+            let detail = format!("invalid feature name {}: {why}", names::quoted(name));
             cx.errors.invalid(path.index(at), name, detail);
         }
         match features.get(at + 1).and_then(Value::as_str) {
-            Some(next) if next == name => cx.errors.duplicate(path.index(at), name),
+            Some(next) if next == name => cx.errors.duplicate(path.index(at + 1), next),
             Some(next) if next < name => {
-                cx.errors.invalid(path.index(at), name, "list must be sorted alphabetically");
+                cx.errors.invalid(path.index(at + 1), next, "list must be sorted alphabetically");
             }
             _ => {}
         }
+    }
+}
+
+fn fault_of_feature_name(name: &str) -> Option<&'static str> {
+    match name {
+        name if name.len() > 253 => Some("must be no more than 253 characters"),
+        name if is_feature_name(name) => None,
+        _ => Some(
+            "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or \
+             MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
+        ),
     }
 }
 
