@@ -46,10 +46,7 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Validatio
     let requests = resources.new.field(VolumeResourceRequirements::REQUESTS).value();
     match requests.get(ResourceName::STORAGE.as_str()) {
         None => cx.errors.required(path, ""),
-        Some(amount) => {
-            positive(amount, &path, cx);
-            not_negative(amount, &path, cx);
-        }
+        Some(amount) => _ = positive(amount, &path, cx),
     }
 }
 
@@ -297,10 +294,10 @@ pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut ValidationCo
         return;
     }
     let supported = [
-        ClaimResourceStatus::CONTROLLER_RESIZE_INFEASIBLE,
         ClaimResourceStatus::CONTROLLER_RESIZE_IN_PROGRESS,
-        ClaimResourceStatus::NODE_RESIZE_INFEASIBLE,
+        ClaimResourceStatus::CONTROLLER_RESIZE_INFEASIBLE,
         ClaimResourceStatus::NODE_RESIZE_IN_PROGRESS,
+        ClaimResourceStatus::NODE_RESIZE_INFEASIBLE,
         ClaimResourceStatus::NODE_RESIZE_PENDING,
     ];
     let path = status.path.to(Status::ALLOCATED_RESOURCE_STATUSES);
@@ -313,10 +310,10 @@ pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut ValidationCo
     }
     let path = status.path.to(Status::ALLOCATED_RESOURCES);
     for (name, amount) in entries(status.new.field(Status::ALLOCATED_RESOURCES).value()) {
-        resource_key(name, &path, cx);
-        let path = path.key(name);
-        if !no_debt(amount, &path, cx) {
-            not_negative(amount, &path, cx);
+        let place = path.key(name);
+        // Amounts between -1 and 0 are no whole debt.
+        if resource_key(name, &path, cx) && no_debt(amount, &place, cx) {
+            not_negative(amount, &place, cx);
         }
     }
 }
@@ -325,10 +322,12 @@ fn entries(list: &Value) -> impl Iterator<Item = (&str, &Value)> {
     list.as_map().into_iter().flat_map(Map::iter).map(|(name, value)| (&**name, value))
 }
 
-/// Of the native resources, a claim may have storage only.
-fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+/// Of the native resources, a claim may have storage only. Returns whether the name is valid.
+fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
+    let before = cx.errors.0.len();
     cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
-    if resources::is_native(name) && name != ResourceName::STORAGE.as_str() {
+    if cx.errors.0.len() == before && resources::is_native(name) && name != ResourceName::STORAGE.as_str() {
         cx.errors.not_supported(path, name, &[ResourceName::STORAGE.as_str()]);
     }
+    cx.errors.0.len() == before
 }

@@ -90,6 +90,8 @@ fn a_bound_claim_changes_its_size_alone() {
     assert_eq!(validate(schema, &resized("1500Mi"), Some(&claim())), [""; 0]);
     let text = "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity";
     assert_eq!(validate(schema, &resized("1Gi"), Some(&claim())), [text]);
+    let none = ["spec.resources[storage]: Invalid value: \"-1\": must be greater than zero"];
+    assert_eq!(validate(schema, &resized("-1"), None), none);
     let other = with(claim(), &["spec", "storageClassName"], value!("fast"));
     assert_eq!(validate(schema, &other, Some(&claim())), [""; 0], "a class may come later");
     let other = with(claim(), &["spec", "accessModes"], value!(["ReadWriteMany"]));
