@@ -271,6 +271,25 @@ fn static_pods_have_no_resource_claims() {
 }
 
 #[test]
+fn a_changed_ephemeral_container_is_compared() {
+    let with_image = |image: &str| {
+        let mut pod = pod();
+        let container = value!({
+            "name": "e", "image": image, "imagePullPolicy": "Always",
+            "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File"
+        });
+        pod.set_at(&["spec", "ephemeralContainers"], value!([container]));
+        pod
+    };
+    let enabled = &|_: &str| false;
+    let request = Request { subresource: "ephemeralcontainers", enabled, ..Request::new(Operation::Create) };
+    let lines = validate_as(Pod::schema(), &with_image("j"), Some(&with_image("i")), request);
+    let begin = "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"e\" may not be changed\n\
+                 @@ -1,6 +1,6 @@\n {\n  \"Name\": \"e\",\n- \"Image\": \"i\",\n+ \"Image\": \"j\",\n";
+    assert!(lines.len() == 1 && lines[0].starts_with(begin), "{lines:?}");
+}
+
+#[test]
 fn every_plan_of_a_pod_is_sound() {
     assert!(resource_for(Pod::schema()).rules.plan(Pod::schema()).problems.is_empty());
 }

@@ -250,11 +250,11 @@ pub fn ephemeral_containers(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let new = pod.new.field(Pod::SPEC).field(PodSpec::EPHEMERAL_CONTAINERS);
     for old in old.field(Pod::SPEC).field(PodSpec::EPHEMERAL_CONTAINERS).iter() {
         let called = name(old);
-        let done = match new.iter().find(|new| name(*new) == called) {
-            None => "removed",
-            Some(new) if !same(new.value(), old.value()) => "changed",
+        let (done, difference) = match new.iter().find(|new| name(*new) == called) {
+            None => ("removed", String::new()),
+            Some(new) if !same(new.value(), old.value()) => ("changed", difference(&in_full(old), &in_full(new))),
             Some(_) => continue,
         };
-        cx.errors.forbidden(path, format!("existing ephemeral containers {called:?} may not be {done}\n"));
+        cx.errors.forbidden(path, format!("existing ephemeral containers {called:?} may not be {done}\n{difference}"));
     }
 }
