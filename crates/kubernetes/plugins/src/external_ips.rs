@@ -15,7 +15,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     let old = request.old().map(addresses).unwrap_or_default();
     match addresses(object).iter().all(|address| old.contains(address)) {
         true => Ok(()),
-        false => Err(request.forbidden(object, "Use of external IPs is denied by admission control.")),
+        false => Err(request.forbidden(object, "Use of external IPs is denied by admission control")),
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
         ];
         for (old, new, admitted) in rows {
             let outcome = cluster.update(("", "services", ""), &service(old), service(new), "alice");
-            let refusal = "services \"s\" is forbidden: Use of external IPs is denied by admission control.";
+            let refusal = "services \"s\" is forbidden: Use of external IPs is denied by admission control";
             let expected = (!admitted).then_some(refusal);
             assert_eq!(outcome.err().map(|status| status.message).as_deref(), expected);
         }

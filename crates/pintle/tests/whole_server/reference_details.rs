@@ -146,7 +146,7 @@ fn admission_and_allocation_come_before_a_name_that_is_taken() {
         (
             json!({"externalIPs": ["192.0.2.1"]}),
             403,
-            "services \"a\" is forbidden: Use of external IPs is denied by admission control.",
+            "services \"a\" is forbidden: Use of external IPs is denied by admission control",
         ),
         (json!({"type": "Strange"}), 422, "Service \"a\" is invalid: spec.type: Unsupported value"),
         (
