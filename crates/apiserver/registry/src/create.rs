@@ -59,9 +59,7 @@ impl Registry {
                 self.finish(working, &mut object);
             }
         }
-        if !options.dry_run && self.admission.provisions_namespaces {
-            self.provision_namespace(target).await?;
-        }
+        self.provision_namespace(target, &object, options).await?;
         let attempts = self.attempts(ATTEMPTS);
         let (since, mut has_learned, mut has_waited) = (self.revision(), false, false);
         let mut attempt = 1;
@@ -123,9 +121,18 @@ impl Registry {
         Ok(())
     }
 
-    /// Creates the namespace of an object, if it is missing.
-    async fn provision_namespace(&self, target: &Target) -> Result<()> {
-        let home = self.namespace(&target.namespace).filter(|_| target.resource.namespaced);
+    /// Creates the namespace of a new object, if it is missing and admission is configured to create it.
+    ///
+    /// # Errors
+    /// The namespace cannot be created.
+    pub(crate) async fn provision_namespace(
+        &self,
+        target: &Target,
+        object: &Value,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let provisions = self.admission.provisions_namespaces && !options.dry_run;
+        let home = self.namespace(&target.namespace).filter(|_| provisions && target.resource.namespaced);
         let Some(home) = home else { return Ok(()) };
         if home.get().is_ok() {
             return Ok(());
@@ -134,7 +141,11 @@ impl Registry {
         metadata::set(&mut namespace, "name", target.namespace.as_str());
         let options = WriteOptions::of_server("kube-apiserver");
         match Box::pin(self.create(&home, namespace, &options)).await {
-            Err(status) if status.reason != "AlreadyExists" => Err(status),
+            Err(status) if status.reason != "AlreadyExists" => {
+                let names = [&*target.name, metadata::text(object, "name"), metadata::text(object, "generateName")];
+                let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+                Err(Status::forbidden(&target.resource, name, &status.message))
+            }
             _ => Ok(()),
         }
     }

@@ -138,6 +138,14 @@ fn namespaces_are_made_when_the_server_is_told_to() {
     let namespace = admin.get("/api/v1/namespaces/made").expect("an answer").expect(200);
     assert_eq!(namespace["status"]["phase"], "Active");
     assert_eq!(namespace["metadata"]["labels"]["kubernetes.io/metadata.name"], "made");
+    let wrong = admin.post("/api/v1/namespaces/_/configmaps", &map).expect("an answer").expect(403);
+    let why = "configmaps \"m\" is forbidden: Namespace \"_\" is invalid: metadata.name: Invalid value: \"_\"";
+    assert!(wrong["message"].as_str().is_some_and(|message| message.starts_with(why)), "{wrong}");
+    let review = json!({"metadata": {"namespace": "asked"}, "spec": {"user": "a", "resourceAttributes": {
+        "namespace": "asked", "verb": "get", "resource": "pods"
+    }}});
+    post(&mut admin, "/apis/authorization.k8s.io/v1/namespaces/asked/localsubjectaccessreviews", &review);
+    admin.get("/api/v1/namespaces/asked").expect("an answer").expect(200);
 }
 
 #[test]

@@ -187,6 +187,7 @@ impl Registry {
         options: &WriteOptions,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
+        self.provision_namespace(target, object, options).await?;
         let charges = Charges::default();
         let request = AdmissionRequest::new(self, target, subresource, Operation::Create, options, &charges);
         self.admission.mutate(&request, object, warnings).await?;
