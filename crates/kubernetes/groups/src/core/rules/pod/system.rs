@@ -44,18 +44,25 @@ pub fn hostname_override(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) 
     cx.errors.invalid_each(path, &name.into(), names::dns1123_subdomain(name));
 }
 
-/// A user namespace excludes the node's other namespaces, and unmasked `/proc` needs one.
+/// Unmasked `/proc` needs a user namespace.
+pub fn unmasked(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if spec.new.field(PodSpec::HOST_USERS).get() == Some(false) {
+        return;
+    }
+    containers::each(spec, |container, path| {
+        let context = container.field(Container::SECURITY_CONTEXT).or_zero();
+        let mount = text(context.field(SecurityContext::PROC_MOUNT));
+        if mount == "Unmasked" {
+            let path = path.to(Container::SECURITY_CONTEXT);
+            let detail = "`hostUsers` must be false to use `Unmasked`";
+            cx.errors.invalid(path.to(SecurityContext::PROC_MOUNT), mount, detail);
+        }
+    });
+}
+
+/// A user namespace excludes the node's other namespaces.
 pub fn user_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     if spec.new.field(PodSpec::HOST_USERS).get() != Some(false) {
-        containers::each(spec, |container, path| {
-            let context = container.field(Container::SECURITY_CONTEXT).or_zero();
-            let mount = text(context.field(SecurityContext::PROC_MOUNT));
-            if mount == "Unmasked" {
-                let path = path.to(Container::SECURITY_CONTEXT);
-                let detail = "`hostUsers` must be false to use `Unmasked`";
-                cx.errors.invalid(path.to(SecurityContext::PROC_MOUNT), mount, detail);
-            }
-        });
         return;
     }
     let detail = "when `hostUsers` is false";

@@ -290,6 +290,23 @@ fn a_changed_ephemeral_container_is_compared() {
 }
 
 #[test]
+fn what_a_pod_shares_with_its_node_is_validated_before_its_system() {
+    let mut pod = pod();
+    pod.set_at(&["spec", "os"], value!({"name": "linux"}));
+    pod.set_at(&["spec", "hostUsers"], Value::Bool(false));
+    pod.set_at(&["spec", "hostIPC"], Value::Bool(true));
+    pod.set_at(&["spec", "securityContext"], value!({"windowsOptions": {"hostProcess": true}}));
+    assert_eq!(
+        validate(&pod, None, ""),
+        [
+            "spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers",
+            "spec.HostIPC: Forbidden: when `hostUsers` is false",
+            "spec.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod",
+        ]
+    );
+}
+
+#[test]
 fn every_plan_of_a_pod_is_sound() {
     assert!(resource_for(Pod::schema()).rules.plan(Pod::schema()).problems.is_empty());
 }
