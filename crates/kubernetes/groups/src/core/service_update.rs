@@ -48,18 +48,19 @@ fn keep_allocated(new: &mut New<'_>, old: Old<'_>) {
     }
 }
 
-/// Node ports follow the names of ports, unless another port of the request claims the number.
+/// Node ports follow the names of ports, unless the request names the number. Ports without a name all get that of the
+/// old port without one; the allocation then refuses the repetition.
 fn keep_node_ports(new: &mut New<'_>, old: Old<'_>) {
     let by_name: BTreeMap<String, i32> = old
         .field(ServiceSpec::PORTS)
         .iter()
         .map(|port| (port.field(ServicePort::NAME).get(), port.field(ServicePort::NODE_PORT).get()))
         .collect();
-    let mut used: BTreeSet<i32> = node_ports(old).intersection(&node_ports(new.view())).copied().collect();
+    let used: BTreeSet<i32> = node_ports(old).intersection(&node_ports(new.view())).copied().collect();
     for port in new.by_ref().field(ServiceSpec::PORTS).iter_mut() {
         let known = by_name.get(port.view().field(ServicePort::NAME).as_str());
         let Some(&known) = known.filter(|&&known| known != 0) else { continue };
-        if port.view().field(ServicePort::NODE_PORT).get() == 0 && used.insert(known) {
+        if port.view().field(ServicePort::NODE_PORT).get() == 0 && !used.contains(&known) {
             port.field(ServicePort::NODE_PORT).set(known);
         }
     }
@@ -178,6 +179,12 @@ mod tests {
                 value!({"type": "NodePort", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"],
                     "externalTrafficPolicy": "Cluster",
                     "ports": [{"name": "b", "nodePort": 30002}, {"name": "a", "nodePort": 30001}, {"name": "c"}]}),
+            ),
+            (
+                "ports of one name get one number",
+                value!({"type": "NodePort", "ports": [{"name": "a"}, {"name": "a"}]}),
+                value!({"type": "NodePort", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"],
+                    "ports": [{"name": "a", "nodePort": 30001}, {"name": "a", "nodePort": 30001}]}),
             ),
             (
                 "a number claimed by another port is not given again",
