@@ -36,7 +36,10 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     if !node_supports(status) {
         cx.errors.forbidden(path, "Pod running on node without support for resize");
     }
-    own_resources(new, old, &path, cx);
+    let has_own_resources = [new, old].into_iter().any(has_own_resources);
+    if has_own_resources {
+        own_resources(new, old, &path, cx);
+    }
     if status.field(PodStatus::NODE_ALLOCATABLE_RESOURCE_CLAIM_STATUSES).iter().len() > 0 {
         cx.errors.forbidden(path, "pods with node allocatable resource claims cannot be resized");
     }
@@ -61,7 +64,8 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
         }
     }
     init_containers(new, old, init_too, &path, cx);
-    let validated = [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name(), PodSpec::RESOURCES.name()];
+    let mut validated = vec![PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name()];
+    validated.extend(has_own_resources.then_some(PodSpec::RESOURCES.name()));
     if cx.errors.0.len() == before && !same_but(new.value(), old.value(), &validated) {
         cx.errors.forbidden(path, ONLY_RESIZED);
     }
@@ -141,12 +145,16 @@ fn nothing_removed(
     }
 }
 
+/// Whether a pod has any limit or request of its own.
+fn has_own_resources(spec: View<'_, PodSpec>) -> bool {
+    let resources = spec.field(PodSpec::RESOURCES).or_zero();
+    let lists = [ResourceRequirements::LIMITS, ResourceRequirements::REQUESTS];
+    lists.iter().any(|list| resources.field(*list).value().as_map().is_some_and(|amounts| amounts.len() > 0))
+}
+
 /// The pod's own resources change as those of its containers do.
 fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let (new, old) = (new.field(PodSpec::RESOURCES), old.field(PodSpec::RESOURCES));
-    if !new.is_set() && !old.is_set() {
-        return;
-    }
     if !cx.enabled("InPlacePodLevelResourcesVerticalScaling") {
         let detail = "resize of pods with pod-level resources is forbidden when \
                       InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled";

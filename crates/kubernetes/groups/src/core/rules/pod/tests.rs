@@ -225,6 +225,9 @@ fn a_resize_changes_cpu_and_memory_alone() {
             "spec: Forbidden: only cpu and memory resources are mutable",
         ]
     );
+    let mut own = pod();
+    own.set_at(&["spec", "resources"], value!({"limits": {}}));
+    assert_eq!(validate(&own, Some(&pod()), "resize"), ["spec: Forbidden: only cpu and memory resources are mutable"]);
     let mut mirror = pod();
     mirror.set_at(&["metadata", "annotations"], value!({"kubernetes.io/config.mirror": "x"}));
     mirror.set_at(&["spec", "nodeName"], "n");
