@@ -3,7 +3,7 @@
 
 use crate::metrics::{Checks, NO_ERROR, error_type};
 use crate::params;
-use crate::patch::{MutationError, Target, apply_configuration, json_patch};
+use crate::patch::{MutationError, SCHEME, Target, apply_configuration, json_patch};
 use crate::policy::{Binding, Policy, named};
 use crate::source::{Matches, Snapshot, Source};
 use crate::versions::{facts, is_of_kind, namespace_object, reads_namespace};
@@ -325,12 +325,47 @@ impl<'a> Dispatch<'a> {
         let results = results.map_err(|error| MutationError::Policy(error.to_string()))?;
         let made = results.into_iter().flatten().next().unwrap_or_else(|| Err("no value".to_owned()));
         let made = made.map_err(MutationError::Policy)?;
-        let schema = self.schema(&of.invocation.resource);
-        let target = Target { schema, kind: self.request.kind_in(&of.invocation.resource) };
-        match kind {
-            PatchKind::ApplyConfiguration => apply_configuration(&target, current, &made),
-            PatchKind::Json => Ok(json_patch(&target, current, &made)?.unwrap_or_else(|| current.clone())),
+        let resource = &of.invocation.resource;
+        let target = Target {
+            schema: self.schema(resource),
+            topology: self.topology(resource),
+            kind: self.request.kind_in(resource),
+            is_custom: resource.custom.is_some() && is_of_kind(self.request),
+        };
+        let changed = match kind {
+            PatchKind::ApplyConfiguration => apply_configuration(&target, current, &made)?,
+            PatchKind::Json => json_patch(&target, current, &made)?.unwrap_or_else(|| current.clone()),
+        };
+        self.check_version(resource)?;
+        Ok(changed)
+    }
+
+    /// The schema by which configurations are merged; `None` for kinds that the OpenAPI document of their version does not
+    /// have: the options of connections, and those that another group's subresources take.
+    fn topology<'r>(&self, resource: &'r Resource) -> Option<&'r pintle_schema::Struct> {
+        if is_of_kind(self.request) {
+            return Some(resource.topology());
         }
+        let [group, version, _] = self.request.kind_in(resource);
+        let is_own = (group, version) == (resource.group.as_str(), resource.version.as_str());
+        (is_own && self.request.operation != Operation::Connect).then(|| self.schema(resource))
+    }
+
+    /// kube-apiserver cannot convert what a policy changed in another version of a built-in kind than the request's.
+    fn check_version(&self, resource: &Resource) -> std::result::Result<(), MutationError> {
+        let own = self.request.resource();
+        let is_same = own.group == resource.group && own.version == resource.version;
+        if is_same || own.custom.is_some() || !is_of_kind(self.request) {
+            return Ok(());
+        }
+        let found = format!("{}.{}", resource.version, resource.kind);
+        Err(MutationError::Policy(match own.group == resource.group {
+            true => format!("converting ({found}) to ({}.{}): unknown conversion", own.version, own.kind),
+            false => {
+                let [version, scheme] = [&*own.api_version(), SCHEME].map(pintle_schema::names::quoted);
+                format!("{found} is not suitable for converting to {version} in scheme {scheme}")
+            }
+        }))
     }
 
     /// The schema of the body of the request's resource or subresource, in a version.
@@ -344,7 +379,7 @@ impl<'a> Dispatch<'a> {
 
     fn completed(&self, resource: &Resource, mut object: Value) -> Value {
         if is_of_kind(self.request) {
-            resource.default(&mut object, self.request.registry.environment.now_unix());
+            resource.default_sent(&mut object, self.request.registry.environment.now_unix());
         }
         canonicalize(self.schema(resource), &mut object);
         object

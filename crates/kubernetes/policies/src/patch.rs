@@ -8,7 +8,7 @@ use pintle_cel::value::{List, Map as CelMap};
 use pintle_cel::{EvalError, Value as CelValue};
 use pintle_codec::{Strictness, json};
 use pintle_registry::Status;
-use pintle_schema::{Map, Str, Struct, Value};
+use pintle_schema::{Map, Str, Struct, Value, names};
 
 /// Why an object was not changed.
 pub enum MutationError {
@@ -24,11 +24,18 @@ impl From<EvalError> for MutationError {
     }
 }
 
+/// Where kube-apiserver keeps the types of objects, which messages name.
+pub const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+
 /// The type of the object that is changed.
 pub struct Target<'a> {
     pub schema: &'a Struct,
+    /// The schema by which configurations are merged; `None` if the OpenAPI document of the kind's version has no such kind.
+    pub topology: Option<&'a Struct>,
     /// Group, version and kind.
     pub kind: [&'a str; 3],
+    /// Whether a definition declares the kind.
+    pub is_custom: bool,
 }
 
 impl Target<'_> {
@@ -36,22 +43,43 @@ impl Target<'_> {
         let [group, version, kind] = self.kind;
         format!("{group}/{version}, Kind={kind}")
     }
+
+    /// Checks that a patched object is still one of the kind. Without a type it is.
+    fn check_kind(&self, patched: &Value) -> Result<(), String> {
+        let [group, version, own_kind] = self.kind;
+        let own_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        let or_own = |field: &str, own: &str| match patched.str_at(&[field]) {
+            "" => own.to_owned(),
+            text => text.to_owned(),
+        };
+        let (api_version, kind) = (or_own("apiVersion", &own_version), or_own("kind", own_kind));
+        if self.is_custom || (api_version == own_version && kind == own_kind) {
+            return Ok(());
+        }
+        let [kind, api_version, scheme] = [&*kind, &*api_version, SCHEME].map(names::quoted);
+        Err(format!("no kind {kind} is registered for version {api_version} in scheme {scheme}"))
+    }
 }
 
 /// Merges the object that an expression made into an object.
 pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> Result<Value, MutationError> {
     made.check_type_names().map_err(|error| MutationError::Policy(format!("type mismatch: {error}")))?;
     let failed = |why: String| MutationError::Policy(format!("error applying patch: {why}"));
-    let (mut config, foreign) = configuration(made)?;
+    let unusable = |_| MutationError::Policy("invalid return type: *dynamic.ObjectVal".to_owned());
+    let (mut config, foreign) = configuration(made).map_err(unusable)?;
     let own = config.make_map();
     for field in ["apiVersion", "kind"] {
         if let Some(value) = object.get(field) {
             own.set(field, value.clone());
         }
     }
-    check(target.schema, &mut config, &foreign)
+    let Some(topology) = target.topology else {
+        let why = format!("no corresponding type for {}", target.shown());
+        return Err(failed(format!("failed to convert patch object to typed object: {why}")));
+    };
+    check(topology, &mut config, &foreign)
         .map_err(|errors| failed(format!("failed to convert patch object to typed object: {errors}")))?;
-    let atomic = atomic_paths(target.schema, &config);
+    let atomic = atomic_paths(topology, &config);
     if !atomic.is_empty() {
         let paths = atomic.join(", ");
         return Err(failed(format!(
@@ -59,7 +87,7 @@ pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<
         )));
     }
     let merged =
-        merge(target.schema, object, &config).map_err(|errors| failed(format!("failed to merge patch: {errors}")))?;
+        merge(topology, object, &config).map_err(|errors| failed(format!("failed to merge patch: {errors}")))?;
     let restored = json::restore(target.schema, merged, Strictness::Ignore);
     restored.map(|restored| restored.value).map_err(|error| {
         MutationError::Policy(format!("unable to convert unstructured object to {}: {error}", target.shown()))
@@ -82,7 +110,7 @@ enum Step {
 }
 
 /// The configuration as data, with null in place of values that JSON cannot represent.
-fn configuration(made: &CelValue<'_>) -> Result<(Value, Vec<Foreign>), MutationError> {
+fn configuration(made: &CelValue<'_>) -> Result<(Value, Vec<Foreign>), EvalError> {
     let (mut path, mut foreign) = (Vec::new(), Vec::new());
     let value = convert(made, &mut path, &mut foreign)?;
     Ok((value, foreign))
@@ -235,6 +263,7 @@ pub fn json_patch(target: &Target<'_>, object: &Value, made: &CelValue<'_>) -> R
         Err(error) => return Err(MutationError::Policy(format!("JSON Patch: {}", error.detail()))),
     };
     let internal = |why: String| MutationError::Request(Box::new(Status::internal(why)));
+    target.check_kind(&patched).map_err(internal)?;
     let decoded =
         json::conform_json(target.schema, patched, Strictness::Collect).map_err(|error| internal(error.to_string()))?;
     if !decoded.problems.is_empty() {
@@ -265,4 +294,42 @@ fn operation(made: &CelValue<'_>) -> Result<Value, MutationError> {
         operation.set("value", json);
     }
     Ok(Value::Map(operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    fn target(is_custom: bool) -> Target<'static> {
+        let deployments = pintle_groups::find("apps", "v1", "deployments").expect("a built-in resource");
+        let scale = deployments.subresource("scale").and_then(|scale| scale.schema.as_deref()).expect("a body");
+        Target { schema: scale, topology: None, kind: ["autoscaling", "v1", "Scale"], is_custom }
+    }
+
+    #[test]
+    fn a_patched_object_stays_one_of_its_kind() {
+        let unknown = |kind: &str, version: &str| {
+            Err(format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{SCHEME}\""))
+        };
+        for (patched, expected) in [
+            (value!({"apiVersion": "autoscaling/v1", "kind": "Scale"}), Ok(())),
+            (value!({}), Ok(())),
+            (value!({"kind": "Scale"}), Ok(())),
+            (value!({"apiVersion": "autoscaling/v1", "kind": "Other"}), unknown("Other", "autoscaling/v1")),
+            (value!({"apiVersion": "v9"}), unknown("Scale", "v9")),
+        ] {
+            assert_eq!(target(true).check_kind(&patched), Ok(()));
+            assert_eq!(target(false).check_kind(&patched), expected, "{patched:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_other_groups_have_no_type() {
+        let made = CelValue::map(Vec::new()).expect("an empty map");
+        let refused = apply_configuration(&target(false), &value!({"spec": {"replicas": 1}}), &made);
+        let Err(MutationError::Policy(why)) = refused else { panic!("no type") };
+        let typed = "failed to convert patch object to typed object";
+        assert_eq!(why, format!("error applying patch: {typed}: no corresponding type for autoscaling/v1, Kind=Scale"));
+    }
 }
