@@ -3,7 +3,7 @@
 
 use crate::policy::{Binding, ParamKind, ParamRef};
 use pintle_registry::{AdmissionRequest, Registry, Status, Target};
-use pintle_resource::Resource;
+use pintle_resource::{Found, Resource};
 use pintle_schema::Value;
 use std::sync::Arc;
 
@@ -31,7 +31,11 @@ impl ParamKind {
     /// No such kind is served.
     pub fn resource(&self, registry: &Registry) -> Result<Arc<Resource>, ParamError> {
         let table = registry.resources.read();
-        let found = table.of_kind(&self.api_version, &self.kind).filter(|found| found.storage.is_some());
+        let is_served = |found: &Resource| {
+            matches!(table.find(&found.group, &found.version, &found.plural), Found::Resource(_))
+        };
+        let found = table.of_kind(&self.api_version, &self.kind);
+        let found = found.filter(|found| found.storage.is_some() && is_served(found));
         found.cloned().ok_or_else(|| {
             // A core version has no group before its slash.
             let version = match self.api_version.contains('/') {
@@ -105,5 +109,9 @@ async fn find(
 async fn read(registry: &Registry, target: &Target, object: &pintle_cache::Object) -> Result<Value, ParamError> {
     let mut value = registry.decode(target, object)?;
     registry.to_served(target, &mut value).await?;
+    if target.resource.custom.is_none() {
+        // kube-apiserver does not keep the owners of fields of built-in kinds that it watches.
+        value.remove_at(&["metadata", "managedFields"]);
+    }
     Ok(value)
 }

@@ -133,6 +133,57 @@ fn parameters_are_objects_of_any_kind() {
 }
 
 #[test]
+fn parameters_of_built_in_kinds_have_no_managed_fields() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    config_map(&mut client, "limits", json!({"most": "1"})).expect(201);
+    let spec = json!({
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "validations": [{"expression": "has(params.metadata.managedFields)", "messageExpression": "params.data.most + 'x'"}]
+    });
+    validate(&mut client, "bare", spec, json!({"paramRef": {"name": "limits", "parameterNotFoundAction": "Deny"}}));
+    let refused = config_map(&mut client, "a", json!({})).expect(422);
+    let why = "ValidatingAdmissionPolicy 'bare' with binding 'bare' denied request: 1x";
+    assert_eq!(refused["message"], format!("configmaps \"a\" is forbidden: {why}"));
+}
+
+#[test]
+fn a_generated_name_is_the_name_of_the_request() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let validation = json!({"expression": "!request.name.startsWith('g-')", "messageExpression": "request.name"});
+    validate(&mut client, "generated", json!({"validations": [validation]}), json!({}));
+    let refused = send(&mut client, CONFIG_MAPS, &json!({"metadata": {"generateName": "g-"}})).expect(422);
+    let name = refused["details"]["name"].as_str().expect("a name").to_owned();
+    assert_eq!(name.len(), 7, "{refused}");
+    assert!(refused["message"].as_str().is_some_and(|message| message.ends_with(&format!("request: {name}"))));
+}
+
+#[test]
+fn no_configuration_is_applied_to_a_kind_of_another_group() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": template});
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    send(&mut client, deployments, &json!({"metadata": {"name": "d"}, "spec": spec})).expect(201);
+    let rules = json!({"resourceRules": [
+        {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments/scale"]}
+    ]});
+    let expression = "Object{spec: Object.spec{replicas: 7}}";
+    let mutations = json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}]);
+    let spec = json!({"matchConstraints": rules, "mutations": mutations, "reinvocationPolicy": "Never"});
+    let policy = json!({"metadata": {"name": "scale"}, "spec": spec});
+    send(&mut client, &format!("{GROUP}/mutatingadmissionpolicies"), &policy).expect(201);
+    let binding = json!({"metadata": {"name": "scale"}, "spec": {"policyName": "scale"}});
+    send(&mut client, &format!("{GROUP}/mutatingadmissionpolicybindings"), &binding).expect(201);
+    let scale = json!({"metadata": {"name": "d"}, "spec": {"replicas": 2}});
+    let refused = client.put(&format!("{deployments}/d/scale"), &scale).expect("an answer").expect(403);
+    let why = "no corresponding type for autoscaling/v1, Kind=Scale";
+    assert!(refused["message"].as_str().is_some_and(|message| message.ends_with(why)), "{refused}");
+}
+
+#[test]
 fn each_expression_of_a_policy_may_read_the_namespace() {
     let server = InProcess::start();
     let mut client = server.client();
