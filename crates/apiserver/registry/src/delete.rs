@@ -101,7 +101,7 @@ impl Registry {
                 Decision::Remove | Decision::MarkAndRemove(_) => false,
             };
             if !matches!(decision, Decision::Leave) && !options.is_admitted {
-                self.admit_deletion(working, &old, options).await?;
+                self.admit_deletion(working, &old, &settled(working, &old, options)).await?;
             }
             if let Decision::Keep(object) | Decision::MarkAndRemove(object) = &mut decision {
                 self.to_stored(target, working, object).await?;
@@ -118,11 +118,19 @@ impl Registry {
                 }
                 Decision::MarkAndRemove(shown) if options.dry_run => Ok((Payload::Value(shown), true)),
                 Decision::MarkAndRemove(object) => match self.store_marked(target, &stored, object).await {
-                    Ok(marked) => match self.remove(target, &marked, Vec::new()).await {
-                        // A controller that saw the mark may have been faster.
-                        Err(CommitError::Conflict { actual: None, .. }) => Ok((Payload::Stored(marked), true)),
-                        outcome => outcome.map(|last| (last, true)),
-                    },
+                    Ok(marked) => {
+                        if !options.is_admitted {
+                            // kube-apiserver runs admission again for the marked object.
+                            let shown = self.decode_as(target, &marked, working).await?.value;
+                            let settled = settled(working, &old, options);
+                            self.admit_deletion(working, &shown, &settled).await?;
+                        }
+                        match self.remove(target, &marked, Vec::new()).await {
+                            // A controller that saw the mark may have been faster.
+                            Err(CommitError::Conflict { actual: None, .. }) => Ok((Payload::Stored(marked), true)),
+                            outcome => outcome.map(|last| (last, true)),
+                        }
+                    }
                     Err(error) => Err(error),
                 },
                 Decision::Leave => Ok((Payload::Stored(stored), false)),
@@ -241,6 +249,22 @@ impl Registry {
     }
 }
 
+/// The options as plugins see them: with the grace period that was decided on, and for a namespace with its uid as a
+/// precondition.
+fn settled(target: &Target, old: &Value, options: &DeleteOptions) -> DeleteOptions {
+    let strategy = target.resource.strategy;
+    let mut settled = options.clone();
+    if let Some(compute) = strategy.grace_period
+        && !metadata::is_terminating(old)
+    {
+        settled.grace_period_seconds = Some(compute(old, options.grace_period_seconds.map(at_least_one)));
+    }
+    if strategy.is_namespace && settled.uid.is_none() {
+        settled.uid = Some(metadata::text(old, "uid").to_owned());
+    }
+    settled
+}
+
 /// How a delete changes the grace period of a terminating object.
 enum GracePeriodChange {
     /// The period is still running, and no shorter one is requested.
@@ -328,6 +352,22 @@ fn finalizers_after(old: &Value, default: GarbageCollection, options: &DeleteOpt
 mod tests {
     use super::*;
     use pintle_schema::value;
+
+    #[test]
+    fn plugins_see_what_was_decided() {
+        let registry = crate::testing::registry();
+        let settle = |plural: &str, object: Value| {
+            let target = registry.target_of(["", "v1", plural], "", "a").expect("a known resource");
+            let options = DeleteOptions { grace_period_seconds: Some(5), ..DeleteOptions::default() };
+            let settled = settled(&target, &object, &options);
+            (settled.grace_period_seconds, settled.uid)
+        };
+        let uid = || Some("u".to_owned());
+        assert_eq!(settle("pods", value!({"metadata": {"uid": "u"}, "spec": {}})), (Some(0), None), "on no node");
+        assert_eq!(settle("pods", value!({"metadata": {"uid": "u"}, "spec": {"nodeName": "n"}})), (Some(5), None));
+        assert_eq!(settle("configmaps", value!({"metadata": {"uid": "u"}})), (Some(5), None));
+        assert_eq!(settle("namespaces", value!({"metadata": {"uid": "u"}})), (Some(5), uid()));
+    }
 
     #[test]
     fn a_period_only_gets_shorter() {
