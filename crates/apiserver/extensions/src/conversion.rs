@@ -8,7 +8,7 @@ pub use metrics::{CONVERSIONS, ConversionMetrics};
 
 use crate::definition::text;
 use metrics::Failure;
-use pintle_codec::{Strictness, json};
+use pintle_codec::{Strictness, json, yaml};
 use pintle_meta::v1::Status;
 use pintle_resource::{ConversionError, Converted};
 use pintle_schema::{ApiType, ApiValue, RawExtension, Value, base64, names};
@@ -49,17 +49,36 @@ pub(crate) struct ConversionWebhook {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Review {
     #[k8s(proto = 1, optional)]
-    response: Option<Response>,
+    response: Option<ConversionResponse>,
 }
 
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-struct Response {
+struct ConversionResponse {
     #[k8s(proto = 1, optional)]
     uid: String,
     #[k8s(proto = 2, optional)]
     converted_objects: Vec<RawExtension>,
     #[k8s(proto = 3, optional)]
     result: Status,
+}
+
+/// Why objects could not be converted.
+struct Fault {
+    failure: Failure,
+    why: String,
+    /// Whether nothing is said of the webhook.
+    is_bare: bool,
+}
+
+impl Fault {
+    fn new(failure: Failure, why: String) -> Fault {
+        Fault { failure, why, is_bare: false }
+    }
+
+    /// One of an object that is none.
+    fn bare(why: impl Into<String>) -> Fault {
+        Fault { failure: Failure::InvalidObject, why: why.into(), is_bare: true }
+    }
 }
 
 impl ConversionWebhook {
@@ -119,30 +138,28 @@ impl ConversionWebhook {
         let kind = objects.first().map_or("", |object| object.str_at(&["kind"]));
         let started = Instant::now();
         let converted = self.try_batch(objects, from, to).await;
-        let failure = converted.as_ref().err().map(|(failure, _)| *failure);
+        let failure = converted.as_ref().err().map(|fault| fault.failure);
         CONVERSIONS.observe(&self.definition, (from, to), failure, started.elapsed());
-        converted.map_err(|(_, what)| ConversionError(format!("conversion webhook for {from}, Kind={kind} {what}")))
+        converted.map_err(|Fault { why, is_bare, .. }| match is_bare {
+            true => ConversionError(why),
+            false => ConversionError(format!("conversion webhook for {from}, Kind={kind} {why}")),
+        })
     }
 
-    async fn try_batch(&self, objects: &[Value], from: &str, to: &str) -> Result<Vec<Value>, (Failure, String)> {
+    async fn try_batch(&self, objects: &[Value], from: &str, to: &str) -> Result<Vec<Value>, Fault> {
         let kind = objects.first().map_or("", |object| object.str_at(&["kind"]));
         let answered = self.review(objects, from, to).await;
-        let answered = answered.map_err(|why| (Failure::Call, format!("failed: {why}")))?;
+        let answered = answered.map_err(|why| Fault::new(Failure::Call, format!("failed: {why}")))?;
         if answered.len() != objects.len() {
             let (found, expected) = (answered.len(), objects.len());
-            return Err((Failure::PartialResponse, format!("returned {found} objects, expected {expected}")));
+            let why = format!("returned {found} objects, expected {expected}");
+            return Err(Fault::new(Failure::PartialResponse, why));
         }
         let mut converted = Vec::with_capacity(objects.len());
         for (at, (answered, object)) in answered.into_iter().zip(objects).enumerate() {
             let invalid_at = |why: &dyn Display| format!("returned invalid object at index {at}: {why}");
-            let invalid = |what: String| (Failure::InvalidObject, what);
-            let mut answered = match answered.0 {
-                Value::Raw(text) => {
-                    let parsed = json::parse(text.as_bytes(), Strictness::Ignore);
-                    parsed.map_err(|why| (Failure::MalformedResponse, invalid_at(&why)))?.value
-                }
-                other => other,
-            };
+            let invalid = |why: String| Fault::new(Failure::InvalidObject, why);
+            let mut answered = raw_object(answered.0)?;
             let (version, found) = (answered.str_at(&["apiVersion"]), answered.str_at(&["kind"]));
             if version != to {
                 let why = format!("invalid groupVersion (expected {to}, received {version})");
@@ -196,8 +213,41 @@ impl ConversionWebhook {
     }
 }
 
+/// An object of a response, which was not decoded with it. kube-apiserver says nothing else of one that is none.
+fn raw_object(answered: Value) -> Result<Value, Fault> {
+    let text = match answered {
+        Value::Null => return Err(Fault::bare("unexpected end of JSON input")),
+        Value::Raw(text) => text.to_string(),
+        other => json::to_string(&other),
+    };
+    let parsed = json::parse(text.as_bytes(), Strictness::Ignore);
+    let object = parsed.map_err(|why| Fault { failure: Failure::MalformedResponse, ..Fault::bare(why.to_string()) })?.value;
+    let found = match &object {
+        Value::Map(_) if object.str_at(&["kind"]).is_empty() => {
+            return Err(Fault::bare(format!("Object 'Kind' is missing in '{text}'")));
+        }
+        Value::Map(_) => return Ok(object),
+        Value::Null => return Err(Fault::bare("unexpected end of JSON input")),
+        Value::List(_) => "array",
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        _ => "number",
+    };
+    Err(Fault::bare(format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")))
+}
+
 /// Decodes and checks a response.
 fn decode(body: &[u8], uid: &str, version: &str) -> Result<Vec<RawExtension>, String> {
+    // Anything that does not look like JSON is YAML to kube-apiserver.
+    let converted;
+    let body = match body.trim_ascii_start().starts_with(b"{") {
+        true => body,
+        false => {
+            let parsed = yaml::parse(body, Strictness::Ignore).map_err(|error| error.to_string())?;
+            converted = json::to_vec(&parsed.value);
+            &converted
+        }
+    };
     let head =
         json::type_meta(body).map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
     let own = format!("{GROUP}/{version}");
@@ -331,6 +381,22 @@ mod tests {
         assert_eq!(response(Value::Null), Err("no response provided".to_owned()));
         let status = decode(br#"{"kind":"Status","apiVersion":"v1"}"#, "u", "v1");
         assert_eq!(status, Err("converting (v1.Status) to (v1.ConversionReview): unknown conversion".to_owned()));
+    }
+
+    #[test]
+    fn objects_that_are_none() {
+        let raw = |text: &'static str| raw_object(Value::Raw(text.into())).map_err(|fault| fault.why);
+        assert_eq!(raw(r#"{"kind": "A"}"#), Ok(value!({"kind": "A"})));
+        for (text, why) in [
+            ("null", "unexpected end of JSON input"),
+            (r#""x""#, "json: cannot unmarshal string into Go value of type map[string]interface {}"),
+            ("[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+            (r#"{"a":1}"#, r#"Object 'Kind' is missing in '{"a":1}'"#),
+        ] {
+            assert_eq!(raw(text), Err(why.to_owned()), "{text}");
+        }
+        let text = decode(b"zz", "u", "v1").expect_err("refused");
+        assert!(text.starts_with("couldn't get version/kind; json parse error: json: cannot unmarshal string"), "{text}");
     }
 
     #[test]
