@@ -7,6 +7,7 @@ use crate::limits;
 use crate::request::{Request, ResourcePath};
 use crate::response::ApiResponse;
 use pintle_auth::authorization::escape;
+use pintle_codec::json;
 use pintle_registry::Status;
 use pintle_resource::Resource;
 use pintle_schema::names::quoted;
@@ -61,10 +62,35 @@ pub fn shutting_down() -> ApiResponse {
     answer
 }
 
+/// The response to a request that took too long. No form is negotiated for its Status, which has no type.
+pub fn timed_out() -> ApiResponse {
+    let mut status = Status::timed_out().to_value();
+    for field in ["kind", "apiVersion"] {
+        status.remove_at(&[field]);
+    }
+    ApiResponse::new(504, "text/plain; charset=utf-8", format!("{}\n", json::to_string(&status)))
+}
+
 /// The response for an unsupported path of a custom resource: only its subresources have a Status.
 pub fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
     if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
         return Ok(ApiResponse::text(404, "404 page not found\n"));
     }
     Err(Status::not_found(resource, &path.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Body;
+
+    #[test]
+    fn a_request_that_took_too_long_is_answered_as_text() {
+        let answer = timed_out();
+        let Body::Full(body) = answer.body else { panic!("a body in one piece") };
+        let expected = "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Timeout: request did not complete within the \
+                        allotted timeout\",\"reason\":\"Timeout\",\"details\":{},\"code\":504}\n";
+        assert_eq!((answer.code, answer.content_type.as_str()), (504, "text/plain; charset=utf-8"));
+        assert_eq!(String::from_utf8_lossy(&body), expected);
+    }
 }

@@ -9,7 +9,7 @@ use crate::body::Body;
 use crate::context::{Context, agent_name};
 use crate::deprecation;
 use crate::error_responses::{
-    self, bad_escape, forbidden_response, internal_server_error, no_request_info, no_route, shutting_down,
+    self, bad_escape, forbidden_response, internal_server_error, no_request_info, no_route, shutting_down, timed_out,
     too_many_requests,
 };
 use crate::flow::{self, InFlight, InFlightRequest, Slot};
@@ -306,7 +306,7 @@ async fn process(
         true => acting.await,
         false => tokio::time::timeout_at(deadline(request_context), acting).await.unwrap_or_else(|_| {
             accounting.series.iter().for_each(|series| series.terminated(504));
-            Err(Status::timed_out())
+            Ok(timed_out())
         }),
     };
     let outcome = accounting.keep_slot(&context.in_flight, deprecation::with_warning(resource, outcome));

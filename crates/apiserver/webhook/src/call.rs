@@ -110,11 +110,16 @@ impl Client {
                 && let Some(seconds) = asks_to_wait(code, &parts.headers)
             {
                 let until = Instant::now() + Duration::from_secs(u64::from(seconds));
+                sleep_until(until.min(deadline)).await;
                 if until < deadline {
                     waits += 1;
-                    sleep_until(until).await;
                     continue;
                 }
+                return Err(CallError::Unanswered {
+                    method: Method::POST,
+                    url,
+                    reason: TransportError::DeadlineExceeded,
+                });
             }
             return interpret(code, &parts.headers, "POST", body);
         }

@@ -141,6 +141,12 @@ async fn failures() {
             Duration::from_millis(100),
             "Post \"https://127.0.0.1:PORT/x?timeout=100ms\": context deadline exceeded",
         ),
+        // It would wait longer than the call may take.
+        (
+            Behaviour::Answer("HTTP/1.1 429 x\r\nContent-Length: 0\r\nRetry-After: 9\r\n\r\n".to_owned()),
+            Duration::from_millis(300),
+            "Post \"https://127.0.0.1:PORT/x?timeout=300ms\": context deadline exceeded",
+        ),
         (
             Behaviour::Endless,
             TIME,

@@ -21,6 +21,9 @@ use tracing::warn;
 /// Maximum size of a response: a patch in base64 of the largest allowed object, and room for the rest.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
+/// How long after the request's deadline a call ends, so that the client is told of the request and not of the webhook.
+const GRACE: Duration = Duration::from_secs(1);
+
 impl AdmissionWebhooks {
     /// The version in which a webhook is called for a request, according to rules and selectors; conditions come later.
     ///
@@ -114,11 +117,10 @@ impl AdmissionWebhooks {
         let name = request.name(versioned.object.as_ref());
         let body = review::encode(request, versioned, &uid, version, name);
         let left = request.options.context.deadline.map(|end| end.saturating_duration_since(Instant::now()));
-        let timeout = left.map_or(hook.timeout, |left| left.min(hook.timeout));
         let call = Call {
             body: body.into(),
-            timeout,
-            shown_timeout: whole_seconds(timeout),
+            timeout: left.map_or(hook.timeout, |left| (left + GRACE).min(hook.timeout)),
+            shown_timeout: whole_seconds(left.map_or(hook.timeout, |left| left.min(hook.timeout))),
             max_answer_bytes: MAX_ANSWER_BYTES,
         };
         let answer = client.post(call).await.map_err(|error| match error {
