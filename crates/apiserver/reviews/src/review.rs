@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use pintle_codec::{Strictness, json};
+use pintle_codec::{Strictness, json, yaml};
 use pintle_schema::{ApiType, Value, value};
 use pintle_webhook::{Backoff, Call, CallError, Client};
 
@@ -114,18 +114,53 @@ impl ReviewClient {
     }
 }
 
-/// The review in a response. Its kind and version default to those of the request.
+/// The review in a response. Its kind and version default to those of the request. What is no JSON object is read as YAML.
 fn decode<T: ApiType>(body: &[u8], api_version: &str, kind: &str) -> Result<T, String> {
+    let converted = match body.trim_ascii_start().starts_with(b"{") {
+        true => None,
+        false => yaml::parse(body, Strictness::Ignore).ok().map(|parsed| json::to_vec(&parsed.value)),
+    };
+    let body = converted.as_deref().unwrap_or(body);
     let head = json::type_meta(body);
     let head = head.map_err(|error| format!("couldn't get version/kind; json parse error: {}", error.text()))?;
     let found_kind = if head.kind.is_empty() { kind } else { &head.kind };
     let found_version = if head.api_version.is_empty() { api_version } else { &head.api_version };
+    if !is_known(found_version, found_kind) {
+        let scheme = if found_version.starts_with(IMAGE_POLICY) { LEGACY_SCHEME } else { CLIENT_SCHEME };
+        return Err(format!(
+            "no kind \"{found_kind}\" is registered for version \"{found_version}\" in scheme \"{scheme}\""
+        ));
+    }
     if (found_kind, found_version) != (kind, api_version) {
         let (found, wanted) = (go_type(found_version, found_kind), go_type(api_version, kind));
         return Err(format!("converting ({found}) to ({wanted}): unknown conversion"));
     }
     let decoded = json::decode(T::schema(), body, Strictness::Ignore).map_err(|error| error.text().to_owned())?;
     T::from_value(&decoded.value).map_err(|error| error.to_string())
+}
+
+const IMAGE_POLICY: &str = "imagepolicy.k8s.io/";
+/// The scheme with the kinds of image reviews, and that with those of other reviews.
+const LEGACY_SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+const CLIENT_SCHEME: &str = "k8s.io/client-go/kubernetes/scheme/register.go:82";
+
+/// Whether kube-apiserver knows a kind. The kinds of Kubernetes' other groups are not listed here; they all count as known.
+fn is_known(api_version: &str, kind: &str) -> bool {
+    const OPTIONS: [&str; 7] =
+        ["CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"];
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let kinds: &[&str] = match (group, version) {
+        ("authentication.k8s.io", "v1") => &["SelfSubjectReview", "TokenRequest", "TokenReview"],
+        ("authentication.k8s.io", "v1beta1") => &["SelfSubjectReview", "TokenReview"],
+        ("authentication.k8s.io", "v1alpha1") => &["SelfSubjectReview"],
+        ("authorization.k8s.io", "v1" | "v1beta1") => {
+            &["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]
+        }
+        ("imagepolicy.k8s.io", "v1alpha1") => &["ImageReview"],
+        ("authentication.k8s.io" | "authorization.k8s.io" | "imagepolicy.k8s.io", _) => return false,
+        (group, _) => return !group.contains('.') || group.ends_with(".k8s.io"),
+    };
+    kinds.contains(&kind) || OPTIONS.contains(&kind)
 }
 
 /// The Go type of a version and kind.

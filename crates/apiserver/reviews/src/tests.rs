@@ -104,6 +104,21 @@ async fn decisions_of_answers() {
             "no opinion: : converting (v1beta1.SubjectAccessReview) to (v1.SubjectAccessReview): unknown conversion",
             1,
         ),
+        (
+            200,
+            review("{}").replace("SubjectAccessReview", "Foo"),
+            "no opinion: : no kind \"Foo\" is registered for version \"authorization.k8s.io/v1\" in scheme \
+             \"k8s.io/client-go/kubernetes/scheme/register.go:82\"",
+            1,
+        ),
+        (
+            200,
+            "<html>".to_owned(),
+            "no opinion: : couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type \
+             struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+             \"json:\\\"kind,omitempty\\\"\" }",
+            1,
+        ),
         (404, String::new(), "no opinion: : the server could not find the requested resource", 1),
         (
             500,
