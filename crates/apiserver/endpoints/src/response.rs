@@ -114,6 +114,10 @@ pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Re
     for (name, value) in &answer.passed {
         headers.append(name, value.clone());
     }
+    if answer.code == 304 {
+        // Nor does a backend's response without a body have one.
+        headers.remove(CONTENT_TYPE);
+    }
     for warning in sendable_warnings(&answer.warnings) {
         if let Ok(value) = HeaderValue::try_from(format!("299 - {}", quoted(warning))) {
             headers.append(WARNING, value);
