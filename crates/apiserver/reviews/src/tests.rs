@@ -248,6 +248,12 @@ async fn tokens_are_reviewed() {
         (200, review(&format!(r#""authenticated": true, {user}, "audiences": ["other"]"#)), Ok(None)),
         (200, review(r#""authenticated": false"#), Ok(None)),
         (200, review(r#""error": "why""#), Err("why".to_owned())),
+        (
+            200,
+            review(r#""user": {"username": 5}"#),
+            Err("json: cannot unmarshal number into Go struct field UserInfo.status.user.username of type string"
+                .into()),
+        ),
         (200, review(r#""authenticated": true"#), Ok(Some("  system:authenticated [] api".to_owned()))),
         (401, review(""), Err("the server has asked for the client to provide credentials".to_owned())),
     ];

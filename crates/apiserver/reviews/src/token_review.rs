@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pintle_auth::Str;
 use pintle_auth::authentication::{
     AuthenticationError, AuthenticationRequest, Authenticator, Identity, common_audiences,
 };
-use pintle_auth::{Str, UserInfo};
 use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, Value, value};
 use tracing::warn;
@@ -33,15 +33,16 @@ struct TokenReviewStatus {
     #[k8s(optional)]
     authenticated: bool,
     #[k8s(optional)]
-    user: ReviewedUser,
+    user: UserInfo,
     #[k8s(optional)]
     audiences: Vec<String>,
     #[k8s(optional)]
     error: String,
 }
 
+/// Named as in Kubernetes: errors name it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-struct ReviewedUser {
+struct UserInfo {
     #[k8s(optional)]
     username: String,
     #[k8s(optional)]
@@ -86,10 +87,10 @@ impl TokenReviews {
             let error = Some(status.error).filter(|error| !error.is_empty());
             return error.map_or(Ok(None), |error| Err(AuthenticationError::refused(error)));
         }
-        let ReviewedUser { username, uid, groups, extra } = status.user;
+        let UserInfo { username, uid, groups, extra } = status.user;
         let texts = |list: Vec<String>| list.into_iter().map(Str::from).collect();
         let extra = extra.into_iter().map(|(key, values)| (Str::from(key), texts(values.items))).collect();
-        let user = UserInfo { name: username.into(), uid: uid.into(), groups: texts(groups), extra };
+        let user = pintle_auth::UserInfo { name: username.into(), uid: uid.into(), groups: texts(groups), extra };
         Ok(Some(Identity { audiences, ..Identity::of(Arc::new(user.authenticated())) }))
     }
 }
