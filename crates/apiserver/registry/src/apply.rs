@@ -104,7 +104,7 @@ impl Registry {
             .apply(live.object, config, live.empty, live.managed, applying.force)
             .map_err(|error| match error {
                 Error::NotConverted => Failure::NotConverted,
-                error => failed(place, config, error).into(),
+                error => failed(place, config, live.object, error).into(),
             })?;
         let mut object = match object {
             None => live.object.clone(),
@@ -208,11 +208,15 @@ impl AppliedType<'_> {
     }
 }
 
-fn failed(place: &AppliedType<'_>, config: &Value, error: Error) -> Status {
+fn failed(place: &AppliedType<'_>, config: &Value, live: &Value, error: Error) -> Status {
     match error {
         Error::Conflicts(conflicts) => conflicting(&conflicts),
         Error::Configuration(error) => {
             Status::unexplained(format!("failed to create typed patch object ({}): {error}", place.subject(config)))
+        }
+        Error::Untracked(error) => {
+            let why = format!("failed to convert new object ({}) to smd typed: {error}", place.subject(live));
+            Status::unexplained(format!("failed to create manager for existing fields: {why}"))
         }
         Error::InvalidEntry => undecodable(pintle_apply::managed_fields::InvalidEntry),
         error => Status::unexplained(error.to_string()),

@@ -186,6 +186,10 @@ impl Versions for KindVersions<'_> {
         Ok(Cow::Owned(object))
     }
 
+    fn may_mismatch(&self) -> bool {
+        self.is_custom
+    }
+
     fn ignored(&self, api_version: &str) -> &Ignored {
         self.find(api_version).map_or(&Ignored::Nothing, |version| &version.ignored)
     }

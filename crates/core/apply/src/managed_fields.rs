@@ -46,6 +46,9 @@ pub enum Error {
     /// The applied configuration does not match the schema.
     #[error("{0}")]
     Configuration(TypedErrors),
+    /// The live object, whose fields have no owners yet, does not match the schema.
+    #[error("{0}")]
+    Untracked(TypedErrors),
     /// An object does not match the schema.
     #[error("{0}")]
     Object(#[from] TypedErrors),

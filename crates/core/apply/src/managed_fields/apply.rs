@@ -60,6 +60,7 @@ impl Write<'_> {
         force: bool,
     ) -> Result<Applied, Error> {
         if managed.is_empty() {
+            self.check(live).map_err(Error::Untracked)?;
             managed = self.track(empty, live, managed, BEFORE_FIRST_APPLY)?;
         }
         let schema = self.versions.schema(self.api_version).ok_or(Error::NoSuchVersion)?;

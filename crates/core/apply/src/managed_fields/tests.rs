@@ -72,6 +72,40 @@ impl Versions for Kinds {
     }
 }
 
+/// A kind whose objects may not match the schema.
+struct Loose;
+
+impl Versions for Loose {
+    fn schema(&self, _: &str) -> Option<&Struct> {
+        Some(Thing::schema())
+    }
+
+    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Result<Cow<'v, Value>, Error> {
+        Ok(Cow::Borrowed(object))
+    }
+
+    fn may_mismatch(&self) -> bool {
+        true
+    }
+
+    fn ignored(&self, _: &str) -> &Ignored {
+        &Ignored::Nothing
+    }
+}
+
+#[test]
+fn objects_that_do_not_match_the_schema_are_not_tracked() {
+    let write =
+        Write { versions: &Loose, api_version: "v1", subresource: "", manager: "m", now: "2026-01-01T00:00:00Z" };
+    let thing = |data: Value| value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}, "data": (data)});
+    let (good, bad) = (thing(value!({"a": "b"})), thing(value!({"a": ["b"]})));
+    assert!(write.update(&Value::map(), &good, Managed::default(), true).is_ok());
+    let tracked = write.update(&Value::map(), &bad, Managed::default(), true);
+    assert!(matches!(tracked, Err(Error::Object(_))), "{tracked:?}");
+    let applied = write.apply(&bad, &good, &Value::map(), Managed::default(), true);
+    assert!(matches!(applied, Err(Error::Untracked(_))), "{applied:?}");
+}
+
 fn time(second: u32) -> String {
     format!("2026-01-01T00:00:{second:02}Z")
 }

@@ -7,7 +7,7 @@ use super::conflict::{Conflict, Conflicts};
 use super::entry::{Entry, InvalidEntry, Managed, Manager, Operation};
 use super::{Error, Write, unowned};
 use crate::field_set::FieldSet;
-use crate::typed::{self, Comparison};
+use crate::typed::{self, Comparison, Duplicates, TypedErrors};
 use pintle_schema::{Str, Value};
 
 impl Write<'_> {
@@ -20,7 +20,16 @@ impl Write<'_> {
         if managed.is_empty() && !created {
             return Ok(managed);
         }
+        self.check(new)?;
         self.track(live, new, managed, self.manager)
+    }
+
+    /// Whether an object has the types that the schema declares, and no item of a list that nothing distinguishes.
+    pub(super) fn check(&self, object: &Value) -> Result<(), TypedErrors> {
+        match self.versions.schema(self.api_version).filter(|_| self.versions.may_mismatch()) {
+            Some(schema) => typed::validate(schema, object, Duplicates::Allowed),
+            None => Ok(()),
+        }
     }
 
     /// The same whether or not the object was tracked, for a given manager.

@@ -26,6 +26,11 @@ pub trait Versions: Sync {
     /// [`Error::NotConverted`]: the object does not exist in the other version.
     fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error>;
 
+    /// Whether objects may not match the schema, as those of kinds that were defined at run time, so that each is checked.
+    fn may_mismatch(&self) -> bool {
+        false
+    }
+
     /// The fields of a version that no manager can own through this request.
     fn ignored(&self, api_version: &str) -> &Ignored;
 
