@@ -15,9 +15,10 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
     let old = written.old.map(finalizers).unwrap_or_default();
     for name in finalizers(written.object).difference(&old).filter(|name| !is_qualified_finalizer(name)) {
+        let path = if name.contains('.') { " including a path (/)" } else { "" };
         warnings.push(format!(
-            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name including a path (/) to avoid \
-             accidental conflicts with other finalizer writers"
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts \
+             with other finalizer writers"
         ));
     }
 }
@@ -34,16 +35,17 @@ mod tests {
 
     #[test]
     fn added_finalizers_without_a_domain_are_warned_of() {
-        let warning = |name: &str| {
+        let warning = |name: &str, path: &str| {
             format!(
-                "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name including a path (/) to \
-                 avoid accidental conflicts with other finalizer writers"
+                "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name{path} to avoid accidental \
+                 conflicts with other finalizer writers"
             )
         };
+        let domain = " including a path (/)";
         let rows = [
-            (value!(["b.example.com", "a"]), None, "", vec![warning("a"), warning("b.example.com")]),
+            (value!(["b.example.com", "a"]), None, "", vec![warning("a", ""), warning("b.example.com", domain)]),
             (value!(["example.com/a", "orphan", "foregroundDeletion", "kubernetes"]), None, "", vec![]),
-            (value!(["a", "b"]), Some(value!(["b"])), "", vec![warning("a")]),
+            (value!(["a", "b"]), Some(value!(["b"])), "", vec![warning("a", "")]),
             (value!(["a"]), Some(value!(["a"])), "", vec![]),
             (value!(["a"]), Some(value!([])), "status", vec![]),
         ];
