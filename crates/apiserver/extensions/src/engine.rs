@@ -1,7 +1,7 @@
 //! `CustomSchema`: the engine for the objects of one version of a definition.
 //!
 //! Made once of the version's schema and shared by all requests. The schema stays text until an object needs it: a tree takes many
-//! times the memory, and most definitions have no objects for long. Guarantees that a value that was admitted has no field that the
+//! times the memory, and most definitions have no objects for long. Guarantees that a value that was completed has no field that the
 //! schema does not know, all defaults, and its fields in the order of their names, as kube-apiserver writes them.
 
 use crate::embedded::{self, Malformed};
@@ -137,12 +137,14 @@ impl CustomSchema {
         self.topology.get_or_init(|| topology::of_object(self.schema()))
     }
 
-    /// Removes unknown fields of a sent object. Returns their paths, in the order of the report.
+    /// Removes unknown fields of a sent object, and nulls that mean absence. Returns the paths of the former, in the order of the
+    /// report.
     ///
     /// # Errors
     /// The type or the metadata of an embedded object has the wrong shape.
     pub fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
         let mut unknown = prune::prune_reporting(object, Some(self.schema()));
+        object::drop_nulls(object, Some(self.schema()));
         if self.embeds() {
             unknown.extend(embedded::coerce(object, self.schema(), Malformed::Refused)?);
         }
@@ -161,9 +163,15 @@ impl CustomSchema {
         (!is_there).then(|| format!("the spec replicas field {path:?} does not exist"))
     }
 
-    /// Normalizes a decoded object: drops nulls that mean absence and unknown fields, and applies defaults. Idempotent.
-    pub fn admit(&self, object: &mut Value) {
+    /// Normalizes a stored object as a sent one, and completes it. Idempotent.
+    pub fn reread(&self, object: &mut Value) {
         object::drop_nulls(object, Some(self.schema()));
+        self.complete(object);
+    }
+
+    /// Completes an object: applies defaults and drops unknown fields. Nulls are left, as those of an applied configuration are
+    /// not taken for absence. Idempotent.
+    pub fn complete(&self, object: &mut Value) {
         object::default(object, self.schema());
         if self.embeds() {
             // Sent objects were coerced before; stored objects are accepted in any shape.
@@ -339,13 +347,17 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_admitted() {
+    fn objects_are_completed() {
         let mut object = value!({"spec": {"tags": null, "name": "a", "other": 1}, "kind": "K", "other": 1,
             "metadata": {"name": "a", "labels": {}}, "apiVersion": "g/v"});
-        engine().admit(&mut object);
-        let admitted =
+        let mut applied = object.clone();
+        engine().complete(&mut applied);
+        assert_eq!(applied.at(&["spec", "tags"]), Some(&Value::Null));
+        assert_eq!(lines(&applied, None, "").len(), 1, "null is no list");
+        engine().reread(&mut object);
+        let complete =
             r#"{"apiVersion":"g/v","kind":"K","metadata":{"name":"a","labels":{}},"spec":{"name":"a","size":3}}"#;
-        assert_eq!(pintle_codec::json::to_string(&object), admitted);
+        assert_eq!(pintle_codec::json::to_string(&object), complete);
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl CustomKind for Custom {
 
     fn reread(&self, object: &mut Value) -> bool {
         let stored = object.clone();
-        self.engine.admit(object);
+        self.engine.reread(object);
         *object != stored
     }
 
@@ -325,15 +325,15 @@ fn resource(
         });
     }
     let selectable = part(definition, version.of, "selectableFields").and_then(Value::as_list).unwrap_or(&[]);
-    let admit = |version: &Version<'_>| {
+    let complete = |version: &Version<'_>| {
         let engine = version.engine.clone();
-        DefaultFunction::Shared(Arc::new(move |object: &mut Value| engine.admit(object)))
+        DefaultFunction::Shared(Arc::new(move |object: &mut Value| engine.complete(object)))
     };
-    let mut admitted = vec![(&**decoded, admit(version))];
+    let mut completed = vec![(&**decoded, complete(version))];
     if name != stored.name {
-        admitted.push((&*stored.decoded, admit(stored)));
+        completed.push((&*stored.decoded, complete(stored)));
     }
-    let defaults = DefaultFunctions::new(admitted);
+    let defaults = DefaultFunctions::new(completed);
     let namespaced = text(spec, "scope") == "Namespaced";
     Resource {
         group: group.into(),
