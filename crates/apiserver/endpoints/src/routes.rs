@@ -4,7 +4,7 @@
 
 use crate::request::ResourcePath;
 use http::Method;
-use pintle_registry::{Result, Status};
+use pintle_registry::{Details, Result, Status};
 use pintle_resource::{Resource, Verbs};
 
 /// The verbs of a collection, as far as its resource supports them.
@@ -23,10 +23,21 @@ pub fn check(resource: &Resource, path: &ResourcePath, method: &Method) -> Resul
 fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Verbs> {
     let verbs = path_verbs(resource, path).ok_or_else(Status::no_such_path)?;
     let is_collection = path.name.is_empty();
+    let is_custom = resource.custom.is_some();
+    let reads = method == Method::GET || is_custom && method == Method::HEAD;
+    if is_custom && !reads {
+        // kube-apiserver has no router for these: it looks at the scope first, and lets the verb ask for the name.
+        if resource.namespaced && path.namespace.is_empty() {
+            return Err(Status::no_such_path());
+        }
+        if is_collection && (method == Method::PUT || method == Method::PATCH) {
+            return Err(Status::bad_request("name must be provided"));
+        }
+    }
     let verb = match method.as_str() {
-        "GET" if path.legacy_watch => Verbs::WATCH,
-        "GET" if is_collection => Verbs::LIST,
-        "GET" => Verbs::GET,
+        _ if reads && path.legacy_watch => Verbs::WATCH,
+        _ if reads && is_collection => Verbs::LIST,
+        _ if reads => Verbs::GET,
         // A proxy forwards any method.
         "HEAD" | "OPTIONS" if verbs == Verbs::PROXY => Verbs::GET,
         "POST" => Verbs::CREATE,
@@ -34,9 +45,26 @@ fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Ver
         "PATCH" => Verbs::PATCH,
         "DELETE" if is_collection => Verbs::DELETECOLLECTION,
         "DELETE" => Verbs::DELETE,
-        _ => return Err(Status::method_not_allowed()),
+        _ => return Err(not_allowed(resource, method)),
     };
-    if verbs.contains(verb) { Ok(verb) } else { Err(Status::method_not_allowed()) }
+    if verbs.contains(verb) { Ok(verb) } else { Err(not_allowed(resource, method)) }
+}
+
+/// The 405 for a method that a path does not take. That of a custom resource names the verb, if the method has one.
+fn not_allowed(resource: &Resource, method: &Method) -> Status {
+    if resource.custom.is_none() {
+        return Status::method_not_allowed();
+    }
+    let verb = match method.as_str() {
+        "POST" => "create",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => "",
+    };
+    let (group, kind) = (resource.group.to_string(), resource.plural.to_string());
+    let message = format!("{verb} is not supported on resources of kind \"{kind}.{group}\"");
+    Status::new(405, "MethodNotAllowed", message).with_details(Details { group, kind, ..Details::default() })
 }
 
 /// The verbs of a path; `None` where there is no such path.

@@ -112,6 +112,26 @@ fn unknown_fields_are_reported_as_asked() {
 }
 
 #[test]
+fn unsupported_methods_are_named_by_their_verbs() {
+    let (_installation, _process, mut client) = serve();
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    let status = format!("{WIDGETS}/a/status");
+    let unsupported = |verb: &str| format!("{verb} is not supported on resources of kind \"widgets.example.com\"");
+    for (method, path, code, message) in [
+        ("PUT", WIDGETS, 400, "name must be provided".to_owned()),
+        ("PATCH", WIDGETS, 400, "name must be provided".to_owned()),
+        ("OPTIONS", WIDGETS, 405, unsupported("")),
+        ("POST", status.as_str(), 405, unsupported("create")),
+        ("DELETE", status.as_str(), 405, unsupported("delete")),
+    ] {
+        let answer = client.send(method, path, MERGE_PATCH, b"{}").expect("an answer").expect(code);
+        assert_eq!(answer["message"], message, "{method} {path}");
+    }
+    let everywhere = client.send("PUT", "/apis/example.com/v1/widgets", MERGE_PATCH, b"{}").expect("an answer");
+    assert_eq!((everywhere.status, everywhere.text().as_str()), (404, "404 page not found\n"));
+}
+
+#[test]
 fn apply_follows_the_topology_of_the_schema() {
     let (_installation, _process, mut client) = serve();
     let mut apply = |manager: &str, spec: Value| {
