@@ -15,6 +15,7 @@ use pintle_auth::{Authenticator, AuthorizerUnion};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
+use pintle_discovery::PublishedPath;
 use pintle_endpoints::Api;
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::PublishedDocument;
@@ -430,24 +431,36 @@ fn published(tokens: &Arc<ServiceAccountTokens>, server_address: &str) -> Vec<Pu
         return Vec::new();
     }
     type Document = Box<dyn Fn(&ServiceAccountTokens) -> Option<Value> + Send + Sync>;
-    let document = |path, content_type, of: Document| {
+    let document = |described, of: Document| {
         let tokens = tokens.clone();
         let body = move || {
             let text = of(&tokens).map(|document| json::to_vec(&document)).unwrap_or_default();
             (text.into(), tokens.keys_fresh_seconds(SystemTime::now()))
         };
-        PublishedDocument { path, content_type, body: Box::new(body) }
+        PublishedDocument { described, body: Box::new(body) }
     };
     let address = server_address.to_owned();
     vec![
-        document(
-            "/.well-known/openid-configuration",
-            "application/json",
-            Box::new(move |tokens| tokens.discovery(&address)),
-        ),
-        document(JWKS_PATH, "application/jwk-set+json", Box::new(ServiceAccountTokens::key_set)),
+        document(OPENID_CONFIGURATION, Box::new(move |tokens| tokens.discovery(&address))),
+        document(KEY_SET, Box::new(ServiceAccountTokens::key_set)),
     ]
 }
+
+const OPENID_CONFIGURATION: PublishedPath = PublishedPath {
+    path: "/.well-known/openid-configuration",
+    media_types: &["application/json"],
+    operation_id: "getServiceAccountIssuerOpenIDConfiguration",
+    tag: "WellKnown",
+    content: "the OpenID configuration of the issuer of service account tokens",
+};
+
+const KEY_SET: PublishedPath = PublishedPath {
+    path: JWKS_PATH,
+    media_types: &["application/jwk-set+json"],
+    operation_id: "getServiceAccountIssuerOpenIDKeyset",
+    tag: "openid",
+    content: "the keys that verify service account tokens, as a JSON Web Key Set",
+};
 
 /// The timeout for removing the server from the endpoints.
 const WITHDRAWAL: Duration = Duration::from_secs(3);

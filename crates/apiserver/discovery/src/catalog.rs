@@ -3,6 +3,7 @@
 //! It contains built-in, custom and aggregated resources. It is a snapshot: a change creates a new one.
 
 use crate::openapi::names;
+use crate::version::EffectiveVersion;
 use pintle_resource::{
     Action, CustomKind, GroupPriorities, Resource, ResourceTable, Storage, Subresource, VersionPriorities,
 };
@@ -16,6 +17,28 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Catalog {
     groups: Vec<GroupEntry>,
+    server: ServerDescription,
+}
+
+/// What OpenAPI says about a server besides its resources.
+#[derive(Clone, Debug, Default)]
+pub struct ServerDescription {
+    /// The release that it behaves as.
+    pub version: EffectiveVersion,
+    /// The documents at paths of their own.
+    pub published: Vec<PublishedPath>,
+}
+
+/// A path with a document outside of discovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublishedPath {
+    /// Without a slash at its end.
+    pub path: &'static str,
+    pub media_types: &'static [&'static str],
+    pub operation_id: &'static str,
+    pub tag: &'static str,
+    /// What the document contains, in words.
+    pub content: &'static str,
 }
 
 /// A group with its versions, the preferred one first.
@@ -114,7 +137,19 @@ impl Catalog {
         let versions = groups.iter_mut().flat_map(|group| &mut group.versions);
         versions.for_each(|version| version.resources.sort_by(|a, b| a.plural.cmp(&b.plural)));
         groups.sort_by(|a, b| a.rank().cmp(&b.rank()));
-        Catalog { groups }
+        Catalog { groups, server: ServerDescription::default() }
+    }
+
+    /// The same of a server that this describes.
+    #[must_use]
+    pub fn of_server(mut self, server: ServerDescription) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// The server, besides its resources.
+    pub fn server(&self) -> &ServerDescription {
+        &self.server
     }
 
     /// Adds a resource, and its group and version when they are new.

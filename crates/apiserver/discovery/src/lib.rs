@@ -18,8 +18,8 @@ pub mod version;
 mod document;
 
 pub use catalog::{
-    AggregatedVersion, Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry,
-    storage_version_hash,
+    AggregatedVersion, Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, PublishedPath,
+    ServerDescription, VersionEntry, storage_version_hash,
 };
 pub use document::{Document, etag};
 

@@ -34,6 +34,11 @@ impl EffectiveVersion {
         let compatibility_minor = if before < OLDEST_MINOR { OLDEST_MINOR } else { before };
         EffectiveVersion { emulated_minor: minor, compatibility_minor }
     }
+
+    /// The emulated release as OpenAPI names it: `1.36`.
+    pub fn release(self) -> String {
+        format!("{MAJOR}.{}", self.emulated_minor)
+    }
 }
 
 impl Default for EffectiveVersion {

@@ -16,7 +16,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
-use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
+use pintle_discovery::version::EffectiveVersion;
+use pintle_discovery::{Catalog, Document, PublishedPath, ServerDescription, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub struct DiscoveryCache {
     resources: Arc<Resources>,
     pub build: pintle_discovery::version::Build<'static>,
+    server: ServerDescription,
     current: ArcSwap<DocumentSet>,
     with_aggregated: ArcSwapOption<AggregatedDiscovery>,
 }
@@ -61,10 +63,12 @@ struct CompressedDocument {
 }
 
 impl DiscoveryCache {
-    pub fn new(resources: Arc<Resources>) -> Self {
-        let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read(), None));
+    pub fn new(resources: Arc<Resources>, version: EffectiveVersion, published: &[PublishedDocument]) -> Self {
+        let published = published.iter().map(|document| document.described).collect();
+        let server = ServerDescription { version, published };
+        let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read(), &server, None));
         let build = pintle_discovery::version::Build::default();
-        DiscoveryCache { resources, build, current, with_aggregated: ArcSwapOption::empty() }
+        DiscoveryCache { resources, build, server, current, with_aggregated: ArcSwapOption::empty() }
     }
 
     /// The documents about this server's own and aggregated versions.
@@ -84,7 +88,7 @@ impl DiscoveryCache {
         if current.generation == table.generation() {
             return current;
         }
-        let new = Arc::new(DocumentSet::of(&table, Some(&current)));
+        let new = Arc::new(DocumentSet::of(&table, &self.server, Some(&current)));
         // If another thread stored one of an older table meanwhile, the next caller replaces it.
         self.current.store(new.clone());
         new
@@ -92,8 +96,8 @@ impl DiscoveryCache {
 }
 
 impl DocumentSet {
-    fn of(table: &ResourceTable, before: Option<&DocumentSet>) -> Self {
-        let catalog = Catalog::of(table);
+    fn of(table: &ResourceTable, server: &ServerDescription, before: Option<&DocumentSet>) -> Self {
+        let catalog = Catalog::of(table).of_server(server.clone());
         let built_in = |catalog: &Catalog| catalog.resources().filter(|resource| resource.custom.is_none()).count();
         // As long as only custom resources change, the other documents are not built again for the index.
         let before = before.filter(|before| built_in(&before.catalog) == built_in(&catalog));
@@ -205,7 +209,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
         let (bytes, tag) = kept.aggregated(is_core, all, wanted);
         return Ok(aggregated_response(request, bytes, tag, wanted.format));
     }
-    if let Some(document) = api.published.iter().find(|document| document.path == trimmed) {
+    if let Some(document) = api.published.iter().find(|document| document.described.path == trimmed) {
         return published(document, request);
     }
     let document = match segments[..] {
@@ -256,17 +260,17 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
 
 /// A document at a path of its own, such as the keys by which clients verify tokens.
 pub struct PublishedDocument {
-    pub path: &'static str,
-    pub content_type: &'static str,
+    pub described: PublishedPath,
     /// Its text as it is now, and for how many seconds clients may cache it.
     pub body: Box<dyn Fn() -> (Bytes, u64) + Send + Sync>,
 }
 
 fn published(document: &PublishedDocument, request: &Request) -> Result<ApiResponse> {
     only_get(request)?;
-    find_path(request.header(ACCEPT), &[document.content_type])?;
+    let media_types = document.described.media_types;
+    find_path(request.header(ACCEPT), media_types)?;
     let (body, max_age_seconds) = (document.body)();
-    let mut answer = ApiResponse::new(200, document.content_type, body);
+    let mut answer = ApiResponse::new(200, media_types.first().copied().unwrap_or_default(), body);
     answer.headers.push(("cache-control", format!("public, max-age={max_age_seconds}")));
     Ok(answer)
 }
@@ -314,7 +318,7 @@ pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
     }
-    paths.extend(api.published.iter().map(|document| document.path.to_owned()));
+    paths.extend(api.published.iter().map(|document| document.described.path.to_owned()));
     paths.extend(
         ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
     );

@@ -276,7 +276,7 @@ impl OpenedServer {
             },
             authorizer: self.authorizer,
             registry: self.registry,
-            documents: DiscoveryCache::new(builder.resources.clone()),
+            documents: DiscoveryCache::new(builder.resources.clone(), builder.settings.version, &builder.published),
             health: builder.health,
             metrics: builder.metrics,
             flow: self.flow.clone(),

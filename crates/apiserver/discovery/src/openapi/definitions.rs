@@ -73,6 +73,10 @@ impl Definitions {
         self.types.entry(name).or_insert_with(|| Definition::List { item, kind, selectable: selectable.to_vec() });
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&String, &Definition)> {
         self.types.iter()
     }

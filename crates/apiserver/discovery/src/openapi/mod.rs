@@ -18,6 +18,7 @@ mod rules;
 mod schema;
 mod wire;
 
+use crate::catalog::Catalog;
 use pintle_schema::{Map, Str, Value};
 
 /// Which version of OpenAPI a schema is written in.
@@ -45,6 +46,11 @@ pub(crate) const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
 
 pub(crate) fn push(map: &mut Map, key: &'static str, value: impl Into<Value>) {
     map.push(Str::new_static(key), value.into());
+}
+
+/// The `info` of documents about this server.
+fn info(catalog: &Catalog) -> Value {
+    pintle_schema::value!({ "title": "Kubernetes", "version": (catalog.server().version.release()) })
 }
 
 /// The scheme of authentication that the documents name.

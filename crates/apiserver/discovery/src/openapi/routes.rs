@@ -8,7 +8,7 @@ use super::operation::{
     ACCEPTED, ANY_MEDIA_TYPE, Body, CREATED, JSON_ONLY, OBJECTS, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
     Parameters, PathItem, Status, SuccessResponse, TEXT,
 };
-use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, VersionEntry, api_version};
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, PublishedPath, VersionEntry, api_version};
 use pintle_meta::meta::v1;
 use pintle_schema::{ApiType, Ref, Str, Struct};
 
@@ -50,6 +50,24 @@ impl Routes {
     /// `/apis/`.
     pub fn groups(&mut self) {
         self.document::<v1::APIGroupList>("/apis/", "getAPIVersions", "apis", "the API groups");
+    }
+
+    /// A path with a document outside of discovery.
+    pub fn published(&mut self, document: &PublishedPath) {
+        let operation = Operation {
+            method: "get",
+            id: document.operation_id.to_owned(),
+            description: format!("get {}", document.content),
+            tag: document.tag.to_owned(),
+            action: "",
+            kind: None,
+            parameters: Vec::new(),
+            body: None,
+            consumes: &[],
+            answer: SuccessResponse::string(document.media_types),
+        };
+        let (path, parameters) = (format!("{}/", document.path), Vec::new());
+        self.paths.push(PathItem { path, parameters, operations: vec![operation] });
     }
 
     /// `/apis/<group>/`.
@@ -445,6 +463,9 @@ pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address, Option<&Vers
         ("apis".to_owned(), Address::Groups, None),
         ("version".to_owned(), Address::Version, None),
     ];
+    for document in &catalog.server().published {
+        addresses.push((document.path.trim_start_matches('/').to_owned(), Address::Published(*document), None));
+    }
     for group in catalog.groups() {
         let is_custom = group.versions.iter().all(VersionEntry::is_custom);
         if !group.name.is_empty() && !is_custom {
@@ -466,6 +487,7 @@ pub(crate) enum Address {
     Version,
     CoreVersions,
     Groups,
+    Published(PublishedPath),
     Group(Str),
     GroupVersion(Str, Str),
 }

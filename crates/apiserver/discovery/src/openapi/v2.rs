@@ -6,10 +6,9 @@ use super::operation::{Operation, PRETTY, Parameters, Status, UNAUTHORIZED};
 use super::routes::Routes;
 use super::schema::Schemas;
 use super::v3::entries;
-use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic, group_version_kind, push};
+use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic, group_version_kind, info, push};
 use crate::catalog::Catalog;
 use crate::extension::OpenApiPart;
-use crate::version::GIT_VERSION;
 use pintle_schema::{Map, Str, Struct, Value, value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ pub fn json(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
     let others = others(catalog, &routes, &shared, parts);
     let mut out = br#"{"swagger":"2.0","info":"#.to_vec();
-    pintle_codec::json::encode(&info(), &mut out);
+    pintle_codec::json::encode(&info(catalog), &mut out);
     out.extend_from_slice(br#","paths":{"#);
     entries(&mut out, paths(&routes).chain(others.paths()));
     out.extend_from_slice(br#"},"definitions":{"#);
@@ -40,7 +39,7 @@ pub fn protobuf(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
     let others = others(catalog, &routes, &shared, parts);
     gnostic::document(gnostic::Parts {
-        info: info(),
+        info: info(catalog),
         paths: paths(&routes).chain(others.paths()),
         definitions: definitions(catalog, &routes).chain(named(&others.definitions)),
         parameters: named(&shared).chain(named(&others.parameters)),
@@ -92,6 +91,7 @@ fn prepare(catalog: &Catalog) -> (Routes, BTreeMap<String, Value>) {
     routes.version();
     routes.core_versions();
     routes.groups();
+    catalog.server().published.iter().for_each(|document| routes.published(document));
     for group in catalog.groups() {
         if !group.name.is_empty() {
             routes.group(&group.name);
@@ -103,10 +103,6 @@ fn prepare(catalog: &Catalog) -> (Routes, BTreeMap<String, Value>) {
     routes.sort();
     let shared = shared_parameters(&routes);
     (routes, shared)
-}
-
-fn info() -> Value {
-    value!({ "title": "Kubernetes", "version": GIT_VERSION })
 }
 
 fn paths(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
@@ -143,7 +139,9 @@ fn operation(described: &Operation) -> Value {
     let mut out = Map::new();
     push(&mut out, "description", described.description.as_str());
     let consumes = described.body.as_ref().map_or(described.consumes, |body| body.media_types);
-    push(&mut out, "consumes", consumes.to_vec());
+    if !consumes.is_empty() {
+        push(&mut out, "consumes", consumes.to_vec());
+    }
     push(&mut out, "produces", described.answer.media_types.to_vec());
     push(&mut out, "schemes", vec!["https"]);
     push(&mut out, "tags", vec![described.tag.as_str()]);

@@ -152,6 +152,7 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
         Address::Version => routes.version(),
         Address::CoreVersions => routes.core_versions(),
         Address::Groups => routes.groups(),
+        Address::Published(document) => routes.published(document),
         Address::Group(group) => routes.group(group),
         Address::GroupVersion(group, version) => routes.version_of_group(catalog, group, version),
     }
@@ -160,9 +161,13 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
     pintle_codec::json::encode(&info(catalog, address), &mut out);
     out.extend_from_slice(br#","paths":{"#);
     entries(&mut out, routes.paths.iter().map(|item| (item.path.as_str(), item.written(operation, parameters))));
-    out.extend_from_slice(br#"},"components":{"schemas":{"#);
-    write_definitions(&mut out, catalog, &routes.definitions, rules);
-    out.extend_from_slice(br#"},"securitySchemes":"#);
+    out.extend_from_slice(br#"},"components":{"#);
+    if !routes.definitions.is_empty() {
+        out.extend_from_slice(br#""schemas":{"#);
+        write_definitions(&mut out, catalog, &routes.definitions, rules);
+        out.extend_from_slice(b"},");
+    }
+    out.extend_from_slice(br#""securitySchemes":"#);
     pintle_codec::json::encode(&value!({ "BearerToken": (bearer_token()) }), &mut out);
     out.extend_from_slice(b"}}");
     out
@@ -176,7 +181,7 @@ fn info(catalog: &Catalog, address: &Address) -> Value {
     };
     match custom {
         true => value!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" }),
-        false => value!({ "title": "Kubernetes", "version": "unversioned" }),
+        false => super::info(catalog),
     }
 }
 

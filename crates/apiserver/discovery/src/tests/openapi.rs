@@ -1,9 +1,10 @@
 //! Invariants of every OpenAPI document: references resolve, kinds and operations are marked.
 
 use super::{default_catalog, everything, parse, walk, whole};
-use crate::catalog::{Catalog, DiscoveredResource};
+use crate::catalog::{Catalog, DiscoveredResource, PublishedPath, ServerDescription};
 use crate::openapi::{v2, v3};
-use pintle_schema::{ApiType, Field, Form, Presence, Ref, Slice, Str, Struct, Text, Type, Value, value};
+use crate::version::EffectiveVersion;
+use pintle_schema::{ApiType, Field, Form, Map, Presence, Ref, Slice, Str, Struct, Text, Type, Value, value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ fn documents(catalog: &Catalog) -> Vec<(String, Value)> {
 /// References that lead nowhere, and definitions that nothing leads to.
 fn check_references(name: &str, document: &Value, place: &[&str]) {
     let prefix = format!("#/{}/", place.join("/"));
-    let defined = document.at(place).and_then(Value::as_map).expect("definitions");
+    let none = Map::new();
+    let defined = document.at(place).and_then(Value::as_map).unwrap_or(&none);
     let mut used = BTreeSet::new();
     walk("", document, &mut |key, value| {
         if let ("$ref", Some(reference)) = (key, value.as_str()) {
@@ -299,6 +301,34 @@ fn unions_name_their_members() {
         let unions = document.at(&["components", "schemas", ty, "x-kubernetes-unions"]).expect("a union");
         super::assert_same(ty, unions, &Value::List(vec![expected]));
     }
+}
+
+#[test]
+fn the_server_is_described() {
+    const KEYS: PublishedPath = PublishedPath {
+        path: "/openid/v1/jwks",
+        media_types: &["application/jwk-set+json"],
+        operation_id: "getKeys",
+        tag: "openid",
+        content: "the keys",
+    };
+    let catalog = default_catalog()
+        .of_server(ServerDescription { version: EffectiveVersion::emulating(35), published: vec![KEYS] });
+    let (old, path) = (parse(&v2::json(&catalog, &[])), "/openid/v1/jwks/");
+    let index = parse(&v3::index(&catalog, None, &mut |_, make| make()));
+    assert!(!index.str_at(&["paths", "openid/v1/jwks", "serverRelativeURL"]).is_empty());
+    let new = parse(&v3::document(&catalog, "openid/v1/jwks", None).expect("published"));
+    let schema = ["content", "application/jwk-set+json", "schema"];
+    for (document, below) in [(&old, &schema[2..]), (&new, &schema[..])] {
+        assert_eq!(document.at(&["info", "version"]), Some(&value!("1.35")));
+        let operation = document.at(&["paths", path, "get"]).expect("described");
+        assert_eq!(operation.str_at(&["operationId"]), "getKeys");
+        assert_eq!(operation.get("consumes"), None);
+        let content = operation.at(&["responses", "200"]).and_then(|answer| answer.at(below));
+        assert_eq!(content, Some(&value!({ "type": "string" })));
+    }
+    assert_eq!(old.at(&["paths", path, "get", "produces"]), Some(&value!(["application/jwk-set+json"])));
+    assert!(new.at(&["components", "schemas"]).is_none() && new.at(&["components", "securitySchemes"]).is_some());
 }
 
 #[test]
