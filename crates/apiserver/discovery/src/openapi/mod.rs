@@ -9,6 +9,7 @@ pub mod v3;
 pub(crate) mod names;
 
 mod cel;
+mod common_kinds;
 mod definitions;
 mod gnostic;
 mod gnostic_v3;

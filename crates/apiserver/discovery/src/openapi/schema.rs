@@ -4,10 +4,10 @@
 //! name is used only to refer to it.
 
 use super::cel::EnabledRules;
+use super::common_kinds::CommonKinds;
 use super::definitions::{Definition, Kind, scalar_name};
 use super::rules::is_pointer;
 use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
-use crate::catalog::Catalog;
 use pintle_meta::meta::v1::TypeMeta;
 use pintle_resource::{CustomKind, OpenApiVersion};
 use pintle_schema::{
@@ -17,7 +17,8 @@ use pintle_schema::{
 /// Writes schemas in one dialect.
 pub(crate) struct Schemas<'a> {
     pub dialect: Dialect,
-    pub catalog: &'a Catalog,
+    /// What the kinds of every group are listed for.
+    pub common: CommonKinds<'a>,
     /// The validation rules to publish, if any.
     pub rules: Option<EnabledRules<'a>>,
 }
@@ -57,16 +58,15 @@ impl Schemas<'_> {
         Value::Map(out)
     }
 
-    /// Common kinds of every group are listed for every served group.
+    /// A kind of every group is listed for several.
     fn kinds(&self, kind: &Kind) -> Value {
-        let mut kinds = vec![group_version_kind(&kind.group, &kind.version, &kind.kind)];
-        if matches!(kind.kind.as_str(), "DeleteOptions" | "WatchEvent") && kind.group.is_empty() {
-            for group in self.catalog.groups().iter().filter(|group| !group.name.is_empty()) {
-                let versions = group.versions.iter().filter(|version| !version.is_custom());
-                kinds.extend(versions.map(|version| group_version_kind(&group.name, &version.name, &kind.kind)));
-            }
-        }
-        Value::List(kinds)
+        let is_common = matches!(kind.kind.as_str(), "DeleteOptions" | "WatchEvent") && kind.group.is_empty();
+        let versions = match is_common {
+            true => self.common.group_versions(),
+            false => vec![(kind.group.as_str(), kind.version.as_str())],
+        };
+        let kinds = versions.into_iter().map(|(group, version)| group_version_kind(group, version, &kind.kind));
+        Value::List(kinds.collect())
     }
 
     /// The members of an object schema.

@@ -4,6 +4,7 @@
 //! validation rules as well.
 
 use super::cel::EnabledRules;
+use super::common_kinds::CommonKinds;
 use super::definitions::{Definitions, Kind};
 use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED};
 use super::routes::{Address, Routes, addresses};
@@ -98,7 +99,7 @@ pub fn resolved_schema(resource: &DiscoveredResource) -> Value {
         Some(custom) => definitions.add_custom(name.clone(), custom, kind),
         None => definitions.add_kind(name.clone(), &resource.schema, kind),
     }
-    let schemas = Schemas { dialect: Dialect::V3, catalog: &Catalog::default(), rules: None };
+    let schemas = Schemas { dialect: Dialect::V3, common: CommonKinds::All, rules: None };
     let definitions = definitions.iter().map(|(name, definition)| (name.clone(), schemas.definition(definition)));
     Resolution { definitions: definitions.collect(), visited: Vec::new() }.named(&name)
 }
@@ -164,13 +165,22 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
     out.extend_from_slice(br#"},"components":{"#);
     if !routes.definitions.is_empty() {
         out.extend_from_slice(br#""schemas":{"#);
-        write_definitions(&mut out, catalog, &routes.definitions, rules);
+        let common = match address {
+            Address::GroupVersion(group, version) if is_custom(catalog, group, version) => CommonKinds::OfCustom,
+            Address::GroupVersion(group, version) => CommonKinds::Of(group, version),
+            _ => CommonKinds::All,
+        };
+        write_definitions(&mut out, common, &routes.definitions, rules);
         out.extend_from_slice(b"},");
     }
     out.extend_from_slice(br#""securitySchemes":"#);
     pintle_codec::json::encode(&value!({ "BearerToken": (bearer_token()) }), &mut out);
     out.extend_from_slice(b"}}");
     out
+}
+
+fn is_custom(catalog: &Catalog, group: &str, version: &str) -> bool {
+    catalog.version(group, version).is_some_and(VersionEntry::is_custom)
 }
 
 /// Groups that are not built in have their own title.
@@ -185,8 +195,8 @@ fn info(catalog: &Catalog, address: &Address) -> Value {
     }
 }
 
-fn write_definitions(out: &mut Vec<u8>, catalog: &Catalog, definitions: &Definitions, rules: Option<Gates<'_>>) {
-    let schemas = Schemas { dialect: Dialect::V3, catalog, rules: rules.map(|enabled| EnabledRules { enabled }) };
+fn write_definitions(out: &mut Vec<u8>, common: CommonKinds<'_>, definitions: &Definitions, rules: Option<Gates<'_>>) {
+    let schemas = Schemas { dialect: Dialect::V3, common, rules: rules.map(|enabled| EnabledRules { enabled }) };
     entries(out, definitions.iter().map(|(name, definition)| (name.as_str(), schemas.definition(definition))));
 }
 

@@ -272,6 +272,24 @@ fn required_fields_are_listed() {
     }
 }
 
+#[test]
+fn kinds_of_every_group_are_listed_for_the_versions_of_the_document() {
+    let listed = |document: &Value, place: &str, kind: &str| {
+        let name = format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}");
+        let types =
+            if place.is_empty() { document.get("definitions") } else { document.at(&["components", "schemas"]) };
+        let kinds = types.and_then(|types| types.get(&name)).and_then(|ty| ty.get("x-kubernetes-group-version-kind"));
+        kinds.and_then(Value::as_list).map_or(0, <[Value]>::len)
+    };
+    let apps = parse(&v3::group_version(&default_catalog(), "apps", "v1").expect("served"));
+    let core = parse(&v3::group_version(&default_catalog(), "", "v1").expect("served"));
+    for kind in ["DeleteOptions", "WatchEvent"] {
+        assert_eq!(listed(&apps, "v3", kind), 2, "{kind}");
+        assert_eq!(listed(&core, "v3", kind), 1, "{kind}");
+        assert_eq!(listed(whole(), "", kind), 60, "{kind}");
+    }
+}
+
 /// Rows of a type and its union.
 #[test]
 fn unions_name_their_members() {
