@@ -218,6 +218,11 @@ impl GroupEntry {
         self.built_in
     }
 
+    /// Whether all of its resources were defined at run time.
+    pub fn is_custom(&self) -> bool {
+        self.versions.iter().all(VersionEntry::is_custom)
+    }
+
     /// Its sort key.
     fn rank(&self) -> (bool, Reverse<i32>, &str) {
         (!self.name.is_empty(), Reverse(self.priority), &self.name)

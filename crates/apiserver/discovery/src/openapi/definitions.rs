@@ -34,8 +34,8 @@ pub(crate) enum Definition {
     List {
         item: String,
         kind: Kind,
-        /// The paths of fields that selectors may name, of a kind that was defined at run time.
-        selectable: Vec<Str>,
+        /// The kind that was defined at run time, if it was.
+        custom: Option<Arc<dyn CustomKind>>,
     },
 }
 
@@ -69,8 +69,8 @@ impl Definitions {
     }
 
     /// Adds the list type of a resource.
-    pub fn add_list(&mut self, name: String, item: String, kind: Kind, selectable: &[Str]) {
-        self.types.entry(name).or_insert_with(|| Definition::List { item, kind, selectable: selectable.to_vec() });
+    pub fn add_list(&mut self, name: String, item: String, kind: Kind, custom: Option<&Arc<dyn CustomKind>>) {
+        self.types.entry(name).or_insert_with(|| Definition::List { item, kind, custom: custom.cloned() });
     }
 
     pub fn is_empty(&self) -> bool {

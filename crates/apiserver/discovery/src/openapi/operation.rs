@@ -74,6 +74,8 @@ pub(crate) const JSON_ONLY: &[&str] = &["application/json"];
 pub(crate) const TEXT: &[&str] =
     &["text/plain", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 pub(crate) const OBJECTS: &[&str] = &["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+/// What is declared of custom resources.
+pub(crate) const CUSTOM_OBJECTS: &[&str] = &["application/json", "application/yaml"];
 pub(crate) const STREAMS: &[&str] = &[
     "application/json",
     "application/yaml",

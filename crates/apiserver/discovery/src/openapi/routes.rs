@@ -5,8 +5,8 @@
 use super::definitions::{Definitions, Kind};
 use super::names;
 use super::operation::{
-    ACCEPTED, ANY_MEDIA_TYPE, Body, CREATED, JSON_ONLY, OBJECTS, OK, Operation, PATCHES, PATCHES_OF_CUSTOM_RESOURCES,
-    Parameters, PathItem, Status, SuccessResponse, TEXT,
+    ACCEPTED, ANY_MEDIA_TYPE, Body, CREATED, CUSTOM_OBJECTS, JSON_ONLY, OBJECTS, OK, Operation, PATCHES,
+    PATCHES_OF_CUSTOM_RESOURCES, Parameters, PathItem, Status, SuccessResponse, TEXT,
 };
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, PublishedPath, VersionEntry, api_version};
 use pintle_meta::meta::v1;
@@ -88,7 +88,10 @@ impl Routes {
         let tag = format!("{word}_{version}");
         let prefix = format!("{}{}", names::capital(&word), names::capital(version));
         let id = format!("get{prefix}APIResources");
-        self.document::<v1::APIResourceList>(&format!("{base}/"), &id, &tag, "the resources of the version");
+        // That of custom resources is served and not described.
+        if !entry.is_custom() {
+            self.document::<v1::APIResourceList>(&format!("{base}/"), &id, &tag, "the resources of the version");
+        }
         for resource in &entry.resources {
             ResourceRoutes::new(resource, &base, &tag, &prefix).add_to(self);
         }
@@ -149,6 +152,20 @@ impl<'a> ResourceRoutes<'a> {
         self.resource.verbs.contains(&verb)
     }
 
+    /// Whether the kind was defined at run time: kube-apiserver declares less of such kinds than it does.
+    fn is_custom(&self) -> bool {
+        self.resource.custom.is_some()
+    }
+
+    fn body(&self, type_name: String, required: bool) -> Body {
+        Body { type_name, required, media_types: self.consumes() }
+    }
+
+    /// The media types of bodies.
+    fn consumes(&self) -> &'static [&'static str] {
+        if self.is_custom() { CUSTOM_OBJECTS } else { ANY_MEDIA_TYPE }
+    }
+
     fn add_to(&self, routes: &mut Routes) {
         self.add_types(&mut routes.definitions);
         routes.paths.push(self.collection());
@@ -158,7 +175,7 @@ impl<'a> ResourceRoutes<'a> {
         if self.resource.namespaced && self.can("list") {
             routes.paths.push(self.all_namespaces());
         }
-        if self.can("watch") {
+        if self.can("watch") && !self.is_custom() {
             self.watches(routes);
         }
         for subresource in &self.resource.subresources {
@@ -176,10 +193,9 @@ impl<'a> ResourceRoutes<'a> {
         if self.can("list") {
             let kind = Kind { kind: self.resource.list_kind.clone(), ..self.kind.clone() };
             definitions.add(&options::<v1::ListMeta>());
-            let selectable = custom.map_or(&[][..], |custom| custom.selectable_paths());
-            definitions.add_list(self.list_name.clone(), self.type_name.clone(), kind, selectable);
+            definitions.add_list(self.list_name.clone(), self.type_name.clone(), kind, custom);
         }
-        if self.can("watch") {
+        if self.can("watch") && !self.is_custom() {
             definitions.add(&options::<v1::WatchEvent>());
         }
         if self.can("patch") || self.resource.subresources.iter().any(|sub| sub.verbs.contains(&"patch")) {
@@ -216,8 +232,11 @@ impl<'a> ResourceRoutes<'a> {
         action: &'static str,
         id: String,
         does: &str,
-        answer: SuccessResponse,
+        mut answer: SuccessResponse,
     ) -> Operation {
+        if self.is_custom() {
+            answer.media_types = CUSTOM_OBJECTS;
+        }
         Operation {
             method,
             id,
@@ -227,7 +246,7 @@ impl<'a> ResourceRoutes<'a> {
             kind: Some(self.kind.clone()),
             parameters: Vec::new(),
             body: None,
-            consumes: ANY_MEDIA_TYPE,
+            consumes: self.consumes(),
             answer,
         }
     }
@@ -250,9 +269,14 @@ impl<'a> ResourceRoutes<'a> {
             let (id, does) =
                 (id("delete", &format!("Collection{}", self.noun)), format!("delete a collection of {kind}"));
             let mut delete = self.operation("delete", "deletecollection", id, &does, answer);
-            delete.parameters.push(Parameters::Query(options::<v1::DeleteOptions>()));
-            delete.parameters.push(Parameters::QueryWithoutWatch(options::<v1::ListOptions>()));
-            delete.body = Some(delete_options());
+            match self.is_custom() {
+                true => delete.parameters.push(Parameters::Query(options::<v1::ListOptions>())),
+                false => {
+                    delete.parameters.push(Parameters::Query(options::<v1::DeleteOptions>()));
+                    delete.parameters.push(Parameters::QueryWithoutWatch(options::<v1::ListOptions>()));
+                    delete.body = Some(self.body(names::meta("DeleteOptions"), false));
+                }
+            }
             operations.push(delete);
         }
         PathItem { path: self.collection_path(""), parameters: self.path_parameters(false), operations }
@@ -270,7 +294,7 @@ impl<'a> ResourceRoutes<'a> {
             let answer = SuccessResponse::object(type_name, &[OK, ACCEPTED]);
             let mut delete = self.operation("delete", "delete", id, &format!("delete a {kind}"), answer);
             delete.parameters.push(Parameters::Query(options::<v1::DeleteOptions>()));
-            delete.body = Some(delete_options());
+            delete.body = Some(self.body(names::meta("DeleteOptions"), false));
             operations.push(delete);
         }
         let path = format!("{}/{{name}}", self.collection_path(""));
@@ -290,18 +314,23 @@ impl<'a> ResourceRoutes<'a> {
         let answer = |statuses: &'static [Status]| SuccessResponse::object(type_name.to_owned(), statuses);
         if verbs.contains(&"get") {
             let does = format!("read the specified {what}");
-            operations.push(self.operation("get", "get", id("read"), &does, answer(&[OK])));
+            let mut get = self.operation("get", "get", id("read"), &does, answer(&[OK]));
+            if self.is_custom() {
+                get.parameters.push(Parameters::Query(options::<v1::GetOptions>()));
+            }
+            operations.push(get);
         }
         if verbs.contains(&"update") {
             let does = format!("replace the specified {what}");
             let mut put = self.operation("put", "put", id("replace"), &does, answer(&[OK, CREATED]));
             put.parameters.push(Parameters::Query(options::<v1::UpdateOptions>()));
-            put.body = Some(object_body(type_name));
+            put.body = Some(self.body(type_name.to_owned(), true));
             operations.push(put);
         }
         if verbs.contains(&"patch") {
             let does = format!("partially update the specified {what}");
-            let mut patch = self.operation("patch", "patch", id("patch"), &does, answer(&[OK, CREATED]));
+            let statuses: &[Status] = if self.is_custom() { &[OK] } else { &[OK, CREATED] };
+            let mut patch = self.operation("patch", "patch", id("patch"), &does, answer(statuses));
             patch.parameters.push(Parameters::Query(options::<v1::PatchOptions>()));
             let media_types = if self.resource.strategic_patch { PATCHES } else { PATCHES_OF_CUSTOM_RESOURCES };
             patch.body = Some(Body { type_name: names::meta("Patch"), required: true, media_types });
@@ -313,7 +342,7 @@ impl<'a> ResourceRoutes<'a> {
         let answer = SuccessResponse::object(type_name.to_owned(), &[OK, CREATED, ACCEPTED]);
         let mut create = self.operation("post", "post", id, does, answer);
         create.parameters.push(Parameters::Query(options::<v1::CreateOptions>()));
-        create.body = Some(object_body(type_name));
+        create.body = Some(self.body(type_name.to_owned(), true));
         create
     }
 
@@ -363,7 +392,7 @@ impl<'a> ResourceRoutes<'a> {
         let suffix: String = subresource.name.split('-').map(names::capital).collect();
         let kind = self.kind_of(subresource);
         let mut type_name = self.type_name.clone();
-        let is_own = self.resource.custom.is_some() && subresource.group_version.is_none();
+        let is_own = self.is_custom() && subresource.group_version.is_none();
         if let Some(schema) = subresource.schema.as_ref().filter(|_| !is_own) {
             type_name = names::of_kind(schema, &kind.group, &kind.version, &kind.kind);
             routes.definitions.add_kind(type_name.clone(), schema, kind.clone());
@@ -377,7 +406,9 @@ impl<'a> ResourceRoutes<'a> {
             parameters.append(&mut create.parameters);
             operations.push(create);
         }
-        operations.iter_mut().for_each(|operation| operation.kind = Some(kind.clone()));
+        if !self.is_custom() {
+            operations.iter_mut().for_each(|operation| operation.kind = Some(kind.clone()));
+        }
         routes.paths.push(PathItem { path, parameters, operations });
     }
 
@@ -448,14 +479,6 @@ fn stream_methods(verbs: &[&str]) -> impl Iterator<Item = (&'static str, &'stati
     METHODS.into_iter().filter(|(verb, ..)| verbs.contains(verb)).map(|(_, method, word)| (method, word))
 }
 
-fn object_body(type_name: &str) -> Body {
-    Body { type_name: type_name.to_owned(), required: true, media_types: ANY_MEDIA_TYPE }
-}
-
-fn delete_options() -> Body {
-    Body { type_name: names::meta("DeleteOptions"), required: false, media_types: ANY_MEDIA_TYPE }
-}
-
 /// The entries of the version 3 index: a path below `/openapi/v3/` for each, and its version.
 pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address, Option<&VersionEntry>)> {
     let mut addresses = vec![
@@ -467,8 +490,7 @@ pub(crate) fn addresses(catalog: &Catalog) -> Vec<(String, Address, Option<&Vers
         addresses.push((document.path.trim_start_matches('/').to_owned(), Address::Published(*document), None));
     }
     for group in catalog.groups() {
-        let is_custom = group.versions.iter().all(VersionEntry::is_custom);
-        if !group.name.is_empty() && !is_custom {
+        if !group.name.is_empty() && !group.is_custom() {
             addresses.push((format!("apis/{}", group.name), Address::Group(group.name.clone()), None));
         }
         for version in &group.versions {

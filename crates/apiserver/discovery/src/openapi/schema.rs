@@ -29,7 +29,7 @@ impl Schemas<'_> {
             Definition::Struct { schema, kind } => self.named_struct(schema, kind.as_ref()),
             Definition::Scalar(ty) => self.named_scalar(ty),
             Definition::Custom { custom, kind } => self.custom(&**custom, kind),
-            Definition::List { item, kind, selectable } => self.list_of_kind(item, kind, selectable),
+            Definition::List { item, kind, custom } => self.list_of_kind(item, kind, custom.as_deref()),
         }
     }
 
@@ -249,13 +249,15 @@ impl Schemas<'_> {
         }
     }
 
-    fn list_of_kind(&self, item: &str, kind: &Kind, selectable: &[Str]) -> Value {
+    fn list_of_kind(&self, item: &str, kind: &Kind, custom: Option<&dyn CustomKind>) -> Value {
         let mut properties = Map::new();
+        // Lists of custom resources have no defaults.
+        let has_defaults = self.dialect == Dialect::V3 && custom.is_none();
         let described = |text: &'static str, reference: &str| {
             let mut out = Map::new();
             push(&mut out, "description", text);
             push(&mut out, "$ref", self.dialect.reference(reference));
-            if self.dialect == Dialect::V3 {
+            if has_defaults {
                 push(&mut out, "default", Value::map());
             }
             self.wrapped(out)
@@ -264,7 +266,7 @@ impl Schemas<'_> {
         push(&mut properties, "metadata", described("Metadata of the list.", &names::meta("ListMeta")));
         let mut items = Map::new();
         push(&mut items, "$ref", self.dialect.reference(item));
-        if self.dialect == Dialect::V3 {
+        if has_defaults {
             push(&mut items, "default", Value::map());
         }
         let items = self.wrapped(items);
@@ -283,7 +285,7 @@ impl Schemas<'_> {
             "required": ["items"],
             "x-kubernetes-group-version-kind": [(group_version_kind(&kind.group, &kind.version, &kind.kind))],
         });
-        push_selectable(out.make_map(), selectable);
+        push_selectable(out.make_map(), custom.map_or(&[][..], |custom| custom.selectable_paths()));
         out
     }
 }

@@ -93,7 +93,7 @@ fn prepare(catalog: &Catalog) -> (Routes, BTreeMap<String, Value>) {
     routes.groups();
     catalog.server().published.iter().for_each(|document| routes.published(document));
     for group in catalog.groups() {
-        if !group.name.is_empty() {
+        if !group.name.is_empty() && !group.is_custom() {
             routes.group(&group.name);
         }
         for version in &group.versions {

@@ -149,6 +149,10 @@ fn referred(schema: &Value) -> Option<&str> {
 
 fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<u8> {
     let mut routes = Routes::default();
+    let is_custom = match address {
+        Address::GroupVersion(group, version) => catalog.version(group, version).is_some_and(VersionEntry::is_custom),
+        _ => false,
+    };
     match address {
         Address::Version => routes.version(),
         Address::CoreVersions => routes.core_versions(),
@@ -166,21 +170,22 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
     if !routes.definitions.is_empty() {
         out.extend_from_slice(br#""schemas":{"#);
         let common = match address {
-            Address::GroupVersion(group, version) if is_custom(catalog, group, version) => CommonKinds::OfCustom,
+            Address::GroupVersion(..) if is_custom => CommonKinds::OfCustom,
             Address::GroupVersion(group, version) => CommonKinds::Of(group, version),
             _ => CommonKinds::All,
         };
         write_definitions(&mut out, common, &routes.definitions, rules);
-        out.extend_from_slice(b"},");
+        out.push(b'}');
     }
-    out.extend_from_slice(br#""securitySchemes":"#);
-    pintle_codec::json::encode(&value!({ "BearerToken": (bearer_token()) }), &mut out);
+    // Documents of custom resources leave authentication to those of the server.
+    if !is_custom {
+        let before: &[u8] = if routes.definitions.is_empty() { b"" } else { b"," };
+        out.extend_from_slice(before);
+        out.extend_from_slice(br#""securitySchemes":"#);
+        pintle_codec::json::encode(&value!({ "BearerToken": (bearer_token()) }), &mut out);
+    }
     out.extend_from_slice(b"}}");
     out
-}
-
-fn is_custom(catalog: &Catalog, group: &str, version: &str) -> bool {
-    catalog.version(group, version).is_some_and(VersionEntry::is_custom)
 }
 
 /// Groups that are not built in have their own title.

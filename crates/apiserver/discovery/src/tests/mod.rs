@@ -4,6 +4,7 @@
 
 mod discovery;
 mod openapi;
+mod openapi_custom;
 mod protobuf;
 
 use crate::Catalog;

@@ -363,7 +363,7 @@ fn the_index_names_documents_by_their_content() {
 }
 
 /// A schema that was made at run time, of a resource with a nested object.
-fn run_time_schema() -> Struct {
+pub(super) fn run_time_schema() -> Struct {
     let shared = |text: &str| Text::Shared(Arc::from(text));
     let field = |name: &str, ty: Type| Field {
         name: shared(name),

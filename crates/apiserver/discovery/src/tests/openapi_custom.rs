@@ -1,0 +1,152 @@
+//! OpenAPI of kinds that were defined at run time: kube-apiserver describes less of them than of its own.
+
+use super::openapi::run_time_schema;
+use super::{default_catalog, parse};
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource};
+use crate::openapi::{v2, v3};
+use pintle_meta::autoscaling::v1::Scale;
+use pintle_resource::{CustomKind, DefinedBy, OpenApiVersion, VersionPriorities};
+use pintle_schema::{ApiType, Ref, Str, Struct, Value, value};
+use std::sync::Arc;
+
+/// A kind without properties.
+struct Bare;
+
+impl CustomKind for Bare {
+    fn list_kind(&self) -> &str {
+        "WidgetList"
+    }
+
+    fn topology(&self) -> &Struct {
+        panic!("nothing is applied")
+    }
+
+    fn coerce(&self, _: &mut Value) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
+    fn reread(&self, _: &mut Value) -> bool {
+        false
+    }
+
+    fn defined_by(&self) -> &Arc<DefinedBy> {
+        panic!("there is no definition")
+    }
+
+    fn is_terminating(&self) -> bool {
+        false
+    }
+
+    fn openapi(&self, _: OpenApiVersion, metadata: &str) -> Value {
+        value!({ "type": "object", "properties": { "metadata": { "$ref": metadata } } })
+    }
+
+    fn selectable_paths(&self) -> &[Str] {
+        &[]
+    }
+
+    fn fingerprint(&self) -> &str {
+        "bare"
+    }
+
+    fn scale_problem(&self, _: &Value) -> Option<String> {
+        None
+    }
+}
+
+/// Widgets, with the subresource `scale`.
+fn widgets() -> Catalog {
+    let model = pintle_groups::find("", "v1", "configmaps").expect("config maps are built in");
+    let scale = DiscoveredSubresource {
+        name: Str::new("scale"),
+        kind: Str::new("Scale"),
+        group_version: Some((Str::new("autoscaling"), Str::new("v1"))),
+        verbs: vec!["get", "patch", "update"],
+        schema: Some(Ref::Static(Scale::schema)),
+        stream: false,
+    };
+    let mut catalog = default_catalog();
+    catalog.add(
+        DiscoveredResource {
+            group: Str::new("fun.example.com"),
+            version: Str::new("v1"),
+            plural: Str::new("widgets"),
+            kind: Str::new("Widget"),
+            list_kind: Str::new("WidgetList"),
+            subresources: vec![scale],
+            schema: Ref::Shared(Arc::new(run_time_schema())),
+            custom: Some(Arc::new(Bare)),
+            strategic_patch: false,
+            ..DiscoveredResource::from(&**model)
+        },
+        VersionPriorities::CUSTOM,
+    );
+    catalog
+}
+
+const COLLECTION: &str = "/apis/fun.example.com/v1/namespaces/{namespace}/widgets";
+
+#[test]
+fn paths_of_discovery_and_of_old_watches_are_not_described() {
+    let catalog = widgets();
+    let expected = [
+        COLLECTION.to_owned(),
+        format!("{COLLECTION}/{{name}}"),
+        format!("{COLLECTION}/{{name}}/scale"),
+        "/apis/fun.example.com/v1/widgets".to_owned(),
+    ];
+    let new = parse(&v3::document(&catalog, "apis/fun.example.com/v1", None).expect("served"));
+    for document in [new, parse(&v2::json(&catalog, &[]))] {
+        let paths = document.get("paths").and_then(Value::as_map).expect("paths");
+        let found: Vec<&str> = paths.keys().map(Str::as_str).filter(|path| path.contains("fun.example")).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn operations_are_described_as_kube_apiserver_does() {
+    let catalog = widgets();
+    let document = parse(&v3::document(&catalog, "apis/fun.example.com/v1", None).expect("served"));
+    let item = format!("{COLLECTION}/{{name}}");
+    let item = item.as_str();
+    let at = |path: &str, below: &[&str]| document.at(&["paths", path]).and_then(|item| item.at(below));
+    let media_types = |value: Option<&Value>| -> Vec<String> {
+        let content = value.and_then(Value::as_map).expect("content");
+        content.keys().map(|media_type| media_type.to_string()).collect()
+    };
+    for (path, below) in [
+        (COLLECTION, &["get", "responses", "200", "content"][..]),
+        (COLLECTION, &["post", "responses", "201", "content"][..]),
+        (COLLECTION, &["post", "requestBody", "content"][..]),
+        (item, &["put", "requestBody", "content"][..]),
+        (item, &["delete", "requestBody", "content"][..]),
+    ] {
+        assert_eq!(media_types(at(path, below)), ["application/json", "application/yaml"], "{path} {below:?}");
+    }
+    assert_eq!(at(COLLECTION, &["delete", "requestBody"]), None);
+    assert_eq!(at(item, &["patch", "responses", "201"]), None);
+    let scale = at(&format!("{item}/scale"), &["get", "x-kubernetes-group-version-kind"]);
+    assert_eq!(scale, Some(&value!({ "group": "fun.example.com", "kind": "Widget", "version": "v1" })));
+    let names = |operation: Option<&Value>| -> Vec<String> {
+        let parameters = operation.and_then(Value::as_list).expect("parameters");
+        parameters.iter().map(|one| one.str_at(&["name"]).to_owned()).collect()
+    };
+    assert_eq!(names(at(item, &["get", "parameters"])), ["resourceVersion"]);
+    let of_deletes = names(at(COLLECTION, &["delete", "parameters"]));
+    assert!(of_deletes.contains(&"watch".to_owned()) && !of_deletes.contains(&"dryRun".to_owned()), "{of_deletes:?}");
+}
+
+#[test]
+fn components_have_no_defaults_of_lists_and_no_authentication() {
+    let document = parse(&v3::document(&widgets(), "apis/fun.example.com/v1", None).expect("served"));
+    assert_eq!(document.at(&["components", "securitySchemes"]), None);
+    let list = ["components", "schemas", "com.example.fun.v1.WidgetList", "properties"];
+    let list = document.at(&list).expect("defined");
+    let reference = "#/components/schemas/com.example.fun.v1.Widget";
+    assert_eq!(list.at(&["items", "items"]), Some(&value!({ "$ref": reference })));
+    assert_eq!(list.at(&["metadata", "default"]), None);
+    let options = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+    let kinds = document.at(&["components", "schemas", options, "x-kubernetes-group-version-kind"]);
+    assert_eq!(kinds.and_then(Value::as_list).map(<[Value]>::len), Some(53));
+    assert!(document.at(&["components", "schemas", "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"]).is_none());
+}
