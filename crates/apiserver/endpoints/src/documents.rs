@@ -319,8 +319,10 @@ pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
     }
     paths.extend(api.published.iter().map(|document| document.described.path.to_owned()));
+    paths.extend(api.health.paths());
     paths.extend(
-        ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
+        ["/apis/", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"]
+            .map(str::to_owned),
     );
     let zpages = zpages::PATHS.iter().map(|(path, _)| *path).filter(|path| zpages::is_served(api, path));
     paths.extend(zpages.map(str::to_owned));

@@ -172,6 +172,17 @@ impl Health {
             && !user_agent.starts_with("kube-apiserver/")
     }
 
+    /// The paths of the endpoints and of each of their checks.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        let mut paths: Vec<String> = ENDPOINTS.map(str::to_owned).into();
+        for (at, endpoint) in ENDPOINTS.iter().enumerate() {
+            let included = checks.iter().filter(|check| is_in_scope(check, at));
+            paths.extend(included.map(|check| format!("{endpoint}/{}", check.name)));
+        }
+        paths
+    }
+
     /// Metrics of health checks.
     pub fn metrics(&self, format: Format) -> String {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);

@@ -59,6 +59,18 @@ fn discovery_of_everything_has_every_form() {
     }
     tags.dedup();
     assert_eq!(tags.len(), 2, "one for each path, whatever the form");
+    let root = get(&mut client, "/", "*/*").expect(200);
+    for (path, expected) in [
+        ("/apis/", true),
+        ("/metrics/slis", true),
+        ("/openapi/v3/", true),
+        ("/livez/ping", true),
+        ("/readyz/shutdown", true),
+        ("/livez/shutdown", false),
+    ] {
+        let is_listed = root["paths"].as_array().is_some_and(|paths| paths.contains(&json!(path)));
+        assert_eq!(is_listed, expected, "{path}");
+    }
     let refused = get(&mut client, "/apis/apps", "text/html").expect(406);
     let message = "only the following media types are accepted: application/json, application/yaml, \
                    application/vnd.kubernetes.protobuf";
