@@ -191,9 +191,14 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
     let segments: Vec<&str> = trimmed.strip_prefix('/').unwrap_or(trimmed).split('/').collect();
     let catalog = &documents.catalog;
     let accept = request.header(ACCEPT);
-    let aggregated = matches!(segments[..], ["api"] | ["apis"])
-        .then(|| negotiate_aggregated(accept, request.header(USER_AGENT), query))
-        .flatten();
+    // `/apis/` is the list of groups whatever the client accepts.
+    let may_be_aggregated = match segments[..] {
+        ["api"] => true,
+        ["apis"] => !request.path.ends_with('/'),
+        _ => false,
+    };
+    let aggregated =
+        may_be_aggregated.then(|| negotiate_aggregated(accept, request.header(USER_AGENT), query)).flatten();
     if let Some((wanted, is_local)) = aggregated {
         let is_core = segments == ["api"];
         let with_aggregated = api.documents.with_aggregated(api);
@@ -241,8 +246,12 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
     };
     match document {
         Some(document) => {
-            // The documents of groups are given whatever the method.
-            let is_groups = matches!(segments[..], ["apis"] | ["apis", _]);
+            // The documents of groups, and of versions of custom resources, are given whatever the method.
+            let is_groups = match segments[..] {
+                ["apis"] | ["apis", _] => true,
+                ["apis", group, version] => catalog.version(group, version).is_some_and(|version| version.is_custom()),
+                _ => false,
+            };
             if !is_groups {
                 only_get(request)?;
             }

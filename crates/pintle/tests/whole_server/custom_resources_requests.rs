@@ -1,7 +1,7 @@
 //! Requests for custom resources: unknown fields, media types, kinds, patches and apply. Guarantees that all steps use only the
 //! API.
 
-use crate::common::http::{Client, MERGE_PATCH};
+use crate::common::http::{Client, JSON, MERGE_PATCH};
 use crate::common::process::Installation;
 use crate::common::wait_for;
 use serde_json::{Value, json};
@@ -40,6 +40,20 @@ fn serve() -> (Installation, crate::common::process::Process, Client) {
     client.post(DEFINITIONS, &definition()).expect("an answer").expect(201);
     wait_for("the resource", || (client.get(WIDGETS).expect("an answer").status == 200).then_some(()));
     (installation, process, client)
+}
+
+#[test]
+fn a_version_is_listed_whatever_the_method() {
+    let (_installation, _process, mut client) = serve();
+    for method in ["GET", "POST", "DELETE"] {
+        let list = client.send(method, "/apis/example.com/v1", JSON, b"").expect("an answer").expect(200);
+        assert_eq!(list["kind"], "APIResourceList", "{method}");
+    }
+    let accept = format!("{JSON}\r\nAccept: text/html");
+    let refused = client.send("GET", "/apis/example.com/v1", &accept, b"").expect("an answer").expect(406);
+    let message = "only the following media types are accepted: application/json, application/yaml, \
+                   application/vnd.kubernetes.protobuf";
+    assert_eq!(refused["message"], message);
 }
 
 #[test]

@@ -59,6 +59,10 @@ fn discovery_of_everything_has_every_form() {
     }
     tags.dedup();
     assert_eq!(tags.len(), 2, "one for each path, whatever the form");
+    let wish = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    assert_eq!(get(&mut client, "/apis/", &format!("{wish}, {JSON}")).expect(200)["kind"], "APIGroupList");
+    assert_eq!(get(&mut client, "/apis/", wish).status, 406);
+    assert_eq!(get(&mut client, "/api/", wish).expect(200)["kind"], "APIGroupDiscoveryList");
     let root = get(&mut client, "/", "*/*").expect(200);
     for (path, expected) in [
         ("/apis/", true),
