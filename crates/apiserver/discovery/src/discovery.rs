@@ -157,7 +157,12 @@ fn aggregated_version(version: &VersionEntry) -> Value {
     value!({ "version": (version.name.clone()), "resources": (Value::List(resources)), "freshness": "Current" })
 }
 
-/// Group and version are omitted if they are the resource's own, as in kube-apiserver.
+/// The group and version of a kind that was defined at run time.
+fn custom_version(resource: &DiscoveredResource) -> Option<(Str, Str)> {
+    resource.custom.is_some().then(|| (resource.group.clone(), resource.version.clone()))
+}
+
+/// Group and version are empty if they are the resource's own, as in kube-apiserver, but for custom resources.
 fn response_kind(group_version: Option<&(Str, Str)>, kind: &Str) -> Value {
     let (group, version) = group_version.cloned().unwrap_or_default();
     value!({ "group": group, "version": version, "kind": (kind.clone()) })
@@ -165,25 +170,26 @@ fn response_kind(group_version: Option<&(Str, Str)>, kind: &Str) -> Value {
 
 fn aggregated_resource(resource: &DiscoveredResource) -> Value {
     let scope = if resource.namespaced { "Namespaced" } else { "Cluster" };
+    let own = custom_version(resource);
     let mut entry = Map::new();
     entry.push(Str::new_static("resource"), resource.plural.clone().into());
-    entry.push(Str::new_static("responseKind"), response_kind(None, &resource.kind));
+    entry.push(Str::new_static("responseKind"), response_kind(own.as_ref(), &resource.kind));
     entry.push(Str::new_static("scope"), scope.into());
     entry.push(Str::new_static("singularResource"), resource.singular.clone().into());
     entry.push(Str::new_static("verbs"), resource.verbs.clone().into());
     push_list(&mut entry, "shortNames", &resource.short_names);
     push_list(&mut entry, "categories", &resource.categories);
     if !resource.subresources.is_empty() {
-        let subresources: Vec<Value> = resource.subresources.iter().map(aggregated_subresource).collect();
-        entry.push(Str::new_static("subresources"), Value::List(subresources));
+        let subresources = resource.subresources.iter().map(|one| aggregated_subresource(one, own.as_ref()));
+        entry.push(Str::new_static("subresources"), Value::List(subresources.collect()));
     }
     Value::Map(entry)
 }
 
-fn aggregated_subresource(subresource: &DiscoveredSubresource) -> Value {
+fn aggregated_subresource(subresource: &DiscoveredSubresource, own: Option<&(Str, Str)>) -> Value {
     value!({
         "subresource": (subresource.name.clone()),
-        "responseKind": (response_kind(subresource.group_version.as_ref(), &subresource.kind)),
+        "responseKind": (response_kind(subresource.group_version.as_ref().or(own), &subresource.kind)),
         "verbs": (subresource.verbs.clone()),
     })
 }

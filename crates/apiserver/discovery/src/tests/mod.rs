@@ -2,9 +2,9 @@
 //!
 //! The recorded documents are outside the repository; without them their tests are skipped.
 
+mod custom;
 mod discovery;
 mod openapi;
-mod openapi_custom;
 mod protobuf;
 
 use crate::Catalog;

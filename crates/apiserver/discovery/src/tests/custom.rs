@@ -1,8 +1,9 @@
-//! OpenAPI of kinds that were defined at run time: kube-apiserver describes less of them than of its own.
+//! Documents of kinds that were defined at run time: kube-apiserver describes less of them than of its own in OpenAPI.
 
 use super::openapi::run_time_schema;
 use super::{default_catalog, parse};
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource};
+use crate::discovery::aggregated_apis;
 use crate::openapi::{v2, v3};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_resource::{CustomKind, DefinedBy, OpenApiVersion, VersionPriorities};
@@ -82,6 +83,25 @@ fn widgets() -> Catalog {
         VersionPriorities::CUSTOM,
     );
     catalog
+}
+
+#[test]
+fn aggregated_discovery_names_group_and_version_of_kinds() {
+    let all = aggregated_apis(&widgets()).value;
+    let groups = all.get("items").and_then(Value::as_list).expect("groups");
+    let kinds = |name: &str| -> Vec<Value> {
+        let group = groups.iter().find(|group| group.str_at(&["metadata", "name"]) == name).expect("listed");
+        let version = group.get("versions").and_then(Value::as_list).and_then(<[Value]>::first).expect("a version");
+        let resource = version.get("resources").and_then(Value::as_list).and_then(<[Value]>::first).expect("one");
+        let below = resource.get("subresources").and_then(Value::as_list).unwrap_or_default();
+        let all = std::iter::once(resource).chain(below);
+        all.map(|one| one.get("responseKind").cloned().unwrap_or_default()).collect()
+    };
+    let widget = value!({ "group": "fun.example.com", "version": "v1", "kind": "Widget" });
+    let scale = value!({ "group": "autoscaling", "version": "v1", "kind": "Scale" });
+    assert_eq!(kinds("fun.example.com"), [widget, scale]);
+    let definition = value!({ "group": "", "version": "", "kind": "CustomResourceDefinition" });
+    assert_eq!(kinds("apiextensions.k8s.io").first(), Some(&definition));
 }
 
 const COLLECTION: &str = "/apis/fun.example.com/v1/namespaces/{namespace}/widgets";
