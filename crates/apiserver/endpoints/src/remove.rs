@@ -9,6 +9,7 @@ use crate::query::{ListQuery, delete_options, delete_options_from_body, list_opt
 use crate::read::include_object;
 use crate::request::Request;
 use crate::response::{ApiResponse, attach_warnings};
+use crate::scheme;
 use crate::write::read_body;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pintle_auth::{Attributes, Authorizer};
@@ -155,9 +156,6 @@ async fn delete_selected(
     Ok(answer)
 }
 
-/// The scheme in which kube-apiserver looks for the kind of the options, whatever is deleted.
-const OPTIONS_SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
-
 /// The version of the options in the audit log, whatever version was sent.
 const OPTIONS_VERSION: &str = "meta.k8s.io/__internal";
 
@@ -178,19 +176,14 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
             protobuf::decode_envelope(&bytes).and_then(|envelope| protobuf::decode(schema, envelope.raw))
         }
     };
-    let body = decoded.map_err(|error| {
-        let why = match format {
-            Format::Json if json::type_meta(&bytes).is_err() => "couldn't get version/kind; json parse error: ",
-            _ => "",
-        };
-        Status::bad_request(format!("{why}{error}"))
+    let body = decoded.map_err(|error| match json::type_meta(&bytes) {
+        Err(error) if format == Format::Json => {
+            Status::bad_request(format!("couldn't get version/kind; json parse error: {error}"))
+        }
+        _ => Status::bad_request(error.to_string()),
     })?;
-    let kind = body.str_at(&["kind"]);
-    if !matches!(kind, "" | "DeleteOptions") {
-        let version = body.str_at(&["apiVersion"]);
-        return Err(Status::bad_request(format!(
-            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{OPTIONS_SCHEME}\""
-        )));
+    if let Some(why) = scheme::delete_options_mismatch(body.str_at(&["apiVersion"]), body.str_at(&["kind"])) {
+        return Err(Status::bad_request(why));
     }
     audit::request_body(context, schema, OPTIONS_VERSION, "DeleteOptions", &body);
     delete_options_from_body(&body, unsafe_allowed, context.request.clone())

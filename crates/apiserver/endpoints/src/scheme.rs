@@ -11,6 +11,38 @@ const OF_VERSIONS: &[&str] =
 /// The kinds whose version is ignored.
 const UNVERSIONED: &[&str] = &["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
+/// The scheme of delete options, whatever is deleted.
+const OPTIONS_SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+/// The options that this scheme knows in every version, beside those of a delete.
+const OPTIONS_OF_ANY_VERSION: &[&str] = &["CreateOptions", "UpdateOptions"];
+/// What all groups share.
+const META: &str = "meta.k8s.io/v1";
+const META_BETA: &str = "meta.k8s.io/v1beta1";
+const META_KINDS: &[&str] = &["PartialObjectMetadata", "PartialObjectMetadataList", "Table", "TableOptions"];
+
+/// Why an object is not the options of a delete; `None` if it is.
+pub fn delete_options_mismatch(api_version: &str, kind: &str) -> Option<String> {
+    if api_version.matches('/').count() > 1 {
+        return Some(format!("unexpected GroupVersion string: {api_version}"));
+    }
+    if matches!(kind, "" | "DeleteOptions") {
+        return None;
+    }
+    let version = if api_version.is_empty() { META } else { api_version };
+    let is_known = UNVERSIONED.contains(&kind)
+        || OPTIONS_OF_ANY_VERSION.contains(&kind)
+        || version == META && OF_VERSIONS.contains(&kind)
+        || [META, META_BETA].contains(&version) && META_KINDS.contains(&kind);
+    if !is_known {
+        return Some(format!(
+            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{OPTIONS_SCHEME}\""
+        ));
+    }
+    // The other types are the same in both versions.
+    let package = if (version, kind) == (META_BETA, "PartialObjectMetadataList") { "v1beta1" } else { "v1" };
+    Some(format!("converting ({package}.{kind}) to (v1.DeleteOptions): unknown conversion"))
+}
+
 /// Known kinds that no resource has, and kube-apiserver's names of groups in messages.
 pub trait KnownKinds: Send + Sync {
     /// Whether a kind is known in an `apiVersion` although no resource has it.
@@ -130,6 +162,31 @@ impl Scheme {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn delete_options_are_of_the_scheme_of_options() {
+        let unknown = |kind: &str, version: &str| {
+            format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{OPTIONS_SCHEME}\"")
+        };
+        let converting = |found: &str| format!("converting ({found}) to (v1.DeleteOptions): unknown conversion");
+        for (version, kind, expected) in [
+            ("", "", None),
+            ("apps/v1", "", None),
+            ("none/v1", "DeleteOptions", None),
+            ("a/b/c", "DeleteOptions", Some("unexpected GroupVersion string: a/b/c".to_owned())),
+            ("", "Pod", Some(unknown("Pod", "meta.k8s.io/v1"))),
+            ("v1", "Pod", Some(unknown("Pod", "v1"))),
+            ("apps/v1", "ListOptions", Some(unknown("ListOptions", "apps/v1"))),
+            ("", "ListOptions", Some(converting("v1.ListOptions"))),
+            ("apps/v1", "CreateOptions", Some(converting("v1.CreateOptions"))),
+            ("v1", "Status", Some(converting("v1.Status"))),
+            ("v1", "Table", Some(unknown("Table", "v1"))),
+            ("meta.k8s.io/v1beta1", "Table", Some(converting("v1.Table"))),
+            ("meta.k8s.io/v1beta1", "PartialObjectMetadataList", Some(converting("v1beta1.PartialObjectMetadataList"))),
+        ] {
+            assert_eq!(delete_options_mismatch(version, kind), expected, "{version} {kind}");
+        }
+    }
 
     #[test]
     fn a_server_without_kinds_knows_what_every_server_knows() {
