@@ -185,6 +185,20 @@ fn a_node_is_not_moved() {
     assert!(features(value!(["a"]))[0].starts_with(&malformed));
     let long = features(value!([("A".repeat(254).as_str())]));
     assert!(long.len() == 1 && long[0].ends_with(": must be no more than 253 characters"), "{long:?}");
+    let mut odd = node.clone();
+    odd.set_at(&["status", "addresses"], value!([{"type": "a", "address": "b"}, {"type": "a", "address": "b"}]));
+    odd.set_at(&["status", "declaredFeatures"], value!(["B", "A", "A", "b"]));
+    assert_eq!(
+        validate(Node::schema(), &odd, Some(&node), "status"),
+        [
+            "status.declaredFeatures[1]: Invalid value: \"A\": list must be sorted alphabetically",
+            "status.declaredFeatures[2]: Duplicate value: \"A\"",
+            "status.declaredFeatures[3]: Invalid value: \"b\": invalid feature name \"b\": must start with an UpperCamelCase \
+             segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only \
+             alphanumeric characters and slashes",
+            "status.addresses[1]: Duplicate value: {\"Type\":\"a\",\"Address\":\"b\"}",
+        ]
+    );
 }
 
 #[test]

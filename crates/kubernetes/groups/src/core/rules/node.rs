@@ -147,7 +147,7 @@ pub fn addresses(addresses: At<'_, Vec<NodeAddress>>, cx: &mut ValidationContext
     let mut repeats = Repeats::new(list.len(), identity);
     for (index, address) in list.iter().enumerate() {
         if repeats.is_repeated(index) {
-            cx.errors.duplicate(addresses.path.index(index), address.clone());
+            cx.errors.duplicate(addresses.path.index(index), in_full(View::<NodeAddress>::new(address)));
         }
     }
 }
