@@ -80,22 +80,29 @@ async fn asked_for(
     }
     let none = Value::map();
     let asked = eviction.get("deleteOptions").unwrap_or(&none);
+    check_options(asked, options.dry_run, &target.name)?;
+    // The other options matter once there is a pod to delete.
+    target.get()?;
+    let deletion = delete_options_from_body(asked, false, context.request.clone())?;
+    Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, is_admitted: true, ..deletion })
+}
+
+/// An eviction deletes no unreadable pod, and is a dry run in its body if it is one in its query.
+fn check_options(asked: &Value, is_dry_run: bool, pod: &str) -> Result<()> {
     if asked.get(UNSAFE_DELETION_OPTION).and_then(Value::as_bool) == Some(true) {
         let mut errors = ErrorList::default();
         let detail = "can not be set for pod eviction, try after removing the option";
         errors.invalid(format!("deleteOptions.{UNSAFE_DELETION_OPTION}"), true, detail);
-        return Err(Status::invalid("policy", "Eviction", &target.name, &errors));
+        return Err(Status::invalid("policy", "Eviction", pod, &errors));
     }
-    let dry_run: Vec<&str> =
-        asked.get("dryRun").and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_str).collect();
-    if options.dry_run && !dry_run.is_empty() && dry_run != ["All"] {
-        let dry_run = dry_run.join(" ");
-        return Err(Status::unexplained(format!(
-            "Non-matching dry-run options in request and content: [All] and [{dry_run}]"
-        )));
+    let listed = asked.get("dryRun").and_then(Value::as_list).unwrap_or(&[]);
+    let listed: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
+    if is_dry_run && !listed.is_empty() && listed != ["All"] {
+        let listed = listed.join(" ");
+        let why = format!("Non-matching dry-run options in request and content: [All] and [{listed}]");
+        return Err(Status::unexplained(why));
     }
-    let deletion = delete_options_from_body(asked, false, context.request.clone())?;
-    Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, is_admitted: true, ..deletion })
+    Ok(())
 }
 
 struct Evicting<'a> {

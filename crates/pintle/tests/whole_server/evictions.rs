@@ -156,6 +156,14 @@ fn some_pods_need_no_budget_s_leave() {
     assert!(get(&mut client, &format!("{BUDGETS}/b"))["status"].get("disruptedPods").is_none());
     evict(&mut client, "ready", "").expect(429);
     budget(&mut client, "c", selecting(json!({})), json!({"observedGeneration": 1, "disruptionsAllowed": 5}));
+    let mut with_options = |query: &str, options: Value| {
+        let metadata = json!({"name": "ready"});
+        let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options});
+        client.post(&format!("{PODS}/ready/eviction{query}"), &eviction).expect("an answer")
+    };
+    with_options("", json!({"ignoreStoreReadErrorWithClusterBreakingPotential": true})).expect(422);
+    let differs = with_options("?dryRun=All", json!({"dryRun": ["x"]})).expect(500);
+    assert_eq!(differs["message"], "Non-matching dry-run options in request and content: [All] and [x]");
     let failure = evict(&mut client, "ready", "").expect(500);
     let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
     assert_eq!((&failure["message"], &failure["code"]), (&json!(why), &json!(500)));
