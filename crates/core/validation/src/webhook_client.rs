@@ -8,8 +8,11 @@ use pintle_schema::{Value, names};
 
 const FORM: &str = "; desired format: https://host[/path]";
 
-/// A plain address of a host, by HTTPS.
-pub fn url(text: &str, path: &FieldPath<'_>, errors: &mut ErrorList) {
+/// A plain address of a host, by HTTPS. The outcome of parsing it says why it is no URL.
+pub fn url(text: &str, parsed: Result<(), String>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    if let Err(why) = parsed {
+        return errors.required(path, format!("url must be a valid URL: {why}{FORM}"));
+    }
     let url = Url::of(text);
     if url.scheme != "https" {
         errors.invalid(path, &*url.scheme, format!("'https' is the only allowed URL scheme{FORM}"));

@@ -3,6 +3,7 @@
 use super::{Definition, Options, schema, text};
 use crate::json_schema::JsonSchema;
 use crate::{field_path, shown, structural};
+use pintle_cel::library::url::check as check_url;
 use pintle_schema::{Value, names};
 use pintle_validation::{ErrorList, FieldPath, same, webhook_client};
 use std::collections::HashSet;
@@ -479,7 +480,8 @@ fn conversion(of: &Value, options: &Options, path: &FieldPath<'_>, errors: &mut 
         None => errors.required(client, "required when strategy is set to Webhook"),
         Some(config) => match (present(config, "url"), present(config, "service")) {
             (Some(url), None) => {
-                webhook_client::url(url.as_str().unwrap_or_default(), &client.child("url"), errors);
+                let url = url.as_str().unwrap_or_default();
+                webhook_client::url(url, check_url(url), &client.child("url"), errors);
             }
             (None, Some(service)) => {
                 let of = webhook_client::Service {

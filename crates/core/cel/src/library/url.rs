@@ -50,6 +50,13 @@ pub fn check_request_uri(text: &str) -> Result<(), String> {
     parse(text, true).map(drop).map_err(|why| fault(text, &why))
 }
 
+/// Whether a text is any URL, be it relative; the error is kube-apiserver's.
+pub fn check(text: &str) -> Result<(), String> {
+    let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+    parse(before, false).map_err(|why| fault(before, &why))?;
+    decode(fragment, Part::Fragment).map(drop).map_err(|why| fault(text, &why))
+}
+
 impl Url {
     /// Parses an absolute URL or an absolute path, which may have a fragment.
     pub fn parse(text: &str) -> Result<Url, String> {
@@ -390,6 +397,16 @@ mod tests {
         ] {
             assert_eq!(Url::parse(text).unwrap_err(), format!("parse {text:?}: {why}"));
         }
+    }
+
+    #[test]
+    fn relative_urls_are_urls() {
+        for text in ["", "a/b", "/a?b#c", "https://h/p", "mailto:x"] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+        let why = "parse \"a{b:c\": first path segment in URL cannot contain colon";
+        assert_eq!(check("a{b:c"), Err(why.to_owned()));
+        assert_eq!(check("/a#%zz"), Err("parse \"/a#%zz\": invalid URL escape \"%zz\"".to_owned()));
     }
 
     #[test]

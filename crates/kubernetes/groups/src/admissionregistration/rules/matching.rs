@@ -58,27 +58,26 @@ pub fn api_versions(versions: At<'_, Vec<String>>, cx: &mut ValidationContext<'_
 /// Resources and subresources, none of which an earlier one includes.
 pub fn resources(resources: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let (mut with_any_part, mut parts_of_any) = (HashSet::new(), HashSet::new());
-    let (mut all, mut any_part_of_all, mut whole) = (false, false, false);
+    // Only the last one without a subresource counts, as for kube-apiserver.
+    let (mut has_any, mut has_other) = (false, false);
     for (at, resource) in texts(resources.new).enumerate() {
         let path = resources.path.index(at);
         if resource.is_empty() {
             cx.errors.required(path, "");
             continue;
         }
-        all |= resource == ANY;
-        any_part_of_all |= resource == "*/*";
+        has_any |= resource == ANY;
         let Some((name, part)) = resource.split_once('/') else {
-            // kube-apiserver remembers this of the last one only.
-            whole = resource != ANY;
+            has_other = resource != ANY;
             continue;
         };
         if with_any_part.contains(name) {
             let detail = format!("if '{name}/*' is present, must not specify {resource}");
-            cx.errors.invalid(&path, resource, detail);
+            cx.errors.invalid(resources.path.index(at), resource, detail);
         }
         if parts_of_any.contains(part) {
             let detail = format!("if '*/{part}' is present, must not specify {resource}");
-            cx.errors.invalid(&path, resource, detail);
+            cx.errors.invalid(path, resource, detail);
         }
         if part == ANY {
             with_any_part.insert(name);
@@ -87,11 +86,11 @@ pub fn resources(resources: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>)
             parts_of_any.insert(part);
         }
     }
-    if items(resources.new).len() > 1 && any_part_of_all {
+    if items(resources.new).len() > 1 && texts(resources.new).any(|resource| resource == "*/*") {
         let detail = "if '*/*' is present, must not specify other resources";
         cx.errors.invalid(resources.path, resources.new.value().clone(), detail);
     }
-    if all && whole {
+    if has_any && has_other {
         let detail = "if '*' is present, must not specify other resources without subresources";
         cx.errors.invalid(resources.path, resources.new.value().clone(), detail);
     }

@@ -129,7 +129,7 @@ pub fn mutation(mutation: At<'_, Mutation>, cx: &mut ValidationContext<'_>) {
                     true => Type::list(Type::object("JSONPatch")),
                     false => Type::object("Object"),
                 };
-                let text = own.str_at(&[JSONPatch::EXPRESSION.name()]);
+                let text = own.str_at(&[JSONPatch::EXPRESSION.name()]).trim();
                 expressions::expression(&path.to(JSONPatch::EXPRESSION), text, Sees::Patches, &[ty], cx);
             }
         }

@@ -43,6 +43,12 @@ fn webhooks_are_reached_in_one_way() {
         ]
     );
     assert_eq!(
+        url("a b:c"),
+        [
+            "webhooks[0].clientConfig.url: Required value: url must be a valid URL: parse \"a b:c\": first path segment in URL cannot contain colon; desired format: https://host[/path]"
+        ]
+    );
+    assert_eq!(
         webhook(value!({}), value!(["pods"])),
         ["webhooks[0].clientConfig: Required value: exactly one of url or service is required"]
     );
@@ -59,6 +65,17 @@ fn no_resource_includes_another() {
     assert_eq!(of(value!(["pods", "*"])), [""; 0]);
     assert_eq!(of(value!(["*/x", "*/x"])).len(), 1);
     assert_eq!(of(value!(["*/*", "pods/*"])).len(), 2);
+    // What kube-apiserver looks at depends on the order.
+    assert_eq!(of(value!(["pods", "*"])), [""; 0]);
+    assert_eq!(of(value!(["pods/status", "pods/*"])), [""; 0]);
+    assert_eq!(
+        of(value!(["*/*", "*/*"])),
+        [
+            "webhooks[0].rules[0].resources[1]: Invalid value: \"*/*\": if '*/*' is present, must not specify */*",
+            "webhooks[0].rules[0].resources[1]: Invalid value: \"*/*\": if '*/*' is present, must not specify */*",
+            "webhooks[0].rules[0].resources: Invalid value: [\"*/*\",\"*/*\"]: if '*/*' is present, must not specify other resources",
+        ]
+    );
 }
 
 #[test]
@@ -71,6 +88,10 @@ fn errors_of_mutations_are_in_the_field_of_their_type() {
         validate(v1beta1::MutatingAdmissionPolicy::schema(), value!({"metadata": {"name": "a"}, "spec": spec}))
     };
     assert_eq!(policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{}]"}})), [""; 0]);
+    assert_eq!(
+        policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": " true\n"}})),
+        ["spec.mutations[0].jsonPatch.expression: Invalid value: \"true\": must evaluate to list(JSONPatch) but got bool"]
+    );
     assert_eq!(
         policy(value!({"patchType": "JSONPatch", "applyConfiguration": {"expression": "x"}})),
         [

@@ -1,5 +1,6 @@
 //! Rules of how a webhook is reached: by a URL, or through a service.
 
+use pintle_cel::library::url;
 use pintle_types::admissionregistration::v1::{ServiceReference, WebhookClientConfig};
 use pintle_validation::{At, ValidationContext, webhook_client};
 
@@ -9,7 +10,8 @@ pub fn config(config: At<'_, WebhookClientConfig>, cx: &mut ValidationContext<'_
     let (web, service) = (config.new.field(Config::URL).some(), config.new.field(Config::SERVICE).is_set());
     match (web, service) {
         (Some(address), false) => {
-            webhook_client::url(address.as_str(), &config.path.to(Config::URL), &mut cx.errors);
+            let address = address.as_str();
+            webhook_client::url(address, url::check(address), &config.path.to(Config::URL), &mut cx.errors);
         }
         (None, true) => config.field(Config::SERVICE, |service| {
             if let Some(service) = service.some() {
