@@ -27,8 +27,6 @@ pub const NAME: &str = "ValidatingAdmissionPolicy";
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 /// The maximum length of an audit annotation's value.
 const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
-/// How many failures one audit annotation lists.
-const MAX_AUDITED_FAILURES: usize = 50;
 const FAILURES: &str = "validation.policy.admission.k8s.io/validation_failure";
 
 /// The admission plugin.
@@ -275,7 +273,7 @@ impl ValidatingPolicies {
                 object,
                 answers: RequestAuthorizer::new(&self.authorizer, request.options.context.user()),
                 denied: None,
-                failures: Vec::new(),
+                failure: None,
                 warned: Vec::new(),
             };
             let outcome = dispatch.run(&snapshot, matched).await;
@@ -295,7 +293,8 @@ struct Dispatch<'a> {
     object: Option<&'a Value>,
     answers: RequestAuthorizer<'a>,
     denied: Option<Status>,
-    failures: Vec<Value>,
+    /// The first failure for the audit log: an annotation is set once.
+    failure: Option<Value>,
     warned: Vec<String>,
 }
 
@@ -363,10 +362,8 @@ impl Dispatch<'_> {
             }
             annotations.publish(&policy.name, self.request);
         }
-        if !self.failures.is_empty() {
-            self.failures.truncate(MAX_AUDITED_FAILURES);
-            let failures = Value::List(std::mem::take(&mut self.failures));
-            self.request.options.context.annotate(FAILURES, json::to_string(&failures));
+        if let Some(failure) = self.failure.take() {
+            self.request.options.context.annotate(FAILURES, json::to_string(&Value::List(vec![failure])));
         }
         self.denied.take().map_or(Ok(()), Err)
     }
@@ -411,7 +408,9 @@ impl Dispatch<'_> {
     ) {
         match action {
             Action::Deny => self.deny(policy, Some(binding), message, reason),
-            Action::Audit => self.failures.push(failure(policy, binding, at, message)),
+            Action::Audit => {
+                self.failure.get_or_insert_with(|| failure(policy, binding, at, message));
+            }
             Action::Warn => {
                 let warning = format!(
                     "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",

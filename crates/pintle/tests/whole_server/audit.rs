@@ -100,6 +100,31 @@ fn bodies_are_recorded_as_in_the_reference() {
 }
 
 #[test]
+fn only_the_first_failure_of_policies_is_recorded() {
+    let installation = Installation::own();
+    let log = installation.path("logs/audit.log");
+    let flag = format!("--audit-log-path={}", log.display());
+    let process = start(&installation, "- {level: Metadata}", &[&flag]);
+    let mut client = process.endpoint().client().with_header("audit-id", ID);
+    let group = "/apis/admissionregistration.k8s.io/v1";
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
+    let validations = json!([{"expression": "false", "message": "one"}, {"expression": "false", "message": "two"}]);
+    let spec = json!({"matchConstraints": {"resourceRules": [rule]}, "validations": validations});
+    let policy = json!({"metadata": {"name": "p"}, "spec": spec});
+    client.post(&format!("{group}/validatingadmissionpolicies"), &policy).expect("an answer").expect(201);
+    let binding = json!({"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Audit"]}});
+    client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    let recorded = events(&log);
+    let failure = &recorded.last().expect("an event")["annotations"]["validation.policy.admission.k8s.io/validation_failure"];
+    let expected = json!([{
+        "message": "one", "policy": "p", "binding": "b", "expressionIndex": 0, "validationActions": ["Audit"]
+    }]);
+    let failure = failure.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    assert_eq!(failure, Some(expected));
+}
+
+#[test]
 fn a_watch_is_recorded_when_it_begins_and_when_its_client_has_gone() {
     let installation = Installation::own();
     let log = installation.path("audit.log");

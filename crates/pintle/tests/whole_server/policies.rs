@@ -177,7 +177,9 @@ fn no_configuration_is_applied_to_a_kind_of_another_group() {
     send(&mut client, &format!("{GROUP}/mutatingadmissionpolicies"), &policy).expect(201);
     let binding = json!({"metadata": {"name": "scale"}, "spec": {"policyName": "scale"}});
     send(&mut client, &format!("{GROUP}/mutatingadmissionpolicybindings"), &binding).expect(201);
-    let scale = json!({"metadata": {"name": "d"}, "spec": {"replicas": 2}});
+    let scale = json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 2}
+    });
     let refused = client.put(&format!("{deployments}/d/scale"), &scale).expect("an answer").expect(403);
     let why = "no corresponding type for autoscaling/v1, Kind=Scale";
     assert!(refused["message"].as_str().is_some_and(|message| message.ends_with(why)), "{refused}");
