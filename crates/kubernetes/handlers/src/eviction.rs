@@ -16,7 +16,7 @@ use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
     AdmissionMode, Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target,
-    WriteOptions, metadata,
+    WriteOptions, metadata, track_posted,
 };
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodStatus};
@@ -74,6 +74,10 @@ async fn asked_for(
 ) -> Result<DeleteOptions> {
     let Call { context, path, .. } = call;
     in_namespace(eviction, &target.namespace)?;
+    if let Some(schema) = &call.subresource()?.schema {
+        let environment = context.api.registry.environment.as_ref();
+        track_posted(schema, "policy/v1", &path.subresource, eviction, options, environment);
+    }
     context.api.registry.admit_action(target, &path.subresource, eviction, options, warnings).await?;
     if metadata::text(eviction, "name") != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));

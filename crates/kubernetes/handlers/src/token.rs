@@ -15,7 +15,9 @@ use pintle_endpoints::subresource::body;
 use pintle_endpoints::write::check_namespace;
 use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens};
 use pintle_registry::environment::new_uid;
-use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
+use pintle_registry::{
+    AdmissionRequest, Charges, Details, Operation, Result, Status, Target, WriteOptions, metadata, set_type, track_posted,
+};
 use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
 use pintle_types::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
@@ -78,10 +80,13 @@ async fn complete(
     let registry = &context.api.registry;
     let environment = registry.environment.as_ref();
     check_namespace(target, object)?;
+    metadata::set(object, "namespace", target.namespace.as_str());
     metadata::dedup_owners(object, false, warnings);
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
-    registry.admit_action(target, &path.subresource, object, options, warnings).await?;
+    let charges = Charges::default();
+    let request = AdmissionRequest::new(registry, target, &path.subresource, Operation::Create, options, &charges);
+    registry.admission.mutate(&request, object, warnings).await?;
     metadata::dedup_owners(object, true, warnings);
     let name = metadata::text(object, "name");
     if !name.is_empty() && name != target.name {
@@ -113,6 +118,11 @@ async fn complete(
     }
     let mut seconds = spec.expiration_seconds.unwrap_or(0);
     check_expiration(seconds)?;
+    // Validating plugins see the request as it will be granted.
+    object.set_at(&[TokenRequest::SPEC.name()], spec.to_value());
+    object.remove_at(&[TokenRequest::STATUS.name()]);
+    canonicalize(TokenRequest::schema(), object);
+    registry.admission.validate(&request, object, warnings).await?;
     let mut claims = Claims {
         namespace: target.namespace.as_str().into(),
         service_account: ObjectRef { name: target.name.as_str().into(), uid: account.encoded.uid().into() },

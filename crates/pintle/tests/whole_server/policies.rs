@@ -160,6 +160,23 @@ fn a_generated_name_is_the_name_of_the_request() {
 }
 
 #[test]
+fn a_token_request_is_validated_as_it_will_be_granted() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    send(&mut client, accounts, &json!({"metadata": {"name": "robot"}})).expect(201);
+    let rules = json!({"resourceRules": [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["serviceaccounts/token"]}
+    ]});
+    let expression = "object.metadata.name == 'robot' && object.metadata.namespace == 'default' && \
+                      has(object.metadata.uid) && has(object.metadata.creationTimestamp) && size(object.spec.audiences) > 0";
+    let validations = json!([{"expression": expression}]);
+    validate(&mut client, "tokens", json!({"matchConstraints": rules, "validations": validations}), json!({}));
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    send(&mut client, &format!("{accounts}/robot/token"), &request).expect(201);
+}
+
+#[test]
 fn no_configuration_is_applied_to_a_kind_of_another_group() {
     let server = InProcess::start();
     let mut client = server.client();
