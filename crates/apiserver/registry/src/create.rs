@@ -210,8 +210,7 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        // A malformed version is dropped, like all fields that clients may not set.
-        let sent_version = metadata::text(object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0);
+        let sent_version = has_version(object);
         Creation { registry, target, stored: target, options, owners, sent: empties(object), sent_labels, sent_version }
     }
 
@@ -286,13 +285,13 @@ impl<'a> Creation<'a> {
         registry.check_namespace(target, metadata::text(&object, "name"))?;
         check_definition(target, metadata::text(&object, "name"))?;
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
+        // A webhook may have set a version. Nothing is stored by a dry run, which does not check it.
+        if (self.sent_version || has_version(&object)) && !self.options.dry_run {
+            return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
+        }
         registry.to_stored(stored, target, &mut object).await?;
         let mut place = stored.clone();
         place.name = metadata::text(&object, "name").to_owned();
-        // Nothing is stored by a dry run, which does not check it.
-        if self.sent_version && !self.options.dry_run {
-            return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
-        }
         if let Some(existing) = target.cache.get(&place.key()) {
             return Err(exists(&place, &object, existing.encoded.terminating));
         }
@@ -316,6 +315,11 @@ impl<'a> Creation<'a> {
             Err(error) => Err(commit_failed(&error)),
         }
     }
+}
+
+/// Whether an object has a version, as no new one may. A malformed one is dropped, like all fields that clients may not set.
+fn has_version(object: &Value) -> bool {
+    metadata::text(object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0)
 }
 
 /// The error for a name that is taken.

@@ -302,7 +302,11 @@ impl Attempt<'_> {
             ..AdmissionRequest::new(registry, target, subresource, Operation::Update, options, charges)
         };
         match options.admission {
-            AdmissionMode::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
+            AdmissionMode::Asked => {
+                registry.admission.mutate(&request, &mut object, warnings).await?;
+                // A webhook may have named a version.
+                check_version(target, &object, old)?;
+            }
             AdmissionMode::Done => {}
             AdmissionMode::Shown(view) => {
                 self.mutate_shown(view, old, &mut object, warnings).await?;
@@ -449,13 +453,21 @@ fn check_meant(target: &Target, from_stored: bool, object: &Value, old: &Value, 
     if !from_stored && !is_named && !target.resource.strategy.unconditional_update {
         return Err(version_required(target));
     }
-    if is_named {
-        check_readable(version)?;
-        if version != old_version {
-            return Err(Status::modified(&target.resource, &target.name));
-        }
-    }
+    check_version(target, object, old)?;
     Ok(if from_stored { version != old_version } else { is_named })
+}
+
+/// Checks that the version that an object names, if any, is the stored object's.
+fn check_version(target: &Target, object: &Value, old: &Value) -> Result<()> {
+    let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
+    if matches!(version, "" | "0") {
+        return Ok(());
+    }
+    check_readable(version)?;
+    match version == old_version {
+        true => Ok(()),
+        false => Err(Status::modified(&target.resource, &target.name)),
+    }
 }
 
 fn check_readable(version: &str) -> Result<()> {

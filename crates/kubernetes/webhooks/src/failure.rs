@@ -2,6 +2,7 @@
 //! failure policy to a denial.
 
 use pintle_registry::Status;
+use pintle_registry::status::Details;
 use pintle_schema::{ApiType, canonicalize, names};
 use pintle_types::meta::v1;
 
@@ -63,8 +64,29 @@ impl Failure {
         let mut given = pintle_schema::ApiValue::to_value(&said);
         canonicalize(v1::Status::schema(), &mut given);
         given.map_entry("metadata");
+        let retry_after = said.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         let mut status = Status::new(code, "", said.message);
+        // For the header; the body is the webhook's.
+        status.details = u32::try_from(retry_after)
+            .ok()
+            .map(|retry_after_seconds| Details { retry_after_seconds, ..Details::default() });
         status.given = Some(Box::new(given));
         Failure::Denied(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_types::meta::v1::StatusDetails;
+
+    #[test]
+    fn a_denial_tells_when_to_come_again() {
+        for (seconds, expected) in [(7, 7), (0, 0), (-1, 0)] {
+            let details = Some(StatusDetails { retry_after_seconds: seconds, ..StatusDetails::default() });
+            let said = v1::Status { details, ..v1::Status::default() };
+            let status = Failure::denied("a.b.c", Some(said)).into_status();
+            assert_eq!(status.details.map_or(0, |details| details.retry_after_seconds), expected, "{seconds}");
+        }
     }
 }

@@ -5,8 +5,11 @@ use pintle_codec::{Strictness, json};
 use pintle_registry::admission::kind_of;
 use pintle_registry::{AdmissionRequest, Result, Status, set_type};
 use pintle_resource::{Action, Resource};
-use pintle_schema::{Struct, Value, canonicalize};
+use pintle_schema::{Struct, Value, canonicalize, names};
 use std::sync::Arc;
+
+/// Where kube-apiserver keeps the types of objects, which a message names.
+const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 /// The objects of a request in one version of its resource.
 pub(crate) struct Versioned {
@@ -45,6 +48,7 @@ impl Versioned {
     /// It is no object of the kind.
     pub fn replace(&mut self, request: &AdmissionRequest<'_>, patched: Value) -> Result<bool> {
         let form = Form::of(request, &self.resource);
+        form.check_kind(&patched).map_err(Status::internal)?;
         // The webhook's result is decoded as sent, for the error messages.
         let decoded =
             json::decode(form.schema, &json::to_vec(&patched), Strictness::Ignore).map_err(Status::internal)?;
@@ -64,7 +68,12 @@ impl Versioned {
     pub async fn write_back(self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<()> {
         let Some(mut changed) = self.object.filter(|_| self.is_changed) else { return Ok(()) };
         if Form::of(request, &self.resource).is_resource {
+            let namespace = changed.str_at(&["metadata", "namespace"]).to_owned();
             request.as_stored(&self.resource, &mut changed).await?;
+            // Another namespace than the request's is refused after all webhooks.
+            if self.resource.namespaced && request.subresource.is_empty() && !namespace.is_empty() {
+                changed.set_at(&["metadata", "namespace"], namespace.as_str());
+            }
         }
         *object = changed;
         Ok(())
@@ -89,6 +98,25 @@ impl<'a> Form<'a> {
         Form { resource, schema, is_resource, subresource: request.subresource }
     }
 
+    /// Checks that a patched object is still one of the kind. Without a type it is.
+    fn check_kind(&self, patched: &Value) -> std::result::Result<(), String> {
+        if self.is_resource && self.resource.custom.is_some() {
+            return Ok(());
+        }
+        let [group, version, own_kind] = kind_of(self.resource, self.subresource);
+        let own_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        let or_own = |field: &str, own: &str| match patched.str_at(&[field]) {
+            "" => own.to_owned(),
+            text => text.to_owned(),
+        };
+        let (api_version, kind) = (or_own("apiVersion", &own_version), or_own("kind", own_kind));
+        if api_version == own_version && kind == own_kind {
+            return Ok(());
+        }
+        let [kind, api_version, scheme] = [&*kind, &*api_version, SCHEME].map(names::quoted);
+        Err(format!("no kind {kind} is registered for version {api_version} in scheme {scheme}"))
+    }
+
     async fn shown(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<Value> {
         let mut shown = object.clone();
         if self.is_resource {
@@ -102,5 +130,30 @@ impl<'a> Form<'a> {
         }
         canonicalize(self.schema, &mut shown);
         Ok(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+    use pintle_types::apps::v1::Deployment;
+
+    #[test]
+    fn a_patched_object_stays_one_of_its_kind() {
+        let deployments =
+            Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment");
+        let form = Form { resource: &deployments, schema: &deployments.schema, is_resource: true, subresource: "" };
+        let unknown = |kind: &str, version: &str| {
+            Err(format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{SCHEME}\""))
+        };
+        for (patched, expected) in [
+            (value!({"apiVersion": "apps/v1", "kind": "Deployment"}), Ok(())),
+            (value!({}), Ok(())),
+            (value!({"apiVersion": "apps/v1", "kind": "Other"}), unknown("Other", "apps/v1")),
+            (value!({"apiVersion": "apps/v9"}), unknown("Deployment", "apps/v9")),
+        ] {
+            assert_eq!(form.check_kind(&patched), expected, "{patched:?}");
+        }
     }
 }
