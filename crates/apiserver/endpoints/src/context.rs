@@ -51,9 +51,11 @@ impl Context {
     }
 
     fn creation<'a>(&'a self, target: &'a Target) -> Attributes<'a> {
+        // A namespace is in itself, as far as its path goes.
+        let path = self.request.resource_path.as_ref();
         Attributes {
             api_version: &target.resource.version,
-            namespace: &target.namespace,
+            namespace: path.map_or(target.namespace.as_str(), |path| path.namespace.as_str()),
             name: &target.name,
             ..Attributes::resource(self.user(), "create", &target.resource.group, &target.resource.plural)
         }

@@ -6,7 +6,7 @@ use crate::defined::check_definition;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
-use crate::update::ManagedFieldsUpdate;
+use crate::update::{Change, ManagedFieldsUpdate};
 use crate::write_environment::WriteEnvironment;
 use crate::{
     AdmissionRequest, Charges, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed,
@@ -26,16 +26,18 @@ impl Registry {
     /// # Errors
     /// The object is rejected, exists already, or its namespace does not exist.
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
-        self.create_owned(target, object, options, ManagedFieldsUpdate::Compute).await
+        self.create_owned(target, object, options, ManagedFieldsUpdate::Compute, None).await
     }
 
-    /// The same for an object whose managed fields may be computed already.
+    /// The same for an object whose managed fields may be computed already. A write that found no object to change is
+    /// authorized to create one.
     pub(crate) async fn create_owned(
         &self,
         target: &Target,
         object: Value,
         options: &WriteOptions,
         owners: ManagedFieldsUpdate,
+        change: Option<&dyn Change>,
     ) -> Result<Written> {
         let mut object = object;
         let mut warnings = Vec::new();
@@ -47,7 +49,7 @@ impl Registry {
             generated = false;
         }
         let working = &*target.working();
-        let creation = Creation { stored: target, ..Creation::new(self, working, &object, options, owners) };
+        let creation = Creation { stored: target, change, ..Creation::new(self, working, &object, options, owners) };
         self.complete(working, &mut object).await?;
         match owners {
             ManagedFieldsUpdate::Compute => {
@@ -193,6 +195,8 @@ struct Creation<'a> {
     stored: &'a Target,
     options: &'a WriteOptions,
     owners: ManagedFieldsUpdate,
+    /// The write that creates the object because there is none to change.
+    change: Option<&'a dyn Change>,
     /// The object as sent, if the error messages need its empty fields.
     sent: Option<Value>,
     sent_labels: bool,
@@ -210,8 +214,8 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        let sent_version = has_version(object);
-        Creation { registry, target, stored: target, options, owners, sent: empties(object), sent_labels, sent_version }
+        let (sent, sent_version) = (empties(object), has_version(object));
+        Creation { registry, target, stored: target, options, owners, change: None, sent, sent_labels, sent_version }
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
@@ -263,6 +267,9 @@ impl<'a> Creation<'a> {
         }
         options.context.spent(Step::Validation, started);
         warn(target, object, None, "", warnings);
+        if let Some(change) = self.change {
+            change.authorize_create().get().await?;
+        }
         registry.admission.validate(&request, object, warnings).await?;
         if charges.write_annotations(object) {
             registry.finish(target, object);

@@ -249,7 +249,6 @@ impl Attempt<'_> {
         if !allowed || update.part.is_some() {
             return Err(target.not_found());
         }
-        update.change.authorize_create().get().await?;
         let mut object = update.change.apply(None).get().await?;
         if !metadata::text(&object, "uid").is_empty() && !update.create {
             return Err(failed_precondition(target, "UID", metadata::text(&object, "uid"), "", options.dry_run));
@@ -258,7 +257,7 @@ impl Attempt<'_> {
             check_readable(metadata::text(&object, "resourceVersion"))?;
         }
         metadata::clear(&mut object, "resourceVersion");
-        registry.create_owned(target, object, options, update.owners).await
+        registry.create_owned(target, object, options, update.owners, Some(update.change)).await
     }
 
     /// The new state, in canonical form and without a version.

@@ -147,6 +147,14 @@ fn an_update_waits_for_the_right_to_create() {
     let message = "configmaps \"a\" is forbidden: User \"alice\" cannot create resource \"configmaps\" in API group \"\" in \
                    the namespace \"default\": only with a role";
     assert_eq!(refused.expect("an answer").expect(403)["message"], message);
+    // Whether the object is valid, and its namespace exists, is found out first.
+    let invalid = object.replace("\"metadata\"", "\"data\":{\"a b\":\"\"},\"metadata\"");
+    let elsewhere = path.replace("default", "nowhere");
+    for (path, object, status) in [(path, invalid, 422), (elsewhere.as_str(), object, 404)] {
+        let path = format!("{path}?fieldManager=m");
+        let refused = client.send("PATCH", &path, "application/apply-patch+yaml", object.as_bytes());
+        refused.expect("an answer").expect(status);
+    }
 }
 
 #[test]
