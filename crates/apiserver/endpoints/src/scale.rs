@@ -178,9 +178,23 @@ fn shown_scale(target: &Target, object: &Value, phase: Phase) -> Value {
     scale
 }
 
-fn take_over_scale(target: &Target, scale: &Value, object: &mut Value) {
+fn take_over_scale(target: &Target, scale: &Value, object: &mut Value) -> Result<()> {
+    if target.resource.custom.is_none() {
+        let mut errors = ErrorList::default();
+        check_replicas(scale, &mut errors);
+        if !errors.is_empty() {
+            return Err(Status::invalid("autoscaling", "Scale", &target.name, &errors));
+        }
+    }
     if let Some(paths) = stored_paths(target) {
         object.set_at(&paths.spec_replicas, replicas(scale));
+    }
+    Ok(())
+}
+
+fn check_replicas(scale: &Value, errors: &mut ErrorList) {
+    if replicas(scale) < 0 {
+        errors.invalid("spec.replicas", replicas(scale), "must be greater than or equal to 0");
     }
 }
 
@@ -290,9 +304,7 @@ fn check(target: &Target, scale: &Value) -> Result<()> {
     };
     rules::validate_create(&meta, target.resource.namespaced, &check_prefix, &mut errors);
     rules::validate_kube_finalizers(&meta, &mut errors);
-    if replicas(scale) < 0 {
-        errors.invalid("spec.replicas", replicas(scale), "must be greater than or equal to 0");
-    }
+    check_replicas(scale, &mut errors);
     if errors.is_empty() { Ok(()) } else { Err(Status::invalid("autoscaling", "Scale", &target.name, &errors)) }
 }
 
@@ -360,5 +372,19 @@ impl Printer for ScalePrinter {
             number(&["status", "replicas"]),
             created.map_or_else(|_| "<unknown>".to_owned(), |created| now.since(created.seconds)).into(),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_are_not_negative() {
+        for (replicas, is_valid) in [(-1_i64, false), (0, true), (3, true)] {
+            let mut errors = ErrorList::default();
+            check_replicas(&value!({"spec": {"replicas": replicas}}), &mut errors);
+            assert_eq!(errors.is_empty(), is_valid, "{replicas}");
+        }
     }
 }

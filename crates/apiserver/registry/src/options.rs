@@ -2,7 +2,7 @@
 //!
 //! The endpoints parse them; this module has what the registry needs.
 
-use crate::{Phase, RequestContext, Target};
+use crate::{Phase, RequestContext, Result, Target};
 use pintle_schema::Value;
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ pub struct SubresourceView {
     pub subresource: &'static str,
     /// The subresource's object in a phase.
     pub show: fn(&Target, &Value, Phase) -> Value,
-    /// Applies the changes of admission to the object.
-    pub take_over: fn(&Target, &Value, &mut Value),
+    /// Applies the changes of admission to the object, if they are valid.
+    pub take_over: fn(&Target, &Value, &mut Value) -> Result<()>,
     /// Removes what is there only to be shown to admission that changes objects.
     pub settle: fn(&mut Value),
 }

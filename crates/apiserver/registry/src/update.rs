@@ -384,8 +384,7 @@ impl Attempt<'_> {
         let [mut shown, old] = [&*object, old].map(|object| (view.show)(target, object, Phase::Mutate));
         let request = AdmissionRequest { old: Some(&old), ..request };
         registry.admission.mutate(&request, &mut shown, warnings).await?;
-        (view.take_over)(target, &shown, object);
-        Ok(())
+        (view.take_over)(target, &shown, object)
     }
 
     /// Runs validating admission on a subresource's object.

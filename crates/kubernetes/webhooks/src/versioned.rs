@@ -6,6 +6,7 @@ use pintle_registry::admission::kind_of;
 use pintle_registry::{AdmissionRequest, Result, Status, set_type};
 use pintle_resource::{Action, Resource};
 use pintle_schema::{Struct, Value, canonicalize, names};
+use pintle_validation::ErrorList;
 use std::sync::Arc;
 
 /// Where kube-apiserver keeps the types of objects, which a message names.
@@ -48,7 +49,7 @@ impl Versioned {
     /// It is no object of the kind.
     pub fn replace(&mut self, request: &AdmissionRequest<'_>, patched: Value) -> Result<bool> {
         let form = Form::of(request, &self.resource);
-        form.check_kind(&patched).map_err(Status::internal)?;
+        form.check_kind(&patched)?;
         // The webhook's result is decoded as sent, for the error messages.
         let decoded =
             json::decode(form.schema, &json::to_vec(&patched), Strictness::Ignore).map_err(Status::internal)?;
@@ -99,10 +100,7 @@ impl<'a> Form<'a> {
     }
 
     /// Checks that a patched object is still one of the kind. Without a type it is.
-    fn check_kind(&self, patched: &Value) -> std::result::Result<(), String> {
-        if self.is_resource && self.resource.custom.is_some() {
-            return Ok(());
-        }
+    fn check_kind(&self, patched: &Value) -> Result<()> {
         let [group, version, own_kind] = kind_of(self.resource, self.subresource);
         let own_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
         let or_own = |field: &str, own: &str| match patched.str_at(&[field]) {
@@ -113,8 +111,20 @@ impl<'a> Form<'a> {
         if api_version == own_version && kind == own_kind {
             return Ok(());
         }
-        let [kind, api_version, scheme] = [&*kind, &*api_version, SCHEME].map(names::quoted);
-        Err(format!("no kind {kind} is registered for version {api_version} in scheme {scheme}"))
+        if !self.is_resource || self.resource.custom.is_none() {
+            let [kind, api_version, scheme] = [&*kind, &*api_version, SCHEME].map(names::quoted);
+            let why = format!("no kind {kind} is registered for version {api_version} in scheme {scheme}");
+            return Err(Status::internal(why));
+        }
+        if api_version != own_version {
+            let slash = if api_version.contains('/') { "" } else { "/" };
+            let own = names::quoted(&own_version);
+            let why = format!("{slash}{api_version}, Kind={kind} is unstructured and is not suitable for converting to {own}");
+            return Err(Status::unexplained(why));
+        }
+        let mut errors = ErrorList::default();
+        errors.invalid("kind", kind.as_str(), format!("must be {own_kind}"));
+        Err(Status::invalid(group, &kind, patched.str_at(&["metadata", "name"]), &errors))
     }
 
     async fn shown(&self, request: &AdmissionRequest<'_>, object: &Value) -> Result<Value> {
@@ -145,7 +155,10 @@ mod tests {
             Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment");
         let form = Form { resource: &deployments, schema: &deployments.schema, is_resource: true, subresource: "" };
         let unknown = |kind: &str, version: &str| {
-            Err(format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{SCHEME}\""))
+            let scheme = names::quoted(SCHEME);
+            Err(format!(
+                "Internal error occurred: no kind \"{kind}\" is registered for version \"{version}\" in scheme {scheme}"
+            ))
         };
         for (patched, expected) in [
             (value!({"apiVersion": "apps/v1", "kind": "Deployment"}), Ok(())),
@@ -153,7 +166,7 @@ mod tests {
             (value!({"apiVersion": "apps/v1", "kind": "Other"}), unknown("Other", "apps/v1")),
             (value!({"apiVersion": "apps/v9"}), unknown("Deployment", "apps/v9")),
         ] {
-            assert_eq!(form.check_kind(&patched), expected, "{patched:?}");
+            assert_eq!(form.check_kind(&patched).map_err(|status| status.message), expected, "{patched:?}");
         }
     }
 }
