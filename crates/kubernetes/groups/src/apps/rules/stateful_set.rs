@@ -1,6 +1,7 @@
 //! Rules of StatefulSet.
 
 use super::workload;
+use crate::core::rules::pod::annotations as annotations_of_pods;
 use crate::rules::internal_form::in_full;
 use crate::rules::{items, text_in};
 use pintle_schema::{Value, names};
@@ -36,7 +37,7 @@ pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_
     workload::only_with_valid_selector(spec.field(StatefulSetSpec::SELECTOR), template, keep, cx);
 }
 
-/// The labels of its pods are validated again, at the path of the template.
+/// The labels and annotations of its pods are validated again, at the path of the template.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
@@ -44,6 +45,7 @@ pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
     let annotations = template.path.to(ObjectMeta::ANNOTATIONS).to_string();
     general::validate_annotations(Some(metadata.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
+    annotations_of_pods::of_template(template, cx);
 }
 
 /// Each claim that is made for a pod is a volume of its own, before those of the template and in place of any that has

@@ -2,7 +2,7 @@
 //!
 //! Rules of single fields are tags. Here are rules that read several fields, and those with special paths or messages.
 
-mod annotations;
+pub(crate) mod annotations;
 mod containers;
 pub(crate) mod env;
 mod handlers;
