@@ -147,6 +147,7 @@ fn field_schema(field: &Field) -> TokenStream {
     let (strategy, merge_key) = (text(&tags.patch_strategy), text(&tags.patch_merge_key));
     let atomic = match tags.map_type.as_ref().or(tags.struct_type.as_ref()).map(|word| word == "atomic") {
         Some(atomic) => quote!(Some(#atomic)),
+        None if tags.list_type.is_some() && field.is_bytes() => quote!(Some(true)),
         None => quote!(None),
     };
     let gates = &tags.gates;

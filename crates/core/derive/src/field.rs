@@ -62,11 +62,18 @@ impl<'a> Field<'a> {
         Ok(field)
     }
 
+    /// Whether it is a list of bytes, one value to everything but a published list type.
+    pub fn is_bytes(&self) -> bool {
+        let Type::Path(path) = self.ty else { return false };
+        path.path.segments.last().is_some_and(|last| last.ident == "Bytes")
+    }
+
     fn check(&self) -> syn::Result<()> {
         let tags = &self.tags;
         let fail = |span: proc_macro2::Span, text: &str| Err(syn::Error::new(span, text));
         if let Some(list_type) = &tags.list_type {
-            if self.shape != Shape::List {
+            let is_for_bytes = list_type == "atomic" && self.is_bytes();
+            if self.shape != Shape::List && !is_for_bytes {
                 return fail(list_type.span(), "list_type is for a Vec");
             }
             if (list_type == "map") == tags.list_map_keys.is_empty() {

@@ -298,7 +298,8 @@ pub struct Field {
     pub patch_strategy: &'static str,
     /// Strategic merge patch: the key of a list's items.
     pub patch_merge_key: &'static str,
-    /// Whether apply treats the struct or map in this field as one value; by default as its type specifies.
+    /// Whether apply treats the struct or map in this field as one value; by default as its type specifies. Bytes always are
+    /// one, and say so if OpenAPI publishes it.
     pub atomic: Option<bool>,
     /// Feature gates that guard the field.
     pub gates: &'static [&'static str],

@@ -113,7 +113,11 @@ impl Schemas<'_> {
             push(&mut out, "nullable", true);
         }
         if let Some(atomic) = field.atomic {
-            push(&mut out, "x-kubernetes-map-type", if atomic { "atomic" } else { "granular" });
+            let key = match &field.ty {
+                Type::Bytes => "x-kubernetes-list-type",
+                _ => "x-kubernetes-map-type",
+            };
+            push(&mut out, key, if atomic { "atomic" } else { "granular" });
         }
         if !field.patch_merge_key.is_empty() {
             push(&mut out, "x-kubernetes-patch-merge-key", field.patch_merge_key);

@@ -190,7 +190,7 @@ fn operations_declare_media_types_and_responses() {
 fn properties_say_what_the_schema_says() {
     let catalog = default_catalog();
     let document = |group: &str| parse(&v3::group_version(&catalog, group, "v1").expect("served"));
-    let (core, apps) = (document(""), document("apps"));
+    let (core, apps, services) = (document(""), document("apps"), document("apiregistration.k8s.io"));
     let rows = [
         (&apps, "io.k8s.api.apps.v1.Deployment", "metadata", "default", value!({})),
         (&apps, "io.k8s.api.apps.v1.DeploymentSpec", "replicas", "format", value!("int32")),
@@ -230,6 +230,13 @@ fn properties_say_what_the_schema_says() {
             value!([{ "$ref": "#/components/schemas/io.k8s.api.core.v1.PodSecurityContext" }]),
         ),
         (&core, "io.k8s.api.core.v1.PodList", "items", "type", value!("array")),
+        (
+            &services,
+            "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceSpec",
+            "caBundle",
+            "x-kubernetes-list-type",
+            value!("atomic"),
+        ),
     ];
     for (document, ty, field, key, expected) in rows {
         let property = document.at(&["components", "schemas", ty, "properties", field]);

@@ -72,7 +72,7 @@ pub struct APIServiceSpec {
     )]
     pub insecure_skip_tls_verify: bool,
     /// PEM certificates trusted for the server; system roots when unset.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, list_type = atomic)]
     pub ca_bundle: Bytes,
     /// Ordering of the group in discovery; bigger comes first.
     #[k8s(proto = 7, always, message(invalid = "must be positive and less than 20000")(minimum = 1, maximum = 20000))]

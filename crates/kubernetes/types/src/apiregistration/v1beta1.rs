@@ -51,7 +51,7 @@ pub struct APIServiceSpec {
     #[k8s(proto = 4, name = "insecureSkipTLSVerify")]
     pub insecure_skip_tls_verify: bool,
     /// PEM certificates trusted for the server; system roots when unset.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, list_type = atomic)]
     pub ca_bundle: Bytes,
     /// Ordering of the group in discovery; bigger comes first.
     #[k8s(proto = 7, always)]
