@@ -221,7 +221,8 @@ fn raw_object(answered: Value) -> Result<Value, Fault> {
         other => json::to_string(&other),
     };
     let parsed = json::parse(text.as_bytes(), Strictness::Ignore);
-    let object = parsed.map_err(|why| Fault { failure: Failure::MalformedResponse, ..Fault::bare(why.to_string()) })?.value;
+    let object =
+        parsed.map_err(|why| Fault { failure: Failure::MalformedResponse, ..Fault::bare(why.to_string()) })?.value;
     let found = match &object {
         Value::Map(_) if object.str_at(&["kind"]).is_empty() => {
             return Err(Fault::bare(format!("Object 'Kind' is missing in '{text}'")));
@@ -396,7 +397,10 @@ mod tests {
             assert_eq!(raw(text), Err(why.to_owned()), "{text}");
         }
         let text = decode(b"zz", "u", "v1").expect_err("refused");
-        assert!(text.starts_with("couldn't get version/kind; json parse error: json: cannot unmarshal string"), "{text}");
+        assert!(
+            text.starts_with("couldn't get version/kind; json parse error: json: cannot unmarshal string"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -374,10 +374,16 @@ mod tests {
     #[test]
     fn values_of_other_types_have_no_replicas() {
         let rows = [
-            (value!({"spec": ["a", {"b": 1}]}), ".spec.size accessor error: [a map[b:1]] is of the type []interface {}, \
-              expected map[string]interface{}"),
-            (value!({"spec": {"size": {"a": 1}}}), ".spec.size accessor error: map[a:1] is of the type \
-              map[string]interface {}, expected int64"),
+            (
+                value!({"spec": ["a", {"b": 1}]}),
+                ".spec.size accessor error: [a map[b:1]] is of the type []interface {}, \
+              expected map[string]interface{}",
+            ),
+            (
+                value!({"spec": {"size": {"a": 1}}}),
+                ".spec.size accessor error: map[a:1] is of the type \
+              map[string]interface {}, expected int64",
+            ),
         ];
         for (object, wanted) in rows {
             let wanted = format!(".spec.size: Invalid value: 0: {wanted}");

@@ -248,8 +248,14 @@ fn a_failed_conversion_from_a_tree_has_gos_messages() {
 #[test]
 fn named_lists_and_maps_have_their_names_in_messages() {
     for (text, wanted) in [
-        (r#"{"definitions":[]}"#, "array into Go struct field JSONSchemaProps.definitions of type v1.JSONSchemaDefinitions"),
-        (r#"{"dependencies":1}"#, "number into Go struct field JSONSchemaProps.dependencies of type v1.JSONSchemaDependencies"),
+        (
+            r#"{"definitions":[]}"#,
+            "array into Go struct field JSONSchemaProps.definitions of type v1.JSONSchemaDefinitions",
+        ),
+        (
+            r#"{"dependencies":1}"#,
+            "number into Go struct field JSONSchemaProps.dependencies of type v1.JSONSchemaDependencies",
+        ),
         (
             r#"{"x-kubernetes-validations":{}}"#,
             "object into Go struct field JSONSchemaProps.x-kubernetes-validations of type v1.ValidationRules",

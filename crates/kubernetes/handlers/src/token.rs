@@ -16,7 +16,8 @@ use pintle_endpoints::write::check_namespace;
 use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{
-    AdmissionRequest, Charges, Details, Operation, Result, Status, Target, WriteOptions, metadata, set_type, track_posted,
+    AdmissionRequest, Charges, Details, Operation, Result, Status, Target, WriteOptions, metadata, set_type,
+    track_posted,
 };
 use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};

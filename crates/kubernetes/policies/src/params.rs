@@ -31,9 +31,8 @@ impl ParamKind {
     /// No such kind is served.
     pub fn resource(&self, registry: &Registry) -> Result<Arc<Resource>, ParamError> {
         let table = registry.resources.read();
-        let is_served = |found: &Resource| {
-            matches!(table.find(&found.group, &found.version, &found.plural), Found::Resource(_))
-        };
+        let is_served =
+            |found: &Resource| matches!(table.find(&found.group, &found.version, &found.plural), Found::Resource(_));
         let found = table.of_kind(&self.api_version, &self.kind);
         let found = found.filter(|found| found.storage.is_some() && is_served(found));
         found.cloned().ok_or_else(|| {

@@ -67,9 +67,8 @@ impl Failure {
         let retry_after = said.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         let mut status = Status::new(code, "", said.message);
         // For the header; the body is the webhook's.
-        status.details = u32::try_from(retry_after)
-            .ok()
-            .map(|retry_after_seconds| Details { retry_after_seconds, ..Details::default() });
+        let header = |retry_after_seconds| Box::new(Details { retry_after_seconds, ..Details::default() });
+        status.details = u32::try_from(retry_after).ok().map(header);
         status.given = Some(Box::new(given));
         Failure::Denied(status)
     }

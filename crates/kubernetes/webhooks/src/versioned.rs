@@ -119,7 +119,9 @@ impl<'a> Form<'a> {
         if api_version != own_version {
             let slash = if api_version.contains('/') { "" } else { "/" };
             let own = names::quoted(&own_version);
-            let why = format!("{slash}{api_version}, Kind={kind} is unstructured and is not suitable for converting to {own}");
+            let why = format!(
+                "{slash}{api_version}, Kind={kind} is unstructured and is not suitable for converting to {own}"
+            );
             return Err(Status::unexplained(why));
         }
         let mut errors = ErrorList::default();
@@ -151,8 +153,7 @@ mod tests {
 
     #[test]
     fn a_patched_object_stays_one_of_its_kind() {
-        let deployments =
-            Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment");
+        let deployments = Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment");
         let form = Form { resource: &deployments, schema: &deployments.schema, is_resource: true, subresource: "" };
         let unknown = |kind: &str, version: &str| {
             let scheme = names::quoted(SCHEME);

@@ -116,7 +116,8 @@ fn only_the_first_failure_of_policies_is_recorded() {
     client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect("an answer").expect(201);
     client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
     let recorded = events(&log);
-    let failure = &recorded.last().expect("an event")["annotations"]["validation.policy.admission.k8s.io/validation_failure"];
+    let failure =
+        &recorded.last().expect("an event")["annotations"]["validation.policy.admission.k8s.io/validation_failure"];
     let expected = json!([{
         "message": "one", "policy": "p", "binding": "b", "expressionIndex": 0, "validationActions": ["Audit"]
     }]);

@@ -158,7 +158,8 @@ fn some_pods_need_no_budget_s_leave() {
     budget(&mut client, "c", selecting(json!({})), json!({"observedGeneration": 1, "disruptionsAllowed": 5}));
     let mut with_options = |query: &str, options: Value| {
         let metadata = json!({"name": "ready"});
-        let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options});
+        let eviction =
+            json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options});
         client.post(&format!("{PODS}/ready/eviction{query}"), &eviction).expect("an answer")
     };
     with_options("", json!({"ignoreStoreReadErrorWithClusterBreakingPotential": true})).expect(422);

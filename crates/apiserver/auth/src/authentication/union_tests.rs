@@ -143,12 +143,9 @@ fn a_token_without_an_audience_is_valid_for_the_servers_own() {
 fn common_audiences_are_in_the_order_of_the_request() {
     let strs = |texts: &[&str]| -> Vec<Str> { texts.iter().map(Str::new).collect() };
     let have = strs(&["a", "b", "c"]);
-    for (requested, expected) in [
-        (&["c", "a"][..], &["c", "a"][..]),
-        (&["d", "b", "b"], &["b", "b"]),
-        (&["d"], &[]),
-        (&[], &[]),
-    ] {
+    for (requested, expected) in
+        [(&["c", "a"][..], &["c", "a"][..]), (&["d", "b", "b"], &["b", "b"]), (&["d"], &[]), (&[], &[])]
+    {
         assert_eq!(common_audiences(&have, &strs(requested)), strs(expected), "{requested:?}");
     }
 }

@@ -90,7 +90,9 @@ fn errors_of_mutations_are_in_the_field_of_their_type() {
     assert_eq!(policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{}]"}})), [""; 0]);
     assert_eq!(
         policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": " true\n"}})),
-        ["spec.mutations[0].jsonPatch.expression: Invalid value: \"true\": must evaluate to list(JSONPatch) but got bool"]
+        [
+            "spec.mutations[0].jsonPatch.expression: Invalid value: \"true\": must evaluate to list(JSONPatch) but got bool"
+        ]
     );
     assert_eq!(
         policy(value!({"patchType": "JSONPatch", "applyConfiguration": {"expression": "x"}})),

@@ -73,10 +73,7 @@ fn what_its_type_forbids() {
         ]
     );
     let mut internal = service();
-    internal.set_at(
-        &["spec", "ports"],
-        value!([{"port": 0, "protocol": "TCP", "targetPort": 80, "nodePort": 30000}]),
-    );
+    internal.set_at(&["spec", "ports"], value!([{"port": 0, "protocol": "TCP", "targetPort": 80, "nodePort": 30000}]));
     assert_eq!(
         of_service(&internal, None, ""),
         [

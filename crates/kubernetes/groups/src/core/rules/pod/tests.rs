@@ -79,7 +79,9 @@ fn forbidden_probes_are_not_validated() {
         validate(&pod, None, "")
     };
     let forbidden = ["lifecycle", "livenessProbe"].map(|field| {
-        format!("spec.initContainers[0].{field}: Forbidden: may not be set for init containers without restartPolicy=Always")
+        format!(
+            "spec.initContainers[0].{field}: Forbidden: may not be set for init containers without restartPolicy=Always"
+        )
     });
     assert_eq!(validated("Never"), forbidden);
     assert!(validated("Always").iter().any(|error| error.contains("livenessProbe.httpGet")));
