@@ -130,7 +130,9 @@ impl Clients {
                 (format!("https://{host}:{}", service.port), service.path.clone(), Some(service))
             }
             Address::Url(url) => {
-                let uri: Uri = url.parse().map_err(|error| SetupError::Url(format!("parse {url:?}: {error}")))?;
+                let uri: Uri = path::escape_invalid(&url)
+                    .parse()
+                    .map_err(|error| SetupError::Url(format!("parse {url:?}: {error}")))?;
                 let (Some(scheme @ ("https" | "http")), Some(authority)) =
                     (uri.scheme_str(), uri.authority().filter(|authority| !authority.as_str().contains('@')))
                 else {

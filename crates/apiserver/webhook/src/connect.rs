@@ -72,6 +72,9 @@ pub enum ConnectError {
     /// The name has no address.
     #[error("dial tcp: lookup {0}: no such host")]
     Lookup(String),
+    /// The port is none.
+    #[error("dial tcp: address {0}: invalid port")]
+    Port(String),
     /// No connection to this address, with the reason.
     #[error("dial tcp {0}: {1}")]
     Dial(SocketAddr, String),
@@ -115,6 +118,13 @@ pub(crate) fn port_of(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 })
 }
 
+/// The port of a URL, if it is written and beyond all ports.
+fn invalid_port(uri: &Uri) -> Option<&str> {
+    let (_, port) = uri.authority()?.as_str().rsplit_once(':')?;
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && port.parse::<u16>().is_err()).then_some(port)
+}
+
 /// The host name of a service, in URLs and in its certificate.
 pub(crate) fn service_host(service: &ServiceReference) -> String {
     format!("{}.{}.svc", service.name, service.namespace)
@@ -129,7 +139,10 @@ impl Connector {
                     resolver.resolve(&service.namespace, &service.name, service.port).map_err(ConnectError::Resolve)?;
                 dial(&host, port).await?
             }
-            _ => dial(host, port).await?,
+            _ => match invalid_port(&uri) {
+                Some(port) => return Err(ConnectError::Port(port.to_owned())),
+                None => dial(host, port).await?,
+            },
         };
         let ends = tcp.local_addr().and_then(|local| Ok(AddressPair { local, peer: tcp.peer_addr()? })).ok();
         if uri.scheme_str() == Some("http") {

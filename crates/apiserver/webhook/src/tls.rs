@@ -82,11 +82,51 @@ impl TlsSettings {
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, SetupError> {
     let certs = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     let certs = certs.map_err(|error| SetupError::Authority(error.to_string()))?;
-    if certs.is_empty() { Err(SetupError::NoCertificate) } else { Ok(certs) }
+    match certs.as_slice() {
+        [] => Err(SetupError::NoCertificate),
+        certs if !certs.iter().any(|cert| is_der_sequence(cert)) => {
+            let why = "failed to parse certificate: x509: malformed certificate";
+            Err(SetupError::Authority(why.to_owned()))
+        }
+        _ => Ok(certs),
+    }
+}
+
+/// Whether bytes are one sequence in DER, which is the outermost form of a certificate.
+fn is_der_sequence(bytes: &[u8]) -> bool {
+    let Some((0x30, rest)) = bytes.split_first().map(|(tag, rest)| (*tag, rest)) else { return false };
+    let Some((&first, rest)) = rest.split_first() else { return false };
+    if first < 0x80 {
+        return rest.len() == usize::from(first);
+    }
+    let Some((length, content)) = rest.split_at_checked(usize::from(first & 0x7f)) else { return false };
+    let length = length.iter().try_fold(0_usize, |sum, byte| sum.checked_mul(256)?.checked_add(usize::from(*byte)));
+    length == Some(content.len())
 }
 
 /// The system's authorities, read once.
 fn system_authorities() -> &'static [CertificateDer<'static>] {
     static AUTHORITIES: OnceLock<Vec<CertificateDer<'static>>> = OnceLock::new();
     AUTHORITIES.get_or_init(|| rustls_native_certs::load_native_certs().certs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bundles_without_a_whole_certificate() {
+        for (pem, expected) in [
+            ("", "unable to load root certificates: unable to parse bytes as PEM block"),
+            (
+                "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n",
+                "unable to load root certificates: failed to parse certificate: x509: malformed certificate",
+            ),
+        ] {
+            assert_eq!(certificates(pem.as_bytes()).expect_err("refused").to_string(), expected);
+        }
+        assert!(is_der_sequence(&[0x30, 1, 0]) && !is_der_sequence(&[0x30, 2, 0]) && !is_der_sequence(&[0x31, 0]));
+        let long = [&[0x30, 0x81, 200][..], &[0; 200]].concat();
+        assert!(is_der_sequence(&long) && !is_der_sequence(&long[..100]));
+    }
 }

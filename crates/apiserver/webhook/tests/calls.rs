@@ -183,6 +183,9 @@ async fn connection_refused() {
     let client = Clients::default().client(settings("https://127.0.0.1:1".to_owned(), b"")).expect("a client");
     let error = client.post(call(TIME)).await.expect_err("a failure").to_string();
     assert_eq!(error, "Post \"https://127.0.0.1:1/?timeout=20s\": dial tcp 127.0.0.1:1: connect: connection refused");
+    let client = Clients::default().client(settings("https://127.0.0.1:99999/a b".to_owned(), b"")).expect("a client");
+    let error = client.post(call(TIME)).await.expect_err("a failure").to_string();
+    assert_eq!(error, "Post \"https://127.0.0.1:99999/a%20b?timeout=20s\": dial tcp: address 99999: invalid port");
 }
 
 #[tokio::test]
