@@ -106,6 +106,14 @@ pub fn report_again(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     }
 }
 
+/// Drops what was found inside a place that kube-apiserver does not look into.
+pub fn drop_inside(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    if !cx.errors.is_empty() {
+        let inside = format!("{place}.");
+        cx.errors.0.retain(|error| !error.field.starts_with(&inside));
+    }
+}
+
 /// The index of the item of a list that a field is in, and the rest of the field's path.
 pub fn item_at<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
     let (index, rest) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;

@@ -37,6 +37,12 @@ pub fn strategy(strategy: At<'_, DeploymentStrategy>, cx: &mut ValidationContext
     workload::known(strategy.new.field(DeploymentStrategy::TYPE).value(), &["Recreate", "RollingUpdate"], strategy, cx);
 }
 
+/// Nothing is said of a rolling update that does not take place.
+pub fn rolling_update_alone(strategy: At<'_, DeploymentStrategy>, cx: &mut ValidationContext<'_>) {
+    let kind = strategy.new.field(DeploymentStrategy::TYPE).value();
+    workload::only_if_rolling(kind, &strategy.path.to(DeploymentStrategy::ROLLING_UPDATE), cx);
+}
+
 /// Without a pod that may be missing or be more, nothing can be replaced.
 pub fn rolling_update(update: At<'_, RollingUpdateDeployment>, cx: &mut ValidationContext<'_>) {
     let unavailable = update.new.field(RollingUpdateDeployment::MAX_UNAVAILABLE);

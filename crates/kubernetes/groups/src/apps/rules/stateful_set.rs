@@ -104,6 +104,12 @@ pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Validation
     }
 }
 
+/// Nothing is said of a rolling update that does not take place.
+pub fn rolling_update_alone(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut ValidationContext<'_>) {
+    let kind = strategy.new.field(StatefulSetUpdateStrategy::TYPE).value();
+    workload::only_if_rolling(kind, &strategy.path.to(StatefulSetUpdateStrategy::ROLLING_UPDATE), cx);
+}
+
 /// Pods cannot be replaced while none may be missing.
 pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut ValidationContext<'_>) {
     let unavailable = update.new.field(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);

@@ -151,3 +151,24 @@ fn templates_of_invalid_selectors_are_not_validated() {
         assert_eq!(errors.contains(&selector), of_template != 2, "{errors:?}");
     }
 }
+
+#[test]
+fn rolling_updates_that_do_not_take_place_are_not_validated() {
+    let rows = [
+        (Deployment::schema(), "strategy", "Recreate", 1),
+        (Deployment::schema(), "strategy", "x", 1),
+        (DaemonSet::schema(), "updateStrategy", "OnDelete", 0),
+        (DaemonSet::schema(), "updateStrategy", "x", 1),
+        (StatefulSet::schema(), "updateStrategy", "OnDelete", 1),
+        (StatefulSet::schema(), "updateStrategy", "x", 1),
+    ];
+    for (schema, field, kind, expected) in rows {
+        let mut object = with(value!({"selector": {"matchLabels": {"a": "b"}}}));
+        let strategy =
+            value!({"type": kind, "rollingUpdate": {"maxUnavailable": "x", "maxSurge": "y", "partition": -1}});
+        object.set_at(&["spec", field], strategy);
+        let errors = validate(schema, &object, None, "");
+        let place = format!("spec.{field}");
+        assert_eq!(errors.iter().filter(|error| error.starts_with(&place)).count(), expected, "{kind}: {errors:?}");
+    }
+}

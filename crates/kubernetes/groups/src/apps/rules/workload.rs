@@ -1,12 +1,12 @@
 //! Rules that all kinds with a pod template share.
 
 use crate::rules::internal_form::in_full;
-use crate::rules::label_selector;
+use crate::rules::{drop_inside, label_selector};
 use pintle_schema::{ApiValue, IntOrString, Value, View};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::formats::percentage;
-use pintle_validation::{At, FieldError, ValidationContext};
+use pintle_validation::{At, FieldError, FieldPath, ValidationContext};
 
 /// A selector is valid; `detail` is the error's detail if it is not.
 pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut ValidationContext<'_>) {
@@ -19,6 +19,13 @@ pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut Va
 pub fn known<T: ApiValue>(kind: &Value, kinds: &[&str], strategy: At<'_, T>, cx: &mut ValidationContext<'_>) {
     if !kinds.contains(&kind.as_str().unwrap_or_default()) {
         cx.errors.not_supported(strategy.path, in_full(strategy.new), kinds);
+    }
+}
+
+/// How pods are replaced in turn matters only if they are.
+pub fn only_if_rolling(kind: &Value, rolling_update: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    if kind.as_str() != Some("RollingUpdate") {
+        drop_inside(rolling_update, cx);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rules of PriorityLevelConfiguration: the exempt level, and how requests are assigned to queues.
 
+use crate::rules::drop_inside;
 use pintle_types::flowcontrol::v1::{
     LimitResponse, LimitResponseType, PriorityLevelConfiguration, PriorityLevelConfigurationSpec,
     PriorityLevelEnablement, QueuingConfiguration,
@@ -48,13 +49,6 @@ pub fn only_its_own(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Valid
 pub fn queues_if_queuing(response: At<'_, LimitResponse>, cx: &mut ValidationContext<'_>) {
     if response.new.field(LimitResponse::TYPE).get() != LimitResponseType::QUEUE {
         drop_inside(&response.path.to(LimitResponse::QUEUING), cx);
-    }
-}
-
-fn drop_inside(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    if !cx.errors.is_empty() {
-        let inside = format!("{place}.");
-        cx.errors.0.retain(|error| !error.field.starts_with(&inside));
     }
 }
 
