@@ -31,4 +31,4 @@ pub use kubeconfig::{Credentials, Kubeconfig, KubeconfigError};
 pub use response::{StatusError, WebhookResponse};
 pub use stats::{ClientStats, HostMethod};
 pub use streaming::{Pieces, StreamingClient};
-pub use tls::{Identity, TlsSettings};
+pub use tls::{Identity, TlsSettings, check_authorities};

@@ -104,6 +104,18 @@ fn is_der_sequence(bytes: &[u8]) -> bool {
     length == Some(content.len())
 }
 
+/// Checks a bundle of authorities, in PEM.
+///
+/// # Errors
+/// It holds no certificate that can be used.
+pub fn check_authorities(pem: &[u8]) -> Result<(), SetupError> {
+    let authorities = certificates(pem).map_err(|_| SetupError::NoCertificate)?;
+    match RootCertStore::empty().add_parsable_certificates(authorities) {
+        (0, _) => Err(SetupError::Authority("failed to parse certificate".to_owned())),
+        _ => Ok(()),
+    }
+}
+
 /// The system's authorities, read once.
 fn system_authorities() -> &'static [CertificateDer<'static>] {
     static AUTHORITIES: OnceLock<Vec<CertificateDer<'static>>> = OnceLock::new();

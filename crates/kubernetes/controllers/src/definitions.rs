@@ -180,7 +180,8 @@ impl Definitions {
         let mut settled = definition.clone();
         settled.set_at(&["status", "acceptedNames"], accepted.names.clone());
         // Once established, a definition stays so under its accepted names.
-        if accepted.condition.holds || definition::is_established(&definition) {
+        let can_serve = accepted.condition.holds && !definition::has_unusable_authorities(&definition);
+        if can_serve || definition::is_established(&definition) {
             self.install(name, &settled);
         }
         let now = Time::from_seconds(self.world.registry.environment.now_unix());
@@ -384,6 +385,11 @@ fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> boo
     let was_established = definition::is_established(definition);
     let approval = approval(definition);
     let established = match (accepted.condition.holds, was_established) {
+        (true, false) if definition::has_unusable_authorities(definition) => Some(DesiredCondition {
+            holds: false,
+            reason: "InvalidCABundle",
+            message: "The conversion webhook CABundle is invalid".to_owned(),
+        }),
         (true, false) => Some(DesiredCondition {
             holds: true,
             reason: "InitialNamesAccepted",

@@ -13,8 +13,9 @@ pub mod warnings;
 
 use crate::json_schema::JsonSchema;
 use crate::structural;
-use pintle_schema::{Str, Value};
+use pintle_schema::{Str, Value, base64};
 use pintle_validation::{ErrorList, FieldPath, webhook_client::Url};
+use pintle_webhook::check_authorities;
 use rules::StoredExpressions;
 use std::collections::{HashMap, HashSet};
 
@@ -110,6 +111,8 @@ pub(super) struct Options {
     pub stored_versions: HashSet<Str>,
     /// Whether the schema being validated is unchanged.
     pub is_stored_schema: bool,
+    /// Whether the conversion webhook may have authorities that cannot be used.
+    pub allow_unusable_authorities: bool,
     /// Versions, "" for all, that had too many selectable fields before.
     pub many_selectable: HashSet<String>,
 }
@@ -127,6 +130,7 @@ impl Options {
             stored_expressions: StoredExpressions::default(),
             stored_versions: HashSet::new(),
             is_stored_schema: false,
+            allow_unusable_authorities: true,
             many_selectable: HashSet::new(),
         }
     }
@@ -204,6 +208,7 @@ pub fn validate_definition(
             let stored = Definition::of(old);
             let mut options = Options::of_update(&definition, &stored);
             options.stored_expressions.new_minor = compatibility_minor;
+            options.allow_unusable_authorities = !is_established(old) || has_unusable_authorities(old);
             spec::validate(&definition, &mut options, &path, &mut errors);
             spec::validate_update(&definition, &stored, is_established(old), &path, &mut errors);
         }
@@ -234,6 +239,21 @@ pub fn has_condition(object: &Value, kind: &str) -> bool {
 /// Whether objects of a definition are served.
 pub fn is_established(object: &Value) -> bool {
     has_condition(object, "Established")
+}
+
+/// Why a bundle of authorities, in base64, cannot be used; `None` also if it is empty.
+fn unusable_authorities(bundle: &str) -> Option<String> {
+    let pem = base64::decode(bundle).unwrap_or_default();
+    if pem.is_empty() {
+        return None;
+    }
+    check_authorities(&pem).err().map(|error| error.to_string())
+}
+
+/// Whether the conversion webhook of a definition in its stored form has authorities that cannot be used: its objects are not
+/// served before it has others.
+pub fn has_unusable_authorities(object: &Value) -> bool {
+    unusable_authorities(object.str_at(&["spec", "conversion", "webhookClientConfig", "caBundle"])).is_some()
 }
 
 /// Checks the name of a new definition, or its prefix: it is derived from the names of its resource.

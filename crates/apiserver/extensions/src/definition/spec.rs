@@ -1,6 +1,6 @@
 //! Validation of a definition's `spec` except schemas: names, versions, subresources, columns, selectable fields, conversion.
 
-use super::{Definition, Options, schema, text};
+use super::{Definition, Options, schema, text, unusable_authorities};
 use crate::json_schema::JsonSchema;
 use crate::{field_path, shown, structural};
 use pintle_cel::library::url::check as check_url;
@@ -478,24 +478,32 @@ fn conversion(of: &Value, options: &Options, path: &FieldPath<'_>, errors: &mut 
     }
     match config {
         None => errors.required(client, "required when strategy is set to Webhook"),
-        Some(config) => match (present(config, "url"), present(config, "service")) {
-            (Some(url), None) => {
-                let url = url.as_str().unwrap_or_default();
-                webhook_client::url(url, check_url(url), &client.child("url"), errors);
-            }
-            (None, Some(service)) => {
-                let of = webhook_client::Service {
-                    namespace: text(service, "namespace"),
-                    name: text(service, "name"),
-                    port: service.get("port").and_then(Value::as_i64).unwrap_or(443),
-                    path: service.get("path").and_then(Value::as_str),
-                };
-                webhook_client::service(&of, &client.child("service"), errors);
-            }
-            _ => errors.required(client, "exactly one of url or service is required"),
-        },
+        Some(config) => webhook(config, options, &client, errors),
     }
     conversion_reviews(of, options, &reviews, errors);
+}
+
+fn webhook(config: &Value, options: &Options, client: &FieldPath<'_>, errors: &mut ErrorList) {
+    match (present(config, "url"), present(config, "service")) {
+        (Some(url), None) => {
+            let url = url.as_str().unwrap_or_default();
+            webhook_client::url(url, check_url(url), &client.child("url"), errors);
+        }
+        (None, Some(service)) => {
+            let of = webhook_client::Service {
+                namespace: text(service, "namespace"),
+                name: text(service, "name"),
+                port: service.get("port").and_then(Value::as_i64).unwrap_or(443),
+                path: service.get("path").and_then(Value::as_str),
+            };
+            webhook_client::service(&of, &client.child("service"), errors);
+        }
+        _ => errors.required(client, "exactly one of url or service is required"),
+    }
+    let bundle = text(config, "caBundle");
+    if let Some(why) = unusable_authorities(bundle).filter(|_| !options.allow_unusable_authorities) {
+        errors.invalid(client.child("caBundle"), bundle, why);
+    }
 }
 
 fn conversion_reviews(of: &Value, options: &Options, path: &FieldPath<'_>, errors: &mut ErrorList) {

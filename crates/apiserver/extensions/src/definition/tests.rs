@@ -146,6 +146,29 @@ fn stored_values_remain_valid() {
 }
 
 #[test]
+fn authorities_of_an_established_definition_stay_usable() {
+    let with = |bundle: &str| {
+        let mut definition = definition(r#"{"type":"object"}"#);
+        definition.set_at(
+            &["spec", "conversion"],
+            value!({"strategy": "Webhook", "webhookClientConfig": {"url": "https://a/b", "caBundle": bundle},
+                "conversionReviewVersions": ["v1"]}),
+        );
+        definition
+    };
+    let (unusable, other) = (with("YQ=="), with("Yg=="));
+    assert_eq!(lines(&unusable, None), [""; 0]);
+    assert_eq!(lines(&unusable, Some(&with(""))), [""; 0]);
+    let established = |mut definition: Value| {
+        definition.set_at(&["status", "conditions"], value!([{"type": "Established", "status": "True"}]));
+        definition
+    };
+    let refused = "spec.conversion.webhookClientConfig.caBundle: Invalid value: \"YQ==\": unable to load root certificates: \
+                   unable to parse bytes as PEM block";
+    assert_eq!(lines(&unusable, Some(&established(with("")))), [refused]);
+    assert_eq!(lines(&unusable, Some(&established(other))), [""; 0], "they were unusable before");
+}
+
 fn protected_groups_need_an_approval() {
     let mut protected = definition(r#"{"type":"object"}"#);
     protected.set_at(&["spec", "group"], "x.k8s.io");
