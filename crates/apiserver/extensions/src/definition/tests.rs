@@ -169,6 +169,7 @@ fn authorities_of_an_established_definition_stay_usable() {
     assert_eq!(lines(&unusable, Some(&established(other))), [""; 0], "they were unusable before");
 }
 
+#[test]
 fn protected_groups_need_an_approval() {
     let mut protected = definition(r#"{"type":"object"}"#);
     protected.set_at(&["spec", "group"], "x.k8s.io");

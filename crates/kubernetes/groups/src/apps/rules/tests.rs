@@ -165,7 +165,7 @@ fn rolling_updates_that_do_not_take_place_are_not_validated() {
     for (schema, field, kind, expected) in rows {
         let mut object = with(value!({"selector": {"matchLabels": {"a": "b"}}}));
         let strategy =
-            value!({"type": kind, "rollingUpdate": {"maxUnavailable": "x", "maxSurge": "y", "partition": -1}});
+            value!({"type": kind, "rollingUpdate": {"maxUnavailable": "x", "maxSurge": "y", "partition": (-1)}});
         object.set_at(&["spec", field], strategy);
         let errors = validate(schema, &object, None, "");
         let place = format!("spec.{field}");
