@@ -193,8 +193,9 @@ impl Authorizer for RbacAuthorizer {
 
     fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules> {
         let snapshot = self.0.snapshot();
-        let (found, _) = snapshot.rules_of(user, namespace);
-        let mut rules = UserRules::default();
+        let (found, errors) = snapshot.rules_of(user, namespace);
+        // The list is complete even then: a missing role grants nothing.
+        let mut rules = UserRules { errors, ..UserRules::default() };
         for rule in found.iter().map(|found| found.rule) {
             if !rule.resources.is_empty() {
                 rules.resource_rules.push(ResourceRule {

@@ -247,4 +247,8 @@ fn publishing_replaces_the_snapshot() {
     assert!(rbac.snapshot().authorize(&attributes).is_err());
     rbac.publish(RbacSnapshot::build(roles, bindings));
     assert!(rbac.snapshot().authorize(&attributes).is_ok());
+    // A list of rules says which roles are missing.
+    let (authorizer, lost) = (RbacAuthorizer(Arc::new(rbac)), user("lost", &["lost"]));
+    let MaybeReady::Ready(rules) = authorizer.rules_for(&lost, "a") else { panic!("it waits for nothing") };
+    assert_eq!((rules.errors.len(), rules.incomplete), (2, false));
 }
