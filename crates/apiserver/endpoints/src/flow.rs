@@ -284,7 +284,7 @@ impl InFlightRequest {
             long_running,
             is_watch,
             was_admitted: AtomicBool::new(false),
-            mutating: context.resource_path.is_some() && !verb.reads(),
+            mutating: !matches!(context.verb, "get" | "list" | "watch"),
             user: user.name.clone(),
             context: Arc::clone(context),
             slot: Mutex::default(),

@@ -100,6 +100,19 @@ async fn two_limits_count_reads_and_writes_of_everybody() {
 }
 
 #[tokio::test]
+async fn requests_without_a_resource_count_by_their_method() {
+    let flow = limited(4, 1);
+    let alice = user("a", &[]);
+    let _held = entered(&flow, &alice, PODS, Verb::Create).await;
+    for (method, is_rejected) in [("get", false), ("head", true), ("post", true)] {
+        let mut context = RequestContext::new(method, String::new()).acting_as(Arc::new(alice.clone()));
+        context.deadline = Some(context.started + Duration::from_secs(60));
+        let request = InFlightRequest::new(&flow, &Arc::new(context), Verb::Other);
+        assert_eq!(request.enter().await.is_err(), is_rejected, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn masters_are_exempt_and_take_nothing_from_others() {
     for (flow, others) in [(limited(4, 4), 4), (fair(), 8)] {
         let (count, held) = entered(&flow, &user("admin", &[groups::MASTERS]), PODS, Verb::List).await;
