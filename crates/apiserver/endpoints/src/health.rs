@@ -216,7 +216,8 @@ impl Health {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name && is_in_scope(check, endpoint)) {
             Some(check) => match check.fault() {
-                Ok(()) => ApiResponse::text(200, "ok"),
+                // Not among the responses whose type browsers may not guess.
+                Ok(()) => ApiResponse::new(200, "text/plain; charset=utf-8", "ok"),
                 Err(fault) => ApiResponse::text(500, format!("internal server error: {fault}\n")),
             },
             None => ApiResponse::text(404, "404 page not found\n"),
