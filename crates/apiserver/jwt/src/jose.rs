@@ -131,7 +131,7 @@ impl<'a> CompactToken<'a> {
             Some(Ok(text)) => Ok(text.to_owned()),
             Some(Err(why)) => {
                 let given = header.get(name).map(json::to_vec).unwrap_or_default();
-                let given = quoted(&String::from_utf8_lossy(&given)).to_string();
+                let given = quoted(&String::from_utf8_lossy(&given));
                 Err(malformed(&format!("failed to unmarshal {what}: {why}: {given}")))
             }
         };

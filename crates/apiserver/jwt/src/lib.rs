@@ -1,7 +1,7 @@
 //! Authentication by JSON web tokens of other issuers (OpenID Connect): an issuer's keys are found by discovery and fetched
 //! again when they change, and claims are mapped to a user by names or by expressions. Guarantees that no claim is used before
-//! the signature is verified, except the issuer, which selects the authenticator. Must
-//! never open a connection itself: documents come through [`Fetch`].
+//! the signature is verified, except the issuer, which selects the authenticator. Must never open a connection itself: documents
+//! come through [`Fetch`].
 
 mod authenticator;
 mod claims;
