@@ -14,7 +14,7 @@ use pintle_registry::{AdmissionRequest, Result, Status};
 use pintle_resource::Resource;
 use pintle_schema::Value;
 use pintle_webhook::{Call, CallError};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::warn;
 
@@ -92,12 +92,13 @@ impl AdmissionWebhooks {
         }
     }
 
-    /// Calls a webhook, and counts the call.
+    /// Calls a webhook, and counts the call. Its warnings go to a list, or to the request at once.
     pub(crate) async fn call(
         &self,
         hook: &Hook,
         request: &AdmissionRequest<'_>,
         versioned: &Versioned,
+        warned: Option<&Mutex<Vec<String>>>,
     ) -> std::result::Result<Response, Failure> {
         let dry_run = request.options.dry_run;
         if dry_run && !hook.takes_dry_runs {
@@ -133,8 +134,10 @@ impl AdmissionWebhooks {
         for (key, value) in &response.response.audit_annotations {
             context.annotate_from_outside(format!("{}/{key}", hook.name), value.as_str());
         }
-        for warning in &response.response.warnings {
-            context.warn(warning.as_str());
+        let warnings = response.response.warnings.iter().cloned();
+        match warned {
+            Some(list) => list.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings),
+            None => warnings.for_each(|warning| context.warn(warning)),
         }
         if response.response.allowed {
             Ok(response)

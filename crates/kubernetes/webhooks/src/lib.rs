@@ -158,10 +158,12 @@ impl AdmissionPlugin for AdmissionWebhooks {
         &'a self,
         request: &'a AdmissionRequest<'a>,
         object: &'a Value,
-        _warnings: &'a mut Vec<String>,
+        warnings: &'a mut Vec<String>,
     ) -> Admitted<'a> {
         match self.concerned(request) {
-            Some(hooks) => Admitted::wait(async move { self.call_validating(&hooks, request, Some(object)).await }),
+            Some(hooks) => {
+                Admitted::wait(async move { self.call_validating(&hooks, request, Some(object), Some(warnings)).await })
+            }
             None => Admitted::Ready(Ok(())),
         }
     }
@@ -173,7 +175,7 @@ impl AdmissionPlugin for AdmissionWebhooks {
                 Admitted::wait(async move { self.call_mutating(&hooks, request, None).await })
             }
             (Some(hooks), Kind::Validating) => {
-                Admitted::wait(async move { self.call_validating(&hooks, request, None).await })
+                Admitted::wait(async move { self.call_validating(&hooks, request, None, None).await })
             }
         }
     }

@@ -99,7 +99,7 @@ impl Round<'_> {
         }
         let round = u8::from(self.is_reinvocation);
         let started = Instant::now();
-        let outcome = match webhooks.call(hook, request, versioned).await {
+        let outcome = match webhooks.call(hook, request, versioned, None).await {
             Ok(response) => {
                 let patched = patch(hook, request, versioned, &response);
                 if let Ok(Patched::Applied { .. }) = patched {

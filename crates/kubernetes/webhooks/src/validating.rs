@@ -10,11 +10,11 @@ use futures_util::stream::FuturesUnordered;
 use pintle_registry::{AdmissionRequest, Result, Status};
 use pintle_resource::Resource;
 use pintle_schema::Value;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 impl AdmissionWebhooks {
-    /// Calls the webhooks that match.
+    /// Calls the webhooks that match. Their warnings go after the given ones, if there are such: validation has warned before.
     ///
     /// # Errors
     /// One denies the request, or fails and must not.
@@ -23,7 +23,10 @@ impl AdmissionWebhooks {
         snapshot: &Snapshot,
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
+        warnings: Option<&mut Vec<String>>,
     ) -> Result<()> {
+        let warned = warnings.is_some().then(Mutex::<Vec<String>>::default);
+        let list = warned.as_ref();
         let mut versions: Vec<Arc<Versioned>> = Vec::new();
         let mut called: Vec<(&Hook, Arc<Versioned>)> = Vec::new();
         for hook in &snapshot.hooks {
@@ -41,7 +44,7 @@ impl AdmissionWebhooks {
         }
         let calls = called.iter().enumerate().map(|(index, (hook, versioned))| async move {
             let started = Instant::now();
-            let outcome = self.call(hook, request, versioned).await.map(drop);
+            let outcome = self.call(hook, request, versioned, list).await.map(drop);
             self.metrics.called(self.kind, hook, request.operation, outcome.as_ref().err(), started.elapsed());
             outcome.or_else(|failure| self.failed(failure, hook, request, index, 0))
         });
@@ -49,6 +52,10 @@ impl AdmissionWebhooks {
         let mut first = Ok(());
         while let Some(outcome) = calls.next().await {
             first = first.and(outcome);
+        }
+        drop(calls);
+        if let (Some(warnings), Some(warned)) = (warnings, warned) {
+            warnings.append(&mut warned.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
         first
     }

@@ -120,6 +120,29 @@ fn invalid_responses_follow_the_failure_policy() {
 }
 
 #[test]
+fn validating_webhooks_warn_after_policies() {
+    let mut url = String::new();
+    let fixture = Fixture::empty(|builder| {
+        url = builder.webhooks.clients.register("w", allowing(json!({"warnings": ["from the webhook"]})));
+    });
+    let mut client = fixture.client();
+    configure(&mut client, "validating", &url, "Fail");
+    let group = "/apis/admissionregistration.k8s.io/v1";
+    let rule = json!({"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]});
+    let validations = json!([{"expression": "false", "message": "from the policy"}]);
+    let spec = json!({"matchConstraints": {"resourceRules": [rule]}, "validations": validations});
+    let policy = json!({"metadata": {"name": "p"}, "spec": spec});
+    client.post(&format!("{group}/validatingadmissionpolicies"), &policy).expect("an answer").expect(201);
+    let binding = json!({"metadata": {"name": "p"}, "spec": {"policyName": "p", "validationActions": ["Warn"]}});
+    client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect("an answer").expect(201);
+    let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "warned"}})).expect("an answer");
+    let warnings: Vec<&str> =
+        answer.headers.iter().filter(|(name, _)| name == "warning").map(|(_, text)| text.as_str()).collect();
+    assert_eq!(answer.status, 201);
+    assert!(warnings.len() == 2 && warnings[0].contains("from the policy") && warnings[1].contains("from the webhook"));
+}
+
+#[test]
 fn a_closure_changes_what_is_written() {
     let mut url = String::new();
     let fixture = Fixture::empty(|builder| {
