@@ -4,10 +4,11 @@ use super::{first_source, take_back};
 use crate::rules::difference::difference;
 use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
-use pintle_schema::{Map, Quantity, Value, View};
+use pintle_schema::{Map, Quantity, Str, Value, View};
 use pintle_types::core::v1::{
-    CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeReclaimPolicy,
-    PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName, VolumeNodeAffinity,
+    CSIPersistentVolumeSource, HostPathVolumeSource, NodeSelectorRequirement, PersistentVolume,
+    PersistentVolumeReclaimPolicy, PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName,
+    VolumeNodeAffinity,
 };
 use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
 
@@ -209,8 +210,8 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut ValidationContext
     keeps_mode(new.value(), old.value(), cx);
     let (affinity, old_affinity) = (new.field(Spec::NODE_AFFINITY), old.field(Spec::NODE_AFFINITY));
     if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
-        let is_kept =
-            kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
+        let is_kept = kept(Spec::NODE_AFFINITY.name())
+            || same(affinity.value(), &with_new_labels(old_affinity.value(), affinity.value()));
         if !is_kept {
             let detail = "field is immutable, except for updating from beta label to GA";
             cx.errors.invalid(Spec::NODE_AFFINITY.name(), in_full(affinity), detail);
@@ -263,16 +264,37 @@ const RENAMED: &[(&str, &str)] = &[
     ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
 ];
 
-fn with_new_labels(value: &Value) -> Value {
-    match value {
-        Value::String(text) => match RENAMED.iter().find(|(old, _)| **text == **old) {
-            Some((_, new)) => Value::from(*new),
-            None => value.clone(),
-        },
-        Value::List(items) => Value::from(items.iter().map(with_new_labels).collect::<Vec<Value>>()),
-        Value::Map(map) => map.iter().map(|(key, value)| (key.clone(), with_new_labels(value))).collect::<Map>().into(),
+/// An old affinity in which labels have the names of the new one, where these are the names that they have got.
+fn with_new_labels(old: &Value, new: &Value) -> Value {
+    match old {
+        Value::List(items) => {
+            let beside = |at: usize| new.as_list().and_then(|new| new.get(at)).unwrap_or(&Value::Null);
+            let items = items.iter().enumerate().map(|(at, item)| with_new_labels(item, beside(at)));
+            Value::from(items.collect::<Vec<Value>>())
+        }
+        Value::Map(map) => {
+            let entry = |(field, old): (&Str, &Value)| {
+                let new = new.get(field);
+                let value = match old {
+                    Value::String(label)
+                        if field.as_str() == NodeSelectorRequirement::KEY.name() && is_renamed(label, new) =>
+                    {
+                        new.cloned()?
+                    }
+                    old => with_new_labels(old, new.unwrap_or(&Value::Null)),
+                };
+                Some((field.clone(), value))
+            };
+            map.iter().filter_map(entry).collect::<Map>().into()
+        }
         other => other.clone(),
     }
+}
+
+/// Whether a label has got a name. To kube-apiserver, one that has kept its name has got none.
+fn is_renamed(label: &str, new: Option<&Value>) -> bool {
+    let renamed = RENAMED.iter().find(|(old, _)| *old == label).map_or("", |(_, new)| *new);
+    renamed == new.and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -58,6 +58,28 @@ fn a_persistent_volume_has_one_source() {
 }
 
 #[test]
+fn labels_of_a_volumes_nodes_take_their_new_names_one_by_one() {
+    let schema = PersistentVolume::schema();
+    let on_nodes = |keys: [&str; 2]| {
+        let expressions = keys.map(|key| value!({"key": key, "operator": "Exists"}));
+        let terms = value!([{"matchExpressions": (expressions.to_vec())}]);
+        with(volume(), &["spec", "nodeAffinity", "required", "nodeSelectorTerms"], terms)
+    };
+    let old = on_nodes(["beta.kubernetes.io/os", "beta.kubernetes.io/arch"]);
+    let changes = |keys| {
+        let reported = validate(schema, &on_nodes(keys), Some(&old));
+        reported.iter().filter(|line| line.starts_with("nodeAffinity: ")).count()
+    };
+    assert_eq!(changes(["kubernetes.io/os", "kubernetes.io/arch"]), 0);
+    assert_eq!(changes(["kubernetes.io/os", "beta.kubernetes.io/arch"]), 0);
+    assert_eq!(changes(["kubernetes.io/arch", "kubernetes.io/os"]), 1);
+    assert_eq!(changes(["beta.kubernetes.io/os", ""]), 1);
+    let plain = on_nodes(["a", "b"]);
+    let reported = validate(schema, &on_nodes(["a", ""]), Some(&plain));
+    assert!(!reported.iter().any(|line| line.starts_with("nodeAffinity: ")), "{reported:?}");
+}
+
+#[test]
 fn a_persistent_volume_keeps_its_source() {
     let schema = PersistentVolume::schema();
     let resized = with(volume(), &["spec", "capacity"], value!({"storage": "2Gi"}));
