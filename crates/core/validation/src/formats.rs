@@ -300,6 +300,10 @@ pub static FORMATS: &[Format] = &[
             let form = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
             Some(form.to_owned())
         }
+        // Go does not look for a file whose name contains two dots.
+        name if name.contains("..") && names::has_time_zone_form(name) => {
+            Some("time: invalid location name".to_owned())
+        }
         name => (!names::time_zone::may_exist(name)).then(|| format!("unknown time zone {name}")),
     }),
     texts!("semantic-version", "A version such as `1.2.3-rc.1+build`.", |text: &str| {

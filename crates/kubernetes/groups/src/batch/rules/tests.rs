@@ -118,4 +118,9 @@ fn cron_jobs() {
             "spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: \"nil\", \"false\""
         ]
     );
+    cron.set_at(&["spec", "timeZone"], "Etc/U..C");
+    assert!(
+        validate(CronJob::schema(), &cron, None, "")
+            .contains(&"spec.timeZone: Invalid value: \"Etc/U..C\": time: invalid location name".to_owned())
+    );
 }
