@@ -240,7 +240,7 @@ impl Registry {
 
     /// Sets the managed fields of an object: as an update, if it replaces a live one, given in the target's version. The
     /// object is complete, of the storage version and without managed fields. Fields that cannot be tracked lose their
-    /// owners; if an item of a list lacks all keys, nothing is tracked.
+    /// owners.
     ///
     /// # Errors
     /// The object cannot be converted to a version that a manager wrote.
@@ -274,8 +274,6 @@ impl Registry {
             let managed = sent.managers(subresource, live);
             match write.update(&before, &served, managed, live.is_none()) {
                 Err(Error::NotConverted) => versions.convert_missing().await?,
-                // kube-apiserver leaves the managers of an object that its schema does not describe as they were.
-                Err(Error::Object(_)) => break Ok(sent.managers(subresource, live)),
                 tracked => break tracked,
             }
         };
