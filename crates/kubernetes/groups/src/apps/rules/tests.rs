@@ -88,11 +88,11 @@ fn daemon_sets_and_stateful_sets() {
     renamed = set.clone();
     renamed.set_at(&["spec", "replicas"], 3);
     assert_eq!(validate(StatefulSet::schema(), &renamed, Some(&set), ""), Vec::<String>::new());
-    let cost = "controller.kubernetes.io/pod-deletion-cost";
-    let mut costly = set.clone();
-    costly.set_at(&["spec", "template", "metadata", "annotations", cost], "x");
-    let twice = format!("spec.template.annotations[{cost}]: Invalid value: \"x\": must be a 32bit integer");
-    assert_eq!(validate(StatefulSet::schema(), &costly, None, ""), [twice.clone(), twice]);
+    let profile = "container.apparmor.security.beta.kubernetes.io/x";
+    let mut annotated = set.clone();
+    annotated.set_at(&["spec", "template", "metadata", "annotations", profile], "unconfined");
+    let twice = format!("spec.template.annotations[{profile}]: Invalid value: \"x\": container not found");
+    assert_eq!(validate(StatefulSet::schema(), &annotated, None, ""), [twice.clone(), twice]);
 }
 
 #[test]

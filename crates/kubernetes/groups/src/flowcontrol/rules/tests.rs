@@ -70,7 +70,7 @@ fn what_a_level_does_not_use_is_not_validated() {
     let level = |spec: Value| {
         validate(PriorityLevelConfiguration::schema(), value!({"metadata": {"name": "a"}, "spec": spec})).len()
     };
-    let queuing = value!({"queues": 1, "handSize": 2, "queueLengthLimit": 0});
+    let queuing = value!({"queues": 1, "handSize": 2, "queueLengthLimit": (-1)});
     let limited = |response: Value| value!({"nominalConcurrencyShares": (-1), "limitResponse": (response)});
     let of = |kind: &str, response: Value| level(value!({"type": kind, "limited": (limited(response))}));
     assert_eq!(of("Limited", value!({"type": "Queue", "queuing": (queuing.clone())})), 3);

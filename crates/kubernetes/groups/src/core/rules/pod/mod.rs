@@ -76,7 +76,6 @@ static RULES: &[CustomRule] = &[
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
-    at_field!(PodSpec::RESOURCE_CLAIMS, spec::claims_of_mirror),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
     // In kube-apiserver's order: containers, what they share with their node, servers of names, the operating system.

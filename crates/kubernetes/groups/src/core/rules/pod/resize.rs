@@ -24,6 +24,7 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     if old.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
         return cx.errors.forbidden(FieldPath::ROOT, "windows pods cannot be resized");
     }
+    let before = cx.errors.0.len();
     let status = old_pod.field(Pod::STATUS);
     let class = match text(status.field(PodStatus::QOS_CLASS)) {
         "" => quality(old),
@@ -47,7 +48,6 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
         return;
     }
     let init_too = cx.enabled("InPlacePodVerticalScalingInitContainers");
-    let before = cx.errors.0.len();
     for field in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
         let path = path.to(field);
         for (index, (new, old)) in new.field(field).iter().zip(old.field(field).iter()).enumerate() {

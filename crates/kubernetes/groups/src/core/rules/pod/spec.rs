@@ -3,8 +3,7 @@
 use crate::rules::has_format;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
-    Container, ContainerPort, Pod, PodDNSConfig, PodResourceClaim, PodSpec, ProjectedVolumeSource, VolumeProjection,
-    VolumeSource,
+    Container, ContainerPort, Pod, PodDNSConfig, PodSpec, ProjectedVolumeSource, VolumeProjection, VolumeSource,
 };
 use pintle_validation::{At, FieldPath, Operation, ValidationContext};
 
@@ -106,17 +105,6 @@ pub fn host_network_ports(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>)
                 let detail = "must match `containerPort` when `hostNetwork` is true";
                 cx.errors.invalid(path.index(index).to(ContainerPort::HOST_PORT), host, detail);
             }
-        }
-    }
-}
-
-/// A node's own pods have no resource claims. kube-apiserver reports each claim, at the object itself.
-pub fn claims_of_mirror(claims: At<'_, Vec<PodResourceClaim>>, cx: &mut ValidationContext<'_>) {
-    // Templates are not mirrors, whatever the annotations of their owners are.
-    let is_pod = claims.path.parent().to_string() == Pod::SPEC.name();
-    if is_pod && is_mirror(cx.root::<Pod>()) {
-        for _ in claims.new.iter() {
-            cx.errors.forbidden(FieldPath::ROOT, "static pods do not support resource claims");
         }
     }
 }

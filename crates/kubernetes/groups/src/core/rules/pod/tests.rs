@@ -227,9 +227,16 @@ fn a_resize_changes_cpu_and_memory_alone() {
             "spec: Forbidden: only cpu and memory resources are mutable",
         ]
     );
-    let mut own = pod();
+    let bare = with("resources", value!({}));
+    let mut own = bare.clone();
     own.set_at(&["spec", "resources"], value!({"limits": {}}));
-    assert_eq!(validate(&own, Some(&pod()), "resize"), ["spec: Forbidden: only cpu and memory resources are mutable"]);
+    assert_eq!(validate(&own, Some(&bare), "resize"), ["spec: Forbidden: only cpu and memory resources are mutable"]);
+    let mut other_class = pod();
+    other_class.set_at(&["spec", "resources"], value!({"limits": {}}));
+    assert_eq!(
+        validate(&other_class, Some(&pod()), "resize"),
+        ["spec: Invalid value: \"\": Pod QOS Class may not change as a result of resizing"]
+    );
     let mut mirror = pod();
     mirror.set_at(&["metadata", "annotations"], value!({"kubernetes.io/config.mirror": "x"}));
     mirror.set_at(&["spec", "nodeName"], "n");
