@@ -6,6 +6,7 @@ use pintle_registry::WriteOptions;
 use pintle_schema::ApiType;
 use pintle_types::apps::v1::ControllerRevision;
 use pintle_types::core::v1::Pod;
+use pintle_types::resource::v1::ResourceSlice;
 
 fn patch(kind: PatchType, text: &str) -> Patch {
     Patch::read(kind, text.as_bytes(), FieldValidation::Warn).expect("a patch")
@@ -151,6 +152,24 @@ fn a_result_without_a_version_has_no_known_field() {
     assert!(message.ends_with(end), "{message}");
     assert_eq!(apply(PatchType::Merge, r#"{"kind": null}"#, FieldValidation::Strict), (None, Vec::new()));
     assert_eq!(apply(PatchType::Strategic, r#"{"apiVersion": null}"#, FieldValidation::Strict), (None, Vec::new()));
+}
+
+#[test]
+fn paths_in_results_of_strategic_patches_have_no_keys_of_maps() {
+    let mut slice = pintle_schema::value!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+        "metadata": {"name": "s"}, "spec": {"driver": "d"}});
+    canonicalize(ResourceSlice::schema(), &mut slice);
+    let text = r#"{"spec": {"devices": [{"name": "d", "attributes": {"a": {"x": 1}}}]}}"#;
+    for (kind, path) in
+        [(PatchType::Strategic, "spec.devices[0].attributes.x"), (PatchType::Merge, "spec.devices[0].attributes.a.x")]
+    {
+        let mut warnings = Vec::new();
+        let query = query(FieldValidation::Warn);
+        let patched =
+            patch(kind, text).apply(ResourceSlice::schema(), &slice, &query, &Scheme::default(), &mut warnings);
+        assert!(patched.is_ok(), "{patched:?}");
+        assert_eq!(warnings, [format!("unknown field \"{path}\"")]);
+    }
 }
 
 #[test]

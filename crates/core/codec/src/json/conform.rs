@@ -111,8 +111,13 @@ impl Walk {
                 Value::List(items.collect())
             }
             (Type::Map(map), Value::Map(entries)) => {
+                let is_restored = self.manner == TreeOrigin::Restored;
                 let entries = entries.into_iter().map(|(key, item)| {
-                    let value = self.value(&map.elem, item, &Frame::Key { parent: frame, key: &key });
+                    // kube-apiserver's paths in the result of a strategic merge patch have no keys of maps.
+                    let value = match is_restored {
+                        true => self.value(&map.elem, item, frame),
+                        false => self.value(&map.elem, item, &Frame::Key { parent: frame, key: &key }),
+                    };
                     let value = if value.is_null() { shape::null_item(&map.elem) } else { value };
                     (key, value)
                 });
