@@ -168,17 +168,27 @@ fn to_v1beta1(object: &mut Value) {
         rename(conversion, &WEBHOOK);
     }
     set_if_absent(&mut spec, Spec::PRESERVE_UNKNOWN_FIELDS, false);
-    // What versions share may be written in several ways: a field that is false is an absent one.
-    let mut versions: Vec<Value> =
+    let versions: Vec<Value> =
         spec.view().field(Spec::VERSIONS).iter().map(|version| version.value().clone()).collect();
-    versions.iter_mut().for_each(|version| canonicalize(Version::schema(), version));
     let Some(first) = versions.first() else { return };
     spec.by_ref().field(Spec::VERSION).set(View::<Version>::new(first).field(Version::NAME).get());
+    // What versions share may be written in several ways: a field that is false is an absent one. The first one's form is
+    // kept, since rules tell empty lists from absent ones.
+    let mut canonical = versions.clone();
+    if canonical.len() > 1 {
+        canonical.iter_mut().for_each(|version| canonicalize(Version::schema(), version));
+    }
     for (of_version, of_all) in SHARED {
         let Some(value) = first.get(of_version).filter(|value| !value.is_zero() || value.as_map().is_some()) else {
             continue;
         };
-        if !versions.iter().all(|version| version.get(of_version).is_some_and(|other| same(other, value))) {
+        let mut forms = canonical.iter().map(|version| version.get(of_version));
+        let of_first = forms.next().flatten();
+        let is_shared = forms.all(|other| match (of_first, other) {
+            (Some(first), Some(other)) => same(first, other),
+            (first, other) => first.is_none() && other.is_none(),
+        });
+        if !is_shared {
             continue;
         }
         for version in spec.by_ref().field(Spec::VERSIONS).iter_mut() {
@@ -268,8 +278,8 @@ mod tests {
             {"name": "v1", "schema": {"openAPIV3Schema": {"nullable": false, "type": "object", "definitions": {}}}},
             {"name": "v2", "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
         to_v1beta1(&mut definition);
-        let shared = value!({"openAPIV3Schema": {"type": "object"}});
-        assert_eq!(definition.at(&["spec", "validation"]), Some(&shared));
+        let first = value!({"openAPIV3Schema": {"nullable": false, "type": "object", "definitions": {}}});
+        assert_eq!(definition.at(&["spec", "validation"]), Some(&first));
         let versions = definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default();
         assert!(versions.len() == 2 && versions.iter().all(|version| version.get("schema").is_none()));
     }
