@@ -128,7 +128,7 @@ impl<R: Rule> StatusController<R> {
         let target = kind.at(&stored);
         let written = match R::APPLIED_AS {
             Some((api_version, name)) => {
-                let own = |item: &&Value| View::<Condition>::new(*item).field(Condition::TYPE).as_str() == R::CONDITION;
+                let own = |item: &&Value| View::<Condition>::new(item).field(Condition::TYPE).as_str() == R::CONDITION;
                 let own = R::conditions(&mut object).as_list().and_then(|list| list.iter().find(own)).cloned();
                 let config = value!({
                     "apiVersion": api_version, "kind": name, "metadata": {"name": (stored.name())},

@@ -37,7 +37,7 @@ async fn a_flow_schema_dangles_while_its_level_is_missing() {
     let names = "This FlowSchema references the PriorityLevelConfiguration object named \"l\"";
     fixture.until_it_says(&schema, "True", "NotFound", &format!("{names} but there is no such object")).await;
     let since = fixture.says(&schema).map(|said| said[3].clone());
-    let object = fixture.get(&schema).and_then(|object| fixture.registry.decode(&schema, &*object).ok());
+    let object = fixture.get(&schema).and_then(|object| fixture.registry.decode(&schema, &object).ok());
     let managers = object.as_ref().and_then(|object| object.at(&["metadata", "managedFields"])?.as_list());
     let applied = managers.into_iter().flatten().any(|entry| {
         entry.str_at(&["manager"]) == "api-priority-and-fairness-config-consumer-v1"

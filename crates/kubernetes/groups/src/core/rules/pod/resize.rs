@@ -149,7 +149,7 @@ fn nothing_removed(
 fn has_own_resources(spec: View<'_, PodSpec>) -> bool {
     let resources = spec.field(PodSpec::RESOURCES).or_zero();
     let lists = [ResourceRequirements::LIMITS, ResourceRequirements::REQUESTS];
-    lists.iter().any(|list| resources.field(*list).value().as_map().is_some_and(|amounts| amounts.len() > 0))
+    lists.iter().any(|list| resources.field(*list).value().as_map().is_some_and(|amounts| !amounts.is_empty()))
 }
 
 /// The pod's own resources change as those of its containers do.
