@@ -214,7 +214,11 @@ impl Definitions {
             }
         }
         let established = definition::is_established(definition);
-        if let Some(of) = self.world.registry.stored_target(&prefix, "", "").filter(|_| established) {
+        if established {
+            // At start, definitions are installed together: until then it is not known which objects there are.
+            let Some(of) = self.world.registry.stored_target(&prefix, "", "") else {
+                return Outcome::After(RECHECK);
+            };
             let state = of.cache.state();
             let objects: Vec<Arc<Object>> = state.objects.values().cloned().collect();
             let options = requests.delete_options(Propagation::Background);
