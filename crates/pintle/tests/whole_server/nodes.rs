@@ -139,7 +139,7 @@ fn namespaces_are_made_when_the_server_is_told_to() {
     assert_eq!(namespace["status"]["phase"], "Active");
     assert_eq!(namespace["metadata"]["labels"]["kubernetes.io/metadata.name"], "made");
     let wrong = admin.post("/api/v1/namespaces/_/configmaps", &map).expect("an answer").expect(403);
-    let why = "configmaps \"m\" is forbidden: Namespace \"_\" is invalid: metadata.name: Invalid value: \"_\"";
+    let why = "configmaps \"m\" is forbidden: Namespace \"_\" is invalid: [metadata.name: Invalid value: \"_\"";
     assert!(wrong["message"].as_str().is_some_and(|message| message.starts_with(why)), "{wrong}");
     let review = json!({"metadata": {"namespace": "asked"}, "spec": {"user": "a", "resourceAttributes": {
         "namespace": "asked", "verb": "get", "resource": "pods"
