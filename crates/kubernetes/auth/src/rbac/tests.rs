@@ -250,5 +250,5 @@ fn publishing_replaces_the_snapshot() {
     // A list of rules says which roles are missing.
     let (authorizer, lost) = (RbacAuthorizer(Arc::new(rbac)), user("lost", &["lost"]));
     let MaybeReady::Ready(rules) = authorizer.rules_for(&lost, "a") else { panic!("it waits for nothing") };
-    assert_eq!((rules.errors.len(), rules.incomplete), (2, false));
+    assert_eq!((rules.errors.len(), rules.incomplete), (3, false));
 }
