@@ -25,7 +25,7 @@ pub struct Status {
     pub is_redefined: bool,
     /// The whole `Status`, as another server gave it. It is answered in place of what the fields above say.
     pub given: Option<Box<Value>>,
-    /// Browsers are told not to guess the type of the response, which is so for requests that are not let in.
+    /// Asks browsers not to guess the content type. kube-apiserver sets it on requests that it refuses.
     pub no_sniffing: bool,
 }
 

@@ -154,7 +154,7 @@ impl Inner {
             let body = if method == Method::POST { sent.body.clone() } else { Bytes::new() };
             let mut request = self.request(&method, &uri, body);
             if sent.method == Method::GET {
-                // Whoever fetches a document takes it in any form, as Go's client does by default.
+                // A request for a document accepts every media type, as Go's client does by default.
                 request.headers_mut().remove(ACCEPT);
             }
             if let Some(value) = sent.authorization.clone().filter(|_| uri.authority() == first.authority()) {

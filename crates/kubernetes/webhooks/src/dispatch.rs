@@ -21,7 +21,7 @@ use tracing::warn;
 /// Maximum size of a response: a patch in base64 of the largest allowed object, and room for the rest.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// How long after the request's deadline a call ends, so that the client is told of the request and not of the webhook.
+/// How long after the request's deadline a call ends, so that the client gets the error of the request and not that of the webhook.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl AdmissionWebhooks {
