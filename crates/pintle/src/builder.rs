@@ -15,7 +15,7 @@ use pintle_auth::{Authenticator, AuthorizerUnion};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
 use pintle_controllers::{Controller, Controllers};
-use pintle_discovery::PublishedPath;
+use pintle_discovery::{KnownVersions, PublishedPath};
 use pintle_endpoints::Api;
 use pintle_endpoints::backend::ExtensionServers;
 use pintle_endpoints::documents::PublishedDocument;
@@ -327,6 +327,8 @@ impl Builder {
             builder.authenticators.push(Arc::new(BootstrapTokens(Box::new(secrets))));
         }
         builder.authenticators.append(&mut self.authentication.remote);
+        builder.known_versions =
+            KnownVersions { all: pintle_groups::KNOWN_VERSIONS, not_of_custom: pintle_groups::NOT_OF_CUSTOM };
         builder.published.extend(published(&tokens, &builder.settings.server_address));
         pintle_handlers::install(&builder.handlers, tokens.clone());
         Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);

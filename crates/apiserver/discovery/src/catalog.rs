@@ -27,6 +27,16 @@ pub struct ServerDescription {
     pub version: EffectiveVersion,
     /// The documents at paths of their own.
     pub published: Vec<PublishedPath>,
+    pub known_versions: KnownVersions,
+}
+
+/// The group versions that documents list for the kinds of every group; those of the catalog if there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownVersions {
+    /// Groups and versions, sorted.
+    pub all: &'static [(&'static str, &'static str)],
+    /// Groups that documents of custom resources leave out.
+    pub not_of_custom: &'static [&'static str],
 }
 
 /// A path with a document outside of discovery.

@@ -18,7 +18,7 @@ pub mod version;
 mod document;
 
 pub use catalog::{
-    AggregatedVersion, Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, PublishedPath,
+    AggregatedVersion, Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, KnownVersions, PublishedPath,
     ServerDescription, VersionEntry, storage_version_hash,
 };
 pub use document::{Document, etag};

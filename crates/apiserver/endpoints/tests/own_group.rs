@@ -184,7 +184,7 @@ fn server() -> SharedApi {
         authorizer: AuthorizerUnion::new(vec![NamedAuthorizer::new("AlwaysAllow", "alwaysallow", always)]),
         impersonator: Impersonator::default(),
         published: Vec::new(),
-        documents: DiscoveryCache::new(resources.clone(), settings.version, &[]),
+        documents: DiscoveryCache::new(resources.clone(), settings.version, &[], Default::default()),
         health: Health::default(),
         metrics: Metrics::default(),
         flow: InFlightLimits::new(&settings),

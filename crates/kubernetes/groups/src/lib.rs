@@ -4,6 +4,7 @@
 
 pub mod defaulting;
 mod group;
+mod known_versions;
 pub mod printing;
 pub mod rules;
 mod views;
@@ -40,3 +41,4 @@ pub use apiextensions::CLEANUP_FINALIZER;
 pub use core::internal;
 pub use core::qos::class as qos_class;
 pub use group::{all, find, groups, resources, table};
+pub use known_versions::{KNOWN_VERSIONS, NOT_OF_CUSTOM};

@@ -11,6 +11,7 @@ use pintle_auth::{
     Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, Str,
 };
 use pintle_cache::Cache;
+use pintle_discovery::KnownVersions;
 use pintle_endpoints::aggregated_discovery::AggregatedApis;
 use pintle_endpoints::backend::Connector;
 use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
@@ -79,6 +80,8 @@ pub struct Builder {
     pub peers: Option<Arc<dyn Peers>>,
     /// Documents at paths of their own.
     pub published: Vec<PublishedDocument>,
+    /// The group versions that OpenAPI documents list for the kinds of every group.
+    pub known_versions: KnownVersions,
     pub listeners: Vec<Listener>,
     /// The receiver of audit events; `None` if nothing is audited.
     pub auditor: Option<Arc<Auditor>>,
@@ -130,6 +133,7 @@ impl Builder {
             aggregated: Box::new(()),
             peers: None,
             published: Vec::new(),
+            known_versions: KnownVersions::default(),
             listeners: Vec::new(),
             auditor: None,
             tracer: None,
@@ -276,7 +280,12 @@ impl OpenedServer {
             },
             authorizer: self.authorizer,
             registry: self.registry,
-            documents: DiscoveryCache::new(builder.resources.clone(), builder.settings.version, &builder.published),
+            documents: DiscoveryCache::new(
+                builder.resources.clone(),
+                builder.settings.version,
+                &builder.published,
+                builder.known_versions,
+            ),
             health: builder.health,
             metrics: builder.metrics,
             flow: self.flow.clone(),

@@ -20,13 +20,13 @@ pub const PROTOBUF_MEDIA_TYPE: &str = "application/com.github.proto-openapi.spec
 /// `/openapi/v2` as JSON, with the parts of extension servers.
 pub fn json(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
-    let others = others(&routes, &shared, parts);
+    let others = others(catalog, &routes, &shared, parts);
     let mut out = br#"{"swagger":"2.0","info":"#.to_vec();
     pintle_codec::json::encode(&info(catalog), &mut out);
     out.extend_from_slice(br#","paths":{"#);
     entries(&mut out, paths(&routes).chain(others.paths()));
     out.extend_from_slice(br#"},"definitions":{"#);
-    entries(&mut out, definitions(&routes).chain(named(&others.definitions)));
+    entries(&mut out, definitions(catalog, &routes).chain(named(&others.definitions)));
     out.extend_from_slice(br#"},"parameters":{"#);
     entries(&mut out, named(&shared).chain(named(&others.parameters)));
     out.extend_from_slice(br#"},"securityDefinitions":{"BearerToken":"#);
@@ -38,11 +38,11 @@ pub fn json(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
 /// `/openapi/v2` in the protobuf form for client-go.
 pub fn protobuf(catalog: &Catalog, parts: &[Arc<OpenApiPart>]) -> Vec<u8> {
     let (routes, shared) = prepare(catalog);
-    let others = others(&routes, &shared, parts);
+    let others = others(catalog, &routes, &shared, parts);
     gnostic::document(gnostic::Parts {
         info: info(catalog),
         paths: paths(&routes).chain(others.paths()),
-        definitions: definitions(&routes).chain(named(&others.definitions)),
+        definitions: definitions(catalog, &routes).chain(named(&others.definitions)),
         parameters: named(&shared).chain(named(&others.parameters)),
         bearer_token: bearer_token(),
     })
@@ -68,13 +68,13 @@ fn named(all: &BTreeMap<String, Value>) -> impl Iterator<Item = (&str, Value)> {
 
 /// Merges the parts of extension servers. A definition whose name is taken by another content is renamed, and duplicates are
 /// dropped.
-fn others(routes: &Routes, shared: &BTreeMap<String, Value>, parts: &[Arc<OpenApiPart>]) -> Others {
+fn others(catalog: &Catalog, routes: &Routes, shared: &BTreeMap<String, Value>, parts: &[Arc<OpenApiPart>]) -> Others {
     let mut others = Others::default();
     if parts.is_empty() {
         return others;
     }
     let own: BTreeMap<&str, _> = routes.definitions.iter().map(|(name, found)| (name.as_str(), found)).collect();
-    let own_definition = |name: &str| own.get(name).map(|definition| SCHEMAS.definition(definition));
+    let own_definition = |name: &str| own.get(name).map(|definition| schemas(catalog).definition(definition));
     for part in parts {
         let known = |name: &str| own_definition(name).or_else(|| others.definitions.get(name).cloned());
         let known_parameter = |name: &str| shared.get(name).or_else(|| others.parameters.get(name)).cloned();
@@ -109,10 +109,13 @@ fn paths(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
     routes.paths.iter().map(|item| (item.path.as_str(), item.written(operation, parameters)))
 }
 
-const SCHEMAS: Schemas<'static> = Schemas { dialect: Dialect::V2, common: CommonKinds::All, rules: None };
+fn schemas(catalog: &Catalog) -> Schemas<'_> {
+    Schemas { dialect: Dialect::V2, common: CommonKinds::All(catalog), rules: None }
+}
 
-fn definitions(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
-    routes.definitions.iter().map(|(name, definition)| (name.as_str(), SCHEMAS.definition(definition)))
+fn definitions<'a>(catalog: &'a Catalog, routes: &'a Routes) -> impl Iterator<Item = (&'a str, Value)> {
+    let schemas = schemas(catalog);
+    routes.definitions.iter().map(move |(name, definition)| (name.as_str(), schemas.definition(definition)))
 }
 
 /// The parameters that operations refer to, by the name they are defined under.

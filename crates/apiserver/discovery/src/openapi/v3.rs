@@ -99,7 +99,7 @@ pub fn resolved_schema(resource: &DiscoveredResource) -> Value {
         Some(custom) => definitions.add_custom(name.clone(), custom, kind),
         None => definitions.add_kind(name.clone(), &resource.schema, kind),
     }
-    let schemas = Schemas { dialect: Dialect::V3, common: CommonKinds::All, rules: None };
+    let schemas = Schemas { dialect: Dialect::V3, common: CommonKinds::Of("", "v1"), rules: None };
     let definitions = definitions.iter().map(|(name, definition)| (name.clone(), schemas.definition(definition)));
     Resolution { definitions: definitions.collect(), visited: Vec::new() }.named(&name)
 }
@@ -170,9 +170,9 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
     if !routes.definitions.is_empty() {
         out.extend_from_slice(br#""schemas":{"#);
         let common = match address {
-            Address::GroupVersion(..) if is_custom => CommonKinds::OfCustom,
+            Address::GroupVersion(..) if is_custom => CommonKinds::OfCustom(catalog),
             Address::GroupVersion(group, version) => CommonKinds::Of(group, version),
-            _ => CommonKinds::All,
+            _ => CommonKinds::All(catalog),
         };
         write_definitions(&mut out, common, &routes.definitions, rules);
         out.push(b'}');

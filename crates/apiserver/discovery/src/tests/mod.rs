@@ -7,7 +7,7 @@ mod discovery;
 mod openapi;
 mod protobuf;
 
-use crate::Catalog;
+use crate::{Catalog, KnownVersions, ServerDescription};
 use pintle_codec::Strictness;
 use pintle_resource::Served;
 use pintle_schema::Value;
@@ -16,11 +16,18 @@ use std::sync::OnceLock;
 
 /// The catalog of the default configuration.
 fn default_catalog() -> Catalog {
-    Catalog::of(&pintle_groups::table(|resource| resource.served == Served::ByDefault))
+    described(Catalog::of(&pintle_groups::table(|resource| resource.served == Served::ByDefault)))
 }
 
 fn everything() -> Catalog {
-    Catalog::of(&pintle_groups::table(|_| true))
+    described(Catalog::of(&pintle_groups::table(|_| true)))
+}
+
+/// The catalog of a server that knows Kubernetes' versions.
+fn described(catalog: Catalog) -> Catalog {
+    let known_versions =
+        KnownVersions { all: pintle_groups::KNOWN_VERSIONS, not_of_custom: pintle_groups::NOT_OF_CUSTOM };
+    catalog.of_server(ServerDescription { known_versions, ..ServerDescription::default() })
 }
 
 fn parse(json: &[u8]) -> Value {

@@ -337,8 +337,11 @@ fn the_server_is_described() {
         tag: "openid",
         content: "the keys",
     };
-    let catalog = default_catalog()
-        .of_server(ServerDescription { version: EffectiveVersion::emulating(35), published: vec![KEYS] });
+    let catalog = default_catalog().of_server(ServerDescription {
+        version: EffectiveVersion::emulating(35),
+        published: vec![KEYS],
+        ..ServerDescription::default()
+    });
     let (old, path) = (parse(&v2::json(&catalog, &[])), "/openid/v1/jwks/");
     let index = parse(&v3::index(&catalog, None, &mut |_, make| make()));
     assert!(!index.str_at(&["paths", "openid/v1/jwks", "serverRelativeURL"]).is_empty());
