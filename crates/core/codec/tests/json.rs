@@ -279,6 +279,20 @@ fn items_that_are_no_schema_are_there_until_they_are_stored() {
 }
 
 #[test]
+fn a_character_is_escaped_wherever_it_stands() {
+    for (character, escaped) in
+        [("\"", r#"\""#), ("\n", r"\n"), ("<", r"\u003c"), ("\u{2028}", r"\u2028"), ("\u{2020}", "\u{2020}")]
+    {
+        for at in 0..40 {
+            let (before, after) = ("a".repeat(at), "é".repeat(40 - at));
+            let mut out = Vec::new();
+            json::encode_str(&format!("{before}{character}{after}"), &mut out);
+            assert_eq!(String::from_utf8(out).as_deref(), Ok(format!("\"{before}{escaped}{after}\"").as_str()));
+        }
+    }
+}
+
+#[test]
 fn type_meta_is_found_whatever_its_case() {
     let found = json::type_meta(br#"{"KIND":"Thing","spec":{"kind":1},"apiVersion":"v1"}"#).expect("valid");
     assert_eq!((found.kind.as_str(), found.api_version.as_str()), ("Thing", "v1"));

@@ -131,12 +131,30 @@ static CLASS: [u8; 256] = {
     class
 };
 
+/// The number of bytes before the first one that may need an escape. Whole lanes are compared at once, the rest byte by byte.
+fn plain_prefix(bytes: &[u8]) -> usize {
+    const LANES: usize = 16;
+    let is_special = |byte: &u8| {
+        (*byte < 0x20)
+            | (*byte == b'"')
+            | (*byte == b'\\')
+            | (*byte == b'<')
+            | (*byte == b'>')
+            | (*byte == b'&')
+            | (*byte == 0xe2)
+    };
+    let is_plain = |lanes: &&[u8]| !lanes.iter().fold(false, |found, byte| found | is_special(byte));
+    let whole = bytes.chunks_exact(LANES).take_while(is_plain).count() * LANES;
+    let rest = &bytes[whole..];
+    whole + rest.iter().position(|byte| CLASS[usize::from(*byte)] != 0).unwrap_or(rest.len())
+}
+
 pub(crate) fn write_string(text: &str, escape: Escape, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
     out.push(b'"');
     let mut from = 0;
-    let mut at = bytes.iter().position(|byte| CLASS[usize::from(*byte)] != 0).unwrap_or(bytes.len());
+    let mut at = plain_prefix(bytes);
     while let Some(&byte) = bytes.get(at) {
         let class = CLASS[usize::from(byte)];
         if class == 0 || (class == 2 && escape == Escape::Plain) {
