@@ -86,7 +86,9 @@ impl MicroTime {
     pub fn to_rfc3339(&self) -> String {
         let mut text = self.civil().date_and_hour();
         text.push('.');
-        push_digits(&mut text, u64::from(self.nanos / 1000), 6);
+        for part in [self.nanos / 10_000_000, self.nanos / 100_000, self.nanos / 1000] {
+            push_two_digits(&mut text, part % 100);
+        }
         text.push('Z');
         text
     }
@@ -164,15 +166,21 @@ impl Civil {
     fn date_and_hour(&self) -> String {
         // Without the formatting machinery of the standard library, which costs more than the rest of an audit event's line.
         let mut text = String::with_capacity(LENGTH);
-        if self.year < 0 {
-            text.push('-');
+        match self.year {
+            year @ 0..=9999 => {
+                push_two_digits(&mut text, small(year) / 100);
+                push_two_digits(&mut text, small(year) % 100);
+            }
+            year => {
+                let sign = if year < 0 { "-" } else { "" };
+                text.push_str(&format!("{sign}{:04}", year.unsigned_abs()));
+            }
         }
-        push_digits(&mut text, self.year.unsigned_abs(), 4);
         for (separator, number) in
             [('-', self.month), ('-', self.day), ('T', self.hour), (':', self.minute), (':', self.second)]
         {
             text.push(separator);
-            push_digits(&mut text, u64::from(number), 2);
+            push_two_digits(&mut text, number);
         }
         text
     }
@@ -181,16 +189,10 @@ impl Civil {
 /// The bytes of `2006-01-02T15:04:05.000000Z`.
 const LENGTH: usize = 27;
 
-/// Appends a number with this many digits at least.
-fn push_digits(text: &mut String, number: u64, least: usize) {
-    let (mut digits, mut from, mut rest) = ([b'0'; 20], 20, number);
-    while rest > 0 {
-        from -= 1;
-        digits[from] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    let digits = &digits[from.min(digits.len().saturating_sub(least))..];
-    text.extend(digits.iter().map(|digit| char::from(*digit)));
+/// Appends a number below 100 with two digits.
+fn push_two_digits(text: &mut String, number: u32) {
+    let digit = |number: u32| char::from(b'0' + (number % 10) as u8);
+    text.extend([digit(number / 10), digit(number)]);
 }
 
 fn small(number: i64) -> u32 {
