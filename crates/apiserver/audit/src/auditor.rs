@@ -47,14 +47,16 @@ impl Auditor {
         if rule.level == Level::None {
             return None;
         }
-        let object = attributes.is_resource.then(|| ObjectReference {
-            resource: attributes.resource.to_owned(),
-            namespace: attributes.namespace.to_owned(),
-            name: attributes.name.to_owned(),
-            api_group: attributes.api_group.to_owned(),
-            api_version: attributes.api_version.to_owned(),
-            subresource: attributes.subresource.to_owned(),
-            ..ObjectReference::default()
+        let object = attributes.is_resource.then(|| {
+            Arc::new(ObjectReference {
+                resource: attributes.resource.to_owned(),
+                namespace: attributes.namespace.to_owned(),
+                name: attributes.name.to_owned(),
+                api_group: attributes.api_group.to_owned(),
+                api_version: attributes.api_version.to_owned(),
+                subresource: attributes.subresource.to_owned(),
+                ..ObjectReference::default()
+            })
         });
         let details = Mutex::new(Details { object, ..Details::default() });
         Some(Arc::new(Record { auditor: self.clone(), rule, request: Arc::new(request()), details }))
@@ -100,7 +102,7 @@ impl Record {
     /// The metadata of the request's object. Values from the path have precedence.
     pub fn object(&self, namespace: &str, name: &str, uid: &str, resource_version: &str) {
         let mut details = self.details();
-        let reference = details.object.get_or_insert_default();
+        let reference = Arc::make_mut(details.object.get_or_insert_default());
         for (known, said) in [
             (&mut reference.namespace, namespace),
             (&mut reference.name, name),

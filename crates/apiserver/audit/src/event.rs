@@ -76,7 +76,8 @@ impl ResponseStatus {
 /// The data of a request that is collected while it is processed.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
-    pub object: Option<ObjectReference>,
+    /// Shared by the events of a request until more is known of it.
+    pub object: Option<Arc<ObjectReference>>,
     /// The impersonated user, if any.
     pub impersonated: Option<Arc<UserInfo>>,
     /// The kind of constrained impersonation that was allowed.
@@ -142,18 +143,14 @@ impl Event {
         object.present("userAgent", &request.user_agent);
         if let Some(of) = &self.details.object {
             let mut reference = Members::begin(object.name("objectRef"));
-            for (key, value) in [
-                ("resource", &of.resource),
-                ("namespace", &of.namespace),
-                ("name", &of.name),
-                ("uid", &of.uid),
-                ("apiGroup", &of.api_group),
-                ("apiVersion", &of.api_version),
-                ("resourceVersion", &of.resource_version),
-                ("subresource", &of.subresource),
-            ] {
-                reference.present(key, value);
-            }
+            reference.present("resource", &of.resource);
+            reference.present("namespace", &of.namespace);
+            reference.present("name", &of.name);
+            reference.present("uid", &of.uid);
+            reference.present("apiGroup", &of.api_group);
+            reference.present("apiVersion", &of.api_version);
+            reference.present("resourceVersion", &of.resource_version);
+            reference.present("subresource", &of.subresource);
             reference.end();
         }
         if let Some(status) = &self.details.response {
@@ -311,20 +308,25 @@ impl<'a> Members<'a> {
         self.out
     }
 
-    /// The key of a member that needs no escapes.
+    /// The key of a member that needs no escapes. Inlined, since the length of its name is then known.
+    #[inline(always)]
     fn name(&mut self, name: &'static str) -> &mut Vec<u8> {
-        let separator: &[u8] = if std::mem::take(&mut self.is_first) { b"\"" } else { b",\"" };
-        self.out.extend_from_slice(separator);
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(b',');
+        }
+        self.out.push(b'"');
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b"\":");
         self.out
     }
 
+    #[inline(always)]
     fn text(&mut self, name: &'static str, value: &str) {
         json::encode_str(value, self.name(name));
     }
 
     /// A member that is left out if it is empty.
+    #[inline(always)]
     fn present(&mut self, name: &'static str, value: &str) {
         if !value.is_empty() {
             self.text(name, value);
@@ -363,7 +365,7 @@ pub(crate) mod tests {
             time: UNIX_EPOCH,
             request: Arc::new(request),
             details: Details {
-                object: Some(ObjectReference { resource: "pods".into(), ..ObjectReference::default() }),
+                object: Some(Arc::new(ObjectReference { resource: "pods".into(), ..ObjectReference::default() })),
                 response: Some(ResponseStatus::of_code(200)),
                 request_object: Some(Bytes::from_static(b"{\"a\":1}")),
                 annotations: [("k".into(), "v".to_owned())].into(),
