@@ -6,6 +6,7 @@
 pub mod converted;
 mod list_metadata;
 mod message;
+mod partial;
 mod rows;
 mod splice;
 
@@ -14,12 +15,13 @@ use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
 use converted::Converted;
 use list_metadata::{custom_list_meta, list_meta, typed_list_meta};
-use memchr::memmem;
 use message::message_size;
 pub use message::put_message;
+pub use partial::partial;
+use partial::{MetadataForm, hide, put_partial};
 use pintle_cache::{Object, Variant};
-use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
-use pintle_meta::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
+use pintle_codec::{cbor, json, protobuf, yaml};
+use pintle_meta::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
 use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
 use pintle_resource::Resource;
 use pintle_resource::{Now, Printer};
@@ -288,11 +290,11 @@ impl ObjectEncoder<'_> {
             return Ok(Body::Full(head.into()));
         }
         let size: usize = page.items.iter().map(|object| object.encoded.metadata().len() + 80).sum();
-        let hidden = self.hidden();
+        let form = self.metadata_form();
         let mut separator = b"[".as_slice();
         let put = move |object: &Object, out: &mut Vec<u8>| {
             out.extend_from_slice(std::mem::replace(&mut separator, b","));
-            put_partial(object, hidden, out);
+            put_partial(object, form, out);
         };
         Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
     }
@@ -385,6 +387,11 @@ impl ObjectEncoder<'_> {
         self.target.stored.hub.hidden_annotations
     }
 
+    /// How the metadata of stored objects are shown alone.
+    fn metadata_form(&self) -> MetadataForm {
+        MetadataForm { hidden: self.hidden(), is_sorted: self.target.resource.custom.is_some() }
+    }
+
     /// An object's metadata (`PartialObjectMetadata`).
     pub fn partial(&self, object: &Value) -> Value {
         let mut shown = partial(object, self.wanted);
@@ -401,7 +408,7 @@ impl ObjectEncoder<'_> {
     pub fn put_partial(&self, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
         match self.converted.has(object) {
             true => json::encode(&self.partial(&self.served(&Payload::Stored(object.clone()))?), out),
-            false => put_partial(object, self.hidden(), out),
+            false => put_partial(object, self.metadata_form(), out),
         }
         Ok(())
     }
@@ -409,20 +416,6 @@ impl ObjectEncoder<'_> {
 
 /// The end of a table in JSON.
 pub(crate) const TABLE_END: &[u8] = b"]}";
-
-fn put_partial(object: &Object, hidden: &[&str], out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-    let metadata = object.encoded.metadata();
-    let names = |hidden: &&str| memmem::find(metadata, hidden.as_bytes()).is_some();
-    match hidden.iter().any(names).then(|| json::parse(metadata, Strictness::Ignore)) {
-        Some(Ok(mut decoded)) => {
-            hide(&mut decoded.value, hidden);
-            json::encode(&decoded.value, out);
-        }
-        _ => out.extend_from_slice(metadata),
-    }
-    out.push(b'}');
-}
 
 /// The JSON of a stored object without its first `skip` bytes.
 fn from(object: &Object, skip: usize) -> &[u8] {
@@ -576,23 +569,6 @@ pub fn indent(json: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// An object's metadata (`PartialObjectMetadata`).
-pub fn partial(object: &Value, wanted: MediaTypeOptions) -> Value {
-    let metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
-    value!({"kind": "PartialObjectMetadata", "apiVersion": (wanted.meta_version()), "metadata": metadata})
-}
-
-fn hide(metadata: &mut Value, hidden: &[&str]) {
-    let key = ObjectMeta::ANNOTATIONS.name();
-    let Some(annotations) = metadata.get_mut(key).filter(|_| !hidden.is_empty()).and_then(Value::as_map_mut) else {
-        return;
-    };
-    annotations.retain(|name, _| !hidden.contains(&name.as_str()));
-    if annotations.is_empty() {
-        metadata.make_map().remove(key);
-    }
 }
 
 #[cfg(test)]

@@ -194,6 +194,8 @@ impl ConversionWebhook {
             }
             let mut object = object.clone();
             object.make_map().set("apiVersion", from);
+            // An object that was just sent is not in canonical form yet.
+            object.sort_keys();
             json::encode(&object, &mut body);
         }
         body.extend_from_slice(b"]}}");

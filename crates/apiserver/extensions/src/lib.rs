@@ -12,6 +12,7 @@ mod field_path;
 mod finalizers;
 mod json_path;
 pub mod json_schema;
+mod metadata_schema;
 pub mod naming;
 pub mod object;
 pub mod openapi;

@@ -3,9 +3,9 @@
 //! are never decoded with it.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool};
-use pintle_meta::v1::ObjectMeta;
+use crate::metadata_schema::metadata_schema;
 use pintle_schema::{
-    ApiType, Field, FieldDefault, Form, Keys, List, ListKind, MapType, Presence, Ref, Slice, Struct, Text, Type,
+    Field, FieldDefault, Form, Keys, List, ListKind, MapType, Presence, Ref, Slice, Struct, Text, Type,
 };
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(crate) fn meta_fields() -> [Field; 3] {
     [
         field(Text::Static("apiVersion"), Type::String),
         field(Text::Static("kind"), Type::String),
-        field(Text::Static("metadata"), Type::Struct(Ref::Static(ObjectMeta::schema))),
+        field(Text::Static("metadata"), Type::Struct(Ref::Static(metadata_schema))),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! `canonicalize`: converts a value to its canonical form.
 //! Guarantees that a struct then has exactly the fields of Go's JSON, in schema order, and that map keys are sorted,
-//! so that encoding is a plain walk and equal objects are equal trees.
+//! so that encoding is a plain walk and equal objects are equal trees. A struct that keeps unknown fields has the order of a map.
 //! Must never validate: values of the wrong type are left unchanged.
 
 use crate::schema::{Field, Form, Presence, Struct, Type};
@@ -88,6 +88,15 @@ fn struct_beside(schema: &Struct, value: &mut Value, mut beside: Beside<'_>) {
     let settled = settle_fields(schema, entries, 0, ordered, &mut beside);
     if !schema.preserve_unknown {
         entries.truncate(settled);
+        return;
+    }
+    entries.iter_mut().skip(settled).for_each(|(_, value)| value.sort_keys());
+    if !entries.is_sorted_by(|(a, _), (b, _)| a <= b) {
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // The fields have other positions now.
+        if let Some((_, unchanged)) = beside {
+            *unchanged = Unchanged::default();
+        }
     }
 }
 
@@ -508,9 +517,14 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_kept_behind_the_others_in_their_order() {
-        let mut value = value!({"y": 1, "f": "1", "x": 2, "": 3, "a": "a"});
+    fn beside_unknown_fields_all_are_in_the_order_of_their_names() {
+        let mut value = value!({"y": {"b": [{"d": 1, "c": 2}], "a": 3}, "f": "1", "cc": 2, "": 3, "a": "a"});
+        let expected =
+            value!({"": 3, "a": "a", "b": "", "cc": 2, "d": {}, "f": "1", "y": {"a": 3, "b": [{"c": 2, "d": 1}]}});
         canonicalize(&test_schema(true), &mut value);
-        assert_eq!(value, value!({"a": "a", "b": "", "d": {}, "f": "1", "y": 1, "x": 2, "": 3}));
+        assert_eq!(value, expected);
+        let mut again = value!({"d": {}, "cc": 2});
+        assert_eq!(canonicalize_changed(&test_schema(true), &mut again, &expected), Unchanged::default());
+        assert_eq!(again, value!({"b": "", "cc": 2, "d": {}, "f": "0"}));
     }
 }

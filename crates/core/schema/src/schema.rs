@@ -216,7 +216,7 @@ pub struct Struct {
     /// OpenAPI publishes the struct as a union of its fields: the JSON name of the field that says which one is set, or "" if
     /// there is no such field.
     pub union: Option<&'static str>,
-    /// Unknown fields are kept instead of reported (custom resources only).
+    /// Unknown fields are kept instead of reported, and all fields are in the order of their names (custom resources only).
     pub preserve_unknown: bool,
     /// Its ID, and data that was compiled from it.
     pub compiled: Compiled,
@@ -278,6 +278,7 @@ impl FieldDefault {
 }
 
 /// A field of a struct.
+#[derive(Clone)]
 pub struct Field {
     /// The JSON name; empty for an inlined struct.
     pub name: Text,

@@ -154,7 +154,7 @@ fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
         match (key.as_str(), value) {
             ("metadata", Value::Map(metadata)) => {
                 spans.metadata.0 = out.len();
-                encode_metadata(metadata, out, &mut spans);
+                encode_metadata(metadata, after_placeholder(fields), out, &mut spans);
                 spans.metadata.1 = out.len();
             }
             _ => spans.is_as_written |= json::encode_kept(value, out),
@@ -167,11 +167,21 @@ fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
 /// The fields of ObjectMeta before resourceVersion in schema order.
 const BEFORE_PLACEHOLDER: [&str; 5] = ["name", "generateName", "namespace", "selfLink", "uid"];
 
-fn encode_metadata(metadata: &Map, out: &mut Vec<u8>, spans: &mut Spans) {
+/// Whether a field of an object's metadata comes after resourceVersion. Objects of custom kinds have all fields in the order of
+/// their names; the first field of others is their kind.
+fn after_placeholder(object: &Map) -> fn(&str) -> bool {
+    let first = object.iter().find(|(key, _)| matches!(key.as_str(), "kind" | "apiVersion"));
+    match first.is_some_and(|(key, _)| *key == "apiVersion") {
+        true => |key| key > "resourceVersion",
+        false => |key| !BEFORE_PLACEHOLDER.contains(&key),
+    }
+}
+
+fn encode_metadata(metadata: &Map, is_after: fn(&str) -> bool, out: &mut Vec<u8>, spans: &mut Spans) {
     out.push(b'{');
     let mut first = true;
     for (key, value) in metadata.iter().filter(|(key, _)| *key != "resourceVersion") {
-        if spans.placeholder == 0 && !BEFORE_PLACEHOLDER.contains(&key.as_str()) {
+        if spans.placeholder == 0 && is_after(key.as_str()) {
             put_placeholder(&mut first, out, spans);
         }
         let start = if first { out.len() } else { out.len() + 1 };
@@ -346,16 +356,16 @@ impl EncodedObject {
         (0..count).map_while(move |_| reader.text().ok())
     }
 
-    /// `metadata.ownerReferences` and `metadata.finalizers` in the JSON, up to the next delimiter. Empty without
-    /// either.
-    pub fn ties(&self) -> &[u8] {
-        let managed = self.managed_fields();
+    /// `metadata.ownerReferences` and `metadata.finalizers` in the JSON, each empty if there are none.
+    pub fn ties(&self) -> [&[u8]; 2] {
+        let start = self.metadata.start as usize;
+        let Range { start: managed, end } = self.managed_fields();
         let metadata = self.metadata();
-        // In the order of the schema only `managedFields` comes after them.
-        let ties_end = managed.start.checked_sub(self.metadata.start as usize).filter(|_| !managed.is_empty());
-        let unmanaged = ties_end.and_then(|end| metadata.get(..end)).unwrap_or(metadata);
-        let start = TIES.iter().find_map(|list| memmem::find(unmanaged, list));
-        start.and_then(|start| unmanaged.get(start..)).unwrap_or_default()
+        let parts = match managed.checked_sub(start).zip(end.checked_sub(start)).filter(|_| managed < end) {
+            Some((managed, end)) => [metadata.get(..managed), metadata.get(end..)],
+            None => [Some(metadata), None],
+        };
+        TIES.map(|name| parts.into_iter().flatten().find_map(|part| list_member(part, name)).unwrap_or_default())
     }
 
     /// Whether the object is being deleted and a finalizer retains it, one of the metadata or of a namespace's spec.
@@ -372,6 +382,24 @@ impl EncodedObject {
     fn reader(&self, at: u32) -> Reader<'_> {
         Reader { bytes: &self.header, at: at as usize, narrow: false }
     }
+}
+
+/// The member with a list that begins with this text, up to the end of the list.
+fn list_member<'a>(json: &'a [u8], beginning: &[u8]) -> Option<&'a [u8]> {
+    let member = json.get(memmem::find(json, beginning)?..)?;
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in member.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' if !in_string => depth += 1,
+            b']' if !in_string && depth == 1 => return member.get(..=at),
+            b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Some(member)
 }
 
 /// Replaces a span of the JSON by the revision's digits; returns the new bytes and the number of digits.

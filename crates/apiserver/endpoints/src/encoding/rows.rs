@@ -2,7 +2,7 @@
 //!
 //! Only ages differ between responses. A cached row leaves them open; they are filled in when it is sent.
 
-use super::{IncludeObject, ObjectEncoder, put_partial};
+use super::{IncludeObject, MetadataForm, ObjectEncoder, put_partial};
 use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
@@ -29,9 +29,7 @@ pub(crate) struct Row {
 enum Shown {
     Nothing,
     /// Its metadata, copied from the stored bytes.
-    Metadata {
-        hidden: &'static [&'static str],
-    },
+    Metadata(MetadataForm),
     Json(Bytes),
 }
 
@@ -65,7 +63,7 @@ impl ObjectEncoder<'_> {
                 let partial = self.partial(&self.printed(&Payload::Stored(object.clone()))?);
                 Shown::Json(json::to_vec(&partial).into())
             }
-            IncludeObject::Metadata => Shown::Metadata { hidden: self.hidden() },
+            IncludeObject::Metadata => Shown::Metadata(self.metadata_form()),
             IncludeObject::Object => Shown::Json(self.stored_json(object)?),
         };
         Ok(Row { members, open, shown })
@@ -99,7 +97,7 @@ impl Row {
     pub(crate) fn size(&self, object: &Object) -> usize {
         let shown = match &self.shown {
             Shown::Nothing => 4,
-            Shown::Metadata { .. } => object.encoded.metadata().len() + 80,
+            Shown::Metadata(_) => object.encoded.metadata().len() + 80,
             Shown::Json(json) => json.len(),
         };
         self.members.len() + shown + 16
@@ -115,7 +113,7 @@ impl Row {
         out.extend_from_slice(b",\"object\":");
         match &self.shown {
             Shown::Nothing => out.extend_from_slice(b"null"),
-            Shown::Metadata { hidden } => put_partial(object, hidden, out),
+            Shown::Metadata(form) => put_partial(object, *form, out),
             Shown::Json(json) => out.extend_from_slice(json),
         }
         out.push(b'}');

@@ -4,6 +4,7 @@ use super::splice::CHUNK;
 use super::*;
 use futures_util::{FutureExt, StreamExt};
 use pintle_cache::{Cache, encoded_object};
+use pintle_codec::Strictness;
 use pintle_registry::{AdmissionChain, Environment, ListOptions, Selection};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::atomic::{AtomicI64, Ordering};

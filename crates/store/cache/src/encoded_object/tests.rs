@@ -16,17 +16,20 @@ fn only_owners_and_finalizers_count_as_lifecycle_fields() {
         let object = value!({"kind": "Thing", "apiVersion": "v1", "metadata": metadata, "spec": spec});
         EncodedObject::from_record(&encode(&object, &[]), Revision(12345)).expect("an encoded object")
     };
-    let ties = |metadata: Value| String::from_utf8(encoded(metadata, value!({})).ties().to_vec()).expect("JSON");
+    let ties = |metadata: Value| String::from_utf8(encoded(metadata, value!({})).ties().join(&b' ')).expect("JSON");
     let lookalikes = value!({"finalizers": "x", "a": "\"finalizers\":[\"x\"]", "ownerReferences": "[]"});
-    assert_eq!(ties(value!({"name": "a", "annotations": (lookalikes.clone())})), "");
+    assert_eq!(ties(value!({"name": "a", "annotations": (lookalikes.clone())})), " ");
     let owners = value!([{"uid": "o-1", "name": "]}\"finalizers\":["}]);
     let both = value!({"name": "a", "annotations": (lookalikes.clone()), "ownerReferences": (owners.clone()), "finalizers": ["f"]});
-    let text = r#""ownerReferences":[{"uid":"o-1","name":"]}\"finalizers\":["}],"finalizers":["f"]"#;
-    assert_eq!(ties(both.clone()), format!("{text}}}"));
+    let text = r#""ownerReferences":[{"uid":"o-1","name":"]}\"finalizers\":["}] "finalizers":["f"]"#;
+    assert_eq!(ties(both.clone()), text);
     let mut managed = both;
     managed.set_at(&["managedFields"], value!([{"manager": "me", "fieldsV1": {"f:finalizers": {}}}]));
-    assert_eq!(ties(managed), format!("{text},"));
-    assert_eq!(ties(value!({"name": "a", "finalizers": ["f"]})), r#""finalizers":["f"]}"#);
+    assert_eq!(ties(managed.clone()), text);
+    managed.sort_keys();
+    let sorted = r#""ownerReferences":[{"name":"]}\"finalizers\":[","uid":"o-1"}] "finalizers":["f"]"#;
+    assert_eq!(ties(managed), sorted);
+    assert_eq!(ties(value!({"name": "a", "finalizers": ["f"]})), r#" "finalizers":["f"]"#);
 
     let time = "2026-01-01T00:00:00Z";
     let held = |metadata: Value, spec: Value| encoded(metadata, spec).is_held();
@@ -55,6 +58,23 @@ fn the_placeholder_takes_any_revision_and_spans_follow() {
             assert_eq!(&encoded.json()[encoded.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
         }
     }
+}
+
+#[test]
+fn objects_of_custom_kinds_have_the_placeholder_in_the_order_of_names() {
+    let mut object = pod();
+    object.sort_keys();
+    let encoded = EncodedObject::from_record(&encode(&object, &[]), Revision(7)).expect("whole");
+    let expected = json::to_vec(&object);
+    assert_eq!(std::str::from_utf8(encoded.json()), std::str::from_utf8(&expected));
+    assert_eq!(&encoded.json()[encoded.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
+    let mut later = object.clone();
+    later.set_at(&["metadata", "resourceVersion"], "1234");
+    assert_eq!(encoded.at_revision(Revision(1234)).json(), &json::to_vec(&later));
+    let only = value!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"}});
+    let encoded = EncodedObject::from_record(&encode(&only, &[]), Revision(7)).expect("whole");
+    let shown = r#"{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a","resourceVersion":"7"}}"#;
+    assert_eq!(std::str::from_utf8(encoded.json()), Ok(shown));
 }
 
 #[test]
