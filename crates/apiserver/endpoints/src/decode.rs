@@ -7,10 +7,9 @@ use crate::negotiation::Format;
 use crate::query::FieldValidation;
 use crate::scheme::{Scheme, group_of};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, TooManyObjects, cbor, json, protobuf, yaml};
-use pintle_registry::{Result, Status, metadata};
+use pintle_registry::{Result, Status};
 use pintle_resource::CustomKind;
 use pintle_schema::{Struct, Value};
-use pintle_validation::ErrorList;
 
 /// The kind that a request's body must be of.
 pub struct Expected<'a> {
@@ -80,10 +79,10 @@ pub fn body(
         unknown.map_err(|why| cannot_be_handled(expected, &head, &why))?;
     }
     report(expected, &head, problems, validation, warnings)?;
-    if expected.custom.is_some() {
-        check_type(expected, &head, &value).map_err(|status| status.with_warnings(warnings.clone()))?;
+    match expected.custom {
+        Some(_) => check_version(expected, &head).map_err(|status| status.with_warnings(warnings.clone()))?,
+        None => pintle_registry::set_type(&mut value, &expected.api_version(), expected.kind),
     }
-    pintle_registry::set_type(&mut value, &expected.api_version(), expected.kind);
     Ok(value)
 }
 
@@ -148,35 +147,17 @@ fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
     )))
 }
 
-/// An object of a kind that was defined at run time must be of the version and the kind that the path names.
-fn check_type(expected: &Expected<'_>, head: &Head, object: &Value) -> Result<()> {
+/// An object of a kind that was defined at run time must be of the version that the path names. Its kind is checked when it is
+/// written.
+fn check_version(expected: &Expected<'_>, head: &Head) -> Result<()> {
     let wanted = expected.api_version();
-    if head.api_version != wanted {
-        let found = head.api_version.strip_prefix('/').unwrap_or(&head.api_version);
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({found}) does not match the expected API version ({wanted})"
-        )));
-    }
-    check_custom_type(object, &wanted, expected.kind)
-}
-
-/// The 422 of an object of another kind or version than the one that was defined at run time.
-///
-/// # Errors
-/// It is of another.
-pub fn check_custom_type(object: &Value, api_version: &str, kind: &str) -> Result<()> {
-    let mut errors = ErrorList::default();
-    for (field, wanted) in [("kind", kind), ("apiVersion", api_version)] {
-        let found = object.str_at(&[field]);
-        if found != wanted {
-            errors.invalid(field, found, format!("must be {wanted}"));
-        }
-    }
-    if errors.is_empty() {
+    if head.api_version == wanted {
         return Ok(());
     }
-    let group = group_of(object.str_at(&["apiVersion"]));
-    Err(Status::invalid(group, object.str_at(&["kind"]), metadata::text(object, "name"), &errors))
+    let found = head.api_version.strip_prefix('/').unwrap_or(&head.api_version);
+    Err(Status::bad_request(format!(
+        "the API version in the data ({found}) does not match the expected API version ({wanted})"
+    )))
 }
 
 /// Rejects objects that take too much memory to process.

@@ -263,7 +263,7 @@ impl Patch {
             Some(_) if found_version.is_empty() => {
                 return Err(Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
             }
-            Some(_) => decode::check_custom_type(&patched, api_version, kind)?,
+            Some(_) => pintle_registry::defined::check_type(&patched, api_version, kind)?,
             None => self.check_type(&patched, api_version, kind, scheme)?,
         }
         if custom.is_none() && !api_version.is_empty() && patched.str_at(&["apiVersion"]).is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
-use crate::defined::check_definition;
+use crate::defined::{check_definition, check_sent_type};
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
@@ -202,6 +202,8 @@ struct Creation<'a> {
     sent_labels: bool,
     /// Whether the object was sent with a version, so that it cannot be stored.
     sent_version: bool,
+    /// The error for an object that was sent as one of another kind.
+    other_kind: Option<Status>,
 }
 
 impl<'a> Creation<'a> {
@@ -214,8 +216,10 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        let (sent, sent_version) = (empties(object), has_version(object));
-        Creation { registry, target, stored: target, options, owners, change: None, sent, sent_labels, sent_version }
+        let (sent, sent_version, other_kind) =
+            (empties(object), has_version(object), check_sent_type(target, object).err());
+        let (stored, change) = (target, None);
+        Creation { registry, target, stored, options, owners, change, sent, sent_labels, sent_version, other_kind }
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
@@ -291,6 +295,9 @@ impl<'a> Creation<'a> {
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
         registry.check_namespace(target, metadata::text(&object, "name"))?;
         check_definition(target, metadata::text(&object, "name"))?;
+        if let Some(refusal) = &self.other_kind {
+            return Err(refusal.clone());
+        }
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
         // A webhook may have set a version. Nothing is stored by a dry run, which does not check it.
         if (self.sent_version || has_version(&object)) && !self.options.dry_run {

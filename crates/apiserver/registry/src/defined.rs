@@ -11,6 +11,7 @@ use pintle_codec::json;
 use pintle_resource::{Conversion, ConversionError, CustomKind, Found, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::{Condition, Revision};
+use pintle_validation::ErrorList;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -246,6 +247,37 @@ fn record_of(target: &Target, object: &Object, kept: &Value, now: &Value, origin
 pub(crate) fn condition(target: &Target) -> Option<Condition> {
     let defined_by = target.resource.custom.as_ref()?.defined_by();
     Some(Condition { key: defined_by.key().into(), at: Revision(defined_by.revision()) })
+}
+
+/// The 422 of an object of another kind or version than the one that was defined at run time.
+///
+/// # Errors
+/// It is of another.
+pub fn check_type(object: &Value, api_version: &str, kind: &str) -> Result<()> {
+    let mut errors = ErrorList::default();
+    let own_version = object.str_at(&["apiVersion"]);
+    for (field, found, wanted) in [("kind", object.str_at(&["kind"]), kind), ("apiVersion", own_version, api_version)] {
+        if found != wanted {
+            errors.invalid(field, found, format!("must be {wanted}"));
+        }
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let group = own_version.rsplit_once('/').map_or("", |(group, _)| group);
+    Err(Status::invalid(group, object.str_at(&["kind"]), metadata::text(object, "name"), &errors))
+}
+
+/// The same for a sent object of the target's version, which has its own type until it is completed.
+///
+/// # Errors
+/// It is of another kind.
+pub(crate) fn check_sent_type(target: &Target, object: &Value) -> Result<()> {
+    let resource = &target.resource;
+    match object.str_at(&["kind"]) {
+        kind if resource.custom.is_none() || kind.is_empty() || *resource.kind == *kind => Ok(()),
+        _ => check_type(object, &resource.api_version(), &resource.kind),
+    }
 }
 
 /// Rejects creates of a kind whose definition is being deleted.

@@ -4,7 +4,7 @@
 //! unless the client sent a resourceVersion.
 
 use crate::allocation::Reserved;
-use crate::defined::Decoded;
+use crate::defined::{Decoded, check_sent_type};
 use crate::field_manager::{MANAGED_FIELDS, SentFields, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
@@ -276,6 +276,7 @@ impl Attempt<'_> {
         }
         let mut object = update.change.apply(Some(&served)).get().await?;
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
+        check_sent_type(target, &object)?;
         let (managed, sent_empties) = match update.owners {
             ManagedFieldsUpdate::Compute => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
             ManagedFieldsUpdate::Provided => (None, None),

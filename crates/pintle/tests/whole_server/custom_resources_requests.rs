@@ -98,6 +98,11 @@ fn unknown_fields_are_reported_as_asked() {
             "Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget",
         ),
         (
+            json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a", "namespace": "other"}}),
+            400,
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ),
+        (
             json!({"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "a"}}),
             400,
             "the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)",
@@ -122,6 +127,23 @@ fn unknown_fields_are_reported_as_asked() {
     ];
     for (sent, code, message) in rows {
         assert_eq!(post("", sent.to_string().as_bytes()).expect(code)["message"], message);
+    }
+    // The kind is the last thing that is checked before the content.
+    client.post(WIDGETS, &widget("b", json!({}))).expect("an answer").expect(201);
+    let replacements = [
+        ("missing", "missing", 404, "widgets.example.com \"missing\" not found"),
+        ("b", "c", 400, "the name of the object (c) does not match the name on the URL (b)"),
+        (
+            "b",
+            "b",
+            422,
+            "widgets.example.com \"b\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update",
+        ),
+    ];
+    for (path, name, code, message) in replacements {
+        let sent = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": name}});
+        let answer = client.send("PUT", &format!("{WIDGETS}/{path}"), JSON, sent.to_string().as_bytes());
+        assert_eq!(answer.expect("an answer").expect(code)["message"], message);
     }
 }
 
