@@ -57,8 +57,13 @@ pub fn body(
             .map(|value| Decoded { value, problems: Vec::new() }),
     };
     // Errors of `apiVersion` and `kind` come first; they are parsed separately only when decoding failed.
+    let says = |decoded: &Decoded| match expected.custom {
+        // Trees have no fields but those of the very same names.
+        Some(_) => decoded.value.as_map().is_some_and(|map| !map.is_empty()),
+        None => decoded.value.get("kind").is_some(),
+    };
     let head = match &decoded {
-        Ok(decoded) if format != Format::Protobuf && decoded.value.get("kind").is_some() => Head {
+        Ok(decoded) if format != Format::Protobuf && says(decoded) => Head {
             api_version: decoded.value.str_at(&["apiVersion"]).to_owned(),
             kind: decoded.value.str_at(&["kind"]).to_owned(),
         },
@@ -75,6 +80,10 @@ pub fn body(
     }
     let Decoded { mut value, mut problems } = decoded;
     if let Some(custom) = expected.custom {
+        if head.api_version.is_empty() && is_null(format, bytes, "apiVersion") {
+            let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+            return Err(cannot_be_handled(expected, &head, why));
+        }
         let unknown = custom_problems(expected, custom, &head, &mut value, &mut problems);
         unknown.map_err(|why| cannot_be_handled(expected, &head, &why))?;
     }
@@ -145,6 +154,17 @@ fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
         expected.kind,
         preview(bytes)
     )))
+}
+
+/// Whether a field of a body is null, which decoding does not distinguish from absence.
+fn is_null(format: Format, bytes: &[u8], field: &str) -> bool {
+    let parsed = match format {
+        Format::Json => json::parse(bytes, Strictness::Ignore).map(|parsed| parsed.value).ok(),
+        Format::Yaml => yaml::parse(bytes, Strictness::Ignore).map(|parsed| parsed.value).ok(),
+        Format::Cbor => cbor::parse(bytes).ok(),
+        Format::Protobuf => None,
+    };
+    parsed.is_some_and(|object| object.get(field).is_some_and(Value::is_null))
 }
 
 /// An object of a kind that was defined at run time must be of the version that the path names. Its kind is checked when it is

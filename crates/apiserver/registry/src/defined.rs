@@ -256,6 +256,8 @@ pub(crate) fn condition(target: &Target) -> Option<Condition> {
 pub fn check_type(object: &Value, api_version: &str, kind: &str) -> Result<()> {
     let mut errors = ErrorList::default();
     let own_version = object.str_at(&["apiVersion"]);
+    // Without a group, as kube-apiserver writes it.
+    let own_version = own_version.strip_prefix('/').unwrap_or(own_version);
     for (field, found, wanted) in [("kind", object.str_at(&["kind"]), kind), ("apiVersion", own_version, api_version)] {
         if found != wanted {
             errors.invalid(field, found, format!("must be {wanted}"));

@@ -4,20 +4,36 @@
 
 use crate::PatchError;
 use crate::json_patch::sort_keys;
+use pintle_codec::DecodeError;
 use pintle_codec::json::open_spelled;
 use pintle_schema::{Map, MapEditor, Value};
 
 /// Performs kube-apiserver's field validation (other than `Ignore`) of the merge patch itself.
 ///
 /// # Errors
-/// The patch is neither an object nor null.
+/// The patch is neither an object nor null, or holds a number that is beyond the range of floats.
 pub fn check(patch: &Value) -> Result<(), PatchError> {
     match patch {
-        Value::Map(_) | Value::Null => Ok(()),
+        Value::Map(_) | Value::Null => match infinite(patch) {
+            None => Ok(()),
+            Some(literal) => {
+                Err(PatchError::BadRequest(format!("error decoding patch: {}", DecodeError::infinite(literal))))
+            }
+        },
         other => Err(PatchError::BadRequest(format!(
             "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
             other.json_kind()
         ))),
+    }
+}
+
+/// The first number beyond the range of floats, as it is spelled in the patch.
+fn infinite(value: &Value) -> Option<&str> {
+    match value {
+        Value::Map(map) => map.values().find_map(infinite),
+        Value::List(items) => items.iter().find_map(infinite),
+        Value::Raw(text) if text.parse::<f64>().is_ok_and(|float| !float.is_finite()) => Some(text.as_str()),
+        _ => None,
     }
 }
 
@@ -149,6 +165,16 @@ mod tests {
         let expected =
             "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
         assert_eq!(error, Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn numbers_of_patches_are_floats_at_most() {
+        let holding = |literal: &str| check(&value!({"a": [{"b": (Value::Raw(literal.into()))}]}));
+        for literal in ["1.0", "1e300", "-0", "123456789012345678901234567890"] {
+            assert_eq!(holding(literal), Ok(()), "{literal}");
+        }
+        let expected = "error decoding patch: json: cannot unmarshal number 1E400 into Go value of type float64";
+        assert_eq!(holding("1E400").map_err(|error| error.to_string()), Err(expected.to_owned()));
     }
 
     /// Every null of the patch removes its field, and everything else of the patch is in the result.

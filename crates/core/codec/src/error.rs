@@ -17,6 +17,11 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
+    /// The error for a number beyond the range of floats.
+    pub fn infinite(literal: &str) -> Self {
+        DecodeError::WrongType(format!("json: cannot unmarshal number {literal} into Go value of type float64"))
+    }
+
     pub fn text(&self) -> &str {
         match self {
             DecodeError::Syntax(text) | DecodeError::WrongType(text) | DecodeError::Format(text) => text,

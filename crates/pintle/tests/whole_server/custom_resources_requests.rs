@@ -128,6 +128,26 @@ fn unknown_fields_are_reported_as_asked() {
     for (sent, code, message) in rows {
         assert_eq!(post("", sent.to_string().as_bytes()).expect(code)["message"], message);
     }
+    let texts = [
+        (
+            r#"{"apiVersion":null,"kind":"Widget"}"#,
+            "Widget in version \"\" cannot be handled as a Widget: .apiVersion accessor error: <nil> is of the type <nil>, \
+             expected string",
+        ),
+        (
+            r#"{"KIND":"Widget"}"#,
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in \
+             '{\"KIND\":\"Widget\"}' ({\"KIND\":\"Widget\"})",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"replicas":1e400}}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1e400 into Go value of \
+             type float64",
+        ),
+    ];
+    for (sent, message) in texts {
+        assert_eq!(post("", sent.as_bytes()).expect(400)["message"], message);
+    }
     // The kind is the last thing that is checked before the content.
     client.post(WIDGETS, &widget("b", json!({}))).expect("an answer").expect(201);
     let replacements = [

@@ -308,13 +308,46 @@ impl<'a> Decoder<'a> {
     }
 
     fn any(&mut self, frame: &Frame<'_>) -> Read<Value> {
+        let refusals = &mut self.refusals;
         if !self.problems.wanted {
-            return any::value(&mut self.scanner, &mut IgnoreDuplicateKeys);
+            return any::value(&mut self.scanner, &mut Finite { heard: IgnoreDuplicateKeys, refusals });
         }
         let mut base = String::new();
         frame.path(&mut base);
-        let mut heard = DuplicateKeyHandler { problems: &mut self.problems, path: base, lengths: Vec::new() };
-        any::value(&mut self.scanner, &mut heard)
+        let heard = DuplicateKeyHandler { problems: &mut self.problems, path: base, lengths: Vec::new() };
+        any::value(&mut self.scanner, &mut Finite { heard, refusals })
+    }
+}
+
+/// Refuses numbers beyond the range of floats.
+struct Finite<'r, H> {
+    heard: H,
+    refusals: &'r mut DecodeErrors,
+}
+
+impl<H: Duplicates> Duplicates for Finite<'_, H> {
+    fn enter_key(&mut self, key: &str) {
+        self.heard.enter_key(key);
+    }
+
+    fn enter_item(&mut self, at: usize) {
+        self.heard.enter_item(at);
+    }
+
+    fn leave(&mut self) {
+        self.heard.leave();
+    }
+
+    fn duplicate(&mut self, key: &str) {
+        self.heard.duplicate(key);
+    }
+
+    fn number(&mut self, literal: &str) -> Value {
+        let value = any::number(literal);
+        if matches!(value, Value::Float(float) if !float.is_finite()) {
+            self.refusals.note(|| DecodeError::infinite(literal));
+        }
+        value
     }
 }
 
