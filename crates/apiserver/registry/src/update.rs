@@ -284,7 +284,14 @@ impl Attempt<'_> {
         // Validation errors show the object as sent, before the canonical form, in which an empty list is
         // absent.
         let empties = || update.change.apply(Some(&served)).now().ok()?.ok().as_ref().and_then(empties);
-        registry.complete(target, &mut object).await?;
+        // What the writer of the managed fields left as it is does not get defaults either.
+        let is_left = target.resource.custom.is_some()
+            && update.owners == ManagedFieldsUpdate::Provided
+            && Comparison::of(&object, &served).is_equal_without(&[MANAGED_FIELDS]);
+        match is_left {
+            true => registry.place(target, &mut object),
+            false => registry.complete(target, &mut object).await?,
+        }
         registry.finish_beside(target, &mut object, old);
         if !update.from_stored {
             metadata::dedup_owners(&mut object, false, warnings);

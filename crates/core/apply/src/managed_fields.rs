@@ -52,6 +52,9 @@ pub enum Error {
     /// An object does not match the schema.
     #[error("{0}")]
     Object(#[from] TypedErrors),
+    /// An object does not match the schema of another version; the text says which object it is.
+    #[error("{0}: {1}")]
+    OtherVersion(&'static str, TypedErrors),
     #[error("{}", InvalidEntry)]
     InvalidEntry,
     /// The version of the request has no schema.

@@ -324,6 +324,24 @@ fn each_version_selects_by_its_own_fields() {
 }
 
 #[test]
+fn an_apply_that_changes_nothing_completes_nothing() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let text = || json!({"type": "string"});
+    let completed = json!({"a": text(), "b": {"type": "string", "default": "x"}});
+    let versions = json!([version("v1", true, json!({"a": text()})), version("v2", false, completed)]);
+    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    let path = format!("{}/x?fieldManager=m", WIDGETS.replace("/v1/", "/v2/"));
+    let object = json!({"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "x"}, "spec": {"a": "1"}});
+    for code in [201, 200, 200] {
+        let answer = client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes());
+        assert_eq!(answer.expect("an answer").expect(code)["metadata"]["generation"], 1);
+    }
+}
+
+#[test]
 fn managers_of_other_versions_live_as_long_as_these_are_defined() {
     let installation = Installation::own();
     let process = installation.start_with(&[ACCOUNTS_OFF]);

@@ -15,6 +15,9 @@ use std::borrow::Cow;
 /// The owner of fields from before the object was tracked.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
+/// What is wrong with a merged object that does not match the version that its manager applied last.
+const NOT_PRUNED: &str = "failed to prune fields: failed to convert merged object to last applied version";
+
 /// The result of an apply.
 #[derive(Debug)]
 pub struct Applied {
@@ -86,7 +89,11 @@ impl Write<'_> {
                 let time = last.as_ref().and_then(|last| last.time.clone());
                 if let Some(last) = last.filter(|last| !last.is_empty()) {
                     managed.put(Entry::new(applier.clone(), self.api_version, fields.union(&identity)));
-                    merged = self.prune(merged, &mut managed, last)?;
+                    let is_other = last.api_version != self.api_version;
+                    merged = self.prune(merged, &mut managed, last).map_err(|error| match error {
+                        Error::Object(errors) if is_other => Error::OtherVersion(NOT_PRUNED, errors),
+                        error => error,
+                    })?;
                     managed.remove(&applier);
                 }
                 Entry { time, ..Entry::new(applier, self.api_version, fields) }

@@ -328,6 +328,24 @@ fn managers_of_other_versions_are_asked_in_theirs() {
     assert_eq!(fixture.owners(), ["x Apply 03 .data.a"]);
 }
 
+#[test]
+fn errors_in_another_version_say_which_object_they_are_about() {
+    let before = value!([{"manager": "x", "operation": "Apply", "apiVersion": "v2", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:values": {"f:a": {}}}}]);
+    let config = value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}, "selector": {"s": "1"}});
+    let empty = Fixture::new().object;
+    for (manager, what) in [
+        ("x", "failed to prune fields: failed to convert merged object to last applied version"),
+        ("y", "failed to convert new object"),
+    ] {
+        let mut fixture = Fixture::created("u", value!({"a": "1"}));
+        fixture.managed = Managed::decode(before.as_list().expect("a list")).expect("well formed");
+        let refused = fixture.write(manager, |write, live, managed| write.apply(live, &config, &empty, managed, false));
+        let refused = refused.map(|applied| applied.object).map_err(|error| error.to_string());
+        assert_eq!(refused, Err(format!("{what}: .selector: field not declared in schema")));
+    }
+}
+
 /// The owner of parts of a value that has become atomic owns the value, even if a write does not touch it.
 #[test]
 fn sets_of_an_older_schema_are_brought_up_to_date() {

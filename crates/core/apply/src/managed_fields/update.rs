@@ -149,7 +149,16 @@ impl Write<'_> {
         let schema = self.versions.schema(api_version).ok_or(Error::NoSuchVersion)?;
         // Both are asked for before either is missed, so that they can be converted together.
         let [live, new] = [live, new].map(|object| self.versions.convert(object, self.api_version, api_version));
-        Ok(typed::compare(schema, &*live?, &*new?)?)
+        let (live, new) = (live?, new?);
+        typed::compare(schema, &*live, &*new).map_err(|errors| {
+            if api_version == self.api_version {
+                return Error::Object(errors);
+            }
+            match typed::validate(schema, &live, Duplicates::Allowed) {
+                Err(errors) => Error::OtherVersion("failed to convert old object", errors),
+                Ok(()) => Error::OtherVersion("failed to convert new object", errors),
+            }
+        })
     }
 }
 
