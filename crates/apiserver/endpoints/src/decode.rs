@@ -70,7 +70,7 @@ pub fn body(
         _ => head(expected, format, bytes)?,
     };
     match expected.custom {
-        Some(_) => check_said(expected, &head, bytes)?,
+        Some(_) => check_said(expected, &head, bytes, validation)?,
         None => check_kind(expected, &head, bytes)?,
     }
     let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
@@ -141,7 +141,7 @@ fn take_fields(object: &mut Value) -> Vec<String> {
 }
 
 /// The body of a custom resource must declare its `kind`, and an `apiVersion` of a group and a version.
-fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> {
+fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8], validation: FieldValidation) -> Result<()> {
     let why = if head.api_version.matches('/').count() > 1 {
         format!("unexpected GroupVersion string: {}", head.api_version)
     } else if head.kind.is_empty() {
@@ -149,6 +149,14 @@ fn check_said(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
     } else {
         return Ok(());
     };
+    if head.kind.is_empty() && validation == FieldValidation::Ignore {
+        // kube-apiserver's other decoder completes the type before it looks for it.
+        let version = head.api_version.rsplit('/').next().filter(|version| !version.is_empty());
+        let (kind, version) = (expected.kind, version.unwrap_or(expected.version));
+        return Err(Status::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+        )));
+    }
     Err(Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {}): {why} ({})",
         expected.kind,

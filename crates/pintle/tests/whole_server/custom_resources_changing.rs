@@ -334,7 +334,8 @@ fn an_apply_that_changes_nothing_completes_nothing() {
     client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let path = format!("{}/x?fieldManager=m", WIDGETS.replace("/v1/", "/v2/"));
-    let object = json!({"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "x"}, "spec": {"a": "1"}});
+    let object =
+        json!({"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "x"}, "spec": {"a": "1"}});
     for code in [201, 200, 200] {
         let answer = client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes());
         assert_eq!(answer.expect("an answer").expect(code)["metadata"]["generation"], 1);

@@ -148,6 +148,10 @@ fn unknown_fields_are_reported_as_asked() {
     for (sent, message) in texts {
         assert_eq!(post("", sent.as_bytes()).expect(400)["message"], message);
     }
+    assert_eq!(
+        post("&fieldValidation=Ignore", b"{}").expect(400)["message"],
+        "Widget in version \"v1\" cannot be handled as a Widget: Object 'Kind' is missing in '{}'"
+    );
     // The kind is the last thing that is checked before the content.
     client.post(WIDGETS, &widget("b", json!({}))).expect("an answer").expect(201);
     let replacements = [
