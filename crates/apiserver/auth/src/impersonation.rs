@@ -4,6 +4,7 @@
 //! grants `system:masters`. Must never read a header, nor grant more than requested.
 
 use crate::authorization::{Attributes, Authorizer, Forbidden, forbidden};
+use crate::impersonation_cache::{ImpersonationCache, request_key, user_key};
 use crate::user::{NODE_NAME_KEY, groups, users};
 use crate::{Str, UserInfo};
 use pintle_metrics::{Histogram, Keyed, Layout, exponential};
@@ -31,6 +32,9 @@ impl ImpersonationStats {
 
 /// The group of users, groups, uids and extra values, but for names and groups that are acted as without constraints.
 const GROUP: &str = "authentication.k8s.io";
+
+/// The name under which decisions about an account's own node are kept.
+const ANY_NODE: &str = "system:node:*";
 
 /// From this number of groups or extra values on, the wildcard is authorized first.
 const MANY: usize = 4;
@@ -90,12 +94,12 @@ impl Mode {
     }
 }
 
-/// Authorizes impersonation, and remembers the mode in which each user last succeeded.
-///
-/// Decisions are not cached: authorizing again costs less than a cache would.
+/// Authorizes impersonation, and remembers the mode in which each user last succeeded, and for a short time what the constrained
+/// modes allowed.
 pub struct Impersonator {
     /// Metrics of the attempts.
     pub stats: ImpersonationStats,
+    cache: ImpersonationCache,
     /// One more than the number of a mode; 0 for users that have not succeeded yet.
     last: Box<[AtomicU8]>,
 }
@@ -103,7 +107,7 @@ pub struct Impersonator {
 impl Default for Impersonator {
     fn default() -> Impersonator {
         let last = (0..REMEMBERED).map(|_| AtomicU8::new(0)).collect();
-        Impersonator { stats: ImpersonationStats::default(), last }
+        Impersonator { stats: ImpersonationStats::default(), cache: ImpersonationCache::default(), last }
     }
 }
 
@@ -130,7 +134,7 @@ impl Impersonator {
         for index in order {
             let mode = Mode::ALL[index];
             if mode.is_for(&wanted, request.user) && (constrained || mode == Mode::Unconstrained) {
-                match try_mode(mode, authorizer, &self.stats, &wanted, request).await {
+                match self.try_mode(mode, authorizer, &wanted, request).await {
                     Ok(user) => {
                         ImpersonationStats::made(&self.stats.attempts, mode.label(), true, since);
                         last.store(index as u8 + 1, Ordering::Relaxed);
@@ -144,32 +148,50 @@ impl Impersonator {
         // The last mode applies to every user, so there is a rejection.
         Err(refused.unwrap_or_else(|| forbidden(request, "")))
     }
-}
 
-async fn try_mode(
-    mode: Mode,
-    authorizer: &dyn Authorizer,
-    stats: &ImpersonationStats,
-    wanted: &UserInfo,
-    request: &Attributes<'_>,
-) -> Result<UserInfo, Forbidden> {
-    if mode == Mode::Unconstrained {
-        let checks = Checks { authorizer, stats, requestor: request.user, mode, verb: "impersonate" };
-        return checks.identity(wanted).await;
-    }
-    let without_node;
-    let requestor = match mode {
-        Mode::AssociatedNode => {
-            without_node = of_any_node(request.user);
-            &without_node
+    async fn try_mode(
+        &self,
+        mode: Mode,
+        authorizer: &dyn Authorizer,
+        wanted: &UserInfo,
+        request: &Attributes<'_>,
+    ) -> Result<UserInfo, Forbidden> {
+        let (stats, name) = (&self.stats, mode.name());
+        if mode == Mode::Unconstrained {
+            let checks = Checks { authorizer, stats, requestor: request.user, mode, verb: "impersonate" };
+            return checks.identity(wanted).await;
         }
-        _ => request.user,
-    };
-    let name = mode.name();
-    let checks = Checks { authorizer, stats, requestor, mode, verb: &format!("impersonate:{name}") };
-    let verb = format!("impersonate-on:{name}:{}", request.verb);
-    checks.allowed(&Attributes { user: requestor, verb: &verb, ..*request }).await?;
-    checks.identity(wanted).await
+        let (without_node, any_node);
+        let (requestor, kept_as) = match mode {
+            // One decision is for all nodes that the account's pods run on.
+            Mode::AssociatedNode => {
+                without_node = of_any_node(request.user);
+                any_node = UserInfo { name: Str::new_static(ANY_NODE), ..UserInfo::default() };
+                (&without_node, &any_node)
+            }
+            _ => (request.user, wanted),
+        };
+        let named = |user: UserInfo| UserInfo { name: wanted.name.clone(), ..user };
+        let request = Attributes { user: requestor, ..*request };
+        let request_key = request_key(name, kept_as, &request);
+        if let Some(user) = request_key.and_then(|key| self.cache.get(&key, Instant::now())) {
+            return Ok(named(user));
+        }
+        let checks = Checks { authorizer, stats, requestor, mode, verb: &format!("impersonate:{name}") };
+        let verb = format!("impersonate-on:{name}:{}", request.verb);
+        checks.allowed(&Attributes { verb: &verb, ..request }).await?;
+        let user_key = user_key(name, kept_as, requestor);
+        let user = match self.cache.get(&user_key, Instant::now()) {
+            Some(user) => named(user),
+            None => {
+                let user = checks.identity(wanted).await?;
+                self.cache.keep(user_key, user.clone(), Instant::now());
+                user
+            }
+        };
+        request_key.into_iter().for_each(|key| self.cache.keep(key, user.clone(), Instant::now()));
+        Ok(user)
+    }
 }
 
 /// A service account's user without its node: of the extra values only the keys remain.

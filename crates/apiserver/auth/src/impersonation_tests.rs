@@ -170,3 +170,60 @@ fn the_anonymous_user_is_never_authenticated() {
     let outcome = list_pods(&rules, &bob, user("joe", &["system:unauthenticated"]));
     assert_eq!(outcome, Ok(strs(&["system:unauthenticated"])));
 }
+
+/// Allows everything, and records the verbs and resources that it was asked for.
+#[derive(Default)]
+struct Recorder(std::sync::Mutex<Vec<String>>);
+
+impl Recorder {
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().expect("no panic"))
+    }
+}
+
+impl Authorizer for Recorder {
+    fn authorize<'a>(&'a self, asked: &'a Attributes<'a>) -> MaybeReady<'a, Decision> {
+        self.0.lock().expect("no panic").push(format!("{} {}", asked.verb, asked.resource));
+        MaybeReady::Ready(Decision::Allow(Reason::None))
+    }
+
+    fn rules_for<'a>(&'a self, _: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
+        MaybeReady::Ready(UserRules::incomplete("not listed"))
+    }
+}
+
+#[test]
+fn what_a_constrained_mode_allowed_is_not_authorized_again() {
+    let (impersonator, recorder) = (Impersonator::default(), Recorder::default());
+    let bob = user("bob", &[]);
+    let act = |requestor: &UserInfo, verb: &str, wanted: &str, constrained: bool| {
+        let request = Attributes::resource(requestor, verb, "", "pods");
+        let outcome = impersonator.impersonate(&recorder, user(wanted, &[]), &request, constrained);
+        outcome.now_or_never().expect("nothing waits").map(|(user, _)| user.name).expect("allowed")
+    };
+    let on = |verb: &str| format!("impersonate-on:user-info:{verb} pods");
+    let users = "impersonate:user-info users".to_owned();
+    let rows = [
+        ("list", "joe", vec![on("list"), users.clone()]),
+        ("list", "joe", vec![]),
+        ("get", "joe", vec![on("get")]),
+        ("list", "jim", vec![on("list"), users]),
+    ];
+    for (verb, wanted, asked) in rows {
+        assert_eq!(act(&bob, verb, wanted, true), wanted);
+        assert_eq!(recorder.asked(), asked, "{verb} {wanted}");
+    }
+    let agent = |node: &str| UserInfo {
+        extra: vec![(NODE_NAME_KEY.into(), strs(&[node]))],
+        ..user("system:serviceaccount:ns:agent", &[])
+    };
+    assert_eq!(act(&agent("n"), "list", "system:node:n", true), "system:node:n");
+    assert_eq!(recorder.asked().len(), 2);
+    assert_eq!(act(&agent("m"), "list", "system:node:m", true), "system:node:m");
+    assert_eq!(recorder.asked().len(), 0);
+    // The old verb is authorized each time.
+    for _ in 0..2 {
+        assert_eq!(act(&bob, "list", "joe", false), "joe");
+        assert_eq!(recorder.asked(), ["impersonate users"]);
+    }
+}

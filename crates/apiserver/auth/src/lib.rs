@@ -5,6 +5,7 @@
 pub mod authentication;
 pub mod authorization;
 pub mod impersonation;
+mod impersonation_cache;
 mod user;
 
 pub use authentication::{
