@@ -12,6 +12,7 @@ use pintle_auth::authorization::{AuthorizationError, Forbidden, Labels, forbidde
 use pintle_auth::{Attributes, AuthenticationRequest, Authenticator, Authorizer, Decision, UserInfo, groups};
 use pintle_registry::{Details, Identity, RequestContext, Status, Step};
 use pintle_schema::field_selector::FieldSelector;
+use pintle_schema::label_selector::LabelSelector;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -57,8 +58,8 @@ pub(crate) async fn identify(
     let attributes = match path {
         Some(path) => {
             name = requested_name(path, verb, query);
-            selector = field_selector(verb, query);
-            resource_attributes(&user, verb, path, &name, selector.as_ref(), label_selector(verb, query))
+            selector = field_selector(path, verb, query);
+            resource_attributes(&user, verb, path, &name, selector.as_ref(), label_selector(path, verb, query))
         }
         None => {
             method = request.method.as_str().to_ascii_lowercase();
@@ -147,26 +148,27 @@ pub async fn authorize(
     path: &ResourcePath,
     query: &Query,
 ) -> Result<(), NotAllowed> {
-    let selector = field_selector(verb, query);
-    let (name, labels) = (requested_name(path, verb, query), label_selector(verb, query));
+    let selector = field_selector(path, verb, query);
+    let (name, labels) = (requested_name(path, verb, query), label_selector(path, verb, query));
     decide_request(api, context, &resource_attributes(user, verb, path, &name, selector.as_ref(), labels)).await
 }
 
 /// The selector of a collection; a malformed one selects everything.
-fn field_selector(verb: Verb, query: &Query) -> Option<FieldSelector> {
+fn field_selector(path: &ResourcePath, verb: Verb, query: &Query) -> Option<FieldSelector> {
     let selector = query.get("fieldSelector");
-    let of_collection = is_collection_verb(verb) && !selector.is_empty();
+    let of_collection = may_select(path, verb) && !selector.is_empty();
     of_collection.then(|| FieldSelector::parse(selector).ok()).flatten()
 }
 
 /// The label selector of a collection.
-fn label_selector(verb: Verb, query: &Query) -> Option<Labels<'_>> {
+fn label_selector<'a>(path: &ResourcePath, verb: Verb, query: &'a Query) -> Option<Labels<'a>> {
     let selector = query.get("labelSelector");
-    (is_collection_verb(verb) && !selector.is_empty()).then_some(Labels::Text(selector))
+    (may_select(path, verb) && !selector.is_empty()).then_some(Labels::Text(selector))
 }
 
-fn is_collection_verb(verb: Verb) -> bool {
-    matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
+/// Whether authorizers are shown selectors. A legacy watch may be one of a single object, which ignores them.
+fn may_select(path: &ResourcePath, verb: Verb) -> bool {
+    !path.legacy_watch && matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection)
 }
 
 fn resource_attributes<'a>(
@@ -188,16 +190,26 @@ fn resource_attributes<'a>(
     }
 }
 
-/// The name of the object that a request is about: a field selector may select a single one for a list or watch.
+/// The name of the object that a request is about: a field selector may select a single one for a list or watch, unless another
+/// parameter is malformed.
 pub(crate) fn requested_name<'a>(path: &'a ResourcePath, verb: Verb, query: &Query) -> Cow<'a, str> {
     let selector = query.get("fieldSelector");
-    if !path.name.is_empty() || selector.is_empty() || !matches!(verb, Verb::List | Verb::Watch) {
+    let may_name = !path.legacy_watch && matches!(verb, Verb::List | Verb::Watch);
+    if !path.name.is_empty() || selector.is_empty() || !may_name || !is_decodable(query) {
         return Cow::Borrowed(&path.name);
     }
     let selector = FieldSelector::parse(selector).unwrap_or_default();
     let name = selector.exact_match("metadata.name").unwrap_or("");
     let is_segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
     Cow::Owned(if is_segment { name.to_owned() } else { String::new() })
+}
+
+/// Whether the parameters of a list that are not texts can be read.
+fn is_decodable(query: &Query) -> bool {
+    let labels = query.get("labelSelector");
+    query.integer("limit").is_ok()
+        && query.integer("timeoutSeconds").is_ok()
+        && (labels.is_empty() || LabelSelector::parse(labels).is_ok())
 }
 
 /// Decides about a whole request, and notes it for audit.
@@ -261,4 +273,30 @@ fn forbidden_status(refused: Forbidden) -> Status {
         ..Details::default()
     };
     Status::new(403, "Forbidden", refused.message).with_details(details).without_sniffing()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::parse_path;
+    use http::Method;
+
+    #[test]
+    fn a_selector_names_an_object_only_of_well_formed_lists() {
+        let rows = [
+            ("/api/v1/pods", "fieldSelector=metadata.name%3Dx", "x", true),
+            ("/api/v1/pods", "fieldSelector=metadata.name%3Dx&watch=1", "x", true),
+            ("/api/v1/pods", "fieldSelector=metadata.name%3Dx&limit=a", "", true),
+            ("/api/v1/pods", "fieldSelector=metadata.name%3Dx&timeoutSeconds=a", "", true),
+            ("/api/v1/pods", "fieldSelector=metadata.name%3Dx&labelSelector=a+in", "", true),
+            ("/api/v1/pods", "fieldSelector=metadata.name%3Da/b", "", true),
+            ("/api/v1/watch/pods", "fieldSelector=metadata.name%3Dx", "", false),
+        ];
+        for (path, query, name, is_shown) in rows {
+            let (path, query) = (parse_path(path).expect("a path"), Query::parse(query));
+            let verb = Verb::of(&Method::GET, &path, &query);
+            assert_eq!(requested_name(&path, verb, &query), name, "{query:?}");
+            assert_eq!(field_selector(&path, verb, &query).is_some(), is_shown, "{query:?}");
+        }
+    }
 }

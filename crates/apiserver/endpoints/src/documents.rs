@@ -179,9 +179,12 @@ fn inflate(made: &CompressedDocument) -> Option<Vec<u8>> {
 /// # Errors
 /// 406 when the requested form is not available.
 pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
-    let trimmed = match request.path.strip_suffix('/') {
-        Some(path) if !path.is_empty() => path,
-        _ => request.path.as_str(),
+    // The routers of services take any number of slashes at the end; these paths are none of a service.
+    let trimmed = match request.path.trim_end_matches('/') {
+        "" | "/apis" | "/index.html" if request.path.ends_with("//") => return Ok(not_found()),
+        "/index.html" if request.path.ends_with('/') => return Ok(not_found()),
+        "" => "/",
+        trimmed => trimmed,
     };
     let documents = api.documents.current();
     match request.path.strip_prefix("/openapi/v3").map(|rest| rest.split_at_checked(1).unwrap_or_default()) {
@@ -247,7 +250,11 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
         ["api", _] => true,
         // Versions of other groups have no routes of their own.
         ["apis", group, _] => catalog.group(group).is_some_and(|known| !group.is_empty() && known.is_built_in()),
-        _ => false,
+        ["version", ..] => true,
+        _ => api
+            .published
+            .iter()
+            .any(|document| trimmed.strip_prefix(document.described.path).is_some_and(|below| below.starts_with('/'))),
     };
     match document {
         Some(document) => {
@@ -268,8 +275,13 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse>
             )
         }
         None if known_group => Err(Status::no_such_path()),
-        None => Ok(ApiResponse::text(404, "404 page not found\n")),
+        None => Ok(not_found()),
     }
+}
+
+/// The response to a path that no router knows.
+fn not_found() -> ApiResponse {
+    ApiResponse::text(404, "404 page not found\n")
 }
 
 /// A document at a path of its own, such as the keys by which clients verify tokens.

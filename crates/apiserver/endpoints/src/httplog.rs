@@ -86,7 +86,7 @@ impl Drop for LogOnDrop {
         let LogOnDrop { line, context, verb, code, class, ends } = self;
         let took = line.started.elapsed();
         let verb = match verb {
-            Verb::Other => line.method.as_str(),
+            Verb::Proxy | Verb::Other => line.method.as_str(),
             verb => metrics::verb(*verb, false, false),
         };
         let peer = line.peer.map(|peer| peer.to_string()).unwrap_or_default();

@@ -67,47 +67,44 @@ impl Request {
     }
 }
 
-/// Reads a path; `None` when it names no resource.
+/// Reads a path; `None` when it names no resource. Slashes around it do not count; a segment within it may be empty.
 pub fn parse_path(path: &str) -> Option<ResourcePath> {
-    let path = path.strip_prefix('/')?;
-    let path = path.strip_suffix('/').unwrap_or(path);
-    let mut segments = path.split('/');
-    let mut found = ResourcePath::default();
+    let trimmed = path.trim_matches('/');
+    let mut segments = trimmed.split('/');
+    let mut found = ResourcePath { outside_apis: path.starts_with("//"), ..ResourcePath::default() };
     match segments.next()? {
-        "api" => found.version = segments.next()?.to_owned(),
+        "api" => {}
         "apis" => {
-            found.group = segments.next().filter(|group| !group.is_empty())?.to_owned();
-            found.version = segments.next()?.to_owned();
+            found.group = segments.next()?.to_owned();
+            found.outside_apis |= found.group.is_empty();
         }
         _ => return None,
     }
+    found.version = segments.next()?.to_owned();
     let mut rest: Vec<&str> = segments.collect();
-    if rest.is_empty() || found.version.is_empty() {
-        return None;
+    if rest.len() > 1 {
+        found.legacy_watch = rest[0] == "watch";
+        found.legacy_proxy = rest[0] == "proxy";
     }
-    if rest[0] == "watch" && rest.len() > 1 {
-        found.legacy_watch = true;
+    if found.legacy_watch || found.legacy_proxy {
         rest.remove(0);
     }
-    if rest[0] == NAMESPACES && rest.len() > 1 {
+    if rest.first()? == &NAMESPACES && rest.len() > 1 {
         found.namespace = rest[1].to_owned();
         // namespaces/<name>[/status|finalize] is the namespace itself.
         if rest.len() > 2 && !matches!(rest[2], "status" | "finalize") {
             rest.drain(..2);
+            found.within_namespace = true;
             found.malformed = rest[0] == NAMESPACES;
         } else if rest.len() > 3 {
             found.malformed = true;
         }
     }
-    if found.namespace.is_empty() && rest.first() == Some(&"") {
-        found.malformed = true;
-    }
     found.resource = rest[0].to_owned();
     found.name = rest.get(1).map(|name| (*name).to_owned()).unwrap_or_default();
-    found.subresource = rest.get(2).map(|name| (*name).to_owned()).unwrap_or_default();
-    if rest.len() > 1 && rest[1].is_empty() || rest.len() > 2 && rest[2].is_empty() || found.resource.is_empty() {
-        found.malformed = true;
-    }
+    // What follows the object of a legacy proxy is a path there.
+    let subresource = if found.legacy_proxy { None } else { rest.get(2) };
+    found.subresource = subresource.map(|name| (*name).to_owned()).unwrap_or_default();
     if rest.len() > 3 {
         found.rest = rest[3..].join("/");
     }
@@ -125,6 +122,8 @@ pub enum Verb {
     Patch,
     Delete,
     DeleteCollection,
+    /// Of the legacy paths of proxies.
+    Proxy,
     /// Any other method.
     Other,
 }
@@ -134,6 +133,7 @@ impl Verb {
     pub fn of(method: &Method, path: &ResourcePath, query: &Query) -> Self {
         match (method.as_str(), path.name.is_empty()) {
             _ if path.legacy_watch => Verb::Watch,
+            _ if path.legacy_proxy => Verb::Proxy,
             ("POST", _) => Verb::Create,
             ("GET" | "HEAD", true) if query.flag("watch") => Verb::Watch,
             ("GET" | "HEAD", true) => Verb::List,
@@ -157,6 +157,7 @@ impl Verb {
             Verb::Patch => "patch",
             Verb::Delete => "delete",
             Verb::DeleteCollection => "deletecollection",
+            Verb::Proxy => "proxy",
             Verb::Other => "",
         }
     }
@@ -186,6 +187,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn empty_segments_are_names_like_others() {
+        let rows = [
+            ("/api/v1/namespaces/a/pods//log", "a", "pods", "", "log"),
+            ("/api/v1/namespaces//pods/b", "", "pods", "b", ""),
+            ("/api/v1/namespaces//status", "", "namespaces", "", "status"),
+            ("/api/v1/namespaces/a//b", "a", "", "b", ""),
+            ("/api/v1//pods", "", "", "pods", ""),
+            ("/api//v1", "", "v1", "", ""),
+            ("//api/v1/pods//", "", "pods", "", ""),
+            ("/apis//v1/x/y", "", "x", "y", ""),
+            ("/api/v1/proxy//x", "", "", "x", ""),
+            ("/api/v1/proxy/namespaces/a/pods/b/c", "a", "pods", "b", ""),
+            ("/api/v1/namespaces//watch", "", "watch", "", ""),
+        ];
+        for (path, namespace, resource, name, subresource) in rows {
+            let found = parse_path(path).unwrap_or_else(|| panic!("{path} names a resource"));
+            assert_eq!(
+                (&*found.namespace, &*found.resource, &*found.name, &*found.subresource),
+                (namespace, resource, name, subresource),
+                "{path}"
+            );
+            let outside = path.starts_with("//") || path.starts_with("/apis//");
+            assert_eq!((found.outside_apis, found.is_prefix_alone()), (outside, false), "{path}");
+            assert_eq!(found.within_namespace, path.contains("/namespaces/") && resource != NAMESPACES, "{path}");
+        }
+    }
+
+    #[test]
     fn paths_name_resources_as_the_reference_reads_them() {
         let rows = [
             ("/api/v1/pods", "", "pods", "", ""),
@@ -204,23 +233,14 @@ mod tests {
                 "{path}"
             );
         }
-        for path in [
-            "/",
-            "/api",
-            "/api/v1",
-            "/apis/apps",
-            "/apis/apps/v1",
-            "/apis//v1/pods",
-            "/api//pods",
-            "/healthz",
-            "/version",
-        ] {
+        for path in ["/", "//", "/api", "/api/v1", "/api/v1//", "/apis/apps", "/apis/apps/v1", "/apis//v1", "/healthz"]
+        {
             assert_eq!(parse_path(path), None, "{path}");
         }
         for (path, alone) in [("/api/v1/watch", true), ("/apis/apps/v1/proxy/", true), ("/api/v1/watch/pods", false)] {
             assert_eq!(parse_path(path).is_some_and(|found| found.is_prefix_alone()), alone, "{path}");
         }
-        assert!(parse_path("/api/v1/namespaces/a/pods//b").is_some_and(|found| found.malformed));
+        assert!(parse_path("/api/v1/namespaces/a/namespaces/b").is_some_and(|found| found.malformed));
         assert!(parse_path("/api/v1/watch/pods").is_some_and(|found| found.legacy_watch && found.resource == "pods"));
     }
 }

@@ -22,7 +22,7 @@ pub fn check(resource: &Resource, path: &ResourcePath, method: &Method) -> Resul
 
 fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Verbs> {
     let verbs = path_verbs(resource, path).ok_or_else(Status::no_such_path)?;
-    let is_collection = path.name.is_empty();
+    let is_collection = path.name.is_empty() && path.subresource.is_empty();
     let is_custom = resource.custom.is_some();
     let reads = method == Method::GET || is_custom && method == Method::HEAD;
     if is_custom && !reads {
@@ -69,9 +69,11 @@ fn not_allowed(resource: &Resource, method: &Method) -> Status {
 
 /// The verbs of a path; `None` where there is no such path.
 fn path_verbs(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
-    let is_collection = path.name.is_empty();
-    let is_everywhere = resource.namespaced && path.namespace.is_empty();
-    if !resource.namespaced && path.is_within_namespace() || is_everywhere && !is_collection {
+    let is_collection = path.name.is_empty() && path.subresource.is_empty();
+    // Routes of built-in resources go through a namespace, whatever its name; custom resources have none.
+    let is_within = if resource.custom.is_some() { path.is_within_namespace() } else { path.within_namespace };
+    let is_everywhere = resource.namespaced && !is_within;
+    if path.legacy_proxy || !resource.namespaced && is_within || is_everywhere && !is_collection {
         return None;
     }
     if path.legacy_watch {
@@ -124,6 +126,15 @@ mod tests {
             ("POST", "/api/v1/namespaces/n/nodes", Err(404)),
             ("DELETE", "/api/v1/namespaces/n/persistentvolumes/x", Err(404)),
             ("PUT", "/apis/rbac.authorization.k8s.io/v1/namespaces/n/clusterroles/x", Err(404)),
+            ("GET", "/api/v1/namespaces//pods", Ok(Verbs::LIST)),
+            ("GET", "/api/v1/namespaces//pods/x", Ok(Verbs::GET)),
+            ("GET", "/api/v1/namespaces//nodes", Err(404)),
+            ("GET", "/api/v1/pods//log", Err(404)),
+            ("GET", "/api/v1/namespaces/n/pods//log", Ok(Verbs::GET)),
+            ("PUT", "/api/v1/namespaces//status", Ok(Verbs::UPDATE)),
+            ("DELETE", "/api/v1/namespaces/n/pods//status", Err(405)),
+            ("GET", "/api/v1/namespaces/n/pods//x", Err(404)),
+            ("GET", "/api/v1/proxy/nodes/x", Err(404)),
         ];
         for (method, path, expected) in rows {
             assert_eq!(answer(method, path), expected, "{method} {path}");

@@ -262,6 +262,9 @@ async fn process(
     if let Err(why) = allowed {
         return forbidden_response(&request, why);
     }
+    if path.outside_apis {
+        return Ok(ApiResponse::text(404, "404 page not found\n"));
+    }
     let table = api.registry.resources.snapshot();
     let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) if !path.malformed => resource,
@@ -270,7 +273,7 @@ async fn process(
                 let delegated = DelegatedRequest { api: api.clone(), request, query, context: request_context.clone() };
                 return delegate(server, delegated, &in_flight, accounting).await;
             }
-            (None, Found::NoGroup) if !path.malformed => return Ok(ApiResponse::text(404, "404 page not found\n")),
+            (None, Found::NoGroup) => return Ok(ApiResponse::text(404, "404 page not found\n")),
             // Only built-in groups have routes that a request can miss.
             (None, Found::NoResource) if !path.malformed && !table.is_built_in(&path.group) => {
                 return Ok(ApiResponse::text(404, "404 page not found\n"));
@@ -346,7 +349,7 @@ async fn delegate(
 /// Whether a request has no end of its own: limits of time and of requests in flight are not for it, but limits of their
 /// own on watches and on connections to backends.
 fn is_long_running(api: &Api, verb: Verb, subresource: &str) -> bool {
-    verb == Verb::Watch || api.settings.long_running_subresources.contains(&subresource)
+    matches!(verb, Verb::Watch | Verb::Proxy) || api.settings.long_running_subresources.contains(&subresource)
 }
 
 /// The context of a request before authentication. A long-running request has no deadline.
@@ -423,6 +426,7 @@ async fn act(
     request: Request,
 ) -> Result<ApiResponse, Status> {
     check_watchable(resource, verb)?;
+    check_named(context, resource, path, verb)?;
     if verb.reads() && needs_fresh_state(context) {
         catch_up(context, resource, verb).await?;
     }
@@ -454,7 +458,7 @@ async fn act(
         Verb::Patch => Box::pin(patch::patch(context, &target, wanted, request, None)).await,
         Verb::Delete => Box::pin(remove::delete(context, &target, wanted, request)).await,
         Verb::DeleteCollection => remove::delete_collection(context, &target, wanted, request).await,
-        Verb::Other => Err(Status::method_not_allowed()),
+        Verb::Proxy | Verb::Other => Err(Status::method_not_allowed()),
     }
 }
 
@@ -562,6 +566,22 @@ fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query
         verb == Verb::Patch && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
     let verb = metrics::verb(verb, connects, applies);
     Labels::of(resource, subresource, verb, scope)
+}
+
+/// Rejects requests for a subresource of an object without a name, or for an object of a namespace without one.
+fn check_named(context: &Context, resource: &Resource, path: &ResourcePath, verb: Verb) -> Result<(), Status> {
+    let is_nameless = path.name.is_empty() && !path.subresource.is_empty();
+    let is_in_nameless = resource.namespaced && path.within_namespace && path.namespace.is_empty();
+    let why = match verb {
+        _ if is_nameless => "name must be provided",
+        Verb::List | Verb::Watch => return Ok(()),
+        _ if is_in_nameless => "Namespace parameter required.",
+        _ => return Ok(()),
+    };
+    if verb == Verb::Patch {
+        context.patch_type(resource)?;
+    }
+    Err(Status::bad_request(why))
 }
 
 /// Rejects watches of collections that support only lists.

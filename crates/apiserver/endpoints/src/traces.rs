@@ -115,7 +115,7 @@ impl Traced {
             Verb::Update => "Update",
             Verb::Patch => "Patch",
             Verb::Delete | Verb::DeleteCollection => "Delete",
-            Verb::Other => return,
+            Verb::Proxy | Verb::Other => return,
         };
         let Some((decision, _)) = self.begun.as_ref().filter(|(decision, _)| decision.context.is_sampled) else {
             return;

@@ -14,8 +14,14 @@ pub struct ResourcePath {
     pub rest: String,
     /// `/api/v1/watch/...`: the legacy form of a watch.
     pub legacy_watch: bool,
-    /// An empty segment where there must be none, or a namespace in a namespace.
+    /// `/api/v1/proxy/...`: a form that no resource has any more.
+    pub legacy_proxy: bool,
+    /// It goes through a namespace, which may be without a name; the path of a namespace itself does not.
+    pub within_namespace: bool,
+    /// More than is in a namespace, or a namespace in a namespace: no resource has such a path.
     pub malformed: bool,
+    /// Its beginning has an empty segment, so that it is authorized as a resource's, but belongs to no API.
+    pub outside_apis: bool,
 }
 
 impl ResourcePath {
@@ -23,11 +29,12 @@ impl ResourcePath {
     pub fn is_prefix_alone(&self) -> bool {
         matches!(self.resource.as_str(), "watch" | "proxy")
             && !self.legacy_watch
+            && !self.legacy_proxy
+            && !self.within_namespace
             && self.name.is_empty()
-            && self.namespace.is_empty()
     }
 
-    /// Whether it goes through a namespace; the path of a namespace itself does not.
+    /// Whether it goes through a namespace that has a name; the path of a namespace itself does not.
     pub fn is_within_namespace(&self) -> bool {
         !self.namespace.is_empty() && self.resource != NAMESPACES
     }

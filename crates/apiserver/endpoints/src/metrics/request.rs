@@ -100,7 +100,7 @@ pub fn verb(verb: Verb, connects: bool, applies: bool) -> &'static str {
         Verb::Patch if applies => "APPLY",
         Verb::Patch => "PATCH",
         Verb::Delete | Verb::DeleteCollection => "DELETE",
-        Verb::Other => "other",
+        Verb::Proxy | Verb::Other => "other",
     }
 }
 
