@@ -99,9 +99,9 @@ impl Verifier {
     /// It is malformed, for others, not valid now, or not signed by a key of the issuer.
     pub async fn verify(&self, token: &str, checks: &Checks, now: SystemTime) -> Result<Value, String> {
         let token = CompactToken::parse(token).map_err(|error| error.to_string())?;
-        if !checks.algorithms.iter().any(|algorithm| algorithm.name() == token.algorithm) {
+        if !checks.algorithms.iter().any(|algorithm| algorithm.name() == token.header.algorithm) {
             let expected: Vec<&str> = checks.algorithms.iter().map(|algorithm| algorithm.name()).collect();
-            let (expected, got) = (quoted_list(&expected), quoted(&token.algorithm));
+            let (expected, got) = (quoted_list(&expected), quoted(&token.header.algorithm));
             return Err(format!("oidc: id token signed with unsupported algorithm, expected {expected} got {got}"));
         }
         self.keys.verify(&token, now).await.map_err(|why| format!("failed to verify signature: {why}"))?;

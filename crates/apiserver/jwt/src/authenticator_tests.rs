@@ -137,6 +137,14 @@ async fn tokens_are_verified() {
         (known.sign_as(r#"{"alg": "ES256"}"#, &claims("")), user.clone()),
         (other.sign(&claims("")), unsigned.clone()),
         (known.sign_as(r#"{"alg": "ES256", "crit": ["x"], "x": 1}"#, &claims("")), unsigned.clone()),
+        (known.sign_as(r#"{"alg": "ES256", "crit": ["b64"], "b64": true}"#, &claims("")), user.clone()),
+        (known.sign_as(r#"{"alg": "ES256", "b64": false}"#, &claims("")), unsigned.clone()),
+        (
+            known.sign_as(r#"{"alg": "ES256", "jwk": {}}"#, &claims("")),
+            error(
+                "oidc: malformed jwt: failed to unmarshal JWK: go-jose/go-jose: unknown json web key type '': \"{}\"",
+            ),
+        ),
         (
             known.sign_as(r#"{"alg": "none"}"#, &claims("")),
             error("oidc: id token signed with unsupported algorithm, expected [\"ES256\"] got \"none\""),

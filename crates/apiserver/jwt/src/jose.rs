@@ -1,15 +1,13 @@
 //! Compact JSON web signatures and JSON web keys.
 //! Guarantees that a key verifies only with an algorithm of its own kind, whatever a header says, and that a header with
-//! extensions that must be understood (`crit`) verifies with no key. Must never accept a symmetric key or `none`.
+//! unknown extensions that must be understood (`crit`) verifies with no key. Must never accept a symmetric key or `none`.
 
 use data_encoding::BASE64URL_NOPAD;
 use p521::ecdsa::signature::Verifier;
+use pintle_auth::authentication::TokenHeader;
 use pintle_codec::{Strictness, json};
 use pintle_schema::Value;
-use pintle_schema::names::quoted;
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
-
-use crate::claims;
 
 /// A longer token is rejected before anything is decoded.
 pub(crate) const MAX_TOKEN_BYTES: usize = 64 * 1024;
@@ -79,9 +77,7 @@ impl Algorithm {
 pub(crate) struct CompactToken<'a> {
     /// The signed text: header and payload as written.
     signed: &'a str,
-    pub algorithm: String,
-    pub key_id: String,
-    understood: bool,
+    pub header: TokenHeader,
     /// The claims, not yet decoded.
     payload: Vec<u8>,
     signature: Vec<u8>,
@@ -117,7 +113,7 @@ impl<'a> CompactToken<'a> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(malformed("the token is too long"));
         }
-        let three = || malformed("square/go-jose: compact JWS format must have three parts");
+        let three = || malformed("go-jose/go-jose: compact JWS format must have three parts");
         let (signed, signature) = token.rsplit_once('.').ok_or_else(three)?;
         let (header, payload) =
             signed.split_once('.').filter(|(_, payload)| !payload.contains('.')).ok_or_else(three)?;
@@ -125,24 +121,9 @@ impl<'a> CompactToken<'a> {
             let decoded = BASE64URL_NOPAD.decode(part.as_bytes());
             decoded.map_err(|error| malformed(&format!("illegal base64 data at input byte {}", error.position)))
         });
-        let header = json::parse(&header?, Strictness::Ignore).map_err(|error| malformed(error.text()))?.value;
-        let text = |name: &str, what: &str| match header.get(name).map(claims::text) {
-            None => Ok(String::new()),
-            Some(Ok(text)) => Ok(text.to_owned()),
-            Some(Err(why)) => {
-                let given = header.get(name).map(json::to_vec).unwrap_or_default();
-                let given = quoted(&String::from_utf8_lossy(&given));
-                Err(malformed(&format!("failed to unmarshal {what}: {why}: {given}")))
-            }
-        };
-        Ok(CompactToken {
-            signed,
-            algorithm: text("alg", "algorithm")?,
-            key_id: text("kid", "key ID")?,
-            understood: header.get("crit").is_none() && header.get("b64").is_none(),
-            payload: payload?,
-            signature: signature?,
-        })
+        let (header, payload, signature) = (header?, payload?, signature?);
+        let header = TokenHeader::parse(&header).map_err(|why| malformed(&why))?;
+        Ok(CompactToken { signed, header, payload, signature })
     }
 
     /// The claims, whose signature the caller has verified.
@@ -157,8 +138,9 @@ impl<'a> CompactToken<'a> {
 
     /// Whether a key signed it.
     pub fn is_signed_by(&self, key: &Jwk) -> bool {
-        let algorithm = Algorithm::of_name(&self.algorithm).filter(|_| self.understood);
-        algorithm.is_some_and(|algorithm| key.verifies(algorithm, self.signed.as_bytes(), &self.signature))
+        let Some(algorithm) = Algorithm::of_name(&self.header.algorithm) else { return false };
+        let signed = self.header.signed(self.signed.as_bytes(), &self.payload);
+        signed.is_ok_and(|signed| key.verifies(algorithm, &signed, &self.signature))
     }
 }
 

@@ -54,7 +54,8 @@ impl RemoteKeys {
     /// No key signed it, or the keys cannot be fetched.
     pub async fn verify(self: &Arc<Self>, token: &CompactToken<'_>, now: SystemTime) -> Result<(), String> {
         let is_signed = |keys: &[Jwk]| {
-            let mut candidates = keys.iter().filter(|key| token.key_id.is_empty() || key.id == token.key_id);
+            let named = &token.header.key_id;
+            let mut candidates = keys.iter().filter(|key| named.is_empty() || key.id == *named);
             candidates.any(|key| token.is_signed_by(key))
         };
         let refused = || "failed to verify id token signature".to_owned();

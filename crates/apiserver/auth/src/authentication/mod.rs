@@ -8,6 +8,7 @@ mod front_proxy;
 mod request;
 mod token_cache;
 mod token_file;
+mod token_header;
 mod union;
 mod version_1;
 mod x509;
@@ -24,6 +25,7 @@ pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unes
 pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
 pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
+pub use token_header::{TokenHeader, wrong_type};
 pub use union::{AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, common_audiences};
 pub use version_1::version_1_key;
 pub use x509::{CertCache, ClientCa, ClientCaError};

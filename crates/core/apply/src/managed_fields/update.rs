@@ -150,7 +150,7 @@ impl Write<'_> {
         // Both are asked for before either is missed, so that they can be converted together.
         let [live, new] = [live, new].map(|object| self.versions.convert(object, self.api_version, api_version));
         let (live, new) = (live?, new?);
-        typed::compare(schema, &*live, &*new).map_err(|errors| {
+        typed::compare(schema, &live, &new).map_err(|errors| {
             if api_version == self.api_version {
                 return Error::Object(errors);
             }
