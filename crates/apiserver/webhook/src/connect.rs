@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -99,6 +100,20 @@ impl fmt::Display for AddressPair {
     }
 }
 
+/// Whether a connection has brought a response before.
+#[derive(Clone, Default)]
+pub(crate) struct Answered(Arc<AtomicBool>);
+
+impl Answered {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Connects to the servers of one client.
 #[derive(Clone)]
 pub(crate) struct Connector {
@@ -146,13 +161,16 @@ impl Connector {
         };
         let ends = tcp.local_addr().and_then(|local| Ok(AddressPair { local, peer: tcp.peer_addr()? })).ok();
         if uri.scheme_str() == Some("http") {
-            return Ok(TokioIo::new(Stream { io: Io::Plain(tcp), ends }));
+            return Ok(TokioIo::new(Stream { io: Io::Plain(tcp), ends, answered: Answered::default() }));
         }
         let name = self.server_name.as_deref().unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|error| ConnectError::Tls(error.to_string()))?;
         let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp);
         match timeout(HANDSHAKE_TIMEOUT, handshake).await {
-            Ok(Ok(stream)) => Ok(TokioIo::new(Stream { io: Io::Tls(Box::new(stream)), ends })),
+            Ok(Ok(stream)) => {
+                let io = Io::Tls(Box::new(stream));
+                Ok(TokioIo::new(Stream { io, ends, answered: Answered::default() }))
+            }
             Ok(Err(error)) => Err(of_handshake(&error, ends.as_ref())),
             Err(_) => Err(ConnectError::Tls("net/http: TLS handshake timeout".to_owned())),
         }
@@ -244,6 +262,7 @@ impl tower_service::Service<Uri> for Connector {
 pub(crate) struct Stream {
     io: Io,
     ends: Option<AddressPair>,
+    answered: Answered,
 }
 
 enum Io {
@@ -253,9 +272,10 @@ enum Io {
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
+        let connected = Connected::new().extra(self.answered.clone());
         let connected = match &self.ends {
-            Some(ends) => Connected::new().extra(ends.clone()),
-            None => Connected::new(),
+            Some(ends) => connected.extra(ends.clone()),
+            None => connected,
         };
         match &self.io {
             Io::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => connected.negotiated_h2(),

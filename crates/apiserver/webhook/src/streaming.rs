@@ -1,13 +1,14 @@
 //! Requests with streamed bodies, to aggregated servers. Guarantees that an unread response does not block others of its
-//! connection, and the messages of Go's client in errors. Must never send a request twice: one is repeated only if its
-//! connection turned out to be closed before it was written.
+//! connection, and the messages of Go's client in errors. Must never send a request twice that changes something: one is
+//! repeated only if its connection turned out to be closed before it was written, or if it reads and a used connection broke.
 
 use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::{BoxStream, StreamExt};
-use http::{Request, Response};
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use http::request::Parts;
+use http::{Method, Request, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use hyper::body::Incoming;
@@ -16,7 +17,7 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::client::{HTTP2_PING, IDLE_TIMEOUT, MAX_IDLE};
-use crate::connect::Connector;
+use crate::connect::{Answered, Connector};
 use crate::error::{SetupError, TransportError};
 use crate::tls::TlsSettings;
 
@@ -67,12 +68,35 @@ impl StreamingClient {
         Ok(StreamingClient { pooled, single })
     }
 
-    /// Sends a request, whose URI is absolute, and waits for the head of the response.
+    /// Sends a request, whose URI is absolute, and waits for the head of the response. A replayable request is sent again
+    /// when a connection that was used before breaks: its server may have closed it meanwhile.
     ///
     /// # Errors
     /// There is no response.
     pub async fn send(&self, request: Request<Pieces>) -> Result<Response<Incoming>, TransportError> {
-        self.pooled.request(request.map(frames)).await.map_err(TransportError::from)
+        let (head, body) = request.into_parts();
+        let replayed = is_replayable(&head, &body).then(|| head.clone());
+        let mut request = Request::from_parts(head, frames(body));
+        loop {
+            let error = match self.pooled.request(request).await {
+                Ok(response) => {
+                    if let Some(answered) = response.extensions().get::<Answered>() {
+                        answered.set();
+                    }
+                    return Ok(response);
+                }
+                Err(error) => error,
+            };
+            let is_old = was_used(&error);
+            let error = TransportError::from(error);
+            let is_broken = matches!(error, TransportError::Eof | TransportError::Reset(_));
+            match &replayed {
+                Some(head) if is_old && is_broken => {
+                    request = Request::from_parts(head.clone(), frames(stream::empty().boxed()));
+                }
+                _ => return Err(error),
+            }
+        }
     }
 
     /// The same over its own HTTP/1.1 connection, which a 101 response hands over. The URI is absolute, and the header
@@ -93,6 +117,24 @@ impl StreamingClient {
         tokio::spawn(connection.with_upgrades());
         sender.send_request(request.map(frames)).await.map_err(failed)
     }
+}
+
+/// Whether Go's client sends a request again: it reads or says that it is idempotent, and has no body.
+fn is_replayable(head: &Parts, body: &Pieces) -> bool {
+    let is_idempotent = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+        || ["idempotency-key", "x-idempotency-key"].iter().any(|name| head.headers.contains_key(*name));
+    is_idempotent && body.size_hint().1 == Some(0)
+}
+
+/// Whether a request failed on an HTTP/1.1 connection that had brought a response before. Go does not repeat requests of broken
+/// HTTP/2 connections.
+fn was_used(error: &legacy::Error) -> bool {
+    let Some(connection) = error.connect_info().filter(|connection| !connection.is_negotiated_h2()) else {
+        return false;
+    };
+    let mut extras = http::Extensions::new();
+    connection.get_extras(&mut extras);
+    extras.get::<Answered>().is_some_and(Answered::get)
 }
 
 fn frames(pieces: Pieces) -> Frames {

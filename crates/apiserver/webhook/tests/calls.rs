@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use http::Request;
 use pintle_webhook::{
-    Address, Call, CallError, Clients, Credentials, InProcess, ResolveError, ServiceReference, ServiceResolver,
-    Settings, TlsSettings,
+    Address, Call, CallError, Clients, Credentials, InProcess, Pieces, ResolveError, ServiceReference, ServiceResolver,
+    Settings, StreamingClient, TlsSettings,
 };
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::ServerConfig;
@@ -129,6 +131,61 @@ async fn connections_are_kept_and_shared() {
             std::mem::forget(client);
         }
         assert_eq!(backend.connections.load(Ordering::SeqCst), 1);
+    }
+}
+
+fn nothing() -> Pieces {
+    stream::empty().boxed()
+}
+
+fn something() -> Pieces {
+    stream::iter([Ok(Bytes::from_static(b"{}"))]).boxed()
+}
+
+/// A server without TLS whose connections break at their second request; counts connections.
+async fn breaks_at_second_request() -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 65536];
+                let _ = stream.read(&mut buffer).await;
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+                let _ = stream.read(&mut buffer).await;
+            });
+        }
+    });
+    (port, connections)
+}
+
+#[tokio::test]
+async fn reads_are_repeated_when_a_used_connection_breaks() {
+    let rows: [(&str, Option<&str>, Pieces, bool); 6] = [
+        ("GET", None, nothing(), true),
+        ("HEAD", None, nothing(), true),
+        ("OPTIONS", None, nothing(), true),
+        ("DELETE", None, nothing(), false),
+        ("DELETE", Some("x-idempotency-key"), nothing(), true),
+        ("GET", None, something(), false),
+    ];
+    for (method, header, body, is_repeated) in rows {
+        let (port, connections) = breaks_at_second_request().await;
+        let client = StreamingClient::new(&TlsSettings { insecure: true, ..TlsSettings::default() }).expect("a client");
+        let request = |method: &str, body: Pieces| {
+            let request = Request::builder().method(method).uri(format!("http://127.0.0.1:{port}/"));
+            let request = header.into_iter().fold(request, |request, name| request.header(name, "1"));
+            request.body(body).expect("a request")
+        };
+        client.send(request("GET", nothing())).await.expect("the first answer");
+        // The connection is kept once its response has ended.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let second = client.send(request(method, body)).await;
+        assert_eq!(second.is_ok(), is_repeated, "{method} {header:?}: {second:?}");
+        assert_eq!(connections.load(Ordering::SeqCst), if is_repeated { 2 } else { 1 }, "{method} {header:?}");
     }
 }
 

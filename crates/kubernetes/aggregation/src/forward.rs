@@ -1,6 +1,6 @@
 //! Forwards a request to an extension server, on behalf of its user. Guarantees that only this server sets the headers
 //! with the user, and that redirects and failures of the extension server are reported as its own. Must never send a
-//! request twice.
+//! request twice that changes something.
 
 use crate::identity;
 use crate::resolve;
