@@ -129,6 +129,14 @@ fn flow_schemas_decide_from_when_they_are_written() {
         let schema = uid(client, &format!("flowschemas/{schema}"));
         (schema, uid(client, &format!("prioritylevelconfigurations/{level}")))
     };
+    let built_in = client.get(&format!("{GROUP}/flowschemas/global-default")).expect("an answer").expect(200);
+    let managers: Vec<_> = built_in["metadata"]["managedFields"].as_array().into_iter().flatten().collect();
+    assert_eq!(managers.len(), 2, "{managers:?}");
+    assert_eq!(
+        (&managers[0]["manager"], &managers[0]["operation"], &managers[0]["subresource"]),
+        (&json!("api-priority-and-fairness-config-consumer-v1"), &json!("Apply"), &json!("status"))
+    );
+    assert_eq!(managers[1]["manager"], "api-priority-and-fairness-config-producer-v1");
     let default = expected(&mut client, "global-default", "global-default");
     assert_eq!(class(&mut client), default);
     let schema = json!({

@@ -172,6 +172,9 @@ fn flow_schemas_refer_to_levels() {
     for schema in objects.iter().filter(|object| object.plural == "flowschemas") {
         let level = at(&schema.value, &["spec", "priorityLevelConfiguration", "name"]).as_str().unwrap();
         find(&objects, "prioritylevelconfigurations", level);
+        let managers = items(at(&schema.value, &["metadata", "managedFields"]));
+        let [manager] = managers else { panic!("{managers:?}") };
+        assert_eq!(at(manager, &["subresource"]).as_str(), Some("status"), "the condition's manager");
     }
 }
 

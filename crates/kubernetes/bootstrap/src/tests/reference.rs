@@ -17,12 +17,12 @@ fn record(path: &str) -> Option<Value> {
     Some(json::parse(&bytes, Strictness::Ignore).expect("records are JSON").value)
 }
 
-/// Removes fields that may differ: the type of the object, times, and certificates.
+/// Removes fields that may differ: the type of the object, times, managers, and certificates.
 fn comparable(mut value: Value, with_status: bool) -> Value {
     fn without_times(value: &mut Value) {
         match value {
             Value::Map(map) => {
-                map.retain(|key, _| key != "lastTransitionTime");
+                map.retain(|key, _| !matches!(key.as_str(), "lastTransitionTime" | "managedFields"));
                 map.iter_mut().for_each(|(_, value)| without_times(value));
             }
             Value::List(items) => items.iter_mut().for_each(without_times),
