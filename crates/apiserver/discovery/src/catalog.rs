@@ -28,6 +28,8 @@ pub struct ServerDescription {
     /// The documents at paths of their own.
     pub published: Vec<PublishedPath>,
     pub known_versions: KnownVersions,
+    /// Whether it reads and writes CBOR.
+    pub serves_cbor: bool,
 }
 
 /// The group versions that documents list for the kinds of every group; those of the catalog if there are none.

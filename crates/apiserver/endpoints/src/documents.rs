@@ -16,8 +16,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
-use pintle_discovery::version::EffectiveVersion;
-use pintle_discovery::{Catalog, Document, KnownVersions, PublishedPath, ServerDescription, discovery, etag, openapi};
+use pintle_discovery::{Catalog, Document, PublishedPath, ServerDescription, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
 use std::collections::HashMap;
@@ -63,14 +62,7 @@ struct CompressedDocument {
 }
 
 impl DiscoveryCache {
-    pub fn new(
-        resources: Arc<Resources>,
-        version: EffectiveVersion,
-        published: &[PublishedDocument],
-        known_versions: KnownVersions,
-    ) -> Self {
-        let published = published.iter().map(|document| document.described).collect();
-        let server = ServerDescription { version, published, known_versions };
+    pub fn new(resources: Arc<Resources>, server: ServerDescription) -> Self {
         let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read(), &server, None));
         let build = pintle_discovery::version::Build::default();
         DiscoveryCache { resources, build, server, current, with_aggregated: ArcSwapOption::empty() }

@@ -158,10 +158,13 @@ pub struct Api {
     pub peer_discovery: Arc<PeerDiscovery>,
 }
 
+/// The gate of objects in CBOR.
+pub const CBOR_GATE: &str = "CBORServingAndStorage";
+
 impl Api {
     /// The media types of objects, in requests and responses.
     pub(crate) fn formats(&self) -> &'static [Format] {
-        match self.registry.environment.feature_enabled("CBORServingAndStorage") {
+        match self.registry.environment.feature_enabled(CBOR_GATE) {
             true => negotiation::FORMATS,
             false => negotiation::GENERAL,
         }

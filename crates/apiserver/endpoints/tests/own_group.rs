@@ -11,6 +11,7 @@ use pintle_auth::authorization::AlwaysAllow;
 use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator};
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
+use pintle_discovery::ServerDescription;
 use pintle_endpoints::backend::{BackendResponse, ByteStream, Connector, Destination, Unreachable};
 use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::InFlightLimits;
@@ -184,7 +185,7 @@ fn server() -> SharedApi {
         authorizer: AuthorizerUnion::new(vec![NamedAuthorizer::new("AlwaysAllow", "alwaysallow", always)]),
         impersonator: Impersonator::default(),
         published: Vec::new(),
-        documents: DiscoveryCache::new(resources.clone(), settings.version, &[], Default::default()),
+        documents: DiscoveryCache::new(resources.clone(), ServerDescription::default()),
         health: Health::default(),
         metrics: Metrics::default(),
         flow: InFlightLimits::new(&settings),

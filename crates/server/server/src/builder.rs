@@ -11,7 +11,7 @@ use pintle_auth::{
     Authenticator, AuthenticatorUnion, AuthorizerUnion, Impersonator, NamedAuthorizer, RequestAuthenticator, Str,
 };
 use pintle_cache::Cache;
-use pintle_discovery::KnownVersions;
+use pintle_discovery::{KnownVersions, ServerDescription};
 use pintle_endpoints::aggregated_discovery::AggregatedApis;
 use pintle_endpoints::backend::Connector;
 use pintle_endpoints::documents::{DiscoveryCache, PublishedDocument};
@@ -21,7 +21,7 @@ use pintle_endpoints::health::Health;
 use pintle_endpoints::metrics::{MeasuredStore, Metrics};
 use pintle_endpoints::peers::{PeerDiscovery, Peers};
 use pintle_endpoints::scheme::{KnownKinds, Scheme};
-use pintle_endpoints::{Api, Settings};
+use pintle_endpoints::{Api, CBOR_GATE, Settings};
 use pintle_flowcontrol::bounds::ADJUSTMENT_PERIOD;
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocator, EtcdCodec, Registry};
@@ -272,6 +272,12 @@ impl OpenedServer {
             let shown = peer_discovery.clone();
             builder.metrics.add_source(move |out| shown.render(out));
         }
+        let description = ServerDescription {
+            version: builder.settings.version,
+            published: builder.published.iter().map(|document| document.described).collect(),
+            known_versions: builder.known_versions,
+            serves_cbor: (builder.feature_gate)(CBOR_GATE),
+        };
         let api = Arc::new(Api {
             authenticator: RequestAuthenticator {
                 authenticators: AuthenticatorUnion::new(builder.authenticators),
@@ -280,12 +286,7 @@ impl OpenedServer {
             },
             authorizer: self.authorizer,
             registry: self.registry,
-            documents: DiscoveryCache::new(
-                builder.resources.clone(),
-                builder.settings.version,
-                &builder.published,
-                builder.known_versions,
-            ),
+            documents: DiscoveryCache::new(builder.resources.clone(), description),
             health: builder.health,
             metrics: builder.metrics,
             flow: self.flow.clone(),

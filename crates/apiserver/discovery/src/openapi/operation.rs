@@ -92,6 +92,43 @@ pub(crate) const PATCHES: &[&str] = &[
 pub(crate) const PATCHES_OF_CUSTOM_RESOURCES: &[&str] =
     &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
 
+/// Lists of media types, and the same where CBOR is served.
+const WITH_CBOR: [(&[&str], &[&str]); 4] = [
+    (OBJECTS, &["application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"]),
+    (
+        TEXT,
+        &[
+            "text/plain",
+            "application/json",
+            "application/yaml",
+            "application/vnd.kubernetes.protobuf",
+            "application/cbor",
+        ],
+    ),
+    (
+        STREAMS,
+        &[
+            "application/json",
+            "application/yaml",
+            "application/vnd.kubernetes.protobuf",
+            "application/cbor",
+            "application/json;stream=watch",
+            "application/vnd.kubernetes.protobuf;stream=watch",
+            "application/cbor-seq",
+        ],
+    ),
+    (
+        PATCHES,
+        &[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/strategic-merge-patch+json",
+            "application/apply-patch+yaml",
+            "application/apply-patch+cbor",
+        ],
+    ),
+];
+
 pub(crate) const PRETTY: &str = "Whether the answer is indented: \"true\" or \"false\".";
 
 /// The fields of options that only a watch has.
@@ -126,6 +163,18 @@ fn query_type(ty: &Type) -> Option<&'static str> {
         // Given more than once.
         Type::List(list) => query_type(&list.elem),
         _ => None,
+    }
+}
+
+impl Operation {
+    /// Adds the media types of CBOR, except to what is declared of custom resources.
+    pub fn add_cbor(&mut self) {
+        let body = self.body.as_mut().map(|body| &mut body.media_types);
+        for media_types in [&mut self.consumes, &mut self.answer.media_types].into_iter().chain(body) {
+            if let Some((_, with_cbor)) = WITH_CBOR.iter().find(|(without, _)| **without == **media_types) {
+                *media_types = *with_cbor;
+            }
+        }
     }
 }
 

@@ -80,6 +80,7 @@ impl Routes {
     /// Everything below `/apis/<group>/<version>/`; nothing when it is not served.
     pub fn version_of_group(&mut self, catalog: &Catalog, group: &str, version: &str) {
         let Some(entry) = catalog.version(group, version) else { return };
+        let before = self.paths.len();
         let word = names::group_word(group);
         let base = match group {
             "" => format!("/api/{version}"),
@@ -94,6 +95,10 @@ impl Routes {
         }
         for resource in &entry.resources {
             ResourceRoutes::new(resource, &base, &tag, &prefix).add_to(self);
+        }
+        if catalog.server().serves_cbor {
+            let added = self.paths.iter_mut().skip(before).flat_map(|item| &mut item.operations);
+            added.for_each(Operation::add_cbor);
         }
     }
 

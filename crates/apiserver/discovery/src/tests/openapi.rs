@@ -360,6 +360,28 @@ fn the_server_is_described() {
 }
 
 #[test]
+fn cbor_is_declared_where_it_is_served() {
+    let media_types = |serves_cbor: bool| {
+        let server = ServerDescription { serves_cbor, ..ServerDescription::default() };
+        let document = parse(&v2::json(&default_catalog().of_server(server), &[]));
+        let rows = [
+            ("/apis/", "get", "produces"),
+            ("/apis/apps/v1/", "get", "consumes"),
+            ("/apis/apps/v1/deployments", "get", "produces"),
+            ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "patch", "consumes"),
+            ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "put", "consumes"),
+            ("/api/v1/namespaces/{namespace}/pods/{name}/log", "get", "produces"),
+        ];
+        rows.map(|(path, method, list)| {
+            let list = document.at(&["paths", path, method, list]).and_then(Value::as_list).expect("declared");
+            list.iter().filter(|one| one.as_str().is_some_and(|one| one.contains("cbor"))).count()
+        })
+    };
+    assert_eq!(media_types(false), [0; 6]);
+    assert_eq!(media_types(true), [0, 1, 2, 1, 0, 1]);
+}
+
+#[test]
 fn the_index_names_documents_by_their_content() {
     let catalog = default_catalog();
     let index = parse(&v3::index(&catalog, None, &mut |_, make| make()));
