@@ -72,7 +72,7 @@ pub trait CustomKind: Send + Sync {
     /// The paths of the fields that selectors may name.
     fn selectable_paths(&self) -> &[Str];
 
-    /// A hash of the definition: as long as it is equal, so are the published documents.
+    /// A hash of the definition, which the published documents follow from.
     fn fingerprint(&self) -> &str;
 
     /// Why an object has no valid scale; `None` if it has one.

@@ -13,6 +13,7 @@ use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version
 use crate::catalog::{Catalog, DiscoveredResource, VersionEntry};
 use crate::document::etag;
 use pintle_schema::{Map, Str, Value, value};
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 /// Whether a feature gate is enabled, for rules with gates.
@@ -20,7 +21,7 @@ pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
 
 /// `/openapi/v3`: where each document is. The addresses carry a hash of the documents, so that clients may keep them.
 ///
-/// `hash_of` gives the hash of a document that does not depend on definitions, from an earlier index or by the function that it
+/// `hash_of` gives the hash of a document that is not of custom resources, from an earlier index or by the function that it
 /// is given, which makes the document.
 pub fn index(
     catalog: &Catalog,
@@ -28,9 +29,13 @@ pub fn index(
     hash_of: &mut dyn FnMut(&str, &dyn Fn() -> String) -> String,
 ) -> Vec<u8> {
     let asked = if rules.is_some() { "&rules=true" } else { "" };
+    // Of ten thousand custom groups each would list all others again.
+    let shared = LazyCell::new(|| shared_by_custom(catalog));
     let paths = addresses(catalog).into_iter().map(|(path, address, version)| {
-        let hash =
-            version.and_then(custom_hash).unwrap_or_else(|| hash_of(&path, &|| etag(&write(catalog, &address, rules))));
+        let hash = match version.filter(|entry| entry.is_custom()) {
+            Some(entry) => custom_hash(entry, &shared),
+            None => hash_of(&path, &|| etag(&write(catalog, &address, rules))),
+        };
         let url = format!("/openapi/v3/{path}?hash={hash}{asked}");
         (Str::from(path), value!({ "serverRelativeURL": url }))
     });
@@ -50,21 +55,32 @@ pub fn index_with(index: &[u8], others: &[(String, String)]) -> Option<Vec<u8>> 
     Some(crate::document::to_json(&index))
 }
 
-/// The hash of a version with custom resources only: that of their definitions, so that no document is generated for it.
-fn custom_hash(entry: &VersionEntry) -> Option<String> {
-    if !entry.is_custom() {
-        return None;
-    }
-    let custom = entry.resources.iter().filter_map(|resource| resource.custom.as_deref());
+/// The hash of a version with custom resources only: that of their definitions and verbs, and of what all such documents
+/// share, so that no document is generated for it.
+fn custom_hash(entry: &VersionEntry, shared: &str) -> String {
     let mut content = entry.name.as_bytes().to_vec();
-    custom.for_each(|custom| content.extend_from_slice(custom.fingerprint().as_bytes()));
-    Some(etag(&content))
+    for resource in &entry.resources {
+        if let Some(custom) = &resource.custom {
+            content.extend_from_slice(custom.fingerprint().as_bytes());
+        }
+        content.extend_from_slice(resource.verbs.join(",").as_bytes());
+    }
+    content.extend_from_slice(shared.as_bytes());
+    etag(&content)
 }
 
-/// The ETag of a document that depends on definitions only; `None` for any other.
+/// A hash of what documents of custom resources show besides their definitions.
+fn shared_by_custom(catalog: &Catalog) -> String {
+    let versions = CommonKinds::OfCustom(catalog).group_versions();
+    let versions: Vec<String> = versions.iter().map(|(group, version)| format!("{group}/{version}")).collect();
+    etag(versions.join(",").as_bytes())
+}
+
+/// The ETag of a document of custom resources, for which it need not be made; `None` for any other.
 pub fn custom_etag(catalog: &Catalog, path: &str) -> Option<String> {
     let (group, version) = path.trim_matches('/').strip_prefix("apis/")?.split_once('/')?;
-    custom_hash(catalog.version(group, version)?)
+    let entry = catalog.version(group, version).filter(|entry| entry.is_custom())?;
+    Some(custom_hash(entry, &shared_by_custom(catalog)))
 }
 
 /// The document at a path below `/openapi/v3/`, such as `apis/apps/v1`; `None` when there is none.

@@ -2,7 +2,7 @@
 
 use super::openapi::run_time_schema;
 use super::{default_catalog, parse};
-use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource};
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, ServerDescription};
 use crate::discovery::aggregated_apis;
 use crate::openapi::{v2, v3};
 use pintle_meta::autoscaling::v1::Scale;
@@ -102,6 +102,26 @@ fn aggregated_discovery_names_group_and_version_of_kinds() {
     assert_eq!(kinds("fun.example.com"), [widget, scale]);
     let definition = value!({ "group": "", "version": "", "kind": "CustomResourceDefinition" });
     assert_eq!(kinds("apiextensions.k8s.io").first(), Some(&definition));
+}
+
+#[test]
+fn hashes_follow_everything_that_documents_show() {
+    let hash = |catalog: &Catalog| v3::custom_etag(catalog, "apis/fun.example.com/v1").expect("custom");
+    let catalog = widgets();
+    let index = parse(&v3::index(&catalog, None, &mut |_, make| make()));
+    let url = index.str_at(&["paths", "apis/fun.example.com/v1", "serverRelativeURL"]);
+    assert_eq!(url, format!("/openapi/v3/apis/fun.example.com/v1?hash={}", hash(&catalog)));
+    // A server without known versions lists those that it has.
+    let alone = |catalog: Catalog| catalog.of_server(ServerDescription::default());
+    let mut others = alone(widgets());
+    assert_ne!(hash(&others), hash(&catalog));
+    let before = hash(&others);
+    assert_eq!(hash(&alone(widgets())), before);
+    let model = pintle_groups::find("", "v1", "configmaps").expect("config maps are built in");
+    let other = DiscoveredResource { group: Str::new("other.example.com"), ..DiscoveredResource::from(&**model) };
+    others.add(other, VersionPriorities::CUSTOM);
+    assert_ne!(hash(&others), before);
+    assert!(v3::custom_etag(&catalog, "apis/apps/v1").is_none());
 }
 
 const COLLECTION: &str = "/apis/fun.example.com/v1/namespaces/{namespace}/widgets";
