@@ -12,6 +12,8 @@ use pintle_schema::{ApiValue, Value};
 use pintle_types::flowcontrol::v1;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
+use tokio::time::sleep;
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 const SCHEMAS: &str = "flowschemas";
@@ -54,7 +56,10 @@ pub async fn follow(registry: Arc<Registry>, flow: Arc<InFlightLimits>) {
         // The watches do not report writes from before they began.
         known.configure(&registry, &flow);
         while changed(&mut cursors).await {
+            let began = Instant::now();
             known.configure(&registry, &flow);
+            // Of many writes in a row not each configures ten thousand schemas again.
+            sleep(began.elapsed()).await;
         }
     }
 }

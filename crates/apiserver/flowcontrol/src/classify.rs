@@ -188,7 +188,7 @@ impl Configuration {
         if is_missing(&schemas, CATCH_ALL) {
             schemas.push(Arc::new(everybody()));
         }
-        let level_of = |schema: &FlowSchema| levels.iter().position(|level| level.name == schema.level);
+        let level_of = |schema: &FlowSchema| levels.binary_search_by(|level| level.name.cmp(&schema.level)).ok();
         let schemas = schemas.into_iter().filter_map(|schema| {
             let level = level_of(&schema)?;
             Some((schema, level))
@@ -330,6 +330,20 @@ mod tests {
         );
         let class = configuration.classify(&lease(&account, "get", "", "x")).expect("a class");
         assert_eq!(configuration.levels()[class.level].uid, "high-uid");
+    }
+
+    #[test]
+    fn every_schema_finds_its_level() {
+        let names: Vec<String> = (0..100).map(|at| format!("level-{at}")).collect();
+        let kind = Kind::Limited { nominal_shares: 1, lendable_percent: 0, borrowing_percent: None, queuing: None };
+        let level = |name: &String| Level { name: name.clone(), uid: String::new(), kind: kind.clone() };
+        let schema = |name: &String| Arc::new(of_groups(name, 50, name, &["*"]));
+        let missing = Arc::new(of_groups("missing", 50, "level-100", &["*"]));
+        let schemas = names.iter().map(schema).chain([missing]).collect();
+        let configuration = Configuration::new(schemas, names.iter().map(level).collect(), 600);
+        let found: Vec<_> = configuration.schemas().map(|(schema, level)| (&schema.level, level)).collect();
+        assert_eq!(found.len(), names.len() + 2, "all but one, and the mandatory ones");
+        assert!(found.iter().all(|(name, level)| configuration.levels()[*level].name == **name), "{found:?}");
     }
 
     #[test]

@@ -182,10 +182,9 @@ impl<R: Described> FlowController<R> {
         }
         self.share_out(&current);
         if has_drained {
-            let wanted = |level: &&Level| {
-                current.levels.iter().any(|running| running.name == level.name && !running.inner().is_quiescing)
-            };
-            let levels = current.configuration.levels().iter().filter(wanted).cloned().collect();
+            let levels = current.configuration.levels().iter().zip(&current.levels);
+            let levels = levels.filter(|(_, running)| !running.inner().is_quiescing).map(|(level, _)| level.clone());
+            let levels = levels.collect();
             // Those without an object are added again where they belong.
             let stored = current.configuration.schemas().filter(|(schema, _)| !schema.uid.is_empty());
             let schemas = stored.map(|(schema, _)| schema.clone()).collect();
