@@ -192,6 +192,19 @@ pub fn negotiate_custom(
     }
 }
 
+/// The form of an error, which has neither table nor metadata; `None` if the client accepts none of the forms.
+pub fn negotiate_error(
+    accept: &str,
+    agent: &str,
+    query: &Query,
+    served: &'static [Format],
+) -> Option<MediaTypeOptions> {
+    let pretty = pretty(query, agent);
+    let accept = if accept.trim().is_empty() { "*/*" } else { accept };
+    let chosen = choose(accept, AllowedMediaTypes::Groups, served, &|_, _| true).ok()?;
+    Some(MediaTypeOptions { pretty: pretty || chosen.pretty, ..chosen })
+}
+
 /// The first form that the client likes best among those that there are.
 fn choose(
     accept: &str,
@@ -539,6 +552,23 @@ mod tests {
         for (accept, expected) in rows {
             let found = negotiate_aggregated(accept, "", &Query::default());
             assert_eq!(found.map(|(wanted, _)| wanted.format), expected, "{accept}");
+        }
+    }
+
+    #[test]
+    fn errors_have_one_shape() {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let either = format!("{table},application/yaml");
+        let rows = [
+            ("", Some((Format::Json, false))),
+            ("application/json;pretty=1", Some((Format::Json, true))),
+            (table, None),
+            ("image/png", None),
+            (either.as_str(), Some((Format::Yaml, false))),
+        ];
+        for (accept, expected) in rows {
+            let form = negotiate_error(accept, "", &Query::default(), GENERAL);
+            assert_eq!(form.map(|form| (form.format, form.pretty)), expected, "{accept}");
         }
     }
 

@@ -15,7 +15,7 @@ use crate::error_responses::{
 use crate::flow::{self, InFlight, InFlightRequest, Slot};
 use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
-use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
+use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind, negotiate, negotiate_error};
 use crate::query::{Query, decode, well_escaped};
 use crate::redefined::Repeatable;
 use crate::request::{Request, ResourcePath, Verb, method_name, parse_path};
@@ -65,6 +65,10 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let wanted = negotiate(request.header(ACCEPT), agent, &query, AllowedMediaTypes::Objects, api.formats());
     let is_acceptable = wanted.is_ok();
     let wanted = wanted.unwrap_or(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
+    let error_form = match is_acceptable && wanted.shape == ResponseKind::Object {
+        true => Some(wanted),
+        false => negotiate_error(request.header(ACCEPT), agent, &query, api.formats()),
+    };
     let dry_run = DryRun::of(query.all("dryRun"));
     let system_client = metrics::system_client(agent);
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
@@ -88,7 +92,10 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         None => process(api, request, query, wanted, &context, audit_start, &mut accounting).await,
     };
     let error = context.audit().and_then(|_| outcome.as_ref().err().map(Status::to_value));
-    let mut answer = outcome.unwrap_or_else(|status| error_response(&status, wanted));
+    let is_acceptable = if outcome.is_ok() { is_acceptable } else { error_form.is_some() };
+    // An error that the client does not accept in any form is indented JSON.
+    let error_form = error_form.unwrap_or(MediaTypeOptions { pretty: true, ..MediaTypeOptions::JSON });
+    let mut answer = outcome.unwrap_or_else(|status| error_response(&status, error_form));
     if let Some(record) = context.audit() {
         let is_long_running = context.deadline.is_none();
         let auditor = ResponseAuditor {
