@@ -7,16 +7,17 @@ use pintle_registry::{AdmissionRequest, Charges, Operation, Result, WriteOptions
 use pintle_resource::{Action, Verbs};
 use pintle_schema::{Struct, Type, Value, canonicalize};
 
-/// Runs admission for a request to a connecting subresource. Other requests pass. The request's path may end with a slash.
+/// Runs admission for a request to a connecting subresource, and returns its options as admission leaves them; `None` for other
+/// requests, and if no plugin handles it. The request's path may end with a slash.
 ///
 /// # Errors
 /// Admission rejects it, or a number in the query is malformed.
-pub(crate) async fn admit(call: Call<'_>, ends_with_slash: bool) -> Result<()> {
+pub(crate) async fn admit(call: Call<'_>, ends_with_slash: bool) -> Result<Option<Query>> {
     let Call { context, resource, path, .. } = call;
-    let Some(subresource) = resource.subresource(&path.subresource) else { return Ok(()) };
+    let Some(subresource) = resource.subresource(&path.subresource) else { return Ok(None) };
     // A subresource that can only be read does not connect.
     if !matches!(subresource.action, Action::Connect) || !subresource.verbs.contains(Verbs::CREATE) {
-        return Ok(());
+        return Ok(None);
     }
     let registry = &context.api.registry;
     let target = call.target()?;
@@ -24,9 +25,9 @@ pub(crate) async fn admit(call: Call<'_>, ends_with_slash: bool) -> Result<()> {
     let charges = Charges::default();
     let request = AdmissionRequest::new(registry, &target, &path.subresource, Operation::Connect, &options, &charges);
     if !registry.admission.concerns(&request) {
-        return Ok(());
+        return Ok(None);
     }
-    let Some(schema) = &subresource.schema else { return Ok(()) };
+    let Some(schema) = &subresource.schema else { return Ok(None) };
     let mut object = read(schema, &context.query, &inner_path(&path.rest, ends_with_slash))?;
     let (group, version) = match &subresource.group_version {
         Some((group, version)) => (group.as_str(), version.as_str()),
@@ -35,7 +36,8 @@ pub(crate) async fn admit(call: Call<'_>, ends_with_slash: bool) -> Result<()> {
     let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     set_type(&mut object, &api_version, &subresource.kind);
     canonicalize(schema, &mut object);
-    registry.admit_connection(&target, &path.subresource, &mut object, &options).await
+    registry.admit_connection(&target, &path.subresource, &mut object, &options).await?;
+    Ok(Some(Query::of_options(&object)))
 }
 
 /// The path behind a subresource, from its segments: empty if not even a slash follows.

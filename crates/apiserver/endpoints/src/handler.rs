@@ -6,6 +6,7 @@
 
 use crate::connection;
 use crate::context::Context;
+use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::response::ApiResponse;
 use arc_swap::ArcSwap;
@@ -22,9 +23,16 @@ pub struct Call<'a> {
     pub resource: &'a Arc<Resource>,
     pub path: &'a ResourcePath,
     pub verb: Verb,
+    /// The options of a connection as admission leaves them; `None` if they are those of the query and the path.
+    pub admitted: Option<&'a Query>,
 }
 
 impl<'a> Call<'a> {
+    /// The query, or the options of a connection as admission leaves them.
+    pub fn options(&self) -> &'a Query {
+        self.admitted.unwrap_or(&self.context.query)
+    }
+
     /// The subresource that the path names.
     ///
     /// # Errors
@@ -91,7 +99,8 @@ impl Handlers {
 /// There is no handler, or it rejects the request.
 pub(crate) async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let handler = call.context.api.handlers.find(call.resource, &call.path.subresource);
-    connection::admit(call, request.path.ends_with('/')).await?;
+    let admitted = connection::admit(call, request.path.ends_with('/')).await?;
+    let call = Call { admitted: admitted.as_ref(), ..call };
     handler.ok_or_else(Status::method_not_allowed)?.handle(call, request).await
 }
 

@@ -29,6 +29,22 @@ impl Query {
         Query(pairs.collect())
     }
 
+    /// The parameters from which options are read, one of a list's for each of its items.
+    pub fn of_options(options: &Value) -> Self {
+        let text = |value: &Value| match value {
+            Value::Bool(flag) => Some(flag.to_string()),
+            Value::Int(number) => Some(number.to_string()),
+            Value::String(text) => Some(text.to_string()),
+            _ => None,
+        };
+        let mut pairs = Vec::new();
+        for (key, value) in options.as_map().into_iter().flat_map(|map| map.iter()) {
+            let values = value.as_list().unwrap_or(std::slice::from_ref(value));
+            pairs.extend(values.iter().filter_map(text).map(|value| (key.to_string(), value)));
+        }
+        Query(pairs)
+    }
+
     /// The first value of a parameter, "" when it is absent.
     pub fn get(&self, key: &str) -> &str {
         self.0.iter().find(|(k, _)| k == key).map_or("", |(_, value)| value)
@@ -399,6 +415,17 @@ pub fn decode(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn options_are_read_from_an_object_as_from_a_query() {
+        let options = value!({"stdin": true, "tty": false, "container": "c", "command": ["ls", "-l"], "ports": [80, 81]});
+        let query = Query::of_options(&options);
+        assert_eq!((query.flag("stdin"), query.flag("tty"), query.flag("stdout")), (true, false, false));
+        assert_eq!(query.get("container"), "c");
+        assert_eq!(query.all("command").collect::<Vec<_>>(), ["ls", "-l"]);
+        assert_eq!(query.integers("ports").unwrap(), [80, 81]);
+    }
 
     #[test]
     fn invalid_combinations_of_watches_are_rejected_at_once() {

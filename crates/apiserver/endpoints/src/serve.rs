@@ -437,7 +437,7 @@ async fn act(
     if verb.reads() && needs_fresh_state(context) {
         catch_up(context, resource, verb).await?;
     }
-    let call = Call { context, resource, path, verb };
+    let call = Call { context, resource, path, verb, admitted: None };
     if !path.subresource.is_empty() {
         return Box::pin(subresource::serve(call, request)).await;
     }

@@ -18,10 +18,9 @@ use forward::{encode_path, encode_query};
 use futures_util::future::{BoxFuture, FutureExt};
 use locate::Kubelet;
 use pintle_endpoints::access::{self, NotAllowed};
-use pintle_endpoints::context::Context;
 use pintle_endpoints::handler::{Call, Handler, Handlers};
 use pintle_endpoints::metrics::Metrics;
-use pintle_endpoints::request::{Request, ResourcePath, Verb};
+use pintle_endpoints::request::{Request, Verb};
 use pintle_endpoints::response::ApiResponse;
 use pintle_registry::{Result, Status, Target};
 use std::sync::Arc;
@@ -64,21 +63,26 @@ impl Connections {
             ("Pod", "log") => return log::serve(context, &self.address_types, target).await,
             ("Pod", "proxy") => locate::pod(context, target)?,
             ("Pod", name) => {
-                let kubelet = self.stream(context, target, name, path).await?;
-                return self.carry(context, kubelet, name, request).await;
+                let kubelet = self.stream(call, target, name).await?;
+                return self.carry(call, kubelet, name, request).await;
             }
             ("Service", _) => locate::service(context, target)?,
             _ => locate::node(context, &self.address_types, target)?,
         };
-        location.path = inner_path(&path.rest, request.path.ends_with('/'));
+        let (rest, ends_with_slash) = match call.admitted.map(|options| options.get("path")) {
+            Some(admitted) => (admitted.trim_matches('/'), admitted.ends_with('/')),
+            None => (path.rest.as_str(), request.path.ends_with('/')),
+        };
+        location.path = inner_path(rest, ends_with_slash);
         location.query = request.query.clone();
         let asked = request.path.strip_suffix('/').unwrap_or(&request.path);
-        let prefix = asked.strip_suffix(path.rest.as_str()).unwrap_or(asked).trim_end_matches('/').to_owned();
+        let prefix = asked.strip_suffix(rest).unwrap_or(asked).trim_end_matches('/').to_owned();
         proxy::pass(context, location, prefix, request).await
     }
 
     /// Connects a client to a kubelet's stream. This server terminates a WebSocket, unless the kubelet accepts it.
-    async fn carry(&self, context: &Context, kubelet: Kubelet, name: &str, request: Request) -> Result<ApiResponse> {
+    async fn carry(&self, call: Call<'_>, kubelet: Kubelet, name: &str, request: Request) -> Result<ApiResponse> {
+        let context = call.context;
         let enabled = |gate| context.api.registry.environment.feature_enabled(gate);
         let Kubelet { location, takes_websockets } = kubelet;
         if takes_websockets && enabled(TAKES_WEBSOCKETS) {
@@ -91,7 +95,7 @@ impl Connections {
             "portforward" => proxy::upgrade(context, location, request).await,
             _ if enabled("TranslateStreamCloseWebsocketRequests") && translate::is_asked(&request.headers) => {
                 let [stdin, stdout, stderr, tty] =
-                    ["stdin", "stdout", "stderr", "tty"].map(|flag| context.query.flag(flag));
+                    ["stdin", "stdout", "stderr", "tty"].map(|flag| call.options().flag(flag));
                 translate::serve(
                     context,
                     self.streams.clone(),
@@ -104,7 +108,8 @@ impl Connections {
     }
 
     /// The kubelet's side of exec, attach or portforward.
-    async fn stream(&self, context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Kubelet> {
+    async fn stream(&self, call: Call<'_>, target: &Target, name: &str) -> Result<Kubelet> {
+        let Call { context, path, .. } = call;
         let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
         if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
             // A WebSocket begins with a GET, but needs the permission to create.
@@ -113,7 +118,7 @@ impl Connections {
                     .await;
             allowed.map_err(NotAllowed::into_status)?;
         }
-        let query = &context.query;
+        let query = call.options();
         let ports = query.integers("ports")?;
         let pod = locate::object(context, target, &target.name)?;
         let container = match name {
