@@ -139,6 +139,7 @@ impl Run<'_, '_, '_> {
             return;
         }
         self.custom_rules(&node.before, location);
+        let found_at_list = self.cx.errors.0.len();
         let pointer = node.checks.pointer;
         let absent = pointer && location.value.is_null();
         if !stopped && !absent {
@@ -151,10 +152,14 @@ impl Run<'_, '_, '_> {
                 item_order::sort_by_item(&mut self.cx.errors.0, found_before..found_here, location.path);
             }
         }
+        let found_below = self.cx.errors.0.len();
         match location.unchanged {
             false => _ = self.checks(&node.last, location),
             true if node.last.related && !owner_unchanged => _ = self.related(&node.last, location),
             true => {}
+        }
+        if self.cx.errors.0.len() > found_below && found_below > found_at_list {
+            item_order::sort_behind_items(&mut self.cx.errors.0, found_at_list..found_below, location.path);
         }
         self.custom_rules(&node.after, location);
     }
