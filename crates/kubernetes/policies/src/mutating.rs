@@ -17,7 +17,7 @@ use pintle_expressions::{
 use pintle_registry::status::{Cause, Status};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Reinvocation, Result};
 use pintle_resource::{MaybeReady, Resource};
-use pintle_schema::{Value, canonicalize};
+use pintle_schema::{Value, canonicalize, with_shown_empties};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -381,8 +381,9 @@ impl<'a> Dispatch<'a> {
         if is_of_kind(self.request) {
             resource.default_sent(&mut object, self.request.registry.environment.now_unix());
         }
+        let made = object.clone();
         canonicalize(self.schema(resource), &mut object);
-        object
+        with_shown_empties(self.schema(resource), &object, &made).unwrap_or(object)
     }
 
     async fn to_version(&self, resource: &Arc<Resource>, object: &mut Value) -> Result<()> {
@@ -390,6 +391,9 @@ impl<'a> Dispatch<'a> {
             self.request.as_version(resource, object).await?;
         }
         canonicalize(self.schema(resource), object);
+        if let Some(sent) = self.request.as_sent(self.schema(resource), object).filter(|_| is_of_kind(self.request)) {
+            *object = sent;
+        }
         Ok(())
     }
 

@@ -41,7 +41,7 @@ impl<'a> Versions<'a> {
             return Ok(made.clone());
         }
         let made = Arc::new(Versioned {
-            object: convert(self.request, resource, self.object).await?,
+            object: as_sent(self.request, resource, convert(self.request, resource, self.object).await?),
             old: convert(self.request, resource, self.request.old).await?,
         });
         self.made.push((resource.clone(), made.clone()));
@@ -61,6 +61,19 @@ async fn convert<'a>(
     let mut converted = object.clone();
     request.as_version(resource, &mut converted).await?;
     Ok(Some(Cow::Owned(converted)))
+}
+
+/// The request's object, with the lists and maps that were sent empty.
+fn as_sent<'a>(
+    request: &AdmissionRequest<'_>,
+    resource: &Resource,
+    object: Option<Cow<'a, Value>>,
+) -> Option<Cow<'a, Value>> {
+    let sent = object.as_deref().filter(|_| is_of_kind(request));
+    match sent.and_then(|object| request.as_sent(&resource.schema, object)) {
+        Some(sent) => Some(Cow::Owned(sent)),
+        None => object,
+    }
 }
 
 /// The `request` variable for a policy that matches in a version.

@@ -5,7 +5,7 @@ use pintle_codec::{Strictness, json};
 use pintle_registry::admission::kind_of;
 use pintle_registry::{AdmissionRequest, Result, Status, set_type};
 use pintle_resource::{Action, Resource};
-use pintle_schema::{Struct, Value, canonicalize, names};
+use pintle_schema::{Struct, Value, canonicalize, names, with_shown_empties};
 use pintle_validation::ErrorList;
 use std::sync::Arc;
 
@@ -33,7 +33,11 @@ impl Versioned {
     ) -> Result<Versioned> {
         let form = Form::of(request, resource);
         let object = match object {
-            Some(object) => Some(form.shown(request, object).await?),
+            Some(object) => {
+                let shown = form.shown(request, object).await?;
+                let sent = if form.is_resource { request.as_sent(form.schema, &shown) } else { None };
+                Some(sent.unwrap_or(shown))
+            }
             None => None,
         };
         let old = match request.old {
@@ -55,6 +59,9 @@ impl Versioned {
             json::decode(form.schema, &json::to_vec(&patched), Strictness::Ignore).map_err(Status::internal)?;
         let mut object = decoded.value;
         canonicalize(form.schema, &mut object);
+        if let Some(shown) = with_shown_empties(form.schema, &object, &patched) {
+            object = shown;
+        }
         let is_other = self.object.as_ref() != Some(&object);
         self.resource.defaults.apply(form.schema, &mut object, request.registry.environment.now_unix());
         self.object = Some(object);

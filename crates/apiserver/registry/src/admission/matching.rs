@@ -8,7 +8,7 @@ use crate::status::{Result, Status};
 use crate::{Registry, Target, set_type};
 use pintle_resource::{Conversion, Found, Resource, convert_one};
 use pintle_schema::label_selector::{Expression, LabelSelector};
-use pintle_schema::{Str, Value};
+use pintle_schema::{Str, Struct, Value, with_shown_empties};
 use std::sync::Arc;
 
 const ANY: &str = "*";
@@ -261,6 +261,12 @@ impl AdmissionRequest<'_> {
         }
         self.registry.place(self.target, object);
         Ok(())
+    }
+
+    /// The request's object in the canonical form of a schema, with the lists and maps that were sent empty where that form has
+    /// null; `None` if there are none.
+    pub fn as_sent(&self, schema: &Struct, object: &Value) -> Option<Value> {
+        with_shown_empties(schema, object, self.environment.empties()?)
     }
 
     /// Whether objects of a version have the form that the write is worked on in.

@@ -3,6 +3,7 @@
 use super::{AdmissionRequest, Operation, RequestRules, RequestSelectors};
 use crate::{Charges, RequestContext, WriteOptions, testing};
 use pintle_schema::{Value, value};
+use pintle_validation::ValidationEnvironment;
 use std::sync::Arc;
 
 struct Asked {
@@ -122,4 +123,28 @@ fn selectors_look_at_the_object_and_at_namespaces() {
         RequestSelectors::read(&value!({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "x"}]}}))
             .is_err()
     );
+}
+
+struct SentEmpty(Value);
+
+impl ValidationEnvironment for SentEmpty {
+    fn empties(&self) -> Option<&Value> {
+        Some(&self.0)
+    }
+}
+
+#[test]
+fn lists_that_were_sent_empty_are_shown_where_the_canonical_form_has_null() {
+    let endpoints = Asked { resource: ["discovery.k8s.io", "v1", "endpointslices"], ..CONFIG_MAP };
+    with_request(&endpoints, |request| {
+        let schema = &request.resource().schema;
+        let object = value!({"addressType": "IPv4", "endpoints": null, "ports": null});
+        assert_eq!(request.as_sent(schema, &object), None, "nothing was sent empty");
+        let environment = SentEmpty(value!({"endpoints": []}));
+        let request = AdmissionRequest { environment: &environment, ..*request };
+        let shown = value!({"addressType": "IPv4", "endpoints": [], "ports": null});
+        assert_eq!(request.as_sent(schema, &object), Some(shown));
+        let changed = value!({"endpoints": [{"addresses": ["10.0.0.1"]}]});
+        assert_eq!(request.as_sent(schema, &changed), None, "it was filled since");
+    });
 }
