@@ -12,7 +12,7 @@ use crate::printing::printer;
 use pintle_resource::{
     GENERAL, Group, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, texts,
 };
-use pintle_schema::Str;
+use pintle_schema::{Map, Str, Value};
 use pintle_types::admissionregistration::{v1, v1alpha1, v1beta1};
 
 /// The group.
@@ -64,8 +64,12 @@ fn mutating_admission_policy_binding_storage() -> Storage {
     )
 }
 
-static MUTATING_WEBHOOK_CONFIGURATION: Strategy =
-    Strategy { unconditional_update: false, generation: Some(&[&["webhooks"]]), ..GENERAL };
+static WEBHOOK_CONFIGURATION: Strategy = Strategy {
+    unconditional_update: false,
+    generation: Some(&[&["webhooks"]]),
+    counts_empties: Some(has_empty_webhook_lists),
+    ..GENERAL
+};
 
 static VALIDATING_ADMISSION_POLICY: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..WITH_STATUS };
@@ -73,8 +77,21 @@ static VALIDATING_ADMISSION_POLICY: Strategy =
 static VALIDATING_ADMISSION_POLICY_BINDING: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
 
-static VALIDATING_WEBHOOK_CONFIGURATION: Strategy =
-    Strategy { unconditional_update: false, generation: Some(&[&["webhooks"]]), ..GENERAL };
+/// Whether a webhook has a list, or labels to match, that was sent empty. kube-apiserver tells it from an absent one, as which it
+/// is stored: it is new with each write.
+fn has_empty_webhook_lists(sent: &Value) -> bool {
+    fn has_empty(sent: &Value) -> bool {
+        match sent {
+            Value::List(items) => items.is_empty() || items.iter().any(has_empty),
+            Value::Map(map) => {
+                let is_empty = |value: &Value| value.as_map().is_some_and(Map::is_empty);
+                map.iter().any(|(name, value)| has_empty(value) || name == "matchLabels" && is_empty(value))
+            }
+            _ => false,
+        }
+    }
+    sent.get("webhooks").is_some_and(has_empty)
+}
 
 fn mutating_admission_policies() -> Resource {
     Resource {
@@ -121,7 +138,7 @@ fn mutating_webhook_configurations() -> Resource {
             "/registry/mutatingwebhookconfigurations/",
             "Sqi0GUgDaX0=",
         )),
-        strategy: &MUTATING_WEBHOOK_CONFIGURATION,
+        strategy: &WEBHOOK_CONFIGURATION,
         printer: printer(&columns::MUTATING_WEBHOOK_CONFIGURATION),
         warn: Some(rules::warn),
         unserved: old_versions::MUTATING_WEBHOOK_CONFIGURATIONS.iter().collect(),
@@ -194,7 +211,7 @@ fn validating_webhook_configurations() -> Resource {
             "/registry/validatingwebhookconfigurations/",
             "B0wHjQmsGNk=",
         )),
-        strategy: &VALIDATING_WEBHOOK_CONFIGURATION,
+        strategy: &WEBHOOK_CONFIGURATION,
         printer: printer(&columns::VALIDATING_WEBHOOK_CONFIGURATION),
         warn: Some(rules::warn),
         unserved: old_versions::VALIDATING_WEBHOOK_CONFIGURATIONS.iter().collect(),
@@ -285,5 +302,26 @@ fn mutating_admission_policy_bindings_v1alpha1() -> Resource {
             "mutatingadmissionpolicybinding",
             "MutatingAdmissionPolicyBinding",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn lists_of_webhooks_that_are_sent_empty_count_as_changes() {
+        for (webhook, counts) in [
+            (value!({"rules": []}), true),
+            (value!({"namespaceSelector": {"matchLabels": {}}}), true),
+            (value!({"namespaceSelector": {"matchExpressions": []}, "name": null}), true),
+            (value!({"namespaceSelector": {}}), false),
+            (value!({"rules": [null, {}]}), false),
+        ] {
+            let sent = value!({"webhooks": [null, (webhook.clone())]});
+            assert_eq!(has_empty_webhook_lists(&sent), counts, "{webhook:?}");
+        }
+        assert!(!has_empty_webhook_lists(&value!({"metadata": {"finalizers": []}})));
     }
 }
