@@ -159,7 +159,7 @@ impl<'a> Dispatch<'a> {
             let Some(hook) = snapshot.hooks.get(at) else { continue };
             let policy = &*hook.policy;
             let kind = policy.param_kind.as_ref();
-            let found = kind.map(|kind| kind.resource(self.request.registry)).transpose();
+            let found = kind.map(|kind| kind.source(self.request.registry)).transpose();
             let (resource, params) = match (resource, found) {
                 (Err(status), _) => {
                     self.misconfigured(policy, None, &status.message);

@@ -3,7 +3,7 @@
 
 use crate::policy::{Binding, ParamKind, ParamRef};
 use pintle_registry::{AdmissionRequest, Registry, Status, Target};
-use pintle_resource::{Found, Resource};
+use pintle_resource::{Found, Resource, ResourceTable, Verbs};
 use pintle_schema::Value;
 use std::sync::Arc;
 
@@ -24,24 +24,56 @@ impl From<Status> for ParamError {
     }
 }
 
+/// Where the parameters of a kind are.
+#[derive(Clone)]
+pub enum ParamSource {
+    /// Objects of a resource that can be listed.
+    Listed(Arc<Resource>),
+    /// Objects that cannot be listed, so that none is ever known.
+    Unlisted { namespaced: bool, kind: ParamKind },
+}
+
 impl ParamKind {
-    /// The resource of the kind.
+    /// Where parameters of the kind are. A client knows a kind by its name in lower case too, and takes it for granted that there
+    /// are lists of it.
     ///
     /// # Errors
     /// No such kind is served.
-    pub fn resource(&self, registry: &Registry) -> Result<Arc<Resource>, ParamError> {
+    pub fn source(&self, registry: &Registry) -> Result<ParamSource, ParamError> {
         let table = registry.resources.read();
-        let is_served =
-            |found: &Resource| matches!(table.find(&found.group, &found.version, &found.plural), Found::Resource(_));
-        let found = table.of_kind(&self.api_version, &self.kind);
-        let found = found.filter(|found| found.storage.is_some() && is_served(found));
-        found.cloned().ok_or_else(|| {
+        self.source_in(&table).ok_or_else(|| {
             // A core version has no group before its slash.
             let version = match self.api_version.contains('/') {
                 true => self.api_version.clone(),
                 false => format!("/{}", self.api_version),
             };
             ParamError(format!("failed to find resource referenced by paramKind: '{version}, Kind={}'", self.kind))
+        })
+    }
+
+    fn source_in(&self, table: &ResourceTable) -> Option<ParamSource> {
+        let is_served =
+            |found: &Resource| matches!(table.find(&found.group, &found.version, &found.plural), Found::Resource(_));
+        let unlisted = |namespaced| ParamSource::Unlisted { namespaced, kind: self.clone() };
+        let source = |found: &Arc<Resource>| match found.verbs.contains(Verbs::LIST) {
+            true => ParamSource::Listed(found.clone()),
+            false => unlisted(found.namespaced),
+        };
+        let of_kind = |kind: &str| table.of_kind(&self.api_version, kind).filter(|found| is_served(found));
+        if let Some(found) = of_kind(&self.kind) {
+            return Some(source(found));
+        }
+        let (group, version) = self.api_version.rsplit_once('/').unwrap_or(("", self.api_version.as_str()));
+        let has_version = |found: &&Arc<Resource>| found.group == group && found.version == version;
+        table.served().filter(|found| has_version(found) && found.verbs != Verbs::NONE).find_map(|found| {
+            if found.kind.to_ascii_lowercase() == self.kind {
+                return of_kind(&found.kind).map(source);
+            }
+            match self.kind.strip_suffix("List") {
+                Some("") => Some(unlisted(false)),
+                Some(item) if found.kind == item => Some(unlisted(found.namespaced)),
+                _ => None,
+            }
         })
     }
 }
@@ -53,14 +85,15 @@ impl ParamKind {
 /// Required parameters are missing or unreadable.
 pub async fn collect(
     request: &AdmissionRequest<'_>,
-    resource: Option<&Arc<Resource>>,
+    source: Option<&ParamSource>,
     binding: &Binding,
 ) -> Result<Vec<Option<Value>>, ParamError> {
-    let (Some(resource), Some(param)) = (resource, &binding.param_ref) else { return Ok(vec![None]) };
-    if !resource.namespaced && !param.namespace.is_empty() {
-        return Err(ParamError::new("paramRef.namespace must not be provided for a cluster-scoped `paramKind`"));
-    }
-    let namespace = match resource.namespaced {
+    let (Some(source), Some(param)) = (source, &binding.param_ref) else { return Ok(vec![None]) };
+    let namespaced = match source {
+        ParamSource::Listed(resource) => resource.namespaced,
+        ParamSource::Unlisted { namespaced, .. } => *namespaced,
+    };
+    let namespace = match namespaced {
         false => "",
         true if !param.namespace.is_empty() => &param.namespace,
         true if !request.namespace().is_empty() => request.namespace(),
@@ -69,6 +102,17 @@ pub async fn collect(
             return Err(ParamError::new(why));
         }
     };
+    let resource = match source {
+        ParamSource::Listed(resource) => resource,
+        ParamSource::Unlisted { kind, .. } => {
+            let ParamKind { api_version, kind } = kind;
+            let kind = format!("&ParamKind{{APIVersion:{api_version},Kind:{kind},}}");
+            return Err(ParamError(format!("paramKind kind `{kind}` not yet synced to use for admission")));
+        }
+    };
+    if !namespaced && !param.namespace.is_empty() {
+        return Err(ParamError::new("paramRef.namespace must not be provided for a cluster-scoped `paramKind`"));
+    }
     let found = find(request.registry, resource, namespace, param).await?;
     if found.is_empty() && param.denies_without {
         let why = "no params found for policy binding with `Deny` parameterNotFoundAction";
@@ -113,4 +157,36 @@ async fn read(registry: &Registry, target: &Target, object: &pintle_cache::Objec
         value.remove_at(&["metadata", "managedFields"]);
     }
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_known_by_their_names_and_those_of_their_lists() {
+        let table = pintle_groups::resources().snapshot();
+        for (api_version, kind, expected) in [
+            ("v1", "ConfigMap", "configmaps"),
+            ("v1", "configmap", "configmaps"),
+            ("v1", "configMap", "none"),
+            ("v1", "ConfigMapList", "unlisted in a namespace"),
+            ("v1", "NodeList", "unlisted"),
+            ("v1", "List", "unlisted"),
+            ("apps/v1", "List", "unlisted"),
+            ("apps/v1", "ConfigMap", "none"),
+            ("v1", "Binding", "unlisted in a namespace"),
+            ("authentication.k8s.io/v1", "TokenReview", "unlisted"),
+            ("v1", "Status", "none"),
+        ] {
+            let kind = ParamKind { api_version: api_version.to_owned(), kind: kind.to_owned() };
+            let found = match kind.source_in(&table) {
+                Some(ParamSource::Listed(resource)) => resource.plural.to_string(),
+                Some(ParamSource::Unlisted { namespaced: true, .. }) => "unlisted in a namespace".to_owned(),
+                Some(ParamSource::Unlisted { .. }) => "unlisted".to_owned(),
+                None => "none".to_owned(),
+            };
+            assert_eq!(found, expected, "{kind:?}");
+        }
+    }
 }

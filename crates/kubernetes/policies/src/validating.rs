@@ -308,7 +308,7 @@ impl Dispatch<'_> {
         for (at, resource) in matched {
             let Some(hook) = snapshot.hooks.get(at) else { continue };
             let BoundPolicy { policy, bindings } = hook;
-            let params = policy.param_kind.as_ref().map(|kind| kind.resource(self.request.registry)).transpose();
+            let params = policy.param_kind.as_ref().map(|kind| kind.source(self.request.registry)).transpose();
             let (resource, params) = match (resource, params) {
                 (Err(status), _) => {
                     self.misconfigured(policy, None, &status.message);
