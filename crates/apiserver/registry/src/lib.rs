@@ -420,12 +420,21 @@ impl Registry {
     /// # Errors
     /// It cannot be converted.
     pub async fn to_served(&self, target: &Target, object: &mut Value) -> Result<()> {
-        let storage = target.storage();
+        self.to_version(target, object).await?;
+        self.dress(target, object);
+        Ok(())
+    }
+
+    /// The same with the fields as they are stored, from which an update begins.
+    ///
+    /// # Errors
+    /// It cannot be converted.
+    pub(crate) async fn to_version(&self, target: &Target, object: &mut Value) -> Result<()> {
+        let (storage, version) = (target.storage(), target.resource.api_version());
         if let Some(conversion) = &storage.conversion {
-            let version = target.resource.api_version();
             convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::not_converted)?;
         }
-        self.dress(target, object);
+        set_type(object, &version, &target.resource.kind);
         Ok(())
     }
 

@@ -272,7 +272,7 @@ impl Attempt<'_> {
         let strategy = target.resource.strategy;
         let mut served = Cow::Borrowed(old);
         if !registry.serves_stored_form(target) {
-            registry.to_served(target, served.to_mut()).await?;
+            registry.to_version(target, served.to_mut()).await?;
         }
         let mut object = update.change.apply(Some(&served)).get().await?;
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;

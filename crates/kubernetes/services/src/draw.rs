@@ -62,7 +62,8 @@ impl Draw<'_> {
         let Some(range) = ranges.find(|range| range.contains(address)) else {
             return Err("the provided network does not match the current range".to_owned());
         };
-        let is_free = !(self.is_registered)(address) && !self.state.is_in_use(Claim::Address(address));
+        // The IPAddress alone decides, as in kube-apiserver: without it, even a service's address is free to be asked for.
+        let is_free = !(self.is_registered)(address);
         self.stats.address(range, Scope::Static, since, is_free);
         if is_free { Ok(()) } else { Err("provided IP is already allocated".to_owned()) }
     }

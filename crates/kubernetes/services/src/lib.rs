@@ -1,8 +1,8 @@
 //! Allocation of cluster IPs, IP families and node ports: they are allocated when a service is written and released
 //! with it.
 //!
-//! A service and its IPAddress objects change in one transaction: no two services ever have the same address, and none
-//! is leaked. The allocation state is derived from stored objects, and stored nowhere else. Must never commit for a
+//! A service and its IPAddress objects change in one transaction: while nobody deletes an IPAddress, no two services ever
+//! have the same address, and none is leaked. The allocation state is derived from stored objects, and stored nowhere else. Must never commit for a
 //! request: the registry does, with the writes that it gets from here.
 
 pub mod addresses;

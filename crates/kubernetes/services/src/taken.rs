@@ -71,7 +71,8 @@ impl State {
     }
 
     /// Whether a stored object has the value.
-    pub fn is_in_use(&self, claim: Claim) -> bool {
+    #[cfg(test)]
+    fn is_in_use(&self, claim: Claim) -> bool {
         self.in_use.contains_key(&claim)
     }
 

@@ -456,14 +456,32 @@ fn registered_addresses_are_respected() {
     server.create_in("networking.k8s.io", "ipaddresses", "", foreign, &WriteOptions::default()).unwrap();
     let refusal = server.create("a", value!({"clusterIP": "10.0.0.9"})).unwrap_err();
     assert!(refusal.ends_with("provided IP is already allocated"), "{refusal}");
-    // Nor does a service lose its address when its IPAddress was deleted.
+    // An address without its IPAddress can be asked for, but is not drawn.
     server.create("b", value!({"clusterIP": "10.0.0.10"})).unwrap();
     let registered = server.target("networking.k8s.io", "ipaddresses", "", "10.0.0.10");
     assert!(wait(server.0.delete(&registered, &DeleteOptions::default())).unwrap().gone);
-    let refusal = server.create("c", value!({"clusterIP": "10.0.0.10"})).unwrap_err();
-    assert!(refusal.ends_with("provided IP is already allocated"), "{refusal}");
-    server.delete("b");
     server.create("c", value!({"clusterIP": "10.0.0.10"})).unwrap();
+    let refusal = server.create("d", value!({"clusterIP": "10.0.0.10"})).unwrap_err();
+    assert!(refusal.ends_with("provided IP is already allocated"), "{refusal}");
+    // It belongs to the service that asked last.
+    server.delete("b");
+    assert!(server.addresses().contains("10.0.0.10"));
+    server.delete("c");
+    server.create("d", value!({"clusterIP": "10.0.0.10"})).unwrap();
+}
+
+/// A service that is another name keeps its policy for internal traffic, which it does not show, until it has an address.
+#[test]
+fn the_hidden_policy_of_an_external_name_is_kept() {
+    let server = Server::small();
+    let alias = value!({"type": "ExternalName", "externalName": "x.y", "internalTrafficPolicy": "Local"});
+    server.create("a", alias).unwrap();
+    let changed = server.change("a", |spec| {
+        spec.set_at(&["type"], "ClusterIP");
+        spec.set_at(&["ports"], value!([{"port": 80}]));
+        spec.remove_at(&["externalName"]);
+    });
+    assert_eq!(changed.unwrap().str_at(&["spec", "internalTrafficPolicy"]), "Local");
 }
 
 /// Many clients on a range that is barely large enough: no address and no port is ever allocated twice, and when all
