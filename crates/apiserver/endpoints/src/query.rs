@@ -419,7 +419,8 @@ mod tests {
 
     #[test]
     fn options_are_read_from_an_object_as_from_a_query() {
-        let options = value!({"stdin": true, "tty": false, "container": "c", "command": ["ls", "-l"], "ports": [80, 81]});
+        let options =
+            value!({"stdin": true, "tty": false, "container": "c", "command": ["ls", "-l"], "ports": [80, 81]});
         let query = Query::of_options(&options);
         assert_eq!((query.flag("stdin"), query.flag("tty"), query.flag("stdout")), (true, false, false));
         assert_eq!(query.get("container"), "c");

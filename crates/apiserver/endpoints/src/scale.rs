@@ -21,7 +21,8 @@ use pintle_meta::meta::v1;
 use pintle_registry::scale::{Scaling, managers_of_scale, settle_managers};
 use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
 use pintle_registry::{
-    AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, prepare, status,
+    AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, prepare, set_type,
+    status,
 };
 use pintle_resource::{
     Action, CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, NameRule, Now, Printer, ScalePaths, Subresource,
@@ -31,7 +32,7 @@ use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{ApiType, ApiValue, Time, Value, canonicalize, value};
 use pintle_validation::ErrorList;
 use pintle_validation::metadata as rules;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A request for the scale of an object.
 #[derive(Clone, Copy)]
@@ -75,17 +76,21 @@ pub(crate) async fn serve(
         None => write_options(&context.query, "UpdateOptions", context.request.clone())?,
         Some(kind) => patch_options(&context.query, kind.applies(), context.request.clone())?,
     };
-    query.options.admission = AdmissionMode::Shown(AS_SCALE);
-    let query = query;
     let bytes = read_body(context, request.body).await?;
     let mut found = Vec::new();
     if let Some(kind) = patch_type {
         audit::request_patch(context, &bytes, kind.format());
     }
     let sent = SentScale::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
-    if let SentScale::Scale(scale) = &sent {
-        audit::request_body(context, Scale::schema(), "autoscaling/v1", "Scale", scale);
-    }
+    let sent_scale = match &sent {
+        SentScale::Scale(scale) => {
+            audit::request_body(context, Scale::schema(), "autoscaling/v1", "Scale", scale);
+            Some(Arc::new(scale.clone()))
+        }
+        _ => None,
+    };
+    query.options.admission = AdmissionMode::Shown(as_scale(sent_scale));
+    let query = query;
     let warnings = Mutex::new(found);
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
@@ -155,8 +160,15 @@ fn not_converted(target: &Target) -> Status {
 }
 
 /// How admission sees a write of a scale.
-const AS_SCALE: SubresourceView =
-    SubresourceView { subresource: "scale", show: shown_scale, take_over: take_over_scale, settle: settle_managers };
+fn as_scale(sent: Option<Arc<Value>>) -> SubresourceView {
+    SubresourceView {
+        subresource: "scale",
+        sent,
+        show: shown_scale,
+        take_over: take_over_scale,
+        settle: settle_managers,
+    }
+}
 
 /// Where an object of the storage version has its replicas.
 fn stored_paths(target: &Target) -> Option<&ScalePaths> {
@@ -167,14 +179,29 @@ fn stored_paths(target: &Target) -> Option<&ScalePaths> {
     }
 }
 
-fn shown_scale(target: &Target, object: &Value, phase: Phase) -> Value {
+fn shown_scale(target: &Target, object: &Value, sent: Option<&Value>, phase: Phase) -> Value {
     let Some(paths) = stored_paths(target) else { return Value::map() };
-    let mut scale = scale_of(object, paths);
+    let mut scale = match sent {
+        Some(sent) => sent_scale(target, sent),
+        None => scale_of(object, paths),
+    };
     if phase == Phase::Mutate
         && let Some(managers) = managers_of_scale(target, object, &paths.spec_replicas)
     {
         metadata::set(&mut scale, "managedFields", managers);
     }
+    scale
+}
+
+/// A scale as it was sent, in the namespace of the request.
+fn sent_scale(target: &Target, sent: &Value) -> Value {
+    let mut scale = sent.clone();
+    set_type(&mut scale, "autoscaling/v1", "Scale");
+    metadata::clear(&mut scale, "managedFields");
+    if target.resource.namespaced {
+        metadata::set(&mut scale, "namespace", target.namespace.as_str());
+    }
+    canonicalize(Scale::schema(), &mut scale);
     scale
 }
 
@@ -378,6 +405,27 @@ impl Printer for ScalePrinter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scale_is_shown_as_it_was_sent() {
+        let resource = pintle_groups::find("apps", "v1", "deployments").expect("a known resource");
+        let stored = pintle_resource::StoredVersions::new(vec![resource.clone()]).expect("a stored resource");
+        let target = Target {
+            resource: resource.clone(),
+            stored: Arc::new(stored),
+            cache: Arc::new(pintle_cache::ResourceCache::new("", [])),
+            namespace: "n".to_owned(),
+            name: "d".to_owned(),
+            tells_unreadable: false,
+        };
+        let sent = value!({"metadata": {"name": "d"}, "spec": {"replicas": 3}});
+        let stored = value!({"metadata": {"name": "d", "uid": "u"}, "spec": {"replicas": 1}});
+        let shown = shown_scale(&target, &stored, Some(&sent), Phase::Mutate);
+        assert_eq!(["name", "namespace", "uid"].map(|field| metadata::text(&shown, field)), ["d", "n", ""]);
+        assert_eq!(replicas(&shown), 3);
+        let derived = shown_scale(&target, &stored, None, Phase::Validate);
+        assert_eq!((derived.str_at(&["metadata", "uid"]), replicas(&derived)), ("u", 1));
+    }
 
     #[test]
     fn replicas_are_not_negative() {

@@ -21,7 +21,7 @@ pub struct WriteOptions {
 }
 
 /// How admission sees a write.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum AdmissionMode {
     /// As a write of the object.
     #[default]
@@ -33,11 +33,14 @@ pub enum AdmissionMode {
 }
 
 /// The object of a subresource with a kind of its own, derived from an object of the storage version.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SubresourceView {
     pub subresource: &'static str,
-    /// The subresource's object in a phase.
-    pub show: fn(&Target, &Value, Phase) -> Value,
+    /// The subresource's object as the client sent it, which admission that changes objects sees; `None` if it follows from the
+    /// object.
+    pub sent: Option<Arc<Value>>,
+    /// The subresource's object in a phase: the one that was sent, or the one that follows from the object.
+    pub show: fn(&Target, &Value, Option<&Value>, Phase) -> Value,
     /// Applies the changes of admission to the object, if they are valid.
     pub take_over: fn(&Target, &Value, &mut Value) -> Result<()>,
     /// Removes what is there only to be shown to admission that changes objects.

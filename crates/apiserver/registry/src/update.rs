@@ -308,7 +308,7 @@ impl Attempt<'_> {
             environment: &environment,
             ..AdmissionRequest::new(registry, target, subresource, Operation::Update, options, charges)
         };
-        match options.admission {
+        match &options.admission {
             AdmissionMode::Asked => {
                 registry.admission.mutate(&request, &mut object, warnings).await?;
                 // A webhook may have named a version.
@@ -360,7 +360,7 @@ impl Attempt<'_> {
             options.context.spent(Step::Validation, started);
         }
         warn(target, compared.new_object(), Some(old), subresource, warnings);
-        match options.admission {
+        match &options.admission {
             AdmissionMode::Asked => registry.admission.validate(&request, compared.new_object(), warnings).await?,
             AdmissionMode::Done => {}
             AdmissionMode::Shown(view) => self.validate_shown(view, old, compared.new_object(), warnings).await?,
@@ -378,7 +378,7 @@ impl Attempt<'_> {
     /// Runs mutating admission on a subresource's object.
     async fn mutate_shown(
         &self,
-        view: SubresourceView,
+        view: &SubresourceView,
         old: &Value,
         object: &mut Value,
         warnings: &mut Vec<String>,
@@ -389,7 +389,8 @@ impl Attempt<'_> {
         if !registry.admission.concerns(&request) {
             return Ok(());
         }
-        let [mut shown, old] = [&*object, old].map(|object| (view.show)(target, object, Phase::Mutate));
+        let mut shown = (view.show)(target, object, view.sent.as_deref(), Phase::Mutate);
+        let old = (view.show)(target, old, None, Phase::Mutate);
         let request = AdmissionRequest { old: Some(&old), ..request };
         registry.admission.mutate(&request, &mut shown, warnings).await?;
         (view.take_over)(target, &shown, object)
@@ -398,7 +399,7 @@ impl Attempt<'_> {
     /// Runs validating admission on a subresource's object.
     async fn validate_shown(
         &self,
-        view: SubresourceView,
+        view: &SubresourceView,
         old: &Value,
         object: &Value,
         warnings: &mut Vec<String>,
@@ -409,7 +410,7 @@ impl Attempt<'_> {
         if !registry.admission.concerns(&request) {
             return Ok(());
         }
-        let [shown, old] = [object, old].map(|object| (view.show)(target, object, Phase::Validate));
+        let [shown, old] = [object, old].map(|object| (view.show)(target, object, None, Phase::Validate));
         let request = AdmissionRequest { old: Some(&old), ..request };
         registry.admission.validate(&request, &shown, warnings).await
     }
