@@ -64,6 +64,8 @@ pub enum Rule {
     Distinct(&'static str),
     /// Items of a list differ in this field; the error is at the item.
     DistinctItems(&'static str),
+    /// Items of a list are distinct in a field, even those that lack it.
+    DistinctWithAbsent(&'static str),
     /// Keys and values of a map are valid label keys and values.
     Labels,
     /// The number is not greater than other fields of the struct; with the details of the errors.

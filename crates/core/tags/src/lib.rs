@@ -11,6 +11,7 @@ mod custom;
 mod discriminator;
 mod distinct;
 mod distinct_items;
+mod distinct_with_absent;
 mod each_entry_key;
 mod each_key;
 mod each_val;
@@ -185,6 +186,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &unique::TAG,
     &distinct::TAG,
     &distinct_items::TAG,
+    &distinct_with_absent::TAG,
     &labels::TAG,
     &not_above::TAG,
     &at_least_one::TAG,

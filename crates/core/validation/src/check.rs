@@ -63,6 +63,8 @@ pub enum Check {
     Distinct(Sibling),
     /// Distinct in a field; the error is at the item.
     DistinctItems(Sibling),
+    /// Distinct in a field, even without it.
+    DistinctWithAbsent(Sibling),
     Labels,
     Bound(Bound),
     FieldCount(FieldCount, Box<[Sibling]>, Type),
@@ -290,6 +292,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors
         Check::Unique(keys) => unique(keys, value, path, errors),
         Check::Distinct(field) => relation::distinct(field, value, path, errors),
         Check::DistinctItems(field) => relation::distinct_items(field, value, path, errors),
+        Check::DistinctWithAbsent(field) => relation::distinct_with_absent(field, value, path, errors),
         Check::ItemUnion(union) => union.validate(value, old, path, errors),
         Check::Labels => labels(value, path, errors),
         Check::Bound(bound) => bound.validate(value, owner, path, errors),

@@ -100,13 +100,14 @@ fn related(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Result
         Rule::NotAbove(pairs) => bounds(pairs)?,
         Rule::AtLeastOne(names) => field_count(FieldCount::AtLeastOne, names)?,
         Rule::AtMostOne(names) => field_count(FieldCount::AtMostOne, names)?,
-        Rule::Distinct(name) | Rule::DistinctItems(name) => {
+        Rule::Distinct(name) | Rule::DistinctItems(name) | Rule::DistinctWithAbsent(name) => {
             let Type::List(list) = on.ty else {
-                return Err(Misplaced("`distinct` and `distinct_items` are for a list of structs".to_owned()));
+                return Err(Misplaced("`distinct` and its variants are for a list of structs".to_owned()));
             };
             let field = field(list.elem.as_struct(), name)?;
             vec![match rule {
                 Rule::Distinct(_) => Check::Distinct(field),
+                Rule::DistinctWithAbsent(_) => Check::DistinctWithAbsent(field),
                 _ => Check::DistinctItems(field),
             }]
         }
@@ -234,6 +235,7 @@ fn check_alone(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::AtMostOne(_)
         | Rule::Distinct(_)
         | Rule::DistinctItems(_)
+        | Rule::DistinctWithAbsent(_)
         | Rule::EachEntryKey(_)
         | Rule::Labels => return None,
     })

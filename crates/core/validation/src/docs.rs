@@ -171,6 +171,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::Unique(keys) => texts("unique", keys),
         Rule::Distinct(name) => format!("distinct({name})"),
         Rule::DistinctItems(name) => format!("distinct_items({name})"),
+        Rule::DistinctWithAbsent(name) => format!("distinct_with_absent({name})"),
         Rule::Labels => "labels".to_owned(),
         Rule::NotAbove(bounds) => format!("not_above({})", pairs(bounds)),
         Rule::AtLeastOne(names) => texts("at_least_one", names),

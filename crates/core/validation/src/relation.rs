@@ -170,6 +170,15 @@ pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mu
     }
 }
 
+/// Reports the duplicate field of items, including those without it.
+pub fn distinct_with_absent(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    for (index, value) in repeated(field, list) {
+        let shown = if value.is_null() { Value::from("") } else { value.clone() };
+        errors.duplicate(path.index(index).child(field.name), shown);
+        errors.origin("distinct");
+    }
+}
+
 /// Reports items with a duplicate field, including those without it.
 pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
     for (index, value) in repeated(field, list) {

@@ -117,6 +117,9 @@ struct Place {
     /// Rooms.
     #[k8s(proto = 3, optional, list_type = atomic, distinct_items(name))]
     rooms: Vec<Room>,
+    /// Doors.
+    #[k8s(proto = 4, optional, list_type = atomic, distinct_with_absent(name))]
+    doors: Vec<Room>,
 }
 
 /// A holder of a place.
@@ -264,6 +267,10 @@ fn rules_of_the_struct_and_of_its_fields() {
             "place.rooms[0].name: Too long: may not be more than 2 characters",
             "place.rooms[1].name: Too long: may not be more than 2 characters",
         ]
+    );
+    assert_eq!(
+        place(value!({"left": "x", "right": "y", "doors": [{"name": "ab"}, {}, {"name": "ab"}, {}]})),
+        ["place.doors[2].name: Duplicate value: \"ab\"", "place.doors[3].name: Duplicate value: \"\""]
     );
 }
 

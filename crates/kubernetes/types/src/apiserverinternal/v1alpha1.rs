@@ -31,7 +31,7 @@ pub struct StorageVersionSpec {}
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct StorageVersionStatus {
     /// One report for each API server.
-    #[k8s(proto = 1, optional, list_type = map, list_map_keys("apiServerID"), distinct(apiServerID))]
+    #[k8s(proto = 1, optional, list_type = map, list_map_keys("apiServerID"), distinct_with_absent(apiServerID))]
     pub storage_versions: Vec<ServerStorageVersion>,
     /// Version shared by all servers; unset while they differ.
     #[k8s(proto = 2, optional)]

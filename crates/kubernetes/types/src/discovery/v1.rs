@@ -92,10 +92,10 @@ pub struct EndpointConditions {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EndpointHints {
     /// Zones whose clients should use this endpoint.
-    #[k8s(proto = 1, list_type = atomic, max_items = 8, distinct(name))]
+    #[k8s(proto = 1, list_type = atomic, max_items = 8, distinct_with_absent(name))]
     pub for_zones: Vec<ForZone>,
     /// Nodes whose clients should use this endpoint.
-    #[k8s(proto = 2, list_type = atomic, max_items = 8, distinct(name))]
+    #[k8s(proto = 2, list_type = atomic, max_items = 8, distinct_with_absent(name))]
     pub for_nodes: Vec<ForNode>,
 }
 

@@ -218,7 +218,7 @@ pub struct FlowSchemaStatus {
         list_map_keys("type"),
         patch_strategy = "merge",
         patch_merge_key = "type",
-        distinct(type)
+        distinct_with_absent(type)
     )]
     pub conditions: Vec<FlowSchemaCondition>,
 }
@@ -408,7 +408,7 @@ pub struct PriorityLevelConfigurationStatus {
         list_map_keys("type"),
         patch_strategy = "merge",
         patch_merge_key = "type",
-        distinct(type)
+        distinct_with_absent(type)
     )]
     pub conditions: Vec<PriorityLevelConfigurationCondition>,
 }
