@@ -104,7 +104,7 @@ pub struct LimitRangeItem {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LimitRangeSpec {
     /// The limits, listed by what they apply to.
-    #[k8s(proto = 1, always, list_type = atomic, distinct(type))]
+    #[k8s(proto = 1, always, list_type = atomic)]
     pub limits: Vec<LimitRangeItem>,
 }
 

@@ -4,12 +4,37 @@ use super::entries;
 use crate::core::rules::pod::resources;
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::{quantity, units};
+use crate::rules::{Repeats, item_at, items, text_in};
 use pintle_schema::{Quantity, Value};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::BTreeSet;
 
 type Item = LimitRangeItem;
+
+/// Each type occurs once, even an absent one. A repeated type is reported with what is wrong with it.
+pub fn distinct_types(limits: At<'_, Vec<Item>>, cx: &mut ValidationContext<'_>) {
+    let items = items(limits.new);
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, Item::TYPE));
+    for index in 0..items.len() {
+        if !repeats.is_repeated(index) {
+            continue;
+        }
+        let list = limits.path.to_string();
+        let path = limits.path.index(index);
+        let path = path.to(Item::TYPE);
+        let of_type = path.to_string();
+        cx.errors.duplicate(path, text_in(items, index, Item::TYPE));
+        let is_later =
+            |field: &str| item_at(field, &list).is_some_and(|(at, _)| at > index || at == index && field != of_type);
+        let place = cx.errors.0.iter().position(|error| is_later(&error.field));
+        if let Some(place) = place
+            && let Some(errors) = cx.errors.0.get_mut(place..)
+        {
+            errors.rotate_right(1);
+        }
+    }
+}
 
 /// Resources have names that are known, or names with a domain.
 pub fn names_of_resources(item: At<'_, Item>, cx: &mut ValidationContext<'_>) {

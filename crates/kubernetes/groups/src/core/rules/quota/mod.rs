@@ -6,7 +6,7 @@ pub mod resource_quota;
 use super::resource_names;
 use pintle_schema::{ApiType, Map, Value};
 use pintle_types::core::v1::{
-    LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
+    LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
     ScopedResourceSelectorRequirement,
 };
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
@@ -18,10 +18,11 @@ static KINDS: &[KindRules] =
     &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(LimitRange::schema) }];
 
 static RULES: &[CustomRule] = &[
+    at_field!(LimitRangeSpec::LIMITS, limit_range::distinct_types, AFTER),
     at_type!(LimitRangeItem, limit_range::names_of_resources, AFTER),
     at_type!(LimitRangeItem, limit_range::amounts, AFTER),
     at_field!(ResourceQuotaSpec::HARD, resource_quota::amounts),
-    at_type!(ResourceQuotaSpec, resource_quota::scopes, AFTER),
+    at_field!(ResourceQuotaSpec::SCOPES, resource_quota::scopes, ALWAYS),
     at_type!(ScopedResourceSelectorRequirement, resource_quota::selected, ALWAYS),
     at_type!(ScopedResourceSelectorRequirement, resource_quota::requirement),
     at_type!(ResourceQuotaSpec, resource_quota::selector, AFTER),

@@ -6,7 +6,8 @@ use crate::rules::internal_form::in_full;
 use crate::rules::warnings::Written;
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
-    ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
+    ResourceList, ResourceQuota, ResourceQuotaScope, ResourceQuotaSpec, ScopeSelector,
+    ScopedResourceSelectorRequirement,
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
 
@@ -67,16 +68,16 @@ fn conflicts(scopes: &[&str]) -> usize {
 }
 
 /// Scopes are known, apply to the limited resources, and do not exclude each other.
-pub fn scopes(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
-    let shown = spec.new.field(Spec::SCOPES).value();
+pub fn scopes(list: At<'_, Vec<ResourceQuotaScope>>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<ResourceQuota>().field(ResourceQuota::SPEC);
+    let (shown, path) = (list.new.value(), list.path);
     let scopes: Vec<&str> = shown.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
-    let path = spec.path.to(Spec::SCOPES);
     for scope in shown.as_list().unwrap_or_default() {
         let scope = scope.as_str().unwrap_or_default();
         if !is_scope(scope) {
             cx.errors.invalid(path, shown.clone(), "unsupported scope");
         }
-        for _ in 0..misfits(spec.new, scope) {
+        for _ in 0..misfits(spec, scope) {
             cx.errors.invalid(path, shown.clone(), "unsupported scope applied to resource");
         }
     }

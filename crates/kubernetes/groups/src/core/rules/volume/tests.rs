@@ -165,10 +165,22 @@ fn limits_and_quotas() {
     let bad = limits(value!({"type": "Container", "min": {"cpu": "3"}, "max": {"cpu": "2"}}));
     let text = "spec.limits[0].min[cpu]: Invalid value: \"3\": min value 3 is greater than max value 2";
     assert_eq!(validate(schema, &bad, None), [text]);
+    let item = || value!({"type": "Container", "max": {"a b": "1"}});
+    let twice = value!({"spec": {"limits": [(item()), (item())]}});
+    let fields: Vec<String> =
+        validate(schema, &twice, None).iter().map(|line| line.split(": ").next().unwrap_or_default().into()).collect();
+    let is_repeated = fields.iter().position(|field| field == "spec.limits[1].type");
+    assert_eq!(is_repeated, fields.iter().position(|field| field.starts_with("spec.limits[1]")), "{fields:?}");
+    let nameless = validate(schema, &value!({"spec": {"limits": [{}, {}]}}), None);
+    assert_eq!(nameless.last().map(String::as_str), Some("spec.limits[1].type: Duplicate value: \"\""));
     let schema = ResourceQuota::schema();
     let quota = value!({"spec": {"hard": {"pods": "1", "secrets": "1"}, "scopes": ["BestEffort"]}});
     let text = "spec.scopes: Invalid value: [\"BestEffort\"]: unsupported scope applied to resource";
     assert_eq!(validate(schema, &quota, None), [text]);
+    let both =
+        value!({"scopes": ["Odd"], "scopeSelector": {"matchExpressions": [{"scopeName": "Odd", "operator": "In"}]}});
+    let fields = validate(schema, &value!({"spec": both}), None);
+    assert!(fields.len() == 3 && fields[0].starts_with("spec.scopes: "), "{fields:?}");
 }
 
 #[test]
