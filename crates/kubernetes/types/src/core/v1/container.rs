@@ -32,7 +32,7 @@ pub struct ContainerPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeMount {
     /// Name of the pod volume to mount.
-    #[k8s(proto = 1, always, required)]
+    #[k8s(proto = 1, always)]
     pub name: String,
     /// When true, the container cannot write to the volume; absent means false.
     #[k8s(proto = 2, optional)]
@@ -85,14 +85,10 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeDevice {
     /// Name of the pod volume, which has to be a claim in Block mode.
-    #[k8s(proto = 1, always, required)]
+    #[k8s(proto = 1, always)]
     pub name: String,
     /// Path inside the container at which the device appears.
-    #[k8s(
-        proto = 2,
-        always,
-        message(invalid = "can not contain backsteps ('..')")(format = "path-no-backsteps")
-    )]
+    #[k8s(proto = 2, always)]
     pub device_path: String,
 }
 
@@ -214,8 +210,7 @@ pub struct Container {
         list_type = map,
         list_map_keys("containerPort", "protocol"),
         patch_strategy = "merge",
-        patch_merge_key = "containerPort",
-        distinct(name)
+        patch_merge_key = "containerPort"
     )]
     pub ports: Vec<ContainerPort>,
     /// Sources whose entries all become variables; later sources win over earlier ones, and `env`
@@ -241,8 +236,7 @@ pub struct Container {
         proto = 23,
         optional,
         list_type = atomic,
-        gate = "InPlacePodVerticalScaling",
-        distinct_items(resource_name)
+        gate = "InPlacePodVerticalScaling"
     )]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Overrides the pod's restart policy for this container. An init container with Always keeps
@@ -275,8 +269,7 @@ pub struct Container {
         list_type = map,
         list_map_keys("devicePath"),
         patch_strategy = "merge",
-        patch_merge_key = "devicePath",
-        last(message(invalid = "must be unique")(distinct(name)))
+        patch_merge_key = "devicePath"
     )]
     pub volume_devices: Vec<VolumeDevice>,
     /// Check that decides whether the container is still working; failing it restarts the
@@ -449,8 +442,7 @@ pub struct EphemeralContainerCommon {
         list_type = map,
         list_map_keys("containerPort", "protocol"),
         patch_strategy = "merge",
-        patch_merge_key = "containerPort",
-        distinct(name)
+        patch_merge_key = "containerPort"
     )]
     pub ports: Vec<ContainerPort>,
     /// Sources whose keys all become environment variables; later sources win over earlier ones,
@@ -475,8 +467,7 @@ pub struct EphemeralContainerCommon {
         proto = 23,
         optional,
         list_type = atomic,
-        gate = "InPlacePodVerticalScaling",
-        distinct_items(resource_name)
+        gate = "InPlacePodVerticalScaling"
     )]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Not allowed for ephemeral containers, which are never restarted.
@@ -502,8 +493,7 @@ pub struct EphemeralContainerCommon {
         list_type = map,
         list_map_keys("devicePath"),
         patch_strategy = "merge",
-        patch_merge_key = "devicePath",
-        last(message(invalid = "must be unique")(distinct(name)))
+        patch_merge_key = "devicePath"
     )]
     pub volume_devices: Vec<VolumeDevice>,
     /// Not allowed for ephemeral containers.

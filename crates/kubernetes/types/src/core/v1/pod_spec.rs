@@ -96,8 +96,7 @@ pub struct PodSpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
-        patch_merge_key = "name",
-        last(distinct(name))
+        patch_merge_key = "name"
     )]
     pub volumes: Vec<Volume>,
     /// Containers run one after another, each to success, before the regular containers start.
@@ -107,8 +106,7 @@ pub struct PodSpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name",
-        last(distinct(name))
+        patch_merge_key = "name"
     )]
     pub init_containers: Vec<Container>,
     /// Regular containers of the pod; there must be at least one, and the list is fixed after
@@ -120,8 +118,7 @@ pub struct PodSpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name",
-        last(distinct(name))
+        patch_merge_key = "name"
     )]
     pub containers: Vec<Container>,
     /// Temporary containers for debugging a running pod; they are added only through the

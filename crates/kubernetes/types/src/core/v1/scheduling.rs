@@ -358,6 +358,16 @@ string_type! {
 
 /// One rule for distributing matching pods over the parts of a cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(validation_order(
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "matchLabelKeys",
+    "labelSelector"
+))]
 pub struct TopologySpreadConstraint {
     /// Largest permitted difference between the number of matching pods in a domain and the lowest
     /// number in any domain. Must be positive.

@@ -1,7 +1,8 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
 use super::{env, handlers, text};
-use crate::rules::{Texts, forbid, item_at, items, text_in};
+use crate::rules::{Repeats, Texts, forbid, item_at, items, text_in};
+use pintle_schema::names::port_name;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -43,14 +44,32 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
     text(container.field(Container::RESTART_POLICY)) == "Always"
 }
 
-/// Hooks and probes have handlers, and host ports are distinct.
+/// Names are distinct, even absent ones; hooks and probes have handlers, and host ports are distinct.
 pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
+    let items = items(containers.new);
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, Container::NAME));
     for (index, container) in containers.new.iter().enumerate() {
+        if repeats.is_repeated(index) {
+            let name = text(container.field(Container::NAME));
+            cx.errors.duplicate(containers.path.index(index).to(Container::NAME), name);
+        }
         handlers::are_there(container, &containers.path.index(index), cx);
     }
     let mut seen = HashSet::new();
     for (index, container) in containers.new.iter().enumerate() {
         host_ports(container, &containers.path.index(index), &mut seen, cx);
+    }
+}
+
+/// Names of ports are distinct; wrong ones are not compared.
+pub fn distinct_ports(ports: At<'_, Vec<ContainerPort>>, cx: &mut ValidationContext<'_>) {
+    let items = items(ports.new);
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, ContainerPort::NAME));
+    for index in 0..items.len() {
+        let name = text_in(items, index, ContainerPort::NAME);
+        if repeats.is_repeated(index) && !name.is_empty() && port_name(name).is_empty() {
+            cx.errors.duplicate(ports.path.index(index).to(ContainerPort::NAME), name);
+        }
     }
 }
 
@@ -150,12 +169,16 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let ephemeral = list(spec.new, PodSpec::EPHEMERAL_CONTAINERS.name());
     let regular_items = items(regular);
     let regular_names = Texts::new(regular_items.len(), |at| text_in(regular_items, at, Container::NAME));
+    let init_items = items(init);
+    let mut repeats = Repeats::new(init_items.len(), |at| text_in(init_items, at, Container::NAME));
     for (field, containers) in [(PodSpec::CONTAINERS.name(), regular), (PodSpec::INIT_CONTAINERS.name(), init)] {
         let path = spec.path.child(field);
         for (index, container) in containers.iter().enumerate() {
             let path = path.index(index);
             if field == PodSpec::INIT_CONTAINERS.name() {
-                repeated_name(|name| regular_names.contains(name), container, &path, cx);
+                let is_again = repeats.is_repeated(index);
+                let is_taken = |name: &str| regular_names.contains(name) || is_again && !name.is_empty();
+                repeated_name(is_taken, container, &path, cx);
                 if !is_sidecar(container) {
                     continue;
                 }

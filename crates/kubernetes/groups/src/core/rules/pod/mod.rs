@@ -7,6 +7,7 @@ mod containers;
 pub(crate) mod env;
 mod handlers;
 mod mounts;
+mod order;
 mod platform;
 mod resize;
 pub(crate) mod resources;
@@ -23,9 +24,9 @@ mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    Container, ContainerResizePolicy, EnvFromSource, EnvVar, EphemeralContainerCommon, HTTPHeader, NodeSelector, Pod,
-    PodAffinityTerm, PodDNSConfig, PodSchedulingGate, PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext,
-    Toleration, TopologySpreadConstraint, VolumeMount, WindowsSecurityContextOptions,
+    Container, EnvFromSource, EnvVar, EphemeralContainerCommon, HTTPHeader, NodeSelector, Pod, PodAffinityTerm,
+    PodDNSConfig, PodSchedulingGate, PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext, Toleration,
+    TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
 use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
@@ -73,34 +74,38 @@ static KINDS: &[KindRules] = &[KindRules {
 
 static RULES: &[CustomRule] = &[
     at_field!(Pod::SPEC, spec::of_pod, AFTER),
+    at_field!(PodSpec::VOLUMES, mounts::distinct_volumes, AFTER),
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
+    at_field!(PodSpec::RESOURCES, resources::of_pod),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
-    // In kube-apiserver's order: containers, what they share with their node, servers of names, the operating system.
+    // Errors are then sorted by field and container, as kube-apiserver validates them.
     at_type!(PodSpec, mounts::fit_volumes, AFTER),
     at_type!(PodSpec, containers::fit_pod, AFTER),
     at_type!(PodSpec, system::resize_policies, AFTER),
     at_type!(PodSpec, system::unmasked, AFTER),
     at_type!(PodSpec, system::stop_signals, AFTER),
     at_type!(PodSpec, resources::fit_pod, AFTER),
-    at_type!(PodSpec, spec::host_network_ports, AFTER),
     at_type!(PodSpec, system::process_namespace, AFTER),
     at_type!(PodSpec, security::fits_pod, AFTER),
-    at_type!(PodSpec, system::dns_policy, AFTER),
-    at_type!(PodSpec, platform::host_process, AFTER),
-    at_type!(PodSpec, system::user_namespace, AFTER),
-    at_type!(PodSpec, system::hostname_override, AFTER),
-    at_type!(PodSpec, system::operating_system, AFTER),
+    at_type!(PodSpec, order::by_place, AFTER),
+    // The errors of each of these stand before those of a later field.
+    at_type!(PodSpec, order::host_network_ports, AFTER),
+    at_type!(PodSpec, order::dns_policy, AFTER),
+    at_type!(PodSpec, order::host_process, AFTER),
+    at_type!(PodSpec, order::user_namespace, AFTER),
+    at_type!(PodSpec, order::hostname_override, AFTER),
+    at_type!(PodSpec, order::operating_system, AFTER),
     at_type!(PodSpec, env::file_key_volumes, AFTER),
+    at_field!(Container::PORTS, containers::distinct_ports),
+    at_field!(EphemeralContainerCommon::PORTS, containers::distinct_ports),
     at_field!(Container::RESOURCES, resources::of_container),
     at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
     at_field!(EnvVar::VALUE_FROM, env::value_from),
     at_type!(EnvVar, env::one_value, AFTER),
     at_type!(EnvFromSource, env::one_source, AFTER),
-    at_type!(VolumeMount, mounts::sub_paths, AFTER),
-    at_type!(ContainerResizePolicy, resources::resize_policy),
     at_type!(HTTPHeader, handlers::header_name),
     at_type!(SecurityContext, security::privileges, AFTER),
     at_type!(SeccompProfile, security::seccomp, AFTER),

@@ -7,25 +7,24 @@ use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, Volume
 use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
 
-/// A mount shows a relative path of its volume, fixed or expanded. Most of kube-apiserver's paths have no index.
-pub fn sub_paths(mount: At<'_, VolumeMount>, cx: &mut ValidationContext<'_>) {
-    const PROPAGATIONS: &[&str] = &["Bidirectional", "HostToContainer", "None"];
-    let list = mount.path.parent();
-    let (fixed, expanded) = (mount.new.field(VolumeMount::SUB_PATH), mount.new.field(VolumeMount::SUB_PATH_EXPR));
-    if fixed.is_set() {
-        has_format("relative-path", fixed.value(), &list.to(VolumeMount::SUB_PATH), cx);
+/// Volumes have distinct names; of those in which something is wrong the names are not taken.
+pub fn distinct_volumes(volumes: At<'_, Vec<Volume>>, cx: &mut ValidationContext<'_>) {
+    let names = items(volumes.new);
+    let mut repeats = Repeats::new(names.len(), |at| text_in(names, at, Volume::NAME));
+    let any_repeated = (0..names.len()).fold(false, |any, at| repeats.is_repeated(at) | any);
+    if !any_repeated {
+        return;
     }
-    if expanded.is_set() {
-        if fixed.is_set() {
-            let path = mount.path.to(VolumeMount::SUB_PATH_EXPR);
-            cx.errors.invalid(path, expanded.as_str(), "subPathExpr and subPath are mutually exclusive");
-        }
-        has_format("relative-path", expanded.value(), &list.to(VolumeMount::SUB_PATH_EXPR), cx);
-    }
-    if let Some(propagation) = mount.new.field(VolumeMount::MOUNT_PROPAGATION).some() {
-        let propagation = text(propagation);
-        if !PROPAGATIONS.contains(&propagation) {
-            cx.errors.not_supported(list.to(VolumeMount::MOUNT_PROPAGATION), propagation, PROPAGATIONS);
+    let path = volumes.path.to_string();
+    let wrong: HashSet<usize> =
+        cx.errors.0.iter().filter_map(|error| item_at(&error.field, &path)).map(|(index, _)| index).collect();
+    let mut taken = HashSet::new();
+    for index in 0..names.len() {
+        let name = text_in(names, index, Volume::NAME);
+        if taken.contains(name) {
+            cx.errors.duplicate(volumes.path.index(index).to(Volume::NAME), name);
+        } else if !wrong.contains(&index) {
+            taken.insert(name);
         }
     }
 }
@@ -67,7 +66,7 @@ fn mounts(
     let list = path.to(Container::VOLUME_MOUNTS);
     let mounts = container.field(Container::VOLUME_MOUNTS);
     let devices = container.field(Container::VOLUME_DEVICES);
-    let (mount_items, device_items) = (items(mounts), items(devices));
+    let mount_items = items(mounts);
     let volume_names =
         Texts::new(volumes.len(), |at| volumes.get(at).map_or("", |volume| volume.field(Volume::NAME).as_str()));
     let device_names = Texts::new(device_items.len(), |at| text_in(device_items, at, VolumeDevice::NAME));
@@ -77,6 +76,9 @@ fn mounts(
         let path = list.index(index);
         let name = mount.field(VolumeMount::NAME).as_str();
         let place = mount.field(VolumeMount::MOUNT_PATH).as_str();
+        if name.is_empty() {
+            cx.errors.required(path.to(VolumeMount::NAME), "");
+        }
         if !volume_names.contains(name) {
             cx.errors.not_found(path.to(VolumeMount::NAME), name);
         }
@@ -88,6 +90,7 @@ fn mounts(
             let detail = "must not already exist as a path in volumeDevices";
             cx.errors.invalid(path.to(VolumeMount::MOUNT_PATH), place, detail);
         }
+        sub_paths(mount, &path, &list, cx);
         propagation(container, mount, &list, cx);
         recursive_read_only(mount, &list, cx);
     }
@@ -103,13 +106,32 @@ fn unique_place(place: &str, is_repeated: bool, path: &FieldPath<'_>, cx: &mut V
     }
 }
 
+/// A mount shows a relative path of its volume, fixed or expanded. Most of kube-apiserver's paths have no index.
+fn sub_paths(mount: View<'_, VolumeMount>, path: &FieldPath<'_>, list: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    let (fixed, expanded) = (mount.field(VolumeMount::SUB_PATH), mount.field(VolumeMount::SUB_PATH_EXPR));
+    if fixed.is_set() {
+        has_format("relative-path", fixed.value(), &list.to(VolumeMount::SUB_PATH), cx);
+    }
+    if expanded.is_set() {
+        if fixed.is_set() {
+            let path = path.to(VolumeMount::SUB_PATH_EXPR);
+            cx.errors.invalid(path, expanded.as_str(), "subPathExpr and subPath are mutually exclusive");
+        }
+        has_format("relative-path", expanded.value(), &list.to(VolumeMount::SUB_PATH_EXPR), cx);
+    }
+}
+
 fn propagation(
     container: View<'_, Container>,
     mount: View<'_, VolumeMount>,
     list: &FieldPath<'_>,
     cx: &mut ValidationContext<'_>,
 ) {
+    const PROPAGATIONS: &[&str] = &["Bidirectional", "HostToContainer", "None"];
     let Some(mode) = mount.field(VolumeMount::MOUNT_PROPAGATION).some() else { return };
+    if !PROPAGATIONS.contains(&text(mode)) {
+        cx.errors.not_supported(list.to(VolumeMount::MOUNT_PROPAGATION), text(mode), PROPAGATIONS);
+    }
     let privileged = container.field(Container::SECURITY_CONTEXT).or_zero().field(SecurityContext::PRIVILEGED);
     if text(mode) == "Bidirectional" && !is_true(privileged) {
         let detail = "Bidirectional mount propagation is available only to privileged containers";
@@ -147,20 +169,25 @@ fn devices(
     if items(devices).is_empty() {
         return;
     }
-    let (mount_items, device_items) = (items(mounts), items(devices));
+    let mount_items = items(mounts);
     let mut first_volumes = HashMap::new();
     for volume in volumes {
         first_volumes.entry(volume.field(Volume::NAME).as_str()).or_insert(*volume);
     }
     let mount_names = Texts::new(mount_items.len(), |at| text_in(mount_items, at, VolumeMount::NAME));
     let mount_places = Texts::new(mount_items.len(), |at| text_in(mount_items, at, VolumeMount::MOUNT_PATH));
-    let mut repeats = Repeats::new(device_items.len(), |at| text_in(device_items, at, VolumeDevice::DEVICE_PATH));
+    let (mut seen_names, mut seen_places) = (HashSet::new(), HashSet::new());
     for (index, device) in devices.iter().enumerate() {
         let path = list.index(index);
         let name = device.field(VolumeDevice::NAME).as_str();
         let place = device.field(VolumeDevice::DEVICE_PATH).as_str();
         let name_path = path.to(VolumeDevice::NAME);
         let place_path = path.to(VolumeDevice::DEVICE_PATH);
+        if name.is_empty() {
+            cx.errors.required(name_path, "");
+        } else if !seen_names.insert(name) {
+            cx.errors.invalid(name_path, name, "must be unique");
+        }
         match first_volumes.get(name) {
             Some(volume) if is_claim(*volume) => {}
             Some(_) => {
@@ -169,7 +196,12 @@ fn devices(
             }
             None => cx.errors.not_found(name_path, name),
         }
-        unique_place(place, repeats.is_repeated(index), &place_path, cx);
+        unique_place(place, seen_places.contains(place), &place_path, cx);
+        if place.split('/').any(|part| part == "..") {
+            cx.errors.invalid(place_path, place, "can not contain backsteps ('..')");
+        } else {
+            seen_places.insert(place);
+        }
         if mount_names.contains(name) {
             cx.errors.invalid(name_path, name, "must not already exist in volumeMounts");
         }

@@ -3,10 +3,10 @@
 use super::{containers, text};
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::is_whole;
+use crate::rules::drop_inside;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
-    Container, ContainerResizePolicy, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList,
-    ResourceRequirements,
+    Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
 };
 use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -47,16 +47,10 @@ pub fn of_container(resources: At<'_, ResourceRequirements>, cx: &mut Validation
     requirements(Asker::Container, resources.new, resources.path, cx);
 }
 
-/// A resize policy names a resource and what a resize does. kube-apiserver's path is that of the list.
-pub fn resize_policy(policy: At<'_, ContainerResizePolicy>, cx: &mut ValidationContext<'_>) {
-    let resource = text(policy.new.field(ContainerResizePolicy::RESOURCE_NAME));
-    let restart = text(policy.new.field(ContainerResizePolicy::RESTART_POLICY));
-    for (value, supported) in [(resource, ["cpu", "memory"]), (restart, ["NotRequired", "RestartContainer"])] {
-        if value.is_empty() {
-            cx.errors.required(policy.path.parent(), "");
-        } else if !supported.contains(&value) {
-            cx.errors.not_supported(policy.path.parent(), value, &supported);
-        }
+/// Resources of the pod as a whole.
+pub fn of_pod(resources: At<'_, Option<ResourceRequirements>>, cx: &mut ValidationContext<'_>) {
+    if let Some(resources) = resources.some() {
+        requirements(Asker::Pod, resources.new, resources.path, cx);
     }
 }
 
@@ -156,9 +150,9 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let Some(resources) = spec.new.field(PodSpec::RESOURCES).some() else { return };
     let path = spec.path.to(PodSpec::RESOURCES);
     if spec.new.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
+        drop_inside(&path, cx);
         return cx.errors.forbidden(path, "may not be set for a windows pod");
     }
-    requirements(Asker::Pod, resources, &path, cx);
     claims(spec.new, resources, &path, cx);
     covers_containers(spec.new, resources, &path, cx);
 }

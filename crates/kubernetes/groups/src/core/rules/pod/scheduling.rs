@@ -1,7 +1,7 @@
 //! Rules of scheduling: affinity, tolerations and topology spread.
 
 use super::text;
-use crate::rules::{has_format, item_at};
+use crate::rules::has_format;
 use pintle_schema::View;
 use pintle_types::core::v1::{
     NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, PodSchedulingGate, Toleration, TopologySpreadConstraint,
@@ -141,7 +141,6 @@ pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, 
         let action = constraint.value().str_at(&[TopologySpreadConstraint::WHEN_UNSATISFIABLE.name()]);
         (key.to_owned(), action.to_owned())
     };
-    let list = constraints.path.to_string();
     let mut left: HashMap<_, usize> = HashMap::new();
     constraints.new.iter().for_each(|constraint| *left.entry(place(constraint)).or_default() += 1);
     for (index, constraint) in constraints.new.iter().enumerate() {
@@ -151,11 +150,6 @@ pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, 
         if *later > 0 {
             let path = constraints.path.index(index);
             cx.errors.duplicate(path.child("{topologyKey, whenUnsatisfiable}"), format!("{{{key}, {action}}}"));
-            // It is reported with the first of the two, before what is wrong with later ones.
-            let is_later = |field: &str| item_at(field, &list).is_some_and(|(later, _)| later > index);
-            if let Some(at) = cx.errors.0.iter().position(|error| is_later(&error.field)) {
-                cx.errors.0[at..].rotate_right(1);
-            }
         }
     }
 }

@@ -6,7 +6,7 @@ use pintle_schema::{View, names};
 use pintle_types::core::v1::{
     Capabilities, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions,
 };
-use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
 const MAX_USER_DOMAIN: usize = 256;
@@ -133,10 +133,9 @@ fn sysctls(
         if name.is_empty() {
             continue;
         }
-        if seen.contains(&normal) {
-            cx.errors.push(ErrorKind::Duplicate, path, Some(name.into()), "");
-        } else if names::is_sysctl_name(name) {
-            seen.insert(normal.clone());
+        // The two forms of a name count as two names.
+        if names::is_sysctl_name(name) && !seen.insert(name) {
+            cx.errors.duplicate(path, name);
         }
         let is_ipc = normal == "kernel.sem"
             || ["kernel.shm", "kernel.msg", "fs.mqueue."].iter().any(|prefix| normal.starts_with(prefix));

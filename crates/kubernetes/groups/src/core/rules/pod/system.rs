@@ -3,12 +3,13 @@
 //! Each function is one part of the validation of a pod's spec; errors stand in the order of the functions.
 
 use super::{containers, is_true, text};
-use crate::rules::forbid;
+use crate::rules::{drop_inside, forbid};
 use pintle_schema::{ApiValue, Type, View, names};
 use pintle_types::core::v1::{
     Container, ContainerResizePolicy, Lifecycle, PodDNSConfig, PodOS, PodSpec, SecurityContext, Signal,
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
+use std::collections::HashSet;
 
 /// Without a policy of the cluster, the pod has to name its servers.
 pub fn dns_policy(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
@@ -19,6 +20,8 @@ pub fn dns_policy(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     match spec.new.field(PodSpec::DNS_CONFIG).some() {
         None => cx.errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None"),
         Some(config) if config.field(PodDNSConfig::NAMESERVERS).value().is_zero() => {
+            // Nothing else of it is validated then.
+            drop_inside(&path, cx);
             let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
             cx.errors.required(path.to(PodDNSConfig::NAMESERVERS), detail);
         }
@@ -90,17 +93,29 @@ pub fn process_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) 
     }
 }
 
-/// Containers that are never restarted cannot be restarted to be resized.
+/// A resize policy names a resource, once, and what a resize does; containers that are never restarted cannot be
+/// restarted to be resized. Most of kube-apiserver's paths have no index.
 pub fn resize_policies(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    if text(spec.new.field(PodSpec::RESTART_POLICY)) != "Never" {
-        return;
-    }
+    let is_never = text(spec.new.field(PodSpec::RESTART_POLICY)) == "Never";
     containers::each(spec, |container, path| {
-        for policy in container.field(Container::RESIZE_POLICY).iter() {
+        let path = path.to(Container::RESIZE_POLICY);
+        let mut seen = HashSet::new();
+        for (index, policy) in container.field(Container::RESIZE_POLICY).iter().enumerate() {
+            let resource = text(policy.field(ContainerResizePolicy::RESOURCE_NAME));
             let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
-            if restart != "NotRequired" {
+            if !seen.insert(resource) {
+                cx.errors.duplicate(path.index(index), resource);
+            }
+            for (value, supported) in [(resource, ["cpu", "memory"]), (restart, ["NotRequired", "RestartContainer"])] {
+                if value.is_empty() {
+                    cx.errors.required(path, "");
+                } else if !supported.contains(&value) {
+                    cx.errors.not_supported(path, value, &supported);
+                }
+            }
+            if is_never && restart != "NotRequired" {
                 let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-                cx.errors.invalid(path.to(Container::RESIZE_POLICY), restart, detail);
+                cx.errors.invalid(path, restart, detail);
             }
         }
     });

@@ -100,6 +100,50 @@ fn mounts_name_volumes() {
 }
 
 #[test]
+fn errors_come_container_by_container() {
+    let container = |name: &str| {
+        value!({
+            "name": name, "image": "i", "imagePullPolicy": "Always",
+            "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File",
+            "ports": [{"containerPort": 80, "hostPort": 81, "protocol": "TCP"}],
+            "volumeMounts": [{"name": "w", "mountPath": "/w"}],
+            "livenessProbe": {"periodSeconds": (-1), "successThreshold": 1}
+        })
+    };
+    let mut pod = pod();
+    pod.set_at(&["spec", "hostNetwork"], value!(true));
+    pod.set_at(&["spec", "restartPolicy"], value!("Odd"));
+    pod.set_at(&["spec", "containers"], value!([(container("a")), (container("a"))]));
+    pod.set_at(
+        &["spec", "initContainers"],
+        value!([{
+            "name": "a", "image": "i", "imagePullPolicy": "Always", "lifecycle": {},
+            "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File"
+        }]),
+    );
+    let lines = validate(&pod, None, "");
+    let fields: Vec<&str> = lines.iter().filter_map(|line| Some(line.split_once(": ")?.0)).collect();
+    assert_eq!(
+        fields,
+        [
+            "spec.containers[0].volumeMounts[0].name",
+            "spec.containers[0].livenessProbe",
+            "spec.containers[0].livenessProbe.periodSeconds",
+            "spec.containers[1].volumeMounts[0].name",
+            "spec.containers[1].name",
+            "spec.containers[1].livenessProbe",
+            "spec.containers[1].livenessProbe.periodSeconds",
+            "spec.containers[1].ports[0].hostPort",
+            "spec.initContainers[0].name",
+            "spec.initContainers[0].lifecycle",
+            "spec.containers[0].ports[0].hostPort",
+            "spec.containers[1].ports[0].hostPort",
+            "spec.restartPolicy",
+        ]
+    );
+}
+
+#[test]
 fn errors_of_mounts_and_ports_come_in_the_order_of_the_items() {
     let (mounts, ports) = ("spec.containers[0].volumeMounts", "spec.containers[0].ports");
     let both = |path: &str, expression: &str| value!([{"name": "v", "mountPath": "/v", "subPath": path, "subPathExpr": expression}]);
