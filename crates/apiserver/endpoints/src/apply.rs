@@ -9,7 +9,7 @@ use crate::query::{FieldValidation, WriteQuery};
 use crate::response::ApiResponse;
 use crate::write::{answer, check_name, check_namespace};
 use pintle_codec::{Strictness, cbor, yaml};
-use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
+use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update, check_names_version};
 use pintle_registry::{ApplyRequest, Result, Status, Target, metadata};
 use pintle_resource::MaybeReady;
 use pintle_schema::{Value, canonicalize};
@@ -71,6 +71,9 @@ impl Application<'_> {
         }
         check_namespace(self.target, &object)?;
         check_name(self.target, &object)?;
+        if !is_new {
+            check_names_version(self.target, &object)?;
+        }
         Ok(object)
     }
 }

@@ -14,7 +14,7 @@ use crate::scheme::Scheme;
 use crate::write::{answer, check_name, check_namespace, read_body};
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
-use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, check_names_version};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_resource::{CustomKind, Resource};
 use pintle_schema::{Ref, Str, Struct, Value, canonicalize};
@@ -68,6 +68,7 @@ pub async fn patch(
         }
         check_namespace(target, &object)?;
         check_name(target, &object)?;
+        check_names_version(target, &object)?;
         Ok(object)
     };
     let update =

@@ -278,7 +278,12 @@ impl Attempt<'_> {
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
         check_sent_type(target, &object)?;
         let (managed, sent_empties) = match update.owners {
-            ManagedFieldsUpdate::Compute => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
+            ManagedFieldsUpdate::Compute => {
+                let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
+                // Empty lists are lost in the metadata of custom resources: this one does not reset the owners.
+                let is_lost = |managed: &Value| target.resource.custom.is_some() && managed.is_zero();
+                (managed.filter(|managed| !is_lost(managed)), empties(&object))
+            }
             ManagedFieldsUpdate::Provided => (None, None),
         };
         // Validation errors show the object as sent, before the canonical form, in which an empty list is
@@ -457,11 +462,23 @@ fn check_meant(target: &Target, from_stored: bool, object: &Value, old: &Value, 
     if !from_stored && !uid.is_empty() && uid != old_uid {
         return Err(failed_precondition(target, "UID", uid, old_uid, dry_run));
     }
-    if !from_stored && !is_named && !target.resource.strategy.unconditional_update {
-        return Err(version_required(target));
+    if !from_stored {
+        check_names_version(target, object)?;
     }
     check_version(target, object, old)?;
     Ok(if from_stored { version != old_version } else { is_named })
+}
+
+/// Checks that an object that takes the place of another names a version, which most kinds do not require.
+///
+/// # Errors
+/// It names none, and the kind requires one.
+pub fn check_names_version(target: &Target, object: &Value) -> Result<()> {
+    let is_named = !matches!(metadata::text(object, "resourceVersion"), "" | "0");
+    match is_named || target.resource.strategy.unconditional_update {
+        true => Ok(()),
+        false => Err(version_required(target)),
+    }
 }
 
 /// Checks that the version that an object names, if any, is the stored object's.

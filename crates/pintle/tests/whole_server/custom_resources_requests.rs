@@ -172,6 +172,25 @@ fn unknown_fields_are_reported_as_asked() {
 }
 
 #[test]
+fn patches_remove_neither_the_version_nor_the_owners() {
+    let (_installation, _process, mut client) = serve();
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    let object = format!("{WIDGETS}/a");
+    let mut patch =
+        |patch: Value| client.send("PATCH", &object, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer");
+    for version in [json!(null), json!(""), json!("0")] {
+        let refused = patch(json!({"metadata": {"resourceVersion": version}})).expect(422);
+        let message = "widgets.example.com \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for \
+                       an update";
+        assert_eq!(refused["message"], message);
+    }
+    let patched = patch(json!({"metadata": {"managedFields": []}, "spec": {"a": "y"}})).expect(200);
+    assert_eq!(patched["metadata"]["managedFields"].as_array().map(Vec::len), Some(1));
+    let reset = patch(json!({"metadata": {"managedFields": [{}]}})).expect(200);
+    assert_eq!(reset["metadata"]["managedFields"], Value::Null);
+}
+
+#[test]
 fn unsupported_methods_are_named_by_their_verbs() {
     let (_installation, _process, mut client) = serve();
     client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
