@@ -250,10 +250,12 @@ fn unusable_authorities(bundle: &str) -> Option<String> {
     check_authorities(&pem).err().map(|error| error.to_string())
 }
 
-/// Whether the conversion webhook of a definition in its stored form has authorities that cannot be used: its objects are not
-/// served before it has others.
+/// Whether the conversion webhook of a definition, in its stored form or a version's, has authorities that cannot be used: its
+/// objects are not served before it has others.
 pub fn has_unusable_authorities(object: &Value) -> bool {
-    unusable_authorities(object.str_at(&["spec", "conversion", "webhookClientConfig", "caBundle"])).is_some()
+    let Some(conversion) = object.at(&["spec", "conversion"]) else { return false };
+    let client = conversion.get("webhookClientConfig").or_else(|| conversion.at(&["webhook", "clientConfig"]));
+    client.is_some_and(|client| unusable_authorities(text(client, "caBundle")).is_some())
 }
 
 /// Checks the name of a new definition, or its prefix: it is derived from the names of its resource.

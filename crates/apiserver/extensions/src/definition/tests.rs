@@ -1,6 +1,6 @@
 //! Tests of the validation of definitions, with kube-apiserver's results.
 
-use super::{name_fault, validate_definition, warnings::warnings};
+use super::{has_unusable_authorities, name_fault, validate_definition, warnings::warnings};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, value};
 use pintle_validation::FieldError;
@@ -167,6 +167,9 @@ fn authorities_of_an_established_definition_stay_usable() {
                    unable to parse bytes as PEM block";
     assert_eq!(lines(&unusable, Some(&established(with("")))), [refused]);
     assert_eq!(lines(&unusable, Some(&established(other))), [""; 0], "they were unusable before");
+    let of_version = |bundle: &str| value!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"caBundle": bundle}}}}});
+    assert!([&unusable, &of_version("YQ==")].into_iter().all(has_unusable_authorities));
+    assert!(![&with(""), &of_version(""), &value!({})].into_iter().any(has_unusable_authorities));
 }
 
 #[test]
