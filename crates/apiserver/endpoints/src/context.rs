@@ -65,7 +65,7 @@ impl Context {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
 
-    /// Negotiates the form of the response.
+    /// Negotiates the form of a response with an object of a built-in kind.
     ///
     /// # Errors
     /// 406 when the client accepts none of the offered forms.

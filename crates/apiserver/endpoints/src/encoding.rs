@@ -437,6 +437,9 @@ pub fn made(object: &Value, kind: &str, schema: &Struct, wanted: MediaTypeOption
 /// The error for list metadata requested of a single object.
 pub fn not_a_list(schema: &Struct, kind: &str) -> Status {
     let ty = go_type(schema, kind);
+    if ty == UNSTRUCTURED {
+        return Status::unexplained("content is not a list");
+    }
     let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{ty})");
     Status::new(406, "NotAcceptable", message)
 }
@@ -449,10 +452,13 @@ pub fn is_a_list(resource: &Resource) -> Status {
     Status::new(406, "NotAcceptable", message)
 }
 
+/// kube-apiserver's type of custom resources.
+const UNSTRUCTURED: &str = "unstructured.Unstructured";
+
 /// The type that kube-apiserver has for a kind of any version: that of the version it is stored in.
 fn go_type(schema: &Struct, kind: &str) -> String {
     match schema.group_version().0 {
-        "" => "unstructured.Unstructured".to_owned(),
+        "" => UNSTRUCTURED.to_owned(),
         package => format!("{package}.{kind}"),
     }
 }

@@ -88,7 +88,9 @@ fn path_verbs(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
         "" => resource.verbs.within(OBJECT_VERBS),
         name => {
             let verbs = resource.subresource(name)?.verbs;
-            if path.rest.is_empty() || verbs == Verbs::PROXY { verbs } else { Verbs::NONE }
+            // Of a path of a custom resource, kube-apiserver reads no more than the subresource.
+            let is_read = path.rest.is_empty() || verbs == Verbs::PROXY || resource.custom.is_some();
+            if is_read { verbs } else { Verbs::NONE }
         }
     };
     (verbs != Verbs::NONE).then_some(verbs)

@@ -32,11 +32,7 @@ pub async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     if verb == Verb::Patch {
         context.patch_type(&target.resource)?;
     }
-    // A scale has a form of its own, which is protobuf, too.
-    let wanted = match &subresource.action {
-        Action::Part(_) => context.negotiate_of(&target.resource, AllowedMediaTypes::Objects)?,
-        _ => context.negotiate(AllowedMediaTypes::Objects)?,
-    };
+    let wanted = context.negotiate_of(&target.resource, AllowedMediaTypes::Objects)?;
     match &subresource.action {
         Action::Part(rules) => {
             let part = Some(SubresourcePart { name: &subresource.name, rules });

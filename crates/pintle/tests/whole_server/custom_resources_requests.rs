@@ -247,6 +247,12 @@ fn media_types_are_those_of_trees() {
     }
     let protobuf = client.send("POST", WIDGETS, "application/vnd.kubernetes.protobuf", b"k8s\0").expect("an answer");
     assert_eq!(protobuf.status, 415);
+    let mut get = |path: &str, accept: &str| {
+        client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer").status
+    };
+    assert_eq!(get(&format!("{object}/scale"), "application/vnd.kubernetes.protobuf"), 406);
+    assert_eq!(get(&object, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"), 500);
+    assert_eq!(["status/x", "scale/x/y", "x"].map(|path| get(&format!("{object}/{path}"), JSON)), [200, 500, 404]);
     let list = client.get(WIDGETS).expect("an answer").expect(200);
     assert_eq!((&list["kind"], &list["metadata"]["continue"]), (&json!("WidgetList"), &json!("")));
     assert_eq!(

@@ -66,7 +66,7 @@ fn mounts(
     let list = path.to(Container::VOLUME_MOUNTS);
     let mounts = container.field(Container::VOLUME_MOUNTS);
     let devices = container.field(Container::VOLUME_DEVICES);
-    let mount_items = items(mounts);
+    let (mount_items, device_items) = (items(mounts), items(devices));
     let volume_names =
         Texts::new(volumes.len(), |at| volumes.get(at).map_or("", |volume| volume.field(Volume::NAME).as_str()));
     let device_names = Texts::new(device_items.len(), |at| text_in(device_items, at, VolumeDevice::NAME));
