@@ -2,9 +2,9 @@
 //! form, so that clients of its tokens can read these. Must never validate: whether a claim still
 //! holds depends on the objects.
 
-use pintle_schema::{Value, value};
-
 use pintle_auth::Str;
+use pintle_auth::authentication::wrong_type;
+use pintle_schema::{Value, value};
 
 /// An object that a token names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,17 +84,21 @@ impl Claims {
         claims
     }
 
-    /// `None` when a claim has the wrong form.
-    pub(super) fn from_value(value: &Value) -> Option<Claims> {
+    /// # Errors
+    /// A claim has the wrong form.
+    pub(super) fn from_value(value: &Value) -> Result<Claims, String> {
         let object = |name| match value.at(&[PRIVATE, name]) {
-            None | Some(Value::Null) => Some(None),
-            Some(object) => {
+            None | Some(Value::Null) => Ok(None),
+            Some(object @ Value::Map(_)) => {
                 let name = text(object.get("name"))?;
-                Some(Some(ObjectRef { name, uid: text(object.get("uid"))? }))
+                Ok(Some(ObjectRef { name, uid: text(object.get("uid"))? }))
             }
+            Some(other) => Err(wrong_type(other, "serviceaccount.ref")),
         };
-        value.as_map()?;
-        Some(Claims {
+        if value.as_map().is_none() {
+            return Err(wrong_type(value, "jwt.Claims"));
+        }
+        let public = Claims {
             issuer: text(value.get("iss"))?,
             audiences: audiences(value)?,
             expires: time(value.get("exp"))?,
@@ -102,12 +106,21 @@ impl Claims {
             not_before: time(value.get("nbf"))?,
             id: text(value.get("jti"))?,
             subject: text(value.get("sub"))?,
+            ..Claims::default()
+        };
+        if let Some(private) = value.get(PRIVATE)
+            && !matches!(private, Value::Map(_) | Value::Null)
+        {
+            return Err(wrong_type(private, "serviceaccount.kubernetes"));
+        }
+        Ok(Claims {
             namespace: text(value.at(&[PRIVATE, "namespace"]))?,
             service_account: object("serviceaccount")?.unwrap_or_default(),
             pod: object("pod")?,
             secret: object("secret")?,
             node: object("node")?,
             warn_after: time(value.at(&[PRIVATE, "warnafter"]))?,
+            ..public
         })
     }
 }
@@ -117,31 +130,40 @@ pub(super) fn is_bound(payload: &Value) -> bool {
     payload.get(PRIVATE).is_some()
 }
 
-/// The audiences of a payload: a list, a single text, or none.
-pub(super) fn audiences(payload: &Value) -> Option<Vec<Str>> {
+/// The audiences of a payload: a list of texts, a single text, or none, but no null.
+pub(super) fn audiences(payload: &Value) -> Result<Vec<Str>, String> {
+    let one = |value: &Value| match value {
+        Value::String(text) => Ok(text.clone()),
+        _ => Err("go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience".to_owned()),
+    };
     match payload.get("aud") {
-        Some(Value::List(items)) => items.iter().map(|item| text(Some(item))).collect(),
-        None | Some(Value::Null) => Some(Vec::new()),
-        one => Some(vec![text(one)?]),
+        None => Ok(Vec::new()),
+        Some(Value::List(items)) => items.iter().map(one).collect(),
+        Some(value) => Ok(vec![one(value)?]),
     }
 }
 
 /// The text of a claim, empty when there is none.
-pub(super) fn text(value: Option<&Value>) -> Option<Str> {
+pub(super) fn text(value: Option<&Value>) -> Result<Str, String> {
     match value {
-        None | Some(Value::Null) => Some(Str::default()),
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(_) => None,
+        None | Some(Value::Null) => Ok(Str::default()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => Err(wrong_type(other, "string")),
     }
 }
 
-/// The time of a claim. Fractions of seconds, which other signers may give, are dropped.
-fn time(value: Option<&Value>) -> Option<Option<i64>> {
+/// The bound of the numbers that fit into 64 bits.
+const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
+
+/// The time of a claim. Fractions of seconds, which other signers may give, are dropped; a number that is too large is long ago, as
+/// it is for Go.
+fn time(value: Option<&Value>) -> Result<Option<i64>, String> {
     match value {
-        None | Some(Value::Null) => Some(None),
-        Some(Value::Int(seconds)) => Some(Some(*seconds)),
-        Some(Value::Float(seconds)) if seconds.is_finite() => Some(Some(*seconds as i64)),
-        Some(_) => None,
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Int(seconds)) => Ok(Some(*seconds)),
+        Some(Value::Float(seconds)) if seconds.abs() < TOO_LARGE => Ok(Some(*seconds as i64)),
+        Some(Value::Float(_)) => Ok(Some(i64::MIN)),
+        Some(_) => Err("go-jose/go-jose/jwt: expected number value to unmarshal NumericDate".to_owned()),
     }
 }
 
@@ -150,7 +172,7 @@ mod tests {
     use super::*;
     use pintle_codec::{Strictness, json};
 
-    fn parse(text: &str) -> Option<Claims> {
+    fn parse(text: &str) -> Result<Claims, String> {
         Claims::from_value(&json::parse(text.as_bytes(), Strictness::Ignore).expect("JSON").value)
     }
 
@@ -164,12 +186,26 @@ mod tests {
 
     #[test]
     fn forms_of_claims() {
-        assert_eq!(parse(r#"{"aud":"a"}"#).map(|claims| claims.audiences), Some(vec!["a".into()]));
-        assert_eq!(parse(r#"{"exp":1.5e9}"#).map(|claims| claims.expires), Some(Some(1_500_000_000)));
-        for wrong in
-            ["[]", r#"{"exp":"1"}"#, r#"{"aud":[1]}"#, r#"{"iss":1}"#, r#"{"kubernetes.io":{"pod":{"name":1}}}"#]
-        {
-            assert_eq!(parse(wrong), None, "{wrong}");
+        assert_eq!(parse(r#"{"aud":"a"}"#).map(|claims| claims.audiences), Ok(vec!["a".into()]));
+        for (number, seconds) in [("1.5e9", 1_500_000_000), ("1e30", i64::MIN), ("-1e30", i64::MIN)] {
+            assert_eq!(parse(&format!(r#"{{"exp":{number}}}"#)).map(|claims| claims.expires), Ok(Some(seconds)));
+        }
+        let no_text = "json: cannot unmarshal number into Go value of type string";
+        let rows = [
+            ("[]", "json: cannot unmarshal array into Go value of type jwt.Claims"),
+            (r#"{"exp":"1"}"#, "go-jose/go-jose/jwt: expected number value to unmarshal NumericDate"),
+            (r#"{"aud":[1]}"#, "go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience"),
+            (r#"{"aud":null}"#, "go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience"),
+            (r#"{"iss":1}"#, no_text),
+            (r#"{"kubernetes.io":1}"#, "json: cannot unmarshal number into Go value of type serviceaccount.kubernetes"),
+            (
+                r#"{"kubernetes.io":{"pod":[]}}"#,
+                "json: cannot unmarshal array into Go value of type serviceaccount.ref",
+            ),
+            (r#"{"kubernetes.io":{"pod":{"name":1}}}"#, no_text),
+        ];
+        for (text, error) in rows {
+            assert_eq!(parse(text), Err(error.to_owned()), "{text}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The keys of service account tokens: from PEM to signatures, key ids and JSON web keys.
-//! Guarantees that a key signs and verifies with its own algorithm only, whatever the header of a token says.
+//! Guarantees that a key signs with its own algorithm and verifies with those of its kind only, whatever the header of a token
+//! says.
 //! Must never show a private key, in an error or otherwise.
 
 use std::fmt;
@@ -59,9 +60,19 @@ impl Algorithm {
         AlgorithmIdentifierRef { oid, parameters: Some(parameters) }
     }
 
-    fn verifies(self, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    /// Whether a signature is by a key of this kind, in the way that a header names.
+    fn verifies(self, named: &str, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
         let of_ring: &'static dyn VerificationAlgorithm = match self {
-            Algorithm::Rs256 => &signature::RSA_PKCS1_2048_8192_SHA256,
+            Algorithm::Rs256 => match named {
+                "RS256" => &signature::RSA_PKCS1_2048_8192_SHA256,
+                "RS384" => &signature::RSA_PKCS1_2048_8192_SHA384,
+                "RS512" => &signature::RSA_PKCS1_2048_8192_SHA512,
+                "PS256" => &signature::RSA_PSS_2048_8192_SHA256,
+                "PS384" => &signature::RSA_PSS_2048_8192_SHA384,
+                "PS512" => &signature::RSA_PSS_2048_8192_SHA512,
+                _ => return false,
+            },
+            _ if named != self.name() => return false,
             Algorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
             Algorithm::Es384 => &signature::ECDSA_P384_SHA384_FIXED,
             // Not among the algorithms of ring.
@@ -200,7 +211,7 @@ impl VerifyingKey {
     }
 
     pub(super) fn verifies(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
-        algorithm == self.algorithm.name() && self.algorithm.verifies(&self.key, message, signature)
+        self.algorithm.verifies(algorithm, &self.key, message, signature)
     }
 
     /// The key as a JSON web key.

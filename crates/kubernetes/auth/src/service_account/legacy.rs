@@ -55,11 +55,11 @@ pub(super) struct LegacyClaims {
 }
 
 impl LegacyClaims {
-    /// `None` when a claim has the wrong form.
-    pub(super) fn from_value(payload: &Value) -> Option<LegacyClaims> {
-        payload.as_map()?;
+    /// # Errors
+    /// A claim has the wrong form.
+    pub(super) fn from_value(payload: &Value) -> Result<LegacyClaims, String> {
         let private = |name: &str| text(payload.get(&format!("kubernetes.io/serviceaccount/{name}")));
-        Some(LegacyClaims {
+        Ok(LegacyClaims {
             audiences: audiences(payload)?,
             subject: text(payload.get("sub"))?,
             namespace: private("namespace")?,

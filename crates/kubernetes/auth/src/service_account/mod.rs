@@ -12,14 +12,15 @@ use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
-use pintle_codec::{Strictness, json};
+use pintle_codec::{StrictProblem, Strictness, json};
 use pintle_metrics::Counter;
+use pintle_schema::names::{self, path_segment_name};
 use pintle_schema::{Value, value};
 use ring::digest;
 
 use futures_util::future::BoxFuture;
 use pintle_auth::authentication::{
-    AuthenticationError, AuthenticationRequest, Authenticator, Identity, common_audiences,
+    AuthenticationError, AuthenticationRequest, Authenticator, Identity, TokenHeader, common_audiences,
 };
 use pintle_auth::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, Str, UserInfo, groups, users};
 use pintle_resource::MaybeReady;
@@ -224,7 +225,7 @@ impl ServiceAccountTokens {
         self.config.external_signer.is_some()
             && token.len() <= MAX_TOKEN
             && Token::parse(token)
-                .is_some_and(|token| self.is_ours(&token) && !self.config.keys.current().has(&token.key_id))
+                .is_some_and(|token| self.is_ours(&token) && !self.config.keys.current().has(&token.header.key_id))
     }
 
     /// The identity of a token; `None` for a token of another issuer.
@@ -310,18 +311,21 @@ impl ServiceAccountTokens {
 
     /// The claims of a token whose signature is verified here.
     fn claims(&self, token: &Token<'_>, keys: &KeySet) -> Result<TokenClaims, String> {
-        let mut candidates = keys.candidates(&token.key_id).peekable();
+        let mut candidates = keys.candidates(&token.header.key_id).peekable();
         if candidates.peek().is_none() {
             return Err("invalid signature, no keys found".to_owned());
         }
-        if !candidates.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
+        let signed = token.header.signed(token.encoded, &token.decoded)?;
+        if !candidates.any(|key| key.verifies(&token.header.algorithm, &signed, &token.signature)) {
             return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
         }
-        let claims = match self.is_legacy(token) {
+        if let Some(StrictProblem::DuplicateField(key)) = &token.duplicate {
+            return Err(format!("json: duplicate key '{key}' in object"));
+        }
+        match self.is_legacy(token) {
             true => LegacyClaims::from_value(&token.payload).map(TokenClaims::Legacy),
             false => Claims::from_value(&token.payload).map(Box::new).map(TokenClaims::Bound),
-        };
-        claims.ok_or_else(|| "service account token claims are malformed".to_owned())
+        }
     }
 
     fn is_ours(&self, token: &Token<'_>) -> bool {
@@ -350,7 +354,7 @@ impl ServiceAccountTokens {
         let is_gone = |object: &BoundObject| object.deleted.is_some_and(|time| time < late);
         let account = &claims.service_account;
         let found = self.objects.find(BoundKind::ServiceAccount, &claims.namespace, &account.name);
-        let found = found.ok_or_else(|| format!("serviceaccounts \"{}\" not found", account.name))?;
+        let found = found.ok_or_else(|| no_account(&claims.namespace, &account.name))?;
         if found.uid != account.uid {
             return Err(format!("service account UID ({}) does not match claim ({})", found.uid, account.uid));
         }
@@ -448,6 +452,24 @@ impl ServiceAccountTokens {
     }
 }
 
+/// Why there is no such account: it may be that no request can ask for it.
+fn no_account(namespace: &str, name: &str) -> String {
+    let invalid = |what: &str, text: &str| {
+        let faults = path_segment_name(text);
+        (!faults.is_empty()).then(|| format!("invalid {what} {}: [{}]", names::quoted(text), faults.join(" ")))
+    };
+    if name.is_empty() {
+        return "resource name may not be empty".to_owned();
+    }
+    if let Some(why) = invalid("namespace", namespace).or_else(|| invalid("resource name", name)) {
+        return why;
+    }
+    match namespace {
+        "" => "the server could not find the requested resource".to_owned(),
+        _ => format!("serviceaccounts {} not found", names::quoted(name)),
+    }
+}
+
 /// Audiences as Go prints them.
 fn quoted(audiences: &[Str]) -> String {
     let texts: Vec<String> = audiences.iter().map(|audience| format!("{:?}", audience.as_str())).collect();
@@ -483,10 +505,14 @@ fn account_user(namespace: &str, account: &ObjectRef, extra: Vec<(Str, Vec<Str>)
 
 /// A parsed token whose signature is not verified.
 struct Token<'a> {
-    algorithm: Str,
-    key_id: Str,
+    header: TokenHeader,
     payload: Value,
-    signed: &'a [u8],
+    /// A field that the payload has twice.
+    duplicate: Option<StrictProblem>,
+    /// Header and payload as written.
+    encoded: &'a [u8],
+    /// The text of the payload.
+    decoded: Vec<u8>,
     signature: Vec<u8>,
 }
 
@@ -494,23 +520,18 @@ impl<'a> Token<'a> {
     /// `None` for a text that is no JSON web token in compact form.
     fn parse(token: &'a [u8]) -> Option<Token<'a>> {
         let end = token.iter().rposition(|byte| *byte == b'.')?;
-        let (signed, signature) = (token.get(..end)?, token.get(end + 1..)?);
-        let dot = signed.iter().position(|byte| *byte == b'.')?;
-        let part = |bytes: &[u8]| {
-            let bytes = BASE64URL_NOPAD.decode(bytes).ok()?;
-            Some(json::parse(&bytes, Strictness::Ignore).ok()?.value)
-        };
-        let header = part(signed.get(..dot)?)?;
-        if header.get("crit").is_some() {
-            // It requires an extension that is not supported.
-            return None;
-        }
+        let (encoded, signature) = (token.get(..end)?, token.get(end + 1..)?);
+        let dot = encoded.iter().position(|byte| *byte == b'.')?;
+        let part = |bytes: &[u8]| BASE64URL_NOPAD.decode(bytes).ok();
+        let decoded = part(encoded.get(dot + 1..)?)?;
+        let payload = json::parse(&decoded, Strictness::Collect).ok()?;
         Some(Token {
-            algorithm: header.str_at(&["alg"]).into(),
-            key_id: header.str_at(&["kid"]).into(),
-            payload: part(signed.get(dot + 1..)?)?,
-            signed,
-            signature: BASE64URL_NOPAD.decode(signature).ok()?,
+            header: TokenHeader::parse(&part(encoded.get(..dot)?)?).ok()?,
+            payload: payload.value,
+            duplicate: payload.problems.into_iter().next(),
+            encoded,
+            decoded,
+            signature: part(signature)?,
         })
     }
 }

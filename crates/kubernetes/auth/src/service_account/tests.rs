@@ -106,6 +106,9 @@ fn claims_that_do_not_hold_are_refused() {
         (Claims { not_before: Some(NOW + 61), ..claims() }, "service account token is not valid yet"),
         (Claims { issued: Some(NOW + 61), ..claims() }, "service account token is issued in the future"),
         (Claims { service_account: object("x"), ..claims() }, "serviceaccounts \"x\" not found"),
+        (Claims { service_account: object(""), ..claims() }, "resource name may not be empty"),
+        (Claims { service_account: object("a/b"), ..claims() }, "invalid resource name \"a/b\": [may not contain '/']"),
+        (Claims { namespace: "".into(), ..claims() }, "the server could not find the requested resource"),
         (
             Claims { service_account: other("u", "s").unwrap_or_default(), ..claims() },
             "service account UID (s) does not match claim (u)",
@@ -179,6 +182,33 @@ fn only_whole_tokens_of_known_keys_and_issuers_count() {
     config.issuers.push("https://other".into());
     let both = ServiceAccountTokens::new(config, Box::new(Objects));
     assert!(matches!(authenticate(&both, &issued(&elsewhere, claims())), Ok(Some(_))));
+}
+
+#[test]
+fn headers_and_payloads_are_checked() {
+    let made = rcgen::KeyPair::generate().expect("a key").serialize_pem();
+    let own = || SigningKey::from_pem(made.as_bytes()).expect("usable");
+    let tokens = ServiceAccountTokens::new(TokenConfig::new("https://issuer", own()), Box::new(Objects));
+    let payload = json::to_string(&Claims { issuer: "https://issuer".into(), ..claims() }.to_value());
+    let twice = payload.replacen('{', r#"{"exp":1,"#, 1);
+    let sign = |header: &str, payload: &str| {
+        let [header, payload] = [header, payload].map(|part| BASE64URL_NOPAD.encode(part.as_bytes()));
+        let signed = format!("{header}.{payload}");
+        let signature = own().sign(signed.as_bytes()).expect("signed");
+        format!("{signed}.{}", BASE64URL_NOPAD.encode(&signature))
+    };
+    let unverified = "go-jose/go-jose: error in cryptographic primitive";
+    let rows = [
+        (r#"{"alg":"ES256","crit":[]}"#, &payload, Ok(true)),
+        (r#"{"alg":"ES256","crit":["exp"]}"#, &payload, Err(unverified)),
+        (r#"{"alg":"RS256"}"#, &payload, Err(unverified)),
+        (r#"{"alg":"ES256","jwk":{}}"#, &payload, Ok(false)),
+        (r#"{"alg":"ES256"}"#, &twice, Err("json: duplicate key 'exp' in object")),
+    ];
+    for (header, payload, expected) in rows {
+        let outcome = authenticate(&tokens, &sign(header, payload)).map(|known| known.is_some());
+        assert_eq!(outcome, expected.map_err(str::to_owned), "{header}");
+    }
 }
 
 #[test]
