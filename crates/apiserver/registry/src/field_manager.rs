@@ -9,7 +9,7 @@ use crate::{Environment, Registry, Target, WriteOptions, metadata, set_type};
 use pintle_apply::managed_fields::{Error, Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
 use pintle_apply::{FieldSet, PathElement, typed};
 use pintle_resource::{Action, Conversion, Path, Resource, convert_one};
-use pintle_schema::{Struct, Value, canonicalize, with_shown_empties};
+use pintle_schema::{Struct, Value, canonicalize, empties, with_shown_empties};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -338,6 +338,7 @@ pub fn track_posted(
 ) {
     metadata::clear(object, MANAGED_FIELDS);
     let mut empty = Value::map();
+    let sent = empties(object);
     canonicalize(schema, object);
     canonicalize(schema, &mut empty);
     let now = metadata::now_text(environment);
@@ -348,7 +349,8 @@ pub fn track_posted(
         manager: &options.field_manager,
         now: &now,
     };
-    let tracked = write.update(&empty, object, Managed::default(), true);
+    let shown = sent.and_then(|sent| with_shown_empties(schema, object, &sent));
+    let tracked = write.update(&empty, shown.as_ref().unwrap_or(object), Managed::default(), true);
     if let Some(entries) = tracked.ok().and_then(Managed::encode) {
         metadata::set(object, MANAGED_FIELDS, entries);
     }

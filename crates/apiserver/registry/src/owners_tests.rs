@@ -2,9 +2,10 @@
 
 use crate::testing::{registry, wait};
 use crate::update::{ManagedFieldsUpdate, Update};
-use crate::{ApplyRequest, Payload, Registry, Result, Target, WriteOptions, Written};
+use crate::{ApplyRequest, Payload, Registry, Result, Target, WriteOptions, Written, track_posted};
 use pintle_codec::{Strictness, json};
-use pintle_schema::{Value, value};
+use pintle_schema::{ApiType, Value, value};
+use pintle_types::authentication::v1::TokenRequest;
 
 fn target(registry: &Registry, group: &str, plural: &str, name: &str) -> Target {
     let resource = pintle_groups::find(group, "v1", plural).unwrap();
@@ -224,5 +225,20 @@ fn maps_whose_fields_were_removed_stay_empty() {
         let left = applied(&registry, &place, &config(given.clone()));
         let containers = left.at(&["spec", "template", "spec", "containers"]).and_then(Value::as_list).unwrap();
         assert_eq!(containers[0].get("securityContext"), Some(&expected), "{given:?}");
+    }
+}
+
+#[test]
+fn empty_lists_of_posted_objects_have_owners() {
+    let registry = registry();
+    let rows = [
+        (value!({"audiences": []}), r#"team {"f:spec":{"f:audiences":{}}}"#),
+        (value!({"expirationSeconds": 700}), r#"team {"f:spec":{"f:expirationSeconds":{}}}"#),
+    ];
+    for (spec, owned) in rows {
+        let mut object = value!({"spec": (spec)});
+        let (schema, version) = (TokenRequest::schema(), "authentication.k8s.io/v1");
+        track_posted(schema, version, "token", &mut object, &writer("team"), registry.environment.as_ref());
+        assert_eq!(owners(&object), [owned]);
     }
 }
