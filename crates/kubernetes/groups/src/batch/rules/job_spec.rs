@@ -3,13 +3,17 @@
 use super::{indexes, pod_failure_policy};
 use crate::rules::domain_prefixed_path;
 use pintle_schema::{Value, View};
-use pintle_types::batch::v1::{JobSpec, SuccessPolicy, SuccessPolicyRule};
+use pintle_types::batch::v1::{CompletionMode, JobSpec, SuccessPolicy, SuccessPolicyRule};
 use pintle_types::core::v1::{PodSpec, PodTemplateSpec};
-use pintle_validation::{At, ErrorKind, ValidationContext};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 
 /// Beyond so many completions, failures are kept track of for few indexes only.
 const MANY_COMPLETIONS: i32 = 100_000;
 const MOST_WITH_MANY: i32 = 10_000;
+
+/// With numbered pods, so many run at once, and so many may fail.
+const MOST_AT_ONCE: i32 = 100_000;
+const MOST_FAILED: i32 = 100_000;
 
 pub(super) fn number(spec: View<'_, JobSpec>, field: pintle_schema::FieldName<JobSpec, Option<i32>>) -> Option<i32> {
     spec.field(field).some().map(View::get)
@@ -42,24 +46,63 @@ pub fn restart_policy(template: At<'_, PodTemplateSpec>, cx: &mut ValidationCont
     }
 }
 
+/// The numbers of a job fit its completion mode; kube-apiserver validates them with the mode.
+pub fn fits_mode(mode: At<'_, Option<CompletionMode>>, cx: &mut ValidationContext<'_>) {
+    let spec = pod_failure_policy::job_spec(cx);
+    let path = mode.path.parent();
+    match mode.new.value().as_str().unwrap_or_default() {
+        "Indexed" => {
+            indexed(spec, path, cx);
+            many_completions(spec, path, cx);
+        }
+        "" | "NonIndexed" => {
+            for field in [JobSpec::BACKOFF_LIMIT_PER_INDEX, JobSpec::MAX_FAILED_INDEXES] {
+                if let Some(count) = number(spec, field) {
+                    cx.errors.invalid(path.to(field), count, "requires indexed completion mode");
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn indexed(spec: View<'_, JobSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    let completions = number(spec, JobSpec::COMPLETIONS);
+    if completions.is_none() {
+        cx.errors.required(path.to(JobSpec::COMPLETIONS), "when completion mode is Indexed");
+    }
+    if let Some(pods) = number(spec, JobSpec::PARALLELISM).filter(|pods| *pods > MOST_AT_ONCE) {
+        let detail = format!("must be less than or equal to {MOST_AT_ONCE} when completion mode is Indexed");
+        cx.errors.invalid(path.to(JobSpec::PARALLELISM), pods, detail);
+    }
+    let Some(failed) = number(spec, JobSpec::MAX_FAILED_INDEXES) else { return };
+    let path = path.to(JobSpec::MAX_FAILED_INDEXES);
+    if completions.is_some_and(|completions| failed > completions) {
+        cx.errors.invalid(path, failed, "must be less than or equal to completions");
+    }
+    if failed > MOST_FAILED {
+        cx.errors.invalid(path, failed, format!("must be less than or equal to {MOST_FAILED}"));
+    }
+}
+
 /// Where very many pods are numbered, failures are kept track of for few of them only.
-pub fn many_completions(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
-    let by_index = spec.new.field(JobSpec::BACKOFF_LIMIT_PER_INDEX).is_set();
-    let completions = number(spec.new, JobSpec::COMPLETIONS).unwrap_or_default();
-    if !is_indexed(spec.new) || !by_index || completions <= MANY_COMPLETIONS {
+fn many_completions(spec: View<'_, JobSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    let by_index = spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX).is_set();
+    let completions = number(spec, JobSpec::COMPLETIONS).unwrap_or_default();
+    if !by_index || completions <= MANY_COMPLETIONS {
         return;
     }
-    if !spec.new.field(JobSpec::MAX_FAILED_INDEXES).is_set() {
+    if !spec.field(JobSpec::MAX_FAILED_INDEXES).is_set() {
         let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
-        cx.errors.required(spec.path.to(JobSpec::MAX_FAILED_INDEXES), detail);
+        cx.errors.required(path.to(JobSpec::MAX_FAILED_INDEXES), detail);
     }
     for field in [JobSpec::PARALLELISM, JobSpec::MAX_FAILED_INDEXES] {
-        if let Some(count) = number(spec.new, field).filter(|count| *count > MOST_WITH_MANY) {
+        if let Some(count) = number(spec, field).filter(|count| *count > MOST_WITH_MANY) {
             let detail = format!(
                 "must be less than or equal to {MOST_WITH_MANY} when completions are above {MANY_COMPLETIONS} and \
                  used with backoff limit per index"
             );
-            cx.errors.invalid(spec.path.to(field), count, detail);
+            cx.errors.invalid(path.to(field), count, detail);
         }
     }
 }

@@ -47,10 +47,10 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[CustomRule] = &[
     at_field!(JobSpec::MANAGED_BY, job_spec::manager),
+    at_field!(JobSpec::COMPLETION_MODE, job_spec::fits_mode, AFTER | ALWAYS),
     at_field!(JobSpec::POD_FAILURE_POLICY, pod_failure_policy::fails_known_indexes, ALWAYS),
     at_field!(JobSpec::TEMPLATE, job_spec::restart_policy, AFTER | ALWAYS),
     at_type!(PodFailurePolicyRule, pod_failure_policy::one_requirement, AFTER),
-    at_type!(JobSpec, job_spec::many_completions, AFTER),
     at_field!(PodFailurePolicyOnExitCodesRequirement::CONTAINER_NAME, pod_failure_policy::container_name, ALWAYS),
     at_field!(PodFailurePolicyOnExitCodesRequirement::VALUES, pod_failure_policy::exit_codes, AFTER),
     at_type!(JobSpec, job_spec::success_policy, AFTER),

@@ -37,6 +37,32 @@ fn jobs() {
             "spec.maxFailedIndexes: Invalid value: 3: requires indexed completion mode"
         ]
     );
+    assert_eq!(
+        validate(&[
+            (&["spec", "completionMode"], Value::Null),
+            (&["spec", "backoffLimitPerIndex"], value!(1)),
+            (&["spec", "maxFailedIndexes"], value!(1)),
+            (&["spec", "managedBy"], value!("me")),
+        ]),
+        [
+            "spec.managedBy: Invalid value: \"me\": must be a domain-prefixed path (such as \"acme.io/foo\")",
+            "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode",
+            "spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode",
+        ]
+    );
+    assert_eq!(
+        validate(&[
+            (&["spec", "parallelism"], value!(200000)),
+            (&["spec", "completions"], value!(2)),
+            (&["spec", "backoffLimitPerIndex"], value!(1)),
+            (&["spec", "maxFailedIndexes"], value!(3)),
+        ]),
+        [
+            "spec.parallelism: Invalid value: 200000: must be less than or equal to 100000 when completion mode is \
+             Indexed",
+            "spec.maxFailedIndexes: Invalid value: 3: must be less than or equal to completions",
+        ]
+    );
     let policy = value!({"rules": [
         {"action": "FailJob", "onExitCodes": {"operator": "In", "containerName": "x", "values": [1, 0]}}, {}
     ]});
