@@ -100,11 +100,11 @@ async fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()>
             object.set_at(&[SelfSubjectReview::STATUS.name()], status.to_value());
         }
         "TokenReview" => {
-            let spec = shaped::<TokenReview>(object)?.spec;
+            let TokenReview { spec, status: sent, .. } = shaped::<TokenReview>(object)?;
             if spec.token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
-            let status = token_status(context, &spec).await;
+            let status = token_status(context, &spec, sent).await;
             object.set_at(&[TokenReview::STATUS.name()], status.to_value());
         }
         "SelfSubjectAccessReview" => {
@@ -156,16 +156,17 @@ fn user_facts(user: &UserInfo) -> UserFacts {
 }
 
 /// Warnings about the token are for its holder, not for the reviewer.
-async fn token_status(context: &Context, spec: &TokenReviewSpec) -> TokenReviewStatus {
+/// The status of a review. What the client sent stays where there is nothing to say.
+async fn token_status(context: &Context, spec: &TokenReviewSpec, sent: TokenReviewStatus) -> TokenReviewStatus {
     let audiences: Vec<_> = spec.audiences.iter().map(pintle_auth::Str::new).collect();
     match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now()).await {
         Ok(identity) => TokenReviewStatus {
             authenticated: true,
             user: user_facts(&identity.user),
             audiences: identity.audiences.iter().map(ToString::to_string).collect(),
-            ..TokenReviewStatus::default()
+            ..sent
         },
-        Err(error) => TokenReviewStatus { error: error.to_string(), ..TokenReviewStatus::default() },
+        Err(error) => TokenReviewStatus { authenticated: false, error: error.to_string(), ..sent },
     }
 }
 
