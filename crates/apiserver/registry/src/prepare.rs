@@ -237,7 +237,8 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
         NameRule::PathSegment => names::path_segment_name(name),
         NameRule::Ip => names::ip::ip(name),
         NameRule::Gated(gate, on, off) => check_name(if enabled(gate) { on } else { off }, name, prefix, enabled),
-        NameRule::None => Vec::new(),
+        NameRule::LongName if !prefix => names::long_name(name),
+        NameRule::LongName | NameRule::None => Vec::new(),
     }
 }
 

@@ -147,6 +147,8 @@ pub enum NameRule {
     Label1035,
     PathSegment,
     ConfigMapKey,
+    /// A subdomain whose limit messages state in bytes; a prefix is not checked, only the name that is generated from it.
+    LongName,
     /// An IP address in its canonical form.
     Ip,
     /// One rule while a feature gate is on, another while it is off.

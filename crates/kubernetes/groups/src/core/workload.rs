@@ -59,7 +59,7 @@ static POD_TEMPLATE: Strategy = Strategy {
 };
 
 static REPLICATION_CONTROLLER: Strategy = Strategy {
-    name: NameRule::None,
+    name: NameRule::LongName,
     garbage_collection: GarbageCollection::Orphan,
     generation: Some(SPEC_PATHS),
     normalize: Some(normalize_replication_controller),

@@ -48,7 +48,7 @@ pub fn group() -> Group {
 }
 
 static DEVICE_CLASS: Strategy =
-    Strategy { name: NameRule::None, delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
+    Strategy { name: NameRule::LongName, delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
 
 fn device_class_storage() -> Storage {
     Storage::of::<v1::DeviceClass>("resource.k8s.io/v1", "DeviceClass", "/registry/deviceclasses/", "Yk2PTc1Ybxk=")

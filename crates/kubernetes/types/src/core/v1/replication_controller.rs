@@ -116,7 +116,7 @@ pub struct ReplicationController {
     #[k8s(inline)]
     pub type_meta: TypeMeta,
     /// Standard object metadata.
-    #[k8s(proto = 1, optional, subfield(name)(optional, format = "k8s-long-name"))]
+    #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Desired pods.
     #[k8s(proto = 2, optional)]

@@ -236,7 +236,7 @@ pub struct DeviceClass {
     #[k8s(inline)]
     pub type_meta: TypeMeta,
     /// Standard object metadata.
-    #[k8s(proto = 1, optional, subfield(name)(optional, format = "k8s-long-name"))]
+    #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Selection rules and settings of the class.
     #[k8s(proto = 2, always)]
