@@ -114,6 +114,19 @@ pub fn drop_inside(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     }
 }
 
+/// Moves the errors from an index on before the first of those found earlier whose field comes later.
+pub fn put_before(found: usize, is_later: impl Fn(&str) -> bool, cx: &mut ValidationContext<'_>) {
+    if found == 0 || cx.errors.0.len() <= found {
+        return;
+    }
+    let place = cx.errors.0.iter().take(found).position(|error| is_later(&error.field));
+    if let Some(place) = place
+        && let Some(errors) = cx.errors.0.get_mut(place..)
+    {
+        errors.rotate_left(found - place);
+    }
+}
+
 /// The index of the item of a list that a field is in, and the rest of the field's path.
 pub fn item_at<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
     let (index, rest) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;

@@ -60,19 +60,27 @@ pub fn param_kind(kind: At<'_, ParamKind>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// Parameters are referred to by name or by selector, and `parameterNotFoundAction` is set.
-pub fn param_ref(param: At<'_, ParamRef>, cx: &mut ValidationContext<'_>) {
-    const EXCLUSIVE: &str = "name and selector are mutually exclusive";
+const EXCLUSIVE: &str = "name and selector are mutually exclusive";
+
+/// Parameters are referred to by a valid name, or by a selector.
+pub fn param_name(param: At<'_, ParamRef>, cx: &mut ValidationContext<'_>) {
     let name = param.new.field(ParamRef::NAME).as_str();
-    let selects = param.new.field(ParamRef::SELECTOR).is_set();
     if !name.is_empty() {
         let path = param.path.to(ParamRef::NAME);
         invalid_each(name, names::path_segment_name(name), &path, cx);
-        if selects {
+        if param.new.field(ParamRef::SELECTOR).is_set() {
             cx.errors.forbidden(path, EXCLUSIVE);
-            cx.errors.forbidden(param.path.to(ParamRef::SELECTOR), EXCLUSIVE);
         }
-    } else if !selects {
+    }
+}
+
+/// Parameters are referred to by name or by selector, and `parameterNotFoundAction` is set.
+pub fn param_ref(param: At<'_, ParamRef>, cx: &mut ValidationContext<'_>) {
+    let name = param.new.field(ParamRef::NAME).as_str();
+    let selects = param.new.field(ParamRef::SELECTOR).is_set();
+    if !name.is_empty() && selects {
+        cx.errors.forbidden(param.path.to(ParamRef::SELECTOR), EXCLUSIVE);
+    } else if name.is_empty() && !selects {
         cx.errors.required(param.path, "one of name or selector must be specified");
     }
     let action = param.new.field(ParamRef::PARAMETER_NOT_FOUND_ACTION).value().as_str().unwrap_or_default();

@@ -102,3 +102,17 @@ fn errors_of_mutations_are_in_the_field_of_their_type() {
         ]
     );
 }
+
+#[test]
+fn errors_of_a_selector_stand_between_those_of_its_owner() {
+    let param = value!({
+        "name": "a", "selector": {"matchExpressions": [{"key": "a", "operator": "Odd"}]}, "parameterNotFoundAction": "Odd"
+    });
+    let binding = value!({"metadata": {"name": "a"}, "spec": {
+        "policyName": "p", "paramRef": (param), "validationActions": ["Deny"]
+    }});
+    let lines = validate(v1::ValidatingAdmissionPolicyBinding::schema(), binding);
+    let fields: Vec<&str> =
+        lines.iter().filter_map(|line| line.strip_prefix("spec.paramRef.")?.split(':').next()).collect();
+    assert_eq!(fields, ["name", "selector.matchExpressions[0].operator", "selector", "parameterNotFoundAction"]);
+}

@@ -3,7 +3,7 @@
 use super::workload;
 use crate::core::rules::pod::annotations as annotations_of_pods;
 use crate::rules::internal_form::in_full;
-use crate::rules::{items, text_in};
+use crate::rules::{items, put_before, text_in};
 use pintle_schema::{Value, names};
 use pintle_types::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
@@ -39,6 +39,7 @@ pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_
 
 /// The labels and annotations of its pods are validated again, at the path of the template.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    drop_host_names(template, cx);
     claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
     let labels = template.path.to(ObjectMeta::LABELS).to_string();
@@ -79,6 +80,7 @@ fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut ValidationCont
         let found = error.value.as_ref().and_then(Value::as_str).is_some_and(|name| claimed.contains(&name));
         !(error.field.is_empty() || is_mount && found)
     });
+    let found = cx.errors.0.len();
     for (at, name) in claimed.iter().enumerate() {
         let path = format!("{prefix}{at}].{}", Volume::NAME.name());
         match *name {
@@ -89,6 +91,18 @@ fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut ValidationCont
             }
             name => cx.errors.invalid_each(path, &Value::from(name), names::dns1123_label(name)),
         }
+    }
+    // Volumes are validated before all else of the pod.
+    let inside = format!("{pod}.");
+    put_before(found, |field| field.starts_with(&inside), cx);
+}
+
+/// The names of the host are the set's to give; those in the template are not validated.
+fn drop_host_names(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
+    if !cx.errors.is_empty() {
+        let pod = template.path.to(PodTemplateSpec::SPEC);
+        let names = [pod.to(PodSpec::HOSTNAME), pod.to(PodSpec::SUBDOMAIN)].map(|path| path.to_string());
+        cx.errors.0.retain(|error| !names.contains(&error.field));
     }
 }
 

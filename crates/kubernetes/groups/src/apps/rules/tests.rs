@@ -120,6 +120,7 @@ fn claims_are_volumes_of_a_stateful_set() {
     let mut container = set.at(&["spec", "template", "spec", "containers"]).unwrap().as_list().unwrap()[0].clone();
     container.set_at(&["volumeMounts"], value!([{"name": "data", "mountPath": "/data"}]));
     set.set_at(&[pod[0], pod[1], pod[2], "containers"], vec![container]);
+    set.set_at(&[pod[0], pod[1], pod[2], "hostname"], "Not validated");
     assert_eq!(validate(StatefulSet::schema(), &set, None, ""), Vec::<String>::new());
     set.set_at(&[pod[0], pod[1], pod[2], "volumes"], value!([{"name": "data"}, {"name": "Other", "emptyDir": {}}]));
     let errors = validate(StatefulSet::schema(), &set, None, "");

@@ -43,7 +43,7 @@ static KINDS: &[KindRules] = &[
 ];
 
 static RULES: &[CustomRule] = &[
-    at_type!(NetworkPolicyPort, network_policy::named_port),
+    at_type!(NetworkPolicyPort, network_policy::named_port, AFTER),
     at_type!(NetworkPolicyPort, network_policy::port_range, AFTER),
     at_type!(IPBlock, network_policy::block, AFTER),
     at_type!(Ingress, ingress::one_class, AFTER | ON_CREATE),

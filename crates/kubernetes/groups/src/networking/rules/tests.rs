@@ -69,6 +69,17 @@ fn a_range_only_grows() {
     assert_eq!(update(value!([])), ["spec.cidrs: Invalid value: null: field is immutable"]);
 }
 
+#[test]
+fn errors_of_a_port_come_in_the_order_of_its_validation() {
+    let rule = value!({"ports": [{"protocol": "X", "port": "!", "endPort": 3}]});
+    let policy = named(value!({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}));
+    let lines = validate(NetworkPolicy::schema(), &policy, None, "");
+    let mut fields: Vec<&str> =
+        lines.iter().filter_map(|line| line.split("ports[0].").nth(1)?.split(':').next()).collect();
+    fields.dedup();
+    assert_eq!(fields, ["protocol", "endPort", "port"]);
+}
+
 /// An empty selector chooses all pods: it is not the same as none.
 #[test]
 fn an_update_adds_no_second_way_to_choose_peers() {

@@ -137,6 +137,19 @@ fn amounts(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     }
 }
 
+/// The node of a device, if devices have their own.
+pub fn node_name(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
+    let spec = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
+    if spec.field(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION).get() != Some(true) {
+        return;
+    }
+    match name.new.some().map(|name| name.as_str()) {
+        Some("") => cx.errors.invalid(name.path, "", "must not be empty"),
+        Some(text) => _ = invalid_each(text, names::dns1123_subdomain(text), name.path, cx),
+        None => {}
+    }
+}
+
 /// A device selects its nodes if the slice has `perDeviceNodeSelection`.
 fn place(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     const FIELDS: &[&str] = &[Device::NODE_NAME.name(), Device::NODE_SELECTOR.name(), Device::ALL_NODES.name()];
@@ -152,12 +165,6 @@ fn place(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
             cx.errors.invalid(device.path, Value::Null, detail);
         }
         return;
-    }
-    let path = device.path.to(Device::NODE_NAME);
-    match device.new.field(Device::NODE_NAME).some().map(|name| name.as_str()) {
-        Some("") => cx.errors.invalid(path, "", "must not be empty"),
-        Some(name) => _ = invalid_each(name, names::dns1123_subdomain(name), &path, cx),
-        None => {}
     }
     if device.new.field(Device::ALL_NODES).get() == Some(false) {
         cx.errors.invalid(device.path.to(Device::ALL_NODES), false, "must be either unset or set to true");

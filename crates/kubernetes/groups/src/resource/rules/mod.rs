@@ -107,6 +107,7 @@ static RULES: &[CustomRule] = &[
     at_type!(DeviceAttribute, device::attribute),
     at_field!(Device::CAPACITY, device::capacity),
     at_type!(DeviceCapacity, quantities::capacity),
+    at_field!(Device::NODE_NAME, device::node_name, ALWAYS),
     at_field!(Device::CONSUMES_COUNTERS, device::distinct_consumptions, AFTER),
     at_type!(DeviceTaintSelector, slice::tainted),
     at_field!(DeviceTaintRuleStatus::CONDITIONS, crate::rules::condition::conditions),

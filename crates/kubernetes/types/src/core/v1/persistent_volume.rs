@@ -173,14 +173,11 @@ pub struct PersistentVolumeClaimList {
 
 /// What a claim asks of the storage it is to be bound to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(validation_order("selector", "accessModes"))]
+#[k8s(subfield(access_modes)(required = "at least 1 access mode is required"))]
 pub struct PersistentVolumeClaimSpec {
     /// Ways in which the volume has to be mountable; at least one is needed.
-    #[k8s(
-        proto = 1,
-        list_type = atomic,
-        required = "at least 1 access mode is required",
-        published = optional
-    )]
+    #[k8s(proto = 1, optional, list_type = atomic)]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Label query narrowing the existing volumes that may be bound; dynamic provisioning usually
     /// refuses claims that use it.

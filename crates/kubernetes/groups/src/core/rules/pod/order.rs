@@ -3,6 +3,7 @@
 //! Must never change, add or drop an error.
 
 use super::{platform, spec, system};
+use crate::rules::put_before;
 use pintle_schema::{ApiType, Struct};
 use pintle_types::core::v1::{
     Container, ContainerPort, EphemeralContainer, Lifecycle, PodSecurityContext, PodSpec, SecurityContext,
@@ -238,20 +239,11 @@ fn before(
 ) {
     let found = cx.errors.0.len();
     rule(spec, cx);
-    if found == 0 || cx.errors.0.len() <= found {
-        return;
-    }
     let inside = format!("{}.", spec.path);
     let order = PodSpec::schema().validation_order;
     let later = order.iter().position(|field| *field == next).and_then(|at| order.get(at..)).unwrap_or_default();
     let is_later = |path: &str| later.iter().any(|field| *field == split(path).0);
-    let place =
-        (cx.errors.0.iter().take(found)).position(|error| error.field.strip_prefix(&inside).is_some_and(is_later));
-    if let Some(place) = place
-        && let Some(errors) = cx.errors.0.get_mut(place..)
-    {
-        errors.rotate_left(found - place);
-    }
+    put_before(found, |field| field.strip_prefix(&inside).is_some_and(is_later), cx);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::entries;
 use crate::core::rules::pod::resources;
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::{quantity, units};
-use crate::rules::{Repeats, item_at, items, text_in};
+use crate::rules::{Repeats, item_at, items, put_before, text_in};
 use pintle_schema::{Quantity, Value};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -24,15 +24,11 @@ pub fn distinct_types(limits: At<'_, Vec<Item>>, cx: &mut ValidationContext<'_>)
         let path = limits.path.index(index);
         let path = path.to(Item::TYPE);
         let of_type = path.to_string();
+        let found = cx.errors.0.len();
         cx.errors.duplicate(path, text_in(items, index, Item::TYPE));
         let is_later =
             |field: &str| item_at(field, &list).is_some_and(|(at, _)| at > index || at == index && field != of_type);
-        let place = cx.errors.0.iter().position(|error| is_later(&error.field));
-        if let Some(place) = place
-            && let Some(errors) = cx.errors.0.get_mut(place..)
-        {
-            errors.rotate_right(1);
-        }
+        put_before(found, is_later, cx);
     }
 }
 

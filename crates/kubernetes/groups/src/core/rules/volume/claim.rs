@@ -4,8 +4,8 @@ use super::persistent::{class_may_change, keeps_mode, no_debt, positive, quantit
 use crate::core::rules::pod::resources;
 use crate::core::rules::resource_names::not_negative;
 use crate::rules::difference::difference;
-use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
+use crate::rules::{has_format, put_before};
 use pintle_schema::{ApiType, Map, Value, View, names};
 use pintle_types::core::v1::{
     ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
@@ -106,8 +106,15 @@ fn had_group(path: &FieldPath<'_>, cx: &ValidationContext<'_>) -> bool {
     (of_source || of_wide) && path.parent().to_string() == PersistentVolumeClaim::SPEC.name()
 }
 
-/// `dataSource` and `dataSourceRef` are equal.
+/// `dataSource` and `dataSourceRef` are equal. A wrong class of attributes is reported after that.
 pub fn sources_agree(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
+    let found = cx.errors.0.len();
+    compare_sources(spec, cx);
+    let class = spec.path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).to_string();
+    put_before(found, |field| field == class, cx);
+}
+
+fn compare_sources(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let source = spec.new.field(Spec::DATA_SOURCE);
     let wide = spec.new.field(Spec::DATA_SOURCE_REF);
     let is_abroad =

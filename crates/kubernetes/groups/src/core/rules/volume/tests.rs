@@ -144,6 +144,11 @@ fn only_known_modes_exclude_that_of_one_pod() {
     assert_eq!(with_modes(value!(["ReadWriteOncePod"])), 0);
     assert_eq!(with_modes(value!(["ReadWriteOncePod", "ReadWriteOnce"])), 1);
     assert_eq!(with_modes(value!(["ReadWriteOncePod", ""])), 1);
+    // The selector is validated before them.
+    let selector = value!({"matchExpressions": [{"key": "a", "operator": "Odd"}]});
+    let both = with(with(claim(), &["spec", "accessModes"], value!(["Odd"])), &["spec", "selector"], selector);
+    let lines = validate(PersistentVolumeClaim::schema(), &both, None);
+    assert!(lines.len() == 2 && lines[0].starts_with("spec.selector."), "{lines:?}");
 }
 
 #[test]
