@@ -9,6 +9,7 @@ use crate::scheme::{Scheme, group_of};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, TooManyObjects, cbor, json, protobuf, yaml};
 use pintle_registry::{Result, Status};
 use pintle_resource::CustomKind;
+use pintle_schema::names::quoted;
 use pintle_schema::{Struct, Value};
 
 /// The kind that a request's body must be of.
@@ -69,10 +70,17 @@ pub fn body(
         },
         _ => head(expected, format, bytes)?,
     };
-    match expected.custom {
-        Some(_) => check_said(expected, &head, bytes, validation)?,
-        None => check_kind(expected, &head, bytes)?,
-    }
+    let head = match expected.custom {
+        Some(_) => {
+            check_said(expected, &head, bytes, validation)?;
+            head
+        }
+        None => {
+            let head = with_defaults(expected, head, bytes)?;
+            check_kind(expected, &head, bytes)?;
+            head
+        }
+    };
     let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
     check_objects(&decoded.value)?;
     if let Some(why) = expected.malformed.and_then(|malformed| malformed(&decoded.value)) {
@@ -249,6 +257,31 @@ fn preview(bytes: &[u8]) -> String {
     if bytes.len() > SHOWN { format!("{first} ...") } else { first }
 }
 
+/// The type that a body declares; what it leaves out is as in the path.
+fn with_defaults(expected: &Expected<'_>, head: Head, bytes: &[u8]) -> Result<Head> {
+    let kind = if head.kind.is_empty() { expected.kind.to_owned() } else { head.kind };
+    match completed(&head.api_version, expected.group, &expected.api_version()) {
+        Some(api_version) => Ok(Head { api_version, kind }),
+        None => Err(Status::bad_request(format!(
+            "{kind} in version \"\" cannot be handled as a {}: Object 'apiVersion' is missing in '{}'",
+            expected.kind,
+            String::from_utf8_lossy(bytes)
+        ))),
+    }
+}
+
+/// An `apiVersion` that may lack its parts: only the group of the path may stand without a version.
+fn completed(api_version: &str, group: &str, of_path: &str) -> Option<String> {
+    match api_version.split_once('/').unwrap_or(("", api_version)) {
+        ("", "") => Some(of_path.to_owned()),
+        (own, "") if own == group => Some(of_path.to_owned()),
+        (_, "") => None,
+        // The group of the first kinds has no name.
+        ("", version) if !version.contains('/') => Some(version.to_owned()),
+        _ => Some(api_version.to_owned()),
+    }
+}
+
 fn check_kind(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> {
     let wanted = expected.api_version();
     let version = if head.api_version.is_empty() { wanted.as_str() } else { head.api_version.as_str() };
@@ -280,7 +313,8 @@ fn cannot_be_handled(expected: &Expected<'_>, head: &Head, why: &str) -> Status 
     // The version of a kind that was defined at run time is not assumed.
     let assumed = if expected.custom.is_some() { "" } else { expected.version };
     let version = head.api_version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or(assumed);
-    Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {}: {why}", expected.kind))
+    let version = quoted(version);
+    Status::bad_request(format!("{kind} in version {version} cannot be handled as a {}: {why}", expected.kind))
 }
 
 fn report(
@@ -318,6 +352,25 @@ pub fn strict_message(problems: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_api_version_without_its_parts_is_that_of_the_path() {
+        let rows = [
+            ("", "apps", Some("apps/v1")),
+            ("/", "apps", Some("apps/v1")),
+            ("apps/", "apps", Some("apps/v1")),
+            ("batch/", "apps", None),
+            ("v1/", "apps", None),
+            ("v1", "apps", Some("v1")),
+            ("/v1", "apps", Some("v1")),
+            ("apps/v1beta1", "apps", Some("apps/v1beta1")),
+            ("a/b/c", "apps", Some("a/b/c")),
+            ("//", "apps", Some("//")),
+        ];
+        for (api_version, group, expected) in rows {
+            assert_eq!(completed(api_version, group, "apps/v1").as_deref(), expected, "{api_version}");
+        }
+    }
 
     #[test]
     fn duplicate_keys_of_yaml_are_warned_of_one_by_one() {

@@ -3,6 +3,7 @@
 //! Only messages depend on this: the error for a known kind differs from that for an unknown one.
 
 use pintle_resource::{Resource, Resources};
+use pintle_schema::names::quoted;
 use std::sync::Arc;
 
 /// The kinds that every version has.
@@ -34,9 +35,8 @@ pub fn delete_options_mismatch(api_version: &str, kind: &str) -> Option<String> 
         || version == META && OF_VERSIONS.contains(&kind)
         || [META, META_BETA].contains(&version) && META_KINDS.contains(&kind);
     if !is_known {
-        return Some(format!(
-            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{OPTIONS_SCHEME}\""
-        ));
+        let (kind, version) = (quoted(kind), quoted(version));
+        return Some(format!("no kind {kind} is registered for version {version} in scheme \"{OPTIONS_SCHEME}\""));
     }
     // The other types are the same in both versions.
     let package = if (version, kind) == (META_BETA, "PartialObjectMetadataList") { "v1beta1" } else { "v1" };
@@ -144,7 +144,8 @@ impl Scheme {
     pub fn mismatch_message(&self, api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> String {
         let scheme = self.known.scheme(expected_group);
         if !self.knows(scheme, api_version, kind) {
-            return format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"{scheme}\"");
+            let (kind, version) = (quoted(kind), quoted(api_version));
+            return format!("no kind {kind} is registered for version {version} in scheme \"{scheme}\"");
         }
         let short = match OF_VERSIONS.contains(&kind) || UNVERSIONED.contains(&kind) {
             true => "v1",
