@@ -85,6 +85,10 @@ pub(crate) async fn serve(
     let sent_scale = match &sent {
         SentScale::Scale(scale) => {
             audit::request_body(context, Scale::schema(), "autoscaling/v1", "Scale", scale);
+            // Before the object is looked for.
+            check_namespace(target, scale)
+                .and_then(|()| check_name(target, scale))
+                .map_err(|status| status.with_warnings(found.clone()))?;
             Some(Arc::new(scale.clone()))
         }
         _ => None,

@@ -281,6 +281,11 @@ async fn objects_of_the_group_are_created_read_scaled_and_deleted() {
     });
     let (code, scaled) = call(&api, Method::PUT, &format!("{COLLECTION}/a/scale"), Some(scale)).await;
     assert_eq!((code, parsed(&scaled).at(&["spec", "replicas"]).and_then(Value::as_i64)), (200, Some(5)), "{scaled}");
+    // The name in the body is checked before the object is looked for.
+    for (name, code) in [("a", 400), ("missing", 404)] {
+        let scale = value!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": (name)}});
+        assert_eq!(call(&api, Method::PUT, &format!("{COLLECTION}/missing/scale"), Some(scale)).await.0, code);
+    }
     let (code, list) = call(&api, Method::GET, COLLECTION, None).await;
     let list = parsed(&list);
     let replicas = list.get("items").and_then(Value::as_list).map(|items| items[0].at(&["spec", "replicas"]).cloned());
