@@ -270,6 +270,10 @@ enum Io {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+fn is_h2(stream: &TlsStream<TcpStream>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(b"h2")
+}
+
 impl Connection for Stream {
     fn connected(&self) -> Connected {
         let connected = Connected::new().extra(self.answered.clone());
@@ -278,7 +282,7 @@ impl Connection for Stream {
             None => connected,
         };
         match &self.io {
-            Io::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => connected.negotiated_h2(),
+            Io::Tls(stream) if is_h2(stream) => connected.negotiated_h2(),
             _ => connected,
         }
     }
@@ -288,7 +292,13 @@ impl AsyncRead for Stream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match &mut self.io {
             Io::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Io::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            Io::Tls(stream) => match Pin::new(&mut *stream).poll_read(cx, buf) {
+                // Many servers end connections without close_notify, which Go accepts: HTTP/1.1 tells whether something is missing.
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof && !is_h2(stream) => {
+                    Poll::Ready(Ok(()))
+                }
+                read => read,
+            },
         }
     }
 }

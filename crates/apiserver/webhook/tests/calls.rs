@@ -28,6 +28,8 @@ enum Behaviour {
     Close,
     Endless,
     Truncated,
+    /// A response that ends with the connection, which ends without the end of TLS.
+    Abrupt,
 }
 
 struct Backend {
@@ -79,6 +81,12 @@ async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
                         Behaviour::Hang => std::future::pending().await,
                         Behaviour::Close => {
                             let _ = stream.shutdown().await;
+                            return;
+                        }
+                        Behaviour::Abrupt => {
+                            let text = b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{\"a\":1}";
+                            stream.write_all(text).await.expect("written");
+                            stream.flush().await.expect("flushed");
                             return;
                         }
                         Behaviour::Truncated => {
@@ -160,6 +168,15 @@ async fn breaks_at_second_request() -> (u16, Arc<AtomicUsize>) {
         }
     });
     (port, connections)
+}
+
+#[tokio::test]
+async fn a_connection_may_end_without_the_end_of_tls() {
+    let backend = serve(&["127.0.0.1"], false, Behaviour::Abrupt).await;
+    let clients = Clients::default();
+    let url = format!("https://127.0.0.1:{}/x", backend.port);
+    let client = clients.client(settings(url, &backend.ca_pem)).expect("a client");
+    assert_eq!(client.post(call(TIME)).await.expect("an answer").body, "{\"a\":1}");
 }
 
 #[tokio::test]
