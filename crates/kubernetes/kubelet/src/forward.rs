@@ -15,9 +15,11 @@ use std::pin::pin;
 use tokio::io::{AsyncWriteExt, copy, split};
 
 /// Headers of the connection, not of the message.
-const HOP_BY_HOP: [HeaderName; 7] = [
+const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
     HeaderName::from_static("proxy-connection"),
     header::TE,
     header::TRAILER,
@@ -86,6 +88,9 @@ pub fn outgoing_headers(request: &Request) -> HeaderMap {
     let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");
     let private: Vec<HeaderName> = headers.keys().filter(|name| private(name)).cloned().collect();
     private.into_iter().for_each(|name| drop(headers.remove(name)));
+    if tokens(&request.headers, &header::TE).any(|token| token.eq_ignore_ascii_case("trailers")) {
+        headers.insert(header::TE, HeaderValue::from_static("trailers"));
+    }
     if let Some(peer) = request.peer {
         let earlier = tokens(&request.headers, &FORWARDED_FOR).map(str::to_owned);
         let all: Vec<String> = earlier.chain([peer.to_string()]).collect();
@@ -146,6 +151,7 @@ mod tests {
         let headers: HeaderMap = [
             ("connection", "close, X-Mine"),
             ("x-mine", "1"),
+            ("proxy-authorization", "Basic YTpi"),
             ("transfer-encoding", "chunked"),
             ("x-other", "2"),
             ("content-length", "3"),
