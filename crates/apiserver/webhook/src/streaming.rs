@@ -6,11 +6,11 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use futures_util::stream::{BoxStream, Stream, StreamExt};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Frame;
-use http_body_util::StreamBody;
+use http_body_util::{Either, Empty, StreamBody};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::client::legacy;
@@ -32,8 +32,8 @@ const MAX_HEAD: u32 = 1 << 20;
 /// The pieces of a request's body.
 pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
 
-/// A request's body as frames.
-type Frames = StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>;
+/// A request's body as frames. An empty one is known to be, so that no head announces it.
+type Frames = Either<Empty<Bytes>, StreamBody<BoxStream<'static, io::Result<Frame<Bytes>>>>>;
 
 /// Connections to one server, shared by all requests to it. Cheap to clone.
 #[derive(Clone)]
@@ -92,7 +92,7 @@ impl StreamingClient {
             let is_broken = matches!(error, TransportError::Eof | TransportError::Reset(_));
             match &replayed {
                 Some(head) if is_old && is_broken => {
-                    request = Request::from_parts(head.clone(), frames(stream::empty().boxed()));
+                    request = Request::from_parts(head.clone(), Either::Left(Empty::new()));
                 }
                 _ => return Err(error),
             }
@@ -123,7 +123,7 @@ impl StreamingClient {
 fn is_replayable(head: &Parts, body: &Pieces) -> bool {
     let is_idempotent = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
         || ["idempotency-key", "x-idempotency-key"].iter().any(|name| head.headers.contains_key(*name));
-    is_idempotent && body.size_hint().1 == Some(0)
+    is_idempotent && is_empty(body)
 }
 
 /// Whether a request failed on an HTTP/1.1 connection that had brought a response before. Go does not repeat requests of broken
@@ -137,6 +137,13 @@ fn was_used(error: &legacy::Error) -> bool {
     extras.get::<Answered>().is_some_and(Answered::get)
 }
 
+fn is_empty(body: &Pieces) -> bool {
+    body.size_hint().1 == Some(0)
+}
+
 fn frames(pieces: Pieces) -> Frames {
-    StreamBody::new(pieces.map(|piece| piece.map(Frame::data)).boxed())
+    match is_empty(&pieces) {
+        true => Either::Left(Empty::new()),
+        false => Either::Right(StreamBody::new(pieces.map(|piece| piece.map(Frame::data)).boxed())),
+    }
 }

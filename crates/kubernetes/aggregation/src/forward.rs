@@ -14,6 +14,7 @@ use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
 use pintle_kubelet::forward;
 use pintle_kubelet::rewrite::{self, Rewriter};
+use pintle_schema::names::quoted;
 use tracing::debug;
 
 /// The gate of the header with the user's UID.
@@ -102,7 +103,12 @@ async fn upgrade(way: &Way<'_>, delegated: DelegatedRequest, headers: HeaderMap)
 
 async fn exchange(way: &Way<'_>, delegated: DelegatedRequest, mut headers: HeaderMap) -> ApiResponse {
     let requested = delegated.request.header(header::HOST).to_owned();
-    let rewriter = Rewriter { prefix: String::new(), backend: way.to.authority(), requested };
+    let rewriter = Rewriter {
+        prefix: String::new(),
+        backend: way.to.authority(),
+        requested,
+        origin: format!("https://{}", way.to.authority()),
+    };
     let uri = rewriter.forwarded(&forward::encode_path(&delegated.request.path));
     for (name, value) in [
         ("x-forwarded-uri", uri.as_str()),
@@ -130,6 +136,11 @@ fn failed(way: &Way<'_>, error: &Unreachable) -> ApiResponse {
 
 async fn answered(way: &Way<'_>, exchange: BackendResponse, rewriter: &Rewriter) -> ApiResponse {
     let head = &exchange.response;
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        let protocol = head.headers.get(header::UPGRADE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let refusal = format!("backend tried to switch protocol {} when \"\" was requested\n", quoted(protocol));
+        return ApiResponse::text(503, refusal);
+    }
     if way.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
         return ApiResponse::new(502, "text/plain; charset=utf-8", REDIRECTED);
     }
@@ -158,11 +169,37 @@ fn outgoing(delegated: DelegatedRequest, headers: HeaderMap) -> Result<(HttpRequ
     Ok((outgoing, is_empty))
 }
 
-/// Sets an empty body with its length, where a body would be expected.
+/// Sets an empty body, with its length where Go's client announces it.
 fn without_body(request: HttpRequest<ByteStream>) -> HttpRequest<ByteStream> {
     let mut request = request.map(|_| stream::empty().boxed());
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    match *request.method() {
+        Method::POST | Method::PUT | Method::PATCH => {
+            request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        _ => drop(request.headers_mut().remove(header::CONTENT_LENGTH)),
     }
     request
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_an_empty_body_is_announced_where_there_could_be_one() {
+        let rows = [
+            ("GET", None),
+            ("HEAD", None),
+            ("DELETE", None),
+            ("POST", Some("0")),
+            ("PUT", Some("0")),
+            ("PATCH", Some("0")),
+        ];
+        for (method, expected) in rows {
+            let request = HttpRequest::builder().method(method).header(header::CONTENT_LENGTH, "0");
+            let request = without_body(request.body(stream::empty().boxed()).expect("a request"));
+            let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+            assert_eq!(length, expected, "{method}");
+        }
+    }
 }

@@ -57,7 +57,7 @@ pub async fn pass(context: &Context, location: Location, prefix: String, request
         return Ok(answer);
     }
     let host = request.header(header::HOST).to_owned();
-    let rewriter = Rewriter { prefix, backend: location.to.authority(), requested: host };
+    let rewriter = Rewriter { prefix, backend: location.to.authority(), requested: host, origin: String::new() };
     let mut headers = forward::outgoing_headers(&request);
     if let Ok(uri) = HeaderValue::try_from(rewriter.forwarded(&location.path)) {
         headers.insert("x-forwarded-uri", uri);

@@ -54,6 +54,8 @@ pub struct Rewriter {
     pub backend: String,
     /// The host that the client requested.
     pub requested: String,
+    /// The scheme and host that links get; "" for links of the page's own host.
+    pub origin: String,
 }
 
 impl Rewriter {
@@ -77,10 +79,11 @@ impl Rewriter {
         if elsewhere || !path.starts_with('/') {
             return url.to_owned();
         }
-        let origin = match host == self.requested && !host.is_empty() {
+        let keeps_host = host == self.requested && !host.is_empty() && self.origin.is_empty();
+        let origin = match keeps_host {
             true if scheme.is_empty() => format!("//{host}"),
             true => format!("{scheme}://{host}"),
-            false => String::new(),
+            false => self.origin.clone(),
         };
         let path = if path.starts_with(&self.prefix) { path.to_owned() } else { join(&self.prefix, path) };
         format!("{origin}{path}{suffix}")
@@ -253,7 +256,8 @@ mod tests {
     use super::*;
 
     fn rewriter() -> Rewriter {
-        Rewriter { prefix: "/p/proxy".into(), backend: "10.0.0.1:80".into(), requested: "api:6443".into() }
+        let (backend, requested) = ("10.0.0.1:80".into(), "api:6443".into());
+        Rewriter { prefix: "/p/proxy".into(), backend, requested, origin: String::new() }
     }
 
     #[test]
@@ -273,6 +277,21 @@ mod tests {
         ];
         for (url, expected) in rows {
             assert_eq!(rewriter().url(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn links_of_an_extension_server_name_it() {
+        let origin = "https://10.0.0.1:80".to_owned();
+        let rewriter = Rewriter { prefix: String::new(), origin, ..rewriter() };
+        let rows = [
+            ("/a?b", "https://10.0.0.1:80/a?b"),
+            ("a/b", "a/b"),
+            ("https://api:6443/a", "https://10.0.0.1:80/a"),
+            ("http://elsewhere/a", "http://elsewhere/a"),
+        ];
+        for (url, expected) in rows {
+            assert_eq!(rewriter.url(url), expected, "{url}");
         }
     }
 
