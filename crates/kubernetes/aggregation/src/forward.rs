@@ -12,8 +12,8 @@ use pintle_endpoints::aggregated_discovery::DelegatedRequest;
 use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
-use pintle_kubelet::forward;
 use pintle_kubelet::rewrite::{self, Rewriter};
+use pintle_kubelet::{forward, sniff};
 use pintle_schema::names::quoted;
 use tracing::debug;
 
@@ -147,13 +147,14 @@ async fn answered(way: &Way<'_>, exchange: BackendResponse, rewriter: &Rewriter)
     let mut answer = forward::answer(exchange);
     forward::CORS.iter().for_each(|name| drop(answer.passed.remove(name)));
     let location = answer.passed.get(header::LOCATION).and_then(|location| location.to_str().ok());
-    match location.map(|location| HeaderValue::try_from(rewriter.url(location))) {
+    let answer = match location.map(|location| HeaderValue::try_from(rewriter.url(location))) {
         Some(Ok(location)) => {
             answer.passed.insert(header::LOCATION, location);
             answer
         }
         _ => rewrite::page(answer, rewriter).await,
-    }
+    };
+    sniff::typed(answer).await
 }
 
 /// The request as it is sent, and whether it has no body.

@@ -9,6 +9,7 @@ mod log;
 mod metrics;
 mod proxy;
 pub mod rewrite;
+pub mod sniff;
 pub mod spdy;
 mod translate;
 mod tunnel;

@@ -6,6 +6,7 @@
 use crate::forward;
 use crate::locate::Location;
 use crate::rewrite::{self, Rewriter};
+use crate::sniff;
 use futures_util::future::FutureExt;
 use http::header::{self, HeaderMap, HeaderValue};
 use pintle_endpoints::Request;
@@ -71,10 +72,10 @@ pub async fn pass(context: &Context, location: Location, prefix: String, request
         Some(Ok(location)) => {
             let location = HeaderValue::try_from(location).map_err(Status::internal)?;
             answer.passed.insert(header::LOCATION, location);
-            Ok(answer)
+            Ok(sniff::typed(answer).await)
         }
         Some(Err(error)) => Err(Status::internal(format!("failed to parse Location header: {error}"))),
-        None => Ok(rewrite::page(answer, &rewriter).await),
+        None => Ok(sniff::typed(rewrite::page(answer, &rewriter).await).await),
     }
 }
 
