@@ -8,12 +8,12 @@ use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
-use crate::response::ApiResponse;
+use crate::response::{ApiResponse, set_before};
 use crate::{Api, encoding, limits};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::HeaderMap;
-use http::header::{HeaderValue, USER_AGENT};
+use http::header::{HeaderName, HeaderValue, USER_AGENT};
 use pintle_audit::{Level, Record, RequestInfo, ResponseStatus, Stage, truncated_user_agent};
 use pintle_auth::{Attributes, UserInfo};
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
@@ -36,10 +36,10 @@ pub fn audit_id(api: &Api, headers: &HeaderMap) -> String {
     }
 }
 
-/// Sets the audit id of a response, unless a backend has set one.
+/// Sets the audit id of a response, before that of a backend.
 pub fn set_audit_id<B>(response: &mut http::Response<B>, id: &str) {
     if let Ok(value) = HeaderValue::from_bytes(id.as_bytes()) {
-        response.headers_mut().entry(AUDIT_ID).or_insert(value);
+        set_before(response.headers_mut(), &HeaderName::from_static(AUDIT_ID), value);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::limits::{
 };
 use crate::query::Query;
 use crate::request::Verb;
-use crate::response::ApiResponse;
+use crate::response::{ApiResponse, set_before};
 use crate::{BodyFailure, Settings};
 use bytes::Bytes;
 use count::Count;
@@ -575,7 +575,7 @@ pub(crate) fn set_flow_headers(headers: &mut HeaderMap, class: &FlowClass<InFlig
         if !uid.is_empty()
             && let Ok(uid) = HeaderValue::from_maybe_shared(uid.clone())
         {
-            headers.insert(name, uid);
+            set_before(headers, &name, uid);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::encoding;
 use crate::limits;
 use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, WARNING};
 use http::{HeaderMap, Response, StatusCode};
 use pintle_registry::Status;
 use std::sync::Arc;
@@ -86,6 +86,9 @@ pub fn accepts_gzip(accept_encoding: &str) -> bool {
 /// Responses of this size and more are compressed if the client accepts it; compressing smaller ones costs more than it saves.
 const GZIP_MIN_BYTES: u64 = 128 << 10;
 
+/// The longest text whose length a response to HEAD shows.
+const HEAD_LENGTH_MAX: usize = 2048;
+
 /// How a response is sent.
 #[derive(Clone, Copy)]
 pub struct ResponseOptions<'a> {
@@ -135,10 +138,24 @@ pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Re
         }
         body => body,
     };
-    if !response_options.is_head {
-        *response.body_mut() = body;
+    match (response_options.is_head, body) {
+        // As in Go's server, whose buffer is that large.
+        (true, Body::Full(text)) if !no_body && (1..=HEAD_LENGTH_MAX).contains(&text.len()) => {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(text.len()));
+        }
+        (true, _) => {}
+        (false, body) => *response.body_mut() = body,
     }
     response
+}
+
+/// Sets a header of this server before the same one of a backend.
+pub(crate) fn set_before(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue) {
+    let others: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
+    headers.insert(name, value);
+    for other in others {
+        headers.append(name, other);
+    }
 }
 
 /// The warnings that go out: each text once, but for those with control characters, which no header may have; and when
@@ -201,6 +218,28 @@ mod tests {
         assert!(headers(Status::new(403, "Forbidden", "no")).is_empty());
         let refused = Status::new(403, "Forbidden", "no").without_sniffing();
         assert_eq!(headers(refused), [("x-content-type-options", "nosniff".to_owned())]);
+    }
+
+    #[test]
+    fn heads_show_the_length_of_short_texts() {
+        let compressors = Arc::new(Semaphore::new(1));
+        let length = |answer: ApiResponse, is_head: bool| {
+            let response = respond(answer, ResponseOptions { accepts_gzip: false, is_head, compressors: &compressors });
+            response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()).map(str::to_owned)
+        };
+        assert_eq!(length(ApiResponse::text(404, "404 page not found\n"), true).as_deref(), Some("19"));
+        assert_eq!(length(ApiResponse::text(200, "x".repeat(2049)), true), None);
+        assert_eq!(length(ApiResponse::new(304, "", ""), true), None);
+        assert_eq!(length(ApiResponse::text(200, "ok"), false), None, "the length of a body is known from it");
+    }
+
+    #[test]
+    fn headers_of_this_server_stand_before_those_of_backends() {
+        let mut headers = HeaderMap::new();
+        let name = HeaderName::from_static("audit-id");
+        set_before(&mut headers, &name, HeaderValue::from_static("theirs"));
+        set_before(&mut headers, &name, HeaderValue::from_static("ours"));
+        assert_eq!(headers.get_all(&name).iter().collect::<Vec<_>>(), ["ours", "theirs"]);
     }
 
     #[test]

@@ -112,6 +112,9 @@ fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
 pub fn answer(exchange: BackendResponse) -> ApiResponse {
     let mut answer = ApiResponse::new(exchange.response.status.as_u16(), "", "");
     answer.passed = without_hop_by_hop(&exchange.response.headers);
+    if exchange.response.status == http::StatusCode::NO_CONTENT {
+        answer.passed.remove(header::CONTENT_LENGTH);
+    }
     answer.body = Body::Proxied(exchange.body);
     answer
 }
