@@ -64,7 +64,8 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<ApiRe
         _ => (Statusz::schema(), Statusz { type_meta, metadata, ..status(api) }.to_value()),
     };
     canonicalize(schema, &mut object);
-    let mut answer = ApiResponse::new(200, form.format.content_type(), encoding::encode(&object, schema, form));
+    let content_type = format!("{};g={GROUP};v={version};as={kind}", form.format.content_type());
+    let mut answer = ApiResponse::new(200, content_type, encoding::encode(&object, schema, form));
     if version == DEPRECATED {
         let path = &path[1..];
         answer.warnings.push(format!("This version of the {path} endpoint is deprecated. Please use a newer version."));
@@ -81,7 +82,6 @@ fn status(api: &Api) -> Statusz {
     let now = api.registry.environment.now_unix();
     let folders: BTreeSet<String> = listed_paths(api)
         .iter()
-        .filter(|path| *path != "/statusz")
         .filter_map(|path| path.split('/').nth(1).filter(|folder| !folder.is_empty()))
         .map(|folder| format!("/{folder}"))
         .filter(|folder| !OTHERS.contains(&folder.as_str()))

@@ -31,7 +31,7 @@ fn the_server_says_what_it_is() {
         for line in ["Binary version", "Emulation version", "Up", "Go version", "Paths"] {
             assert!(text.contains(&format!("\n{line}")), "{line}: {text}");
         }
-        assert!(text.contains(" /flagz /healthz /livez /metrics /readyz /version\n"), "{text}");
+        assert!(text.contains(" /flagz /healthz /livez /metrics /readyz /statusz /version\n"), "{text}");
     }
     let flags = answer("/flagz", "*/*").text();
     assert!(flags.starts_with(&format!("\napiserver flagz\n{HEADING}\n")), "{flags}");
@@ -40,7 +40,8 @@ fn the_server_says_what_it_is() {
 
     for version in ["v1beta1", "v1alpha1"] {
         let shown = answer("/statusz", &object("Statusz", version));
-        assert_eq!(shown.header("content-type"), "application/json");
+        let content_type = format!("application/json;g=config.k8s.io;v={version};as=Statusz");
+        assert_eq!(shown.header("content-type"), content_type);
         let warning = "299 - \"This version of the statusz endpoint is deprecated. Please use a newer version.\"";
         assert_eq!(shown.header("warning"), if version == "v1alpha1" { warning } else { "" });
         let mut status = shown.expect(200);
@@ -53,7 +54,7 @@ fn the_server_says_what_it_is() {
         let expected = json!({
             "kind": "Statusz", "apiVersion": format!("config.k8s.io/{version}"), "metadata": {"name": "apiserver"},
             "binaryVersion": "1.36.2", "emulationVersion": "1.36",
-            "paths": ["/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/version"],
+            "paths": ["/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version"],
         });
         assert_eq!(status, expected);
         let flags = answer("/flagz", &object("Flagz", version)).expect(200);
