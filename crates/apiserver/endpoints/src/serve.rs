@@ -545,7 +545,9 @@ fn non_resource(
                 "/metrics" => metrics::render(api, format),
                 _ => api.health.metrics(format),
             };
-            Ok(ApiResponse::new(200, format.content_type(), text))
+            let mut answer = ApiResponse::new(200, format.content_type(), text);
+            answer.headers.push(("process-start-time-unix", api.settings.started_unix.to_string()));
+            Ok(answer)
         }
         _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
         _ => {

@@ -224,6 +224,8 @@ fn a_request_that_takes_too_long_is_given_up() {
 fn metrics_count_what_was_asked_and_are_well_formed() {
     let server = Limited::start(|_| {});
     let mut client = server.client();
+    let started = client.get("/metrics").expect("an answer").header("process-start-time-unix").to_owned();
+    assert!(started.parse::<i64>().is_ok_and(|seconds| seconds > 0), "{started}");
     let object = json!({"metadata": {"name": "a"}});
     client.post(&format!("{CONFIG_MAPS}?dryRun=All"), &object).expect("an answer").expect(201);
     client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
