@@ -91,7 +91,6 @@ pub struct Role {
 /// Grants a role's permissions to subjects within one namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(validation_order("roleRef"))]
-#[k8s(last(subfield(role_ref)(fixed = "cannot change roleRef")))]
 pub struct RoleBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -168,7 +167,6 @@ pub struct AggregationRule {
 /// Grants a cluster role to subjects across the entire cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(validation_order("roleRef"))]
-#[k8s(last(subfield(role_ref)(fixed = "cannot change roleRef")))]
 pub struct ClusterRoleBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]

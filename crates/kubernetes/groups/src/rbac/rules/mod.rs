@@ -9,7 +9,7 @@ use pintle_schema::ApiType;
 use pintle_types::rbac::v1::{
     AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
-use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
@@ -19,8 +19,19 @@ const METADATA_FIRST: &[Step] = &[Step::Metadata, Step::Rules, Step::MetadataUpd
 static KINDS: &[KindRules] = &[
     KindRules { update: METADATA_FIRST, ..KindRules::of(Role::schema) },
     KindRules { update: METADATA_FIRST, ..KindRules::of(ClusterRole::schema) },
-    KindRules { update: METADATA_FIRST, ..KindRules::of(RoleBinding::schema) },
-    KindRules { update: METADATA_FIRST, ..KindRules::of(ClusterRoleBinding::schema) },
+    KindRules {
+        update: &[Step::Metadata, Step::Rules, Step::MetadataUpdate, step!(RoleBinding, binding::keeps_role)],
+        ..KindRules::of(RoleBinding::schema)
+    },
+    KindRules {
+        update: &[
+            Step::Metadata,
+            Step::Rules,
+            Step::MetadataUpdate,
+            step!(ClusterRoleBinding, binding::keeps_cluster_role),
+        ],
+        ..KindRules::of(ClusterRoleBinding::schema)
+    },
 ];
 
 static RULES: &[CustomRule] = &[
