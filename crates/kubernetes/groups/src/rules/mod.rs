@@ -127,6 +127,33 @@ pub fn put_before(found: usize, is_later: impl Fn(&str) -> bool, cx: &mut Valida
     }
 }
 
+/// When a repetition in a list is reported.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// After what is wrong with the same field, before what is wrong with the rest of the item.
+    WithField,
+    /// After what is wrong with the item, before what is wrong with later ones.
+    AfterItem,
+}
+
+/// Reports the repeated field of an item in its turn among the errors of the list.
+pub fn duplicate_in_turn(
+    turn: Turn,
+    list: &FieldPath<'_>,
+    index: usize,
+    field: &FieldPath<'_>,
+    value: &str,
+    cx: &mut ValidationContext<'_>,
+) {
+    let found = cx.errors.0.len();
+    let (list, field) = (list.to_string(), field.to_string());
+    cx.errors.duplicate(&field, value);
+    let is_rest = |other: &str| turn == Turn::WithField && other != field;
+    let is_later =
+        |other: &str| item_at(other, &list).is_some_and(|(at, _)| at > index || at == index && is_rest(other));
+    put_before(found, is_later, cx);
+}
+
 /// The index of the item of a list that a field is in, and the rest of the field's path.
 pub fn item_at<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
     let (index, rest) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;

@@ -40,7 +40,7 @@ pub struct CertificateSigningRequestSpec {
     #[k8s(proto = 8, optional)]
     pub expiration_seconds: Option<i32>,
     /// Purposes the certificate's key should be good for.
-    #[k8s(proto = 5, list_type = atomic, required, published = optional, unique, each_val(enum))]
+    #[k8s(proto = 5, list_type = atomic, required, published = optional, each_val(enum), last(unique))]
     pub usages: Vec<KeyUsage>,
     /// User that made the request; filled in by the server.
     #[k8s(proto = 2, optional)]

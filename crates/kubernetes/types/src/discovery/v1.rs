@@ -27,7 +27,7 @@ pub struct EndpointSlice {
     #[k8s(proto = 2, optional, always, list_type = atomic, max_items = 1000)]
     pub endpoints: Vec<Endpoint>,
     /// Ports offered by each endpoint listed here; at most 100.
-    #[k8s(proto = 3, optional, always, list_type = atomic, max_items = 20_000, distinct(name))]
+    #[k8s(proto = 3, optional, always, list_type = atomic, max_items = 20_000)]
     pub ports: Vec<EndpointPort>,
 }
 

@@ -43,6 +43,8 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[CustomRule] = &[
     at_type!(Service, service::topology_mode),
+    at_field!(ServiceSpec::PORTS, service::distinct_ports, AFTER),
+    at_field!(ServiceSpec::IP_FAMILIES, service::distinct_families, AFTER),
     at_field!(ServiceSpec::CLUSTER_IP, service::first_cluster_ip, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::CLUSTER_IPS, service::cluster_ips, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::EXTERNAL_IPS, service::external_ips),

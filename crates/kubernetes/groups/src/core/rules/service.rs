@@ -3,12 +3,12 @@
 use super::volume::take_back;
 use crate::rules::internal_form::in_full;
 use crate::rules::warnings::{Written, address, block, each};
-use crate::rules::{Repeats, invalid_each, items, legacy_cidr, legacy_ip, text_in};
+use crate::rules::{Repeats, Turn, duplicate_in_turn, invalid_each, items, legacy_cidr, legacy_ip, text_in};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View, value};
 use pintle_types::core::v1::{
-    IPFamilyPolicy, LoadBalancerIngress, LoadBalancerStatus, Service, ServiceExternalTrafficPolicy, ServicePort,
-    ServiceSpec, ServiceStatus, ServiceType,
+    IPFamily, IPFamilyPolicy, LoadBalancerIngress, LoadBalancerStatus, Service, ServiceExternalTrafficPolicy,
+    ServicePort, ServiceSpec, ServiceStatus, ServiceType,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -121,6 +121,32 @@ fn address_families(ips: At<'_, Vec<String>>, spec: View<'_, ServiceSpec>, cx: &
         if matches!(wanted, "IPv4" | "IPv6") && family_of(ip) != Some(wanted) {
             let detail = format!("expected an {wanted} value as indicated by `ipFamilies[{at}]`");
             cx.errors.invalid(ips.path.index(at), ip, detail);
+        }
+    }
+}
+
+/// Ports have distinct names.
+pub fn distinct_ports(ports: At<'_, Vec<ServicePort>>, cx: &mut ValidationContext<'_>) {
+    let items = items(ports.new);
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, ServicePort::NAME));
+    for index in 0..items.len() {
+        let name = text_in(items, index, ServicePort::NAME);
+        if repeats.is_repeated(index) && !name.is_empty() {
+            let path = ports.path.index(index);
+            duplicate_in_turn(Turn::WithField, ports.path, index, &path.to(ServicePort::NAME), name, cx);
+        }
+    }
+}
+
+/// Families of addresses are distinct.
+pub fn distinct_families(families: At<'_, Vec<IPFamily>>, cx: &mut ValidationContext<'_>) {
+    let items = items(families.new);
+    let family = |at: usize| items.get(at).and_then(Value::as_str).unwrap_or_default();
+    let mut repeats = Repeats::new(items.len(), family);
+    for index in 0..items.len() {
+        if repeats.is_repeated(index) {
+            let path = families.path.index(index);
+            duplicate_in_turn(Turn::AfterItem, families.path, index, &path, family(index), cx);
         }
     }
 }

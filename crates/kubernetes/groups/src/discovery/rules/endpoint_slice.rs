@@ -2,12 +2,31 @@
 
 use crate::core::rules::endpoints::endpoint_ip;
 use crate::rules::warnings::{Written, address, each};
-use crate::rules::{invalid_each, items, legacy_ip};
+use crate::rules::{Repeats, Turn, duplicate_in_turn, invalid_each, items, legacy_ip, text_in};
 use pintle_schema::Value;
 use pintle_schema::names::{self, ip};
-use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
+use pintle_types::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, FieldPath, ValidationContext};
+
+/// With more, nothing else of them is validated.
+const MAX_PORTS: usize = 20_000;
+
+/// Ports have distinct names; one may have none.
+pub fn distinct_ports(ports: At<'_, Vec<EndpointPort>>, cx: &mut ValidationContext<'_>) {
+    let items = items(ports.new);
+    if items.len() > MAX_PORTS {
+        return;
+    }
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, EndpointPort::NAME));
+    for index in 0..items.len() {
+        if repeats.is_repeated(index) {
+            let name = text_in(items, index, EndpointPort::NAME);
+            let path = ports.path.index(index);
+            duplicate_in_turn(Turn::WithField, ports.path, index, &path.to(EndpointPort::NAME), name, cx);
+        }
+    }
+}
 
 /// Addresses are of the slice's kind.
 pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
@@ -70,6 +89,19 @@ mod tests {
     use pintle_schema::{ApiType, value};
     use pintle_types::discovery::v1::EndpointSlice;
     use pintle_validation::{Operation, Request};
+
+    #[test]
+    fn a_repeated_name_is_reported_with_what_is_wrong_with_it() {
+        let port = || value!({"name": "A_", "protocol": "X"});
+        let slice = value!({
+            "metadata": {"name": "a", "namespace": "b"}, "addressType": "IPv4", "endpoints": [],
+            "ports": [(port()), (port())]
+        });
+        let lines = validate_as(EndpointSlice::schema(), &slice, None, Request::new(Operation::Create));
+        let starts = |field: &str| lines.iter().position(|line| line.starts_with(field));
+        let repeated = lines.iter().position(|line| line.contains("Duplicate"));
+        assert!(starts("ports[1].name") < repeated && repeated < starts("ports[1].protocol"), "{lines:?}");
+    }
 
     #[test]
     fn a_mapped_address_counts_as_the_ipv4_one() {

@@ -12,4 +12,7 @@ pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
 static KINDS: &[KindRules] =
     &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(EndpointSlice::schema) }];
 
-static RULES: &[CustomRule] = &[at_field!(Endpoint::ADDRESSES, endpoint_slice::addresses, AFTER)];
+static RULES: &[CustomRule] = &[
+    at_field!(Endpoint::ADDRESSES, endpoint_slice::addresses, AFTER),
+    at_field!(EndpointSlice::PORTS, endpoint_slice::distinct_ports, AFTER),
+];

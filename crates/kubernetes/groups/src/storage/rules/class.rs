@@ -4,6 +4,7 @@
 
 use crate::core::rules::node_labels::{node_selector, old_label};
 use crate::rules::warnings::Written;
+use crate::rules::{Repeats, Turn, duplicate_in_turn, items, text_in};
 use pintle_schema::{Map, View};
 use pintle_types::core::v1::{PersistentVolumeReclaimPolicy, TopologySelectorLabelRequirement, TopologySelectorTerm};
 use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass, VolumeAttributesClass};
@@ -46,6 +47,20 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
     const SUPPORTED: &[&str] = &["Delete", "Retain"];
     if let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty() && !SUPPORTED.contains(text)) {
         cx.errors.not_supported(policy.path, text, SUPPORTED);
+    }
+}
+
+/// A topology has one expression for each label.
+pub fn distinct_labels(list: At<'_, Vec<TopologySelectorLabelRequirement>>, cx: &mut ValidationContext<'_>) {
+    let items = items(list.new);
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, TopologySelectorLabelRequirement::KEY));
+    for index in 0..items.len() {
+        if repeats.is_repeated(index) {
+            let label = text_in(items, index, TopologySelectorLabelRequirement::KEY);
+            let path = list.path.index(index);
+            let path = path.to(TopologySelectorLabelRequirement::KEY);
+            duplicate_in_turn(Turn::AfterItem, list.path, index, &path, label, cx);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub mod class;
 pub mod driver;
 
 use pintle_schema::ApiType;
+use pintle_types::core::v1::TopologySelectorTerm;
 use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, StorageClass, VolumeAttachment,
     VolumeAttachmentSource, VolumeAttachmentStatus, VolumeAttributesClass, VolumeError,
@@ -49,6 +50,7 @@ static KINDS: &[KindRules] = &[
 static RULES: &[CustomRule] = &[
     at_field!(StorageClass::PARAMETERS, class::parameters),
     at_field!(StorageClass::RECLAIM_POLICY, class::reclaim_policy),
+    at_field!(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS, class::distinct_labels, AFTER),
     at_field!(StorageClass::ALLOWED_TOPOLOGIES, class::distinct_topologies, AFTER),
     at_field!(VolumeAttributesClass::PARAMETERS, class::some_parameters),
     at_type!(VolumeAttachmentSource, attachment::one_source),

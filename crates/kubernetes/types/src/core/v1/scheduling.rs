@@ -108,7 +108,7 @@ string_type! {
 #[k8s(struct_type = atomic)]
 pub struct TopologySelectorTerm {
     /// Topology labels that must all match.
-    #[k8s(proto = 1, optional, list_type = atomic, last(distinct(key)))]
+    #[k8s(proto = 1, optional, list_type = atomic)]
     pub match_label_expressions: Vec<TopologySelectorLabelRequirement>,
 }
 

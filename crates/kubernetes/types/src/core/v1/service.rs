@@ -198,7 +198,6 @@ pub struct ServiceSpec {
         list_map_keys("port", "protocol"),
         patch_strategy = "merge",
         patch_merge_key = "port",
-        distinct(name),
         each_val(when_several(subfield(name)(required)))
     )]
     pub ports: Vec<ServicePort>,
@@ -285,7 +284,7 @@ pub struct ServiceSpec {
     pub session_affinity_config: Option<SessionAffinityConfig>,
     /// IP versions of the service in order of preference; absent is worked out from the cluster and
     /// ipFamilyPolicy. The first one cannot be changed later.
-    #[k8s(proto = 19, optional, list_type = atomic, each_val(enum("IPv4", "IPv6")), unique)]
+    #[k8s(proto = 19, optional, list_type = atomic, each_val(enum("IPv4", "IPv6")))]
     pub ip_families: Vec<IPFamily>,
     /// How many IP versions to use: "SingleStack" (the default), "PreferDualStack" or
     /// "RequireDualStack".

@@ -4,7 +4,7 @@ use super::entries;
 use crate::core::rules::pod::resources;
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::{quantity, units};
-use crate::rules::{Repeats, item_at, items, put_before, text_in};
+use crate::rules::{Repeats, Turn, duplicate_in_turn, items, text_in};
 use pintle_schema::{Quantity, Value};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -20,15 +20,9 @@ pub fn distinct_types(limits: At<'_, Vec<Item>>, cx: &mut ValidationContext<'_>)
         if !repeats.is_repeated(index) {
             continue;
         }
-        let list = limits.path.to_string();
         let path = limits.path.index(index);
         let path = path.to(Item::TYPE);
-        let of_type = path.to_string();
-        let found = cx.errors.0.len();
-        cx.errors.duplicate(path, text_in(items, index, Item::TYPE));
-        let is_later =
-            |field: &str| item_at(field, &list).is_some_and(|(at, _)| at > index || at == index && field != of_type);
-        put_before(found, is_later, cx);
+        duplicate_in_turn(Turn::WithField, limits.path, index, &path, text_in(items, index, Item::TYPE), cx);
     }
 }
 

@@ -197,6 +197,16 @@ fn classes_and_attachments_stay() {
     let topologies = value!([{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}, {}]);
     let text = "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"";
     assert_eq!(validate(schema, &with(class.clone(), &["allowedTopologies"], topologies), None), [text; 2]);
+    let labels = value!([{"matchLabelExpressions": [
+        {"key": "zone", "values": ["a"]}, {"key": "zone", "values": ["b"]}, {"key": "other"}
+    ]}]);
+    assert_eq!(
+        validate(schema, &with(class.clone(), &["allowedTopologies"], labels), None),
+        [
+            "allowedTopologies[0].matchLabelExpressions[1].key: Duplicate value: \"zone\"",
+            "allowedTopologies[0].matchLabelExpressions[2].values: Required value",
+        ]
+    );
     let spaced = validate(schema, &with(class.clone(), &["provisioner"], value!("A B")), None);
     assert!(spaced.iter().all(|line| line.starts_with("provisioner: Invalid value: \"a b\": ")), "{spaced:?}");
     assert_eq!(spaced.len(), 1);
