@@ -78,13 +78,14 @@ pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut Va
     }
 }
 
-/// The values of each key, in an order of their own.
+/// The values of each key, each once and in an order of their own.
 fn topology(term: View<'_, TopologySelectorTerm>) -> BTreeMap<&str, Vec<&str>> {
     let requirements = term.field(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS).iter();
     let pairs = requirements.map(|requirement| {
         let values = requirement.field(TopologySelectorLabelRequirement::VALUES).iter();
         let mut values: Vec<&str> = values.map(View::as_str).collect();
         values.sort_unstable();
+        values.dedup();
         (requirement.field(TopologySelectorLabelRequirement::KEY).as_str(), values)
     });
     pairs.collect()

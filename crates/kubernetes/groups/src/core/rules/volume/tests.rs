@@ -197,6 +197,15 @@ fn classes_and_attachments_stay() {
     let topologies = value!([{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}, {}]);
     let text = "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"";
     assert_eq!(validate(schema, &with(class.clone(), &["allowedTopologies"], topologies), None), [text; 2]);
+    let zones = |values: Value| value!({"matchLabelExpressions": [{"key": "zone", "values": values}]});
+    let repeated = value!([(zones(value!(["a"]))), (zones(value!(["a", "a"])))]);
+    assert_eq!(
+        validate(schema, &with(class.clone(), &["allowedTopologies"], repeated), None),
+        [
+            "allowedTopologies[1].matchLabelExpressions[0].values[1]: Duplicate value: \"a\"",
+            "allowedTopologies[1].matchLabelExpressions: Duplicate value: \"\"",
+        ]
+    );
     let labels = value!([{"matchLabelExpressions": [
         {"key": "zone", "values": ["a"]}, {"key": "zone", "values": ["b"]}, {"key": "other"}
     ]}]);
