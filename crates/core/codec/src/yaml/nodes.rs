@@ -50,6 +50,7 @@ impl Document<'_> {
 
 /// Parses the first document; `None` if there is none.
 pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
+    directives(text)?;
     let mut text = Cow::Borrowed(text);
     let mut left = limits::YAML_REREAD_BYTES;
     loop {
@@ -64,6 +65,34 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
             }
         }
     }
+}
+
+/// Checks the lines before the first document: kube-apiserver's parser knows one version of YAML and no directives besides
+/// those of YAML 1.1.
+fn directives(text: &str) -> Result<(), DecodeError> {
+    for (line, content) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let Some(directive) = content.strip_prefix('%') else {
+            match content.trim_start().chars().next() {
+                None | Some('#') => continue,
+                Some(_) => return Ok(()),
+            }
+        };
+        let mut words = directive.split([' ', '\t']).filter(|word| !word.is_empty());
+        let version = match words.next() {
+            None | Some("TAG") => continue,
+            Some("YAML") => words.next().and_then(|version| version.split_once('.')),
+            Some(_) => return Err(at_line(line, "found unknown directive name")),
+        };
+        let number = |text: &str| text.parse::<u32>().ok();
+        if let Some((Some(major), Some(minor))) = version.map(|(major, minor)| (number(major), number(minor)))
+            && (major, minor) != (1, 1)
+        {
+            let problem = "found incompatible YAML document";
+            // The parser counts lines from zero, the scanner from one; the first has no number.
+            return Err(if line == 0 { error(problem) } else { error(&format!("line {line}: {problem}")) });
+        }
+    }
+    Ok(())
 }
 
 /// Why a text is not parsed.
@@ -114,6 +143,10 @@ fn parse(text: &str) -> Result<Option<Vec<Node>>, Refusal> {
                 Some(of) => (Kind::Alias { of: *of, at: span.start.index() }, 0),
                 None => return Err(error("unknown anchor referenced").into()),
             },
+            // Inside of brackets these begin no scalar, neither a block nor a plain one.
+            Event::Scalar(text, ScalarStyle::Plain, ..) if text.starts_with(['|', '>']) => {
+                return Err(at_line(line.saturating_sub(1), "found character that cannot start any token").into());
+            }
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
                 let tag = tag.map(|tag: Cow<'_, Tag>| format!("{}{}", tag.handle, tag.suffix));
