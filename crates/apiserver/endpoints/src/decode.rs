@@ -271,7 +271,7 @@ fn with_defaults(expected: &Expected<'_>, head: Head, bytes: &[u8]) -> Result<He
 }
 
 /// An `apiVersion` that may lack its parts: only the group of the path may stand without a version.
-fn completed(api_version: &str, group: &str, of_path: &str) -> Option<String> {
+pub(crate) fn completed(api_version: &str, group: &str, of_path: &str) -> Option<String> {
     match api_version.split_once('/').unwrap_or(("", api_version)) {
         ("", "") => Some(of_path.to_owned()),
         (own, "") if own == group => Some(of_path.to_owned()),

@@ -10,7 +10,7 @@ use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery, patch_options};
 use crate::request::Request;
 use crate::response::ApiResponse;
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, group_of};
 use crate::write::{answer, check_name, check_namespace, read_body};
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
@@ -256,6 +256,13 @@ impl Patch {
         if found_version.matches('/').count() > 1 {
             return Err(invalid(&format!("unexpected GroupVersion string: {found_version}")));
         }
+        if custom.is_none() && found_version.ends_with('/') {
+            if decode::completed(found_version, group_of(api_version), api_version).is_some() {
+                return Err(self.without_version(&patched, stored, query.field_validation, warnings));
+            }
+            let text = json::to_string(&shown()?);
+            return Err(invalid(&format!("Object 'apiVersion' is missing in '{text}'")));
+        }
         match custom {
             Some(_) if patched.str_at(&["kind"]).is_empty() => {
                 let text = json::to_string(&shown()?);
@@ -394,7 +401,8 @@ impl Patch {
             FieldValidation::Warn => warnings.extend(problems),
             _ => {}
         }
-        crate::write::without_name(stored.str_at(&["metadata", "name"]))
+        // An error has the warnings only if they are added to it.
+        crate::write::without_name(stored.str_at(&["metadata", "name"])).with_warnings(warnings.clone())
     }
 
     /// The error for a result that cannot be decoded. kube-apiserver names no kind, but shows the result, or the strategic

@@ -136,6 +136,7 @@ fn a_result_without_a_version_has_no_known_field() {
     for (kind, text) in [
         (PatchType::Merge, r#"{"apiVersion": null}"#),
         (PatchType::Json, r#"[{"op": "remove", "path": "/apiVersion"}]"#),
+        (PatchType::Merge, r#"{"apiVersion": "/"}"#),
     ] {
         let (error, warnings) = apply(kind, text, FieldValidation::Warn);
         let nameless = "the name of the object (p based on URL) was undeterminable: name must be provided";
@@ -145,6 +146,9 @@ fn a_result_without_a_version_has_no_known_field() {
         let (code, message) = error.expect("refused");
         assert!(code == 422 && message.ends_with(&unknown.join(", ")), "{message}");
     }
+    let (error, _) = apply(PatchType::Merge, r#"{"apiVersion": "v1/"}"#, FieldValidation::Warn);
+    let (code, message) = error.expect("refused");
+    assert!(code == 422 && message.contains("Object 'apiVersion' is missing in '{"), "{message}");
     let (error, _) = apply(PatchType::Merge, r#"{"apiVersion": 5}"#, FieldValidation::Warn);
     let (_, message) = error.expect("refused");
     let end = "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field \
