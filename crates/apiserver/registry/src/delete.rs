@@ -1,5 +1,6 @@
 //! Delete: in two phases when finalizers or a grace period hold the object, at once otherwise.
 
+use crate::admission::DELETE_COLLECTION;
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::{Details, Result, Status, named};
 use crate::update::precondition_failed;
@@ -250,10 +251,13 @@ impl Registry {
 }
 
 /// The options as plugins see them: with the grace period that was decided on, and for a namespace with its uid as a
-/// precondition.
+/// precondition. For the objects of a collection the options stay as they were sent.
 fn settled(target: &Target, old: &Value, options: &DeleteOptions) -> DeleteOptions {
     let strategy = target.resource.strategy;
     let mut settled = options.clone();
+    if options.context.verb == DELETE_COLLECTION {
+        return settled;
+    }
     if let Some(compute) = strategy.grace_period
         && !metadata::is_terminating(old)
     {
@@ -356,15 +360,19 @@ mod tests {
     #[test]
     fn plugins_see_what_was_decided() {
         let registry = crate::testing::registry();
-        let settle = |plural: &str, object: Value| {
+        let settle_for = |verb: &'static str, plural: &str, object: Value| {
             let target = registry.target_of(["", "v1", plural], "", "a").expect("a known resource");
-            let options = DeleteOptions { grace_period_seconds: Some(5), ..DeleteOptions::default() };
+            let context = Arc::new(crate::RequestContext::new(verb, String::new()));
+            let options = DeleteOptions { grace_period_seconds: Some(5), context, ..DeleteOptions::default() };
             let settled = settled(&target, &object, &options);
             (settled.grace_period_seconds, settled.uid)
         };
+        let settle = |plural: &str, object: Value| settle_for("delete", plural, object);
         let uid = || Some("u".to_owned());
         assert_eq!(settle("pods", value!({"metadata": {"uid": "u"}, "spec": {}})), (Some(0), None), "on no node");
         assert_eq!(settle("pods", value!({"metadata": {"uid": "u"}, "spec": {"nodeName": "n"}})), (Some(5), None));
+        let pod = value!({"metadata": {"uid": "u"}, "spec": {}});
+        assert_eq!(settle_for(DELETE_COLLECTION, "pods", pod), (Some(5), None), "one of a collection");
         assert_eq!(settle("configmaps", value!({"metadata": {"uid": "u"}})), (Some(5), None));
         assert_eq!(settle("namespaces", value!({"metadata": {"uid": "u"}})), (Some(5), uid()));
     }

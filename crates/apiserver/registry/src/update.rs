@@ -275,8 +275,12 @@ impl Attempt<'_> {
             registry.to_version(target, served.to_mut()).await?;
         }
         let mut object = update.change.apply(Some(&served)).get().await?;
-        let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
-        check_sent_type(target, &object)?;
+        let named_version = names_version(update.from_stored, &object, old);
+        if !update.from_stored {
+            check_uid(target, &object, old, options.dry_run)?;
+        }
+        // A wrong type is reported with what is invalid, after the version.
+        let sent_type = check_sent_type(target, &object);
         let (managed, sent_empties) = match update.owners {
             ManagedFieldsUpdate::Compute => {
                 let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
@@ -314,17 +318,16 @@ impl Attempt<'_> {
             ..AdmissionRequest::new(registry, target, subresource, Operation::Update, options, charges)
         };
         match &options.admission {
-            AdmissionMode::Asked => {
-                registry.admission.mutate(&request, &mut object, warnings).await?;
-                // A webhook may have named a version.
-                check_version(target, &object, old)?;
-            }
+            AdmissionMode::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
             AdmissionMode::Done => {}
             AdmissionMode::Shown(view) => {
                 self.mutate_shown(view, old, &mut object, warnings).await?;
                 (view.settle)(&mut object);
             }
         }
+        // Only now: a webhook may have named a version, and denies what is outdated too.
+        check_version(target, update.from_stored, &object, old)?;
+        sent_type?;
         metadata::carry_over(&mut object, old);
         if matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
             metadata::set(&mut object, "resourceVersion", metadata::text(old, "resourceVersion"));
@@ -453,20 +456,19 @@ impl Attempt<'_> {
     }
 }
 
-/// Checks the uid and resourceVersion of an update against the stored object. Returns whether a version was named: an object
-/// computed from the stored one names a version only if it differs.
-fn check_meant(target: &Target, from_stored: bool, object: &Value, old: &Value, dry_run: bool) -> Result<bool> {
-    let [uid, old_uid] = [object, old].map(|object| metadata::text(object, "uid"));
+/// Whether an update names the version that it is for: an object computed from the stored one does only if it differs.
+fn names_version(from_stored: bool, object: &Value, old: &Value) -> bool {
     let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
-    let is_named = !matches!(version, "" | "0");
-    if !from_stored && !uid.is_empty() && uid != old_uid {
-        return Err(failed_precondition(target, "UID", uid, old_uid, dry_run));
+    if from_stored { version != old_version } else { !matches!(version, "" | "0") }
+}
+
+/// Checks that the uid that an object names, if any, is the stored object's.
+fn check_uid(target: &Target, object: &Value, old: &Value, dry_run: bool) -> Result<()> {
+    let [uid, old_uid] = [object, old].map(|object| metadata::text(object, "uid"));
+    match uid.is_empty() || uid == old_uid {
+        true => Ok(()),
+        false => Err(failed_precondition(target, "UID", uid, old_uid, dry_run)),
     }
-    if !from_stored {
-        check_names_version(target, object)?;
-    }
-    check_version(target, object, old)?;
-    Ok(if from_stored { version != old_version } else { is_named })
 }
 
 /// Checks that an object that takes the place of another names a version, which most kinds do not require.
@@ -481,11 +483,11 @@ pub fn check_names_version(target: &Target, object: &Value) -> Result<()> {
     }
 }
 
-/// Checks that the version that an object names, if any, is the stored object's.
-fn check_version(target: &Target, object: &Value, old: &Value) -> Result<()> {
+/// Checks that the version that an object names, if any, is the stored object's, and that one is named where it must be.
+fn check_version(target: &Target, from_stored: bool, object: &Value, old: &Value) -> Result<()> {
     let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
     if matches!(version, "" | "0") {
-        return Ok(());
+        return if from_stored { Ok(()) } else { check_names_version(target, object) };
     }
     check_readable(version)?;
     match version == old_version {

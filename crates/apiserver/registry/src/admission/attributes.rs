@@ -7,7 +7,7 @@ use pintle_resource::Resource;
 use pintle_schema::{Str, Value};
 
 /// The verb of a request that deletes a collection and names no object.
-const DELETE_COLLECTION: &str = "deletecollection";
+pub(crate) const DELETE_COLLECTION: &str = "deletecollection";
 
 impl<'a> AdmissionRequest<'a> {
     /// The version of the resource that the request names.

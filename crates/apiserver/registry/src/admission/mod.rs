@@ -12,6 +12,7 @@ mod matching_tests;
 mod reinvocation;
 mod sent_options;
 
+pub(crate) use attributes::DELETE_COLLECTION;
 pub use attributes::kind_of;
 pub use chain::{AdmissionChain, AdmissionObserver, Rights};
 pub use charges::{Charge, Charges, Committed};

@@ -368,3 +368,45 @@ fn missing_defaults_are_added_on_read_and_stored_by_the_next_update() {
         assert_eq!(labels(&kept.lock().unwrap()), read, "{name}");
     }
 }
+
+/// Denies every update.
+struct Denying;
+
+impl AdmissionPlugin for Denying {
+    fn name(&self) -> &str {
+        "Denying"
+    }
+
+    fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+        phase == Phase::Mutate && request.operation == Operation::Update
+    }
+
+    fn mutate<'a>(&'a self, _: &'a AdmissionRequest<'a>, _: &'a mut Value, _: &'a mut Vec<String>) -> Admitted<'a> {
+        MaybeReady::Ready(Err(Status::bad_request("denied")))
+    }
+}
+
+#[test]
+fn admission_is_asked_before_the_version_is_checked() {
+    let mut registry = registry();
+    let target = registry.target(pintle_groups::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    wait(registry.create(&target, value!({"metadata": {"name": "a"}}), &WriteOptions::default())).unwrap();
+    let put = |registry: &Registry, field: &'static str| {
+        let change = move |_: Option<&Value>| {
+            let mut object = value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+            object.set_at(&["metadata", field], "1");
+            Ok(object)
+        };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: false,
+            from_stored: false,
+            owners: ManagedFieldsUpdate::Compute,
+        };
+        wait(registry.update(&target, &update, &WriteOptions::default())).map(|_| ()).map_err(|status| status.code)
+    };
+    assert_eq!([put(&registry, "resourceVersion"), put(&registry, "uid")], [Err(409), Err(409)]);
+    registry.admission.plugins = vec![Arc::new(Denying)];
+    assert_eq!([put(&registry, "resourceVersion"), put(&registry, "uid")], [Err(400), Err(409)]);
+}
