@@ -225,6 +225,27 @@ pub(crate) fn read_stored(custom: &dyn CustomKind, object: &mut Value) -> bool {
     is_less
 }
 
+/// A canonical object of the storage version as it will be read after being stored, if that differs: with defaults, and for a custom
+/// kind without the nulls that a schema does not allow. An applied configuration may leave some where anything is allowed.
+pub(crate) fn read_back(target: &Target, object: &Value) -> Option<Value> {
+    let Some(custom) = target.stored.hub.custom.as_ref().filter(|_| has_null(object)) else {
+        return target.resource.completed(object);
+    };
+    let mut read = object.clone();
+    custom.reread(&mut read);
+    canonicalize(&target.storage().schema, &mut read);
+    (read != *object).then_some(read)
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Map(map) => map.values().any(has_null),
+        Value::List(items) => items.iter().any(has_null),
+        _ => false,
+    }
+}
+
 /// The record of an object that decodes to `now`; `None` if the stored record is equal.
 fn record_of(target: &Target, object: &Object, kept: &Value, now: &Value, original: Option<&Value>) -> Option<Bytes> {
     let fields = field_values(&target.stored, now);

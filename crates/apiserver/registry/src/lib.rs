@@ -256,7 +256,7 @@ impl Registry {
     pub(crate) fn encode(&self, target: &Target, object: &mut Value) -> Encoded {
         ["resourceVersion", "selfLink"].iter().for_each(|field| metadata::clear(object, field));
         let stored = EtcdCodec::of(&*self.store).map(|form| form.encode(target.storage(), object));
-        let record = match target.resource.completed(object) {
+        let record = match defined::read_back(target, object) {
             None => self.record(target, object),
             Some(completed) => self.record_as(encoded_object::encode_stale, target, &completed),
         };
@@ -306,8 +306,8 @@ impl Registry {
 
     /// The result of a dry run: a canonical object as it would be read after being stored.
     pub(crate) fn as_read(&self, target: &Target, object: Value) -> Payload {
-        let completed = target.resource.completed(&object);
-        Payload::Value(Box::new(completed.unwrap_or(object)))
+        let read = defined::read_back(target, &object);
+        Payload::Value(Box::new(read.unwrap_or(object)))
     }
 
     /// Commits one object and returns it as stored.

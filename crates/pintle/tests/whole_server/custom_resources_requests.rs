@@ -18,7 +18,8 @@ fn definition() -> Value {
         "set": {"type": "array", "x-kubernetes-list-type": "set", "items": text()},
         "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
             "items": {"type": "object", "required": ["k"], "properties": {"k": text(), "v": text()}}},
-        "inner": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}}});
+        "inner": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true},
+        "free": {"x-kubernetes-preserve-unknown-fields": true}}});
     let schema = json!({"type": "object", "properties": {"spec": spec, "status": {"type": "object",
         "properties": {"replicas": {"type": "integer"}, "selector": text()}}}});
     json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -229,6 +230,11 @@ fn apply_follows_the_topology_of_the_schema() {
     assert_eq!(conflict["message"], message);
     let fewer = apply("one", json!({"set": ["x"]})).expect(200);
     assert_eq!(fewer["spec"]["map"], json!([{"k": "2", "v": "b"}]));
+    // Nulls that no schema allows are not read again.
+    let nulls = apply("one", json!({"free": null, "set": ["x"]})).expect(200);
+    assert_eq!(nulls["spec"].get("free"), None);
+    let nulls = apply("one", json!({"free": {"a": null}, "set": ["x"]})).expect(200);
+    assert_eq!(nulls["spec"]["free"], json!({"a": null}));
     let undeclared = apply("one", json!({"junk": 1})).expect(500);
     let message = "failed to create typed patch object (/a; example.com/v1, Kind=Widget): .spec.junk: field not declared in schema";
     assert_eq!(undeclared["message"], message);
