@@ -86,8 +86,8 @@ impl Authorizer for CurrentPolicies {
         self.0.load().decide(attributes).into()
     }
 
-    fn rules_for<'a>(&'a self, user: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
-        self.0.load().rules(user).into()
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules> {
+        self.0.load().rules(user, namespace).into()
     }
 }
 
@@ -96,8 +96,8 @@ impl Authorizer for Policies {
         self.decide(attributes).into()
     }
 
-    fn rules_for<'a>(&'a self, user: &'a UserInfo, _: &'a str) -> MaybeReady<'a, UserRules> {
-        self.rules(user).into()
+    fn rules_for<'a>(&'a self, user: &'a UserInfo, namespace: &'a str) -> MaybeReady<'a, UserRules> {
+        self.rules(user, namespace).into()
     }
 }
 
@@ -109,10 +109,12 @@ impl Policies {
         }
     }
 
-    /// What policies allow a user, as rules.
-    fn rules(&self, user: &UserInfo) -> UserRules {
+    /// What policies allow a user in a namespace, as rules. Policies for paths are for a namespace, too.
+    fn rules(&self, user: &UserInfo, namespace: &str) -> UserRules {
         let mut rules = UserRules::default();
-        for policy in self.0.iter().filter(|policy| policy.is_about(user)) {
+        let applies =
+            |policy: &&Policy| policy.is_about(user) && (policy.namespace == "*" || policy.namespace == namespace);
+        for policy in self.0.iter().filter(applies) {
             let verbs: &[&str] = if policy.readonly { &["get", "list", "watch"] } else { &["*"] };
             let verbs: Vec<Str> = verbs.iter().map(Str::new).collect();
             let one = |text: &String| vec![Str::new(text)];
@@ -275,6 +277,24 @@ mod tests {
                 Attributes { namespace: "n", ..Attributes::resource(&alice, "create", "apps", "deployments") };
             assert_eq!(policies.allow(&deployments), resources, "{spec}");
             assert_eq!(policies.allow(&Attributes::non_resource(&alice, "get", "/version")), paths, "{spec}");
+        }
+    }
+
+    #[test]
+    fn rules_are_those_of_the_namespace() {
+        let specs = [
+            r#"{"user":"alice","namespace":"n","resource":"pods","readonly":true}"#,
+            r#"{"user":"alice","resource":"nodes"}"#,
+            r#"{"user":"alice","namespace":"*","resource":"*","nonResourcePath":"/x"}"#,
+            r#"{"user":"bob","namespace":"*","resource":"secrets"}"#,
+        ];
+        let lines = specs.map(|spec| format!(r#"{{"apiVersion":"{VERSION}","kind":"Policy","spec":{spec}}}"#));
+        let policies = Policies::parse(&lines.join("\n")).unwrap_or_else(|error| panic!("{error}"));
+        let alice = user("alice", "staff");
+        for (namespace, resources) in [("n", &["pods", "*"][..]), ("m", &["*"][..]), ("", &["nodes", "*"][..])] {
+            let rules = policies.rules(&alice, namespace);
+            let found: Vec<&str> = rules.resource_rules.iter().map(|rule| rule.resources[0].as_str()).collect();
+            assert_eq!((&found[..], rules.non_resource_rules.len()), (resources, 1), "{namespace}");
         }
     }
 
