@@ -52,18 +52,23 @@ impl FrontProxyHeaders {
 }
 
 impl FrontProxy {
-    /// The user in the proxy's headers; `None` when there is none, or the request is not from the proxy.
-    fn user(&self, request: &AuthenticationRequest<'_>) -> Option<UserInfo> {
+    /// The user in the proxy's headers; `None` when there is none, or no certificate.
+    ///
+    /// # Errors
+    /// The certificate is not the proxy's, whatever the headers.
+    fn user(&self, request: &AuthenticationRequest<'_>) -> Result<Option<UserInfo>, AuthenticationError> {
+        if request.client_certs.is_empty() {
+            return Ok(None);
+        }
+        let proxy = self.ca.identity(request)?.map(|proxy| proxy.user.name.clone()).unwrap_or_default();
+        if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|allowed| *allowed == proxy) {
+            return Err(AuthenticationError::refused(format!("x509: subject with cn={proxy} is not allowed")));
+        }
         let values = |names: &[String]| -> Vec<Str> {
             let all = names.iter().flat_map(|name| request.headers.get_all(name.as_str()));
             all.map(text).filter(|value| !value.is_empty()).collect()
         };
-        // Most requests have no such header, and need no certificate verified.
-        let name = values(&self.headers.username).into_iter().next()?;
-        let proxy = self.ca.identity(request).ok()??.user;
-        if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|allowed| *allowed == proxy.name) {
-            return None;
-        }
+        let Some(name) = values(&self.headers.username).into_iter().next() else { return Ok(None) };
         let mut extra: BTreeMap<String, Vec<Str>> = BTreeMap::new();
         for (header, value) in request.headers {
             if let Some(key) = self.headers.extra_key(header.as_str()) {
@@ -76,7 +81,7 @@ impl FrontProxy {
             groups: values(&self.headers.group),
             extra: extra.into_iter().map(|(key, values)| (key.into(), values)).collect(),
         };
-        Some(user.authenticated())
+        Ok(Some(user.authenticated()))
     }
 }
 
@@ -85,12 +90,12 @@ fn text(value: &HeaderValue) -> Str {
 }
 
 impl Authenticator for FrontProxy {
-    /// Never fails: the proxy's own certificate, or a token, may still authenticate the request.
+    /// Fails for every certificate that is not the proxy's; as a client's it, or a token, may still authenticate the request.
     fn authenticate<'a>(
         &'a self,
         request: &'a AuthenticationRequest<'a>,
     ) -> MaybeReady<'a, Result<Option<Identity>, AuthenticationError>> {
-        MaybeReady::Ready(Ok(self.user(request).map(|user| Identity::of(Arc::new(user)))))
+        MaybeReady::Ready(self.user(request).map(|user| user.map(|user| Identity::of(Arc::new(user)))))
     }
 
     fn consumes_header(&self, name: &str) -> bool {
@@ -172,7 +177,8 @@ mod tests {
         let (own_name, underscores) = (headers(&[("x-remote-user", "bob")]), headers(&[("x_remote_user", "eve")]));
         let now = SystemTime::now();
         let user = |chain: &[CertificateDer<'_>], headers: &HeaderMap| {
-            proxy.user(&AuthenticationRequest { client_certs: chain, ..AuthenticationRequest::new(headers, now) })
+            let request = AuthenticationRequest { client_certs: chain, ..AuthenticationRequest::new(headers, now) };
+            proxy.user(&request).ok().flatten()
         };
         let bob = user(&leaf("front-proxy-client", &own), &all).expect("trusted");
         assert_eq!((bob.name.as_str(), bob.uid.as_str()), ("bob", "u"));
@@ -190,11 +196,20 @@ mod tests {
         let server = [server.signed_by(&key, &own).expect("signed").der().clone()];
         assert_eq!(user(&server, &all), None);
         assert_eq!(user(&[], &all), None);
+        // A certificate that is not the proxy's is an error even without headers; none at all is not.
+        let nothing = HeaderMap::new();
+        let fails = |chain: &[CertificateDer<'_>]| {
+            let request = AuthenticationRequest { client_certs: chain, ..AuthenticationRequest::new(&nothing, now) };
+            proxy.user(&request).is_err()
+        };
+        assert!(fails(&leaf("front-proxy-client", &other)) && fails(&leaf("somebody", &own)));
+        assert!(!fails(&leaf("front-proxy-client", &own)) && !fails(&[]));
         // A connection keeps the result of the proxy's own authorities until the chain is verified again.
         let (cache, chain) = (CertCache::default(), leaf("front-proxy-client", &own));
         let on_connection = |certs: &[CertificateDer<'_>], now| {
             let request = AuthenticationRequest::new(&own_name, now);
-            proxy.user(&AuthenticationRequest { client_certs: certs, cert_cache: Some(&cache), ..request }).is_some()
+            let request = AuthenticationRequest { client_certs: certs, cert_cache: Some(&cache), ..request };
+            proxy.user(&request).is_ok_and(|user| user.is_some())
         };
         let others = leaf("front-proxy-client", &other);
         assert!(on_connection(&chain, now) && on_connection(&others, now), "remembered");
