@@ -4,13 +4,13 @@
 //! allowed. Must never trust a certificate without verifying its chain, nor tell the client why a credential was rejected.
 
 mod certificate;
+mod direct;
 mod front_proxy;
 mod request;
 mod token_cache;
 mod token_file;
 mod token_header;
 mod union;
-mod version_1;
 mod x509;
 
 use std::borrow::Cow;
@@ -21,13 +21,13 @@ use pintle_resource::MaybeReady;
 use crate::{Str, UserInfo};
 
 pub use certificate::{Subject, not_after, subject_of_request};
+pub use direct::version_1_key;
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unescaped_key};
 pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
 pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
 pub use token_header::{TokenHeader, wrong_type};
 pub use union::{AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, common_audiences};
-pub use version_1::version_1_key;
 pub use x509::{CertCache, ClientCa, ClientCaError};
 
 /// Finds the identity behind the credentials of a request.

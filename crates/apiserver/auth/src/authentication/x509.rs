@@ -15,9 +15,12 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Name;
 
-use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, certificate, version_1};
+use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, certificate, direct};
 use crate::user::CREDENTIAL_ID_KEY;
 use crate::{Str, UserInfo};
+
+/// 2.5.29.37.0, the usage of keys that may be used for everything.
+const ANY_USAGE: &[u8] = &[0x55, 0x1d, 0x25, 0x00];
 
 /// How long a connection uses a result before it verifies the chain again (some 100 µs of CPU).
 const RECHECK: Duration = Duration::from_secs(10);
@@ -146,7 +149,9 @@ impl ClientCa {
         let verified = cached.unwrap_or_else(|| {
             let outcome = match verify(&authorities, leaf, intermediates, now) {
                 Ok(()) => identity(leaf),
-                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &authorities, now) => {
+                Err(webpki::Error::UnsupportedCertVersion | webpki::Error::CaUsedAsEndEntity)
+                    if direct::is_trusted(leaf, &authorities, now) =>
+                {
                     identity(leaf)
                 }
                 Err(error) => Err(AuthenticationError::refused(format!("x509: {error}"))),
@@ -191,16 +196,15 @@ fn verify(
         not_before: UnixTime::since_unix_epoch(Duration::ZERO),
     })?);
     let anchors: Vec<_> = authorities.iter().map(|authority| authority.anchor.clone()).collect();
-    EndEntityCert::try_from(leaf)?.verify_for_usage(
-        webpki::ALL_VERIFICATION_ALGS,
-        &anchors,
-        intermediates,
-        now,
-        KeyUsage::client_auth(),
-        None,
-        None,
-    )?;
-    Ok(())
+    let leaf = EndEntityCert::try_from(leaf)?;
+    let verify = |usage: KeyUsage| {
+        let algorithms = webpki::ALL_VERIFICATION_ALGS;
+        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, usage, None, None).map(drop)
+    };
+    match verify(KeyUsage::client_auth()) {
+        Err(webpki::Error::RequiredEkuNotFoundContext(_)) => verify(KeyUsage::required_if_present(ANY_USAGE)),
+        outcome => outcome,
+    }
 }
 
 /// The identity that a verified certificate names.

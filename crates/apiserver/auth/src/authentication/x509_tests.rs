@@ -116,7 +116,31 @@ fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
             2026,
             None,
         ),
-        ("for any use", signed(changed(|p| p.extended_key_usages.clear()), &ours), 2026, Some("alice")),
+        ("without uses", signed(changed(|p| p.extended_key_usages.clear()), &ours), 2026, Some("alice")),
+        (
+            "for any use",
+            signed(changed(|p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::Any]), &ours),
+            2026,
+            Some("alice"),
+        ),
+        (
+            "of an authority",
+            signed(changed(|p| p.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)), &ours),
+            2026,
+            Some("alice"),
+        ),
+        (
+            "of an authority, expired",
+            signed(changed(|p| p.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)), &ours),
+            2027,
+            None,
+        ),
+        (
+            "of an authority of another one",
+            signed(changed(|p| p.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)), &foreign),
+            2026,
+            None,
+        ),
         (
             "without a common name",
             signed(changed(|p| p.distinguished_name = rcgen::DistinguishedName::new()), &ours),
@@ -166,7 +190,7 @@ fn of_version_1(der: &CertificateDer<'_>, ca: &Ca) -> CertificateDer<'static> {
 fn certificates_of_the_first_version_come_from_an_authority_itself() {
     let (ours, foreign) = (ca("ca"), ca("ca"));
     let old = of_version_1(&signed(alice(), &ours), &ours);
-    assert!(version_1::version_1_key(&old).is_some() && version_1::version_1_key(ours.der()).is_none());
+    assert!(direct::version_1_key(&old).is_some() && direct::version_1_key(ours.der()).is_none());
     let mut changed = old.to_vec();
     // In the middle of the signature.
     *changed.iter_mut().nth_back(20).expect("bytes") ^= 1;
@@ -190,7 +214,7 @@ fn certificates_of_the_first_version_come_from_an_authority_itself() {
         assert_eq!(name(&authenticator, chain, year).as_deref(), who, "{what}");
     }
     for cut in 0..old.len() {
-        assert!(version_1::version_1_key(&old[..cut]).is_none(), "{cut}");
+        assert!(direct::version_1_key(&old[..cut]).is_none(), "{cut}");
     }
 }
 

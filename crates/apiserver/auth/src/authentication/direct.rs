@@ -1,6 +1,7 @@
-//! Client certificates of X.509 version 1, as `openssl x509 -req` makes them by default.
-//! Guarantees that one is trusted only if a trusted authority itself signed it and it is valid now: without extensions it has no
-//! constraints to check. Must never treat such a certificate as an authority.
+//! Client certificates that webpki does not verify: of X.509 version 1, as `openssl x509 -req` makes them by default, and those
+//! of authorities, as `openssl req -x509` makes them.
+//! Guarantees that one is trusted only if a trusted authority itself signed it, it is valid now and may authenticate clients.
+//! Must never treat such a certificate as an authority.
 
 use super::x509::Authority;
 use rustls_pki_types::SubjectPublicKeyInfoDer;
@@ -8,6 +9,7 @@ use std::time::SystemTime;
 use webpki::RawPublicKeyEntity;
 use x509_parser::asn1_rs::Sequence;
 use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::FromDer;
 use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Version;
@@ -22,13 +24,32 @@ fn version_1(der: &[u8]) -> Option<X509Certificate<'_>> {
     (is_consistent && certificate.version() == X509Version::V1 && !has_more).then_some(certificate)
 }
 
+/// The certificate of an authority that may authenticate clients; `None` for every other certificate.
+fn authority(der: &[u8]) -> Option<X509Certificate<'_>> {
+    let (rest, certificate) = X509Certificate::from_der(der).ok()?;
+    let is_consistent = rest.is_empty() && certificate.signature_algorithm == certificate.tbs_certificate.signature;
+    let is_understood = certificate.extensions().iter().all(|extension| {
+        let is_known = matches!(
+            extension.parsed_extension(),
+            ParsedExtension::BasicConstraints(_)
+                | ParsedExtension::KeyUsage(_)
+                | ParsedExtension::ExtendedKeyUsage(_)
+                | ParsedExtension::SubjectAlternativeName(_)
+        );
+        is_known || !extension.critical
+    });
+    let usage = certificate.extended_key_usage().ok()?;
+    let is_for_clients = usage.is_none_or(|usage| usage.value.any || usage.value.client_auth);
+    (is_consistent && certificate.is_ca() && is_understood && is_for_clients).then_some(certificate)
+}
+
 /// Whether one of the authorities signed the certificate and it is valid now.
 pub(super) fn is_trusted(der: &[u8], authorities: &[Authority], now: SystemTime) -> bool {
     verify(der, authorities, now).is_some()
 }
 
 fn verify(der: &[u8], authorities: &[Authority], now: SystemTime) -> Option<()> {
-    let certificate = version_1(der)?;
+    let certificate = version_1(der).or_else(|| authority(der))?;
     let now = now.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
     let now = ASN1Time::from_timestamp(i64::try_from(now).ok()?).ok()?;
     if !certificate.validity().is_valid_at(now) || certificate.signature_value.unused_bits != 0 {
