@@ -58,11 +58,12 @@ impl TokenFile {
             if token.is_empty() {
                 continue;
             }
-            let groups = rest.first().map_or("", String::as_str).split(',');
+            // An empty column is one group without a name.
+            let groups = rest.first().into_iter().flat_map(|groups| groups.split(','));
             let user = UserInfo {
                 name: name.into(),
                 uid: uid.into(),
-                groups: groups.filter(|group| !group.is_empty()).map(Str::new).collect(),
+                groups: groups.map(Str::new).collect(),
                 extra: Vec::new(),
             };
             users.insert(token.clone().into_bytes(), Arc::new(user.authenticated()));
@@ -181,7 +182,8 @@ mod tests {
         type Given = Option<(&'static str, &'static str, &'static [&'static str])>;
         let rows: &[(&str, &str, Given)] = &[
             ("t,alice,1", "t", Some(("alice", "1", &[]))),
-            ("t,alice,1,\n", "t", Some(("alice", "1", &[]))),
+            ("t,alice,1,\n", "t", Some(("alice", "1", &[""]))),
+            ("t,alice,1,\"dev,,ops\"", "t", Some(("alice", "1", &["dev", "", "ops"]))),
             ("t,alice,1,dev\r\n", "t", Some(("alice", "1", &["dev"]))),
             ("\n\na,b,c\nt,alice,1,\"dev,ops\",more\n", "t", Some(("alice", "1", &["dev", "ops"]))),
             ("t,\"al\"\"ice\",\"\"\r\n", "t", Some(("al\"ice", "", &[]))),
