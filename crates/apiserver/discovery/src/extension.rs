@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn of_aggregated(document: &[u8], group: &str, version: &str) -> Option<Vec<Value>> {
     let schema = APIGroupDiscoveryList::schema();
     let mut list = json::decode(schema, document, Strictness::Ignore).ok()?.value;
+    fill_kinds(&mut list);
     canonicalize(schema, &mut list);
     let items = list.get("items")?.as_list()?;
     let found = items.iter().find(|item| item.str_at(&["metadata", "name"]) == group)?;
@@ -21,55 +22,91 @@ pub fn of_aggregated(document: &[u8], group: &str, version: &str) -> Option<Vec<
     Some(found.get("resources").and_then(Value::as_list).unwrap_or_default().to_vec())
 }
 
-/// The resources of a version's own document, in the form of aggregated discovery; `None` if it is malformed.
-pub fn of_resource_list(document: &[u8], group: &str, version: &str) -> Option<Vec<Value>> {
-    let decoded = json::decode(APIResourceList::schema(), document, Strictness::Ignore).ok()?.value;
-    let list = APIResourceList::from_value(&decoded).ok()?;
-    let mut resources: Vec<(String, Map)> = Vec::new();
-    let mut below: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for resource in &list.resources {
-        let mut entry = Map::new();
-        let mut push = |name: &'static str, value: Value| entry.push(Str::new_static(name), value);
-        let kind = response_kind(resource, group, version);
-        match resource.name.split_once('/') {
-            Some((parent, name)) => {
-                push("subresource", name.into());
-                push("responseKind", kind);
-                push("verbs", resource.verbs.to_value());
-                below.entry(parent.to_owned()).or_default().push(Value::Map(entry));
-            }
-            None => {
-                push("resource", resource.name.as_str().into());
-                push("responseKind", kind);
-                push("scope", if resource.namespaced { "Namespaced" } else { "Cluster" }.into());
-                push("singularResource", resource.singular_name.as_str().into());
-                push("verbs", resource.verbs.to_value());
-                for (name, texts) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
-                    if !texts.is_empty() {
-                        push(name, texts.clone().into());
-                    }
-                }
-                resources.push((resource.name.clone(), entry));
-            }
+/// Gives resources and subresources without a kind an empty one, without which old clients fail.
+fn fill_kinds(list: &mut Value) {
+    let below = |value: &mut Value, name: &str, each: &dyn Fn(&mut Value)| {
+        value.get_mut(name).and_then(Value::as_list_mut).into_iter().flatten().for_each(each);
+    };
+    let fill = |entry: &mut Value| {
+        if let Some(map) = entry.as_map_mut()
+            && map.get("responseKind").is_none_or(Value::is_null)
+        {
+            map.set("responseKind", kind_of("", "", ""));
         }
-    }
-    let whole = resources.into_iter().map(|(name, mut entry)| {
-        if let Some(subresources) = below.remove(&name) {
-            entry.push(Str::new_static("subresources"), Value::List(subresources));
-        }
-        Value::Map(entry)
-    });
-    Some(whole.collect())
+    };
+    let resource = |resource: &mut Value| {
+        fill(resource);
+        below(resource, "subresources", &fill);
+    };
+    let version = |version: &mut Value| below(version, "resources", &resource);
+    below(list, "items", &|group: &mut Value| below(group, "versions", &version));
 }
 
-/// A kind that names no group and version is of those that it is served in.
-fn response_kind(resource: &APIResource, group: &str, version: &str) -> Value {
-    let of = |own: &str, other: &str| if own.is_empty() { other.to_owned() } else { own.to_owned() };
-    value!({
-        "group": (of(&resource.group, group)),
-        "version": (of(&resource.version, version)),
-        "kind": (resource.kind.as_str()),
-    })
+/// The resources of a version's own document, in the form of aggregated discovery: kinds that name no group or version stay so.
+/// `None` if it is malformed, or if a subresource has another scope than its resource.
+pub fn of_resource_list(document: &[u8]) -> Option<Vec<Value>> {
+    let decoded = json::decode(APIResourceList::schema(), document, Strictness::Ignore).ok()?.value;
+    let list = APIResourceList::from_value(&decoded).ok()?;
+    let (below, own): (Vec<&APIResource>, _) = list.resources.iter().partition(|one| one.name.contains('/'));
+    let mut parents: Vec<Parent<'_>> = own.into_iter().map(Parent::of).collect();
+    for resource in below {
+        let (name, subresource) = resource.name.split_once('/')?;
+        let known = parents.iter().position(|parent| parent.name == name);
+        let at = known.unwrap_or_else(|| {
+            parents.push(Parent { name, namespaced: resource.namespaced, resource: None, below: Vec::new() });
+            parents.len() - 1
+        });
+        let parent = parents.get_mut(at)?;
+        if parent.namespaced != resource.namespaced {
+            return None;
+        }
+        let kind = match resource.kind.is_empty() {
+            true => kind_of("", "", ""),
+            false => kind_of(&resource.group, &resource.version, &resource.kind),
+        };
+        let verbs = resource.verbs.to_value();
+        parent.below.push(value!({ "subresource": subresource, "responseKind": kind, "verbs": verbs }));
+    }
+    Some(parents.into_iter().map(Parent::described).collect())
+}
+
+/// A resource with its subresources; those of a resource that is not listed make it known.
+struct Parent<'a> {
+    name: &'a str,
+    namespaced: bool,
+    resource: Option<&'a APIResource>,
+    below: Vec<Value>,
+}
+
+impl<'a> Parent<'a> {
+    fn of(resource: &'a APIResource) -> Self {
+        Parent { name: &resource.name, namespaced: resource.namespaced, resource: Some(resource), below: Vec::new() }
+    }
+
+    fn described(self) -> Value {
+        let mut entry = Map::new();
+        let mut push = |name: &'static str, value: Value| entry.push(Str::new_static(name), value);
+        let unknown = APIResource::default();
+        let resource = self.resource.unwrap_or(&unknown);
+        push("resource", self.name.into());
+        push("responseKind", kind_of(&resource.group, &resource.version, &resource.kind));
+        push("scope", if self.namespaced { "Namespaced" } else { "Cluster" }.into());
+        push("singularResource", resource.singular_name.as_str().into());
+        push("verbs", self.resource.map_or(Value::Null, |resource| resource.verbs.to_value()));
+        for (name, texts) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
+            if !texts.is_empty() {
+                push(name, texts.clone().into());
+            }
+        }
+        if !self.below.is_empty() {
+            push("subresources", Value::List(self.below));
+        }
+        Value::Map(entry)
+    }
+}
+
+fn kind_of(group: &str, version: &str, kind: &str) -> Value {
+    value!({ "group": group, "version": version, "kind": kind })
 }
 
 /// The URL of a version's OpenAPI document in the server's index; `None` if absent.
@@ -209,6 +246,7 @@ mod tests {
         let found = of_aggregated(document, "g", "v1").expect("a version");
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].str_at(&["resource"]), "things");
+        assert_eq!(found[0].get("responseKind"), Some(&kind_of("", "", "")));
         assert_eq!(of_aggregated(document, "g", "v2"), None);
         assert_eq!(of_aggregated(b"[]", "g", "v1"), None);
         assert_eq!(of_aggregated(br#"{"kind":"APIGroupList","groups":[]}"#, "g", "v1"), None);
@@ -218,11 +256,16 @@ mod tests {
     fn lists_of_resources_become_aggregated_discovery() {
         let document = br#"{"kind":"APIResourceList","groupVersion":"g/v1","resources":[
             {"name":"things","singularName":"thing","namespaced":true,"kind":"Thing","verbs":["get","list"],"shortNames":["th"]},
-            {"name":"things/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get"]}]}"#;
-        let found = of_resource_list(document, "g", "v1").expect("a list");
-        let expected = r#"{"resource":"things","responseKind":{"group":"g","version":"v1","kind":"Thing"},"scope":"Namespaced","singularResource":"thing","verbs":["get","list"],"shortNames":["th"],"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]}]}"#;
+            {"name":"things/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get"]},
+            {"name":"others/status","singularName":"","namespaced":false,"kind":"Other","verbs":["get"]}]}"#;
+        let found = of_resource_list(document).expect("a list");
+        let expected = r#"{"resource":"things","responseKind":{"group":"","version":"","kind":"Thing"},"scope":"Namespaced","singularResource":"thing","verbs":["get","list"],"shortNames":["th"],"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]}]}"#;
         assert_eq!(json::to_string(&found[0]), expected);
-        assert_eq!(of_resource_list(b"no", "g", "v1"), None);
+        let alone = r#"{"resource":"others","responseKind":{"group":"","version":"","kind":""},"scope":"Cluster","singularResource":"","verbs":null,"subresources":[{"subresource":"status","responseKind":{"group":"","version":"","kind":"Other"},"verbs":["get"]}]}"#;
+        assert_eq!(json::to_string(&found[1]), alone);
+        assert_eq!(of_resource_list(b"no"), None);
+        let scopes = br#"{"resources":[{"name":"a","namespaced":true},{"name":"a/status","namespaced":false}]}"#;
+        assert_eq!(of_resource_list(scopes), None);
     }
 
     #[test]

@@ -262,7 +262,7 @@ async fn resources(shared: &Shared, registry: &Registry, api: &ExtensionApi) -> 
     }
     let path = api.path();
     let list = fetch(shared, registry, api, &wanted(&path, JSON)).await?;
-    Ok((list.code == 200).then(|| extension::of_resource_list(&list.body, &api.group, &api.version)).flatten())
+    Ok((list.code == 200).then(|| extension::of_resource_list(&list.body)).flatten())
 }
 
 fn is_aggregated(fetched: &Fetched) -> bool {
