@@ -20,10 +20,10 @@ pub enum Step {
     Keep,
     /// Wait for the answers of candidates that were pinged.
     Wait,
-    /// Ask all candidates for a sign of life.
-    Ping,
-    /// Make this candidate the leader, by a strategy. A candidate that did not answer is not asked any more.
-    Elect { leader: String, strategy: CoordinatedLeaseStrategy, silent: Option<String> },
+    /// Ask these candidates for a sign of life.
+    Ping(Vec<String>),
+    /// Make a candidate the leader, by a strategy; none if the strategy is another controller's, which elects.
+    Elect { leader: Option<String>, strategy: CoordinatedLeaseStrategy },
     /// No leader can be chosen, for this reason.
     None(String),
 }
@@ -35,33 +35,35 @@ pub fn next_step(candidates: &[LeaseCandidate], lease: Option<&LeaseSpec>, now: 
         Ok(false) => return Step::Keep,
         Err(reason) => return Step::None(reason),
     }
-    let mut silent = None;
-    for candidate in candidates {
-        let Some(ping) = candidate.spec.ping_time else { continue };
-        if !has_passed(ping, ELECTION_SECONDS, now) {
-            return Step::Wait;
-        }
-        silent = Some(candidate.metadata.name.clone());
-        break;
-    }
-    let is_late = |candidate: &LeaseCandidate| {
-        candidate.spec.renew_time.is_some_and(|renewed| has_passed(renewed, ELECTION_SECONDS, now))
+    let is_fresh = |time: Option<MicroTime>| time.is_some_and(|time| lasts(time, ELECTION_SECONDS, now));
+    let is_silent = |candidate: &LeaseCandidate| {
+        let (ping, renewed) = (candidate.spec.ping_time, candidate.spec.renew_time);
+        ping.is_some_and(|ping| renewed.is_some_and(|renewed| renewed < ping))
     };
-    if silent.is_none() && candidates.iter().any(is_late) {
-        return Step::Ping;
+    let is_awaited = |candidate: &LeaseCandidate| is_fresh(candidate.spec.ping_time) && is_silent(candidate);
+    // A candidate that has not answered is not asked again.
+    let is_to_ask = |candidate: &&LeaseCandidate| {
+        let was_asked = candidate.spec.ping_time.is_some_and(|ping| !has_passed(ping, ELECTION_SECONDS, now));
+        !is_fresh(candidate.spec.renew_time) && !was_asked && !is_silent(candidate)
+    };
+    let asked: Vec<String> = candidates.iter().filter(is_to_ask).map(|it| it.metadata.name.clone()).collect();
+    if !asked.is_empty() {
+        return Step::Ping(asked);
     }
-    let answered: Vec<&LeaseCandidate> =
-        candidates.iter().filter(|it| it.spec.renew_time.is_some() && !is_late(it)).collect();
+    if candidates.iter().any(is_awaited) {
+        return Step::Wait;
+    }
+    let answered: Vec<&LeaseCandidate> = candidates.iter().filter(|it| is_fresh(it.spec.renew_time)).collect();
     if answered.is_empty() {
         return Step::None("no available candidates".to_owned());
     }
     match strategy(&answered) {
         Err(reason) => Step::None(reason),
-        Ok(other) if other != CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION => {
-            Step::None(format!("strategy {} is not recognized by CLE.", other.as_str()))
+        Ok(strategy) if strategy != CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION => {
+            Step::Elect { leader: None, strategy }
         }
         Ok(strategy) => match best(&answered) {
-            Some(leader) => Step::Elect { leader: leader.metadata.name.clone(), strategy, silent },
+            Some(leader) => Step::Elect { leader: Some(leader.metadata.name.clone()), strategy },
             None => Step::None("should not happen, could not find suitable electee".to_owned()),
         },
     }
@@ -98,6 +100,11 @@ pub fn is_expired(lease: &LeaseSpec, now: MicroTime) -> bool {
 /// Whether this many seconds have passed since a time.
 pub fn has_passed(since: MicroTime, seconds: i64, now: MicroTime) -> bool {
     (since.seconds.saturating_add(seconds), since.nanos) < (now.seconds, now.nanos)
+}
+
+/// Whether this many seconds after a time are still to come.
+fn lasts(since: MicroTime, seconds: i64, now: MicroTime) -> bool {
+    (since.seconds.saturating_add(seconds), since.nanos) > (now.seconds, now.nanos)
 }
 
 /// The strategy of the candidates of the newest program version, which must agree.
@@ -175,9 +182,9 @@ mod tests {
         }
     }
 
-    fn elected(leader: &str, silent: Option<&str>) -> Step {
-        let silent = silent.map(str::to_owned);
-        Step::Elect { leader: leader.to_owned(), strategy: CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION, silent }
+    fn elected(leader: &str) -> Step {
+        let strategy = CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION;
+        Step::Elect { leader: Some(leader.to_owned()), strategy }
     }
 
     #[test]
@@ -185,11 +192,11 @@ mod tests {
         let fresh = || vec![candidate("new", "1.36", "1.36.0", 1, None), candidate("old", "1.35", "1.36.0", 2, None)];
         let quiet = || vec![candidate("new", "1.36", "1.36.0", 60, None), candidate("old", "1.35", "1.36.0", 2, None)];
         let rows: Vec<(&str, Vec<LeaseCandidate>, Option<LeaseSpec>, Step)> = vec![
-            ("no lease", fresh(), None, elected("old", None)),
+            ("no lease", fresh(), None, elected("old")),
             ("the leader is the best", fresh(), Some(lease("old", 1)), Step::Keep),
-            ("a better one than the leader", fresh(), Some(lease("new", 1)), elected("old", None)),
-            ("an expired lease", fresh(), Some(lease("old", 60)), elected("old", None)),
-            ("candidates are asked first", quiet(), None, Step::Ping),
+            ("a better one than the leader", fresh(), Some(lease("new", 1)), elected("old")),
+            ("an expired lease", fresh(), Some(lease("old", 60)), elected("old")),
+            ("late candidates are asked first", quiet(), None, Step::Ping(vec!["new".to_owned()])),
             (
                 "answers are waited for",
                 vec![candidate("new", "1.36", "1.36.0", 60, Some(1)), candidate("old", "1.35", "1.36.0", 1, None)],
@@ -200,7 +207,7 @@ mod tests {
                 "who does not answer is not elected",
                 vec![candidate("new", "1.36", "1.36.0", 1, None), candidate("old", "1.35", "1.36.0", 60, Some(9))],
                 None,
-                elected("new", Some("old")),
+                elected("new"),
             ),
             (
                 "nobody answers",
@@ -212,13 +219,13 @@ mod tests {
                 "signs of life are asked for in time",
                 vec![candidate("old", "1.35", "1.36.0", VALID_SECONDS / 2 + 1, None)],
                 Some(lease("old", 1)),
-                Step::Ping,
+                Step::Ping(vec!["old".to_owned()]),
             ),
             (
                 "the older program of one emulation version",
                 vec![candidate("a", "1.35", "1.36.0", 1, None), candidate("b", "v1.35.0", "1.35.0", 1, None)],
                 None,
-                elected("b", None),
+                elected("b"),
             ),
         ];
         for (name, candidates, lease, expected) in rows {
@@ -235,8 +242,8 @@ mod tests {
         assert_eq!(next_step(&all, None, at(NOW)), Step::None(differ.to_owned()));
         // The newest program decides.
         all[1].spec.binary_version = "1.37.0".to_owned();
-        let unknown = "strategy Other is not recognized by CLE.";
-        assert_eq!(next_step(&all, None, at(NOW)), Step::None(unknown.to_owned()));
+        let others = Step::Elect { leader: None, strategy: "Other".into() };
+        assert_eq!(next_step(&all, None, at(NOW)), others);
         assert_eq!(next_step(&all, Some(&lease("a", 1)), at(NOW)), Step::Keep);
     }
 }

@@ -23,10 +23,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tracing::debug;
 
-/// The name of the controller: of its own lease, and in annotations.
+/// The name of the controller, and of its own lease.
 pub const CONTROLLER: &str = "leader-election-controller";
-/// The annotation of leases that the controller has created.
-const ELECTED_BY: &str = "coordination.k8s.io/elected-by";
 /// The delay before a lease with candidates is processed again.
 const REQUEUE: Duration = Duration::from_secs(5);
 /// The feature gate.
@@ -59,13 +57,13 @@ impl Election {
         candidates.filter(|it| it.spec.lease_name == lease && !is_candidate_expired(it, now)).collect()
     }
 
-    /// Changes a candidate.
-    async fn mark(&self, namespace: &str, name: &str, ping: Option<MicroTime>) -> Result<()> {
+    /// Asks a candidate for a sign of life.
+    async fn ping(&self, namespace: &str, name: &str) -> Result<()> {
         let Some(kind) = self.world.kind(self.candidates) else { return Ok(()) };
         let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
         let change = |object: &mut Value| {
             let spec = ViewMut::<LeaseCandidate>::new(object).field(LeaseCandidate::SPEC);
-            spec.field(LeaseCandidateSpec::PING_TIME).set(ping);
+            spec.field(LeaseCandidateSpec::PING_TIME).set(Some(now()));
         };
         self.requests().change(&target, "", change).await
     }
@@ -85,21 +83,16 @@ impl Election {
         match next_step(&candidates, lease.as_ref(), now()) {
             Step::Keep => Outcome::After(REQUEUE),
             Step::Wait => Outcome::After(Duration::from_secs(ELECTION_SECONDS.unsigned_abs())),
-            Step::Ping => {
-                for candidate in &candidates {
-                    if self.mark(namespace, &candidate.metadata.name, Some(now())).await.is_err() {
+            Step::Ping(asked) => {
+                for candidate in &asked {
+                    if self.ping(namespace, candidate).await.is_err() {
                         return Outcome::Retry;
                     }
                 }
                 Outcome::After(REQUEUE)
             }
-            Step::Elect { leader, strategy, silent } => {
-                if let Some(silent) = silent
-                    && self.mark(namespace, &silent, None).await.is_err()
-                {
-                    return Outcome::Retry;
-                }
-                match self.elect(kind, namespace, name, &leader, &strategy).await {
+            Step::Elect { leader, strategy } => {
+                match self.elect(kind, namespace, name, leader.as_deref(), &strategy).await {
                     Ok(()) => Outcome::After(REQUEUE),
                     Err(_) => Outcome::Retry,
                 }
@@ -111,24 +104,25 @@ impl Election {
         }
     }
 
-    /// Makes a candidate the holder of a lease that is free, or the preferred holder of one that is not.
+    /// Makes a candidate the holder of a lease that is free, or the preferred holder of one that is not. Without one the lease only
+    /// gets the strategy, by which another controller elects.
     async fn elect(
         &self,
         kind: &Kind,
         namespace: &str,
         name: &str,
-        leader: &str,
+        leader: Option<&str>,
         strategy: &CoordinatedLeaseStrategy,
     ) -> Result<()> {
         let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
         let change = |object: &mut Value| {
-            let spec = View::<Lease>::new(object).field(Lease::SPEC).get();
-            let holder = spec.holder_identity.clone().unwrap_or_default();
+            let before = View::<Lease>::new(object).field(Lease::SPEC).get();
+            let holder = before.holder_identity.clone().unwrap_or_default();
             let now = now();
-            let is_free = holder.is_empty() || (is_expired(&spec, now) && holder != leader);
-            let changed = match () {
-                () if is_free => LeaseSpec {
-                    strategy: Some(strategy.clone()),
+            let is_free = holder.is_empty() || is_expired(&before, now);
+            let spec = LeaseSpec { strategy: Some(strategy.clone()), ..before.clone() };
+            let changed = match leader.filter(|leader| *leader != holder) {
+                Some(leader) if is_free => LeaseSpec {
                     preferred_holder: None,
                     holder_identity: Some(leader.to_owned()),
                     renew_time: Some(now),
@@ -136,12 +130,12 @@ impl Election {
                     acquire_time: None,
                     ..spec
                 },
-                () if holder != leader => {
-                    LeaseSpec { preferred_holder: Some(leader.to_owned()), strategy: Some(strategy.clone()), ..spec }
-                }
-                () => return,
+                Some(leader) => LeaseSpec { preferred_holder: Some(leader.to_owned()), ..spec },
+                None => spec,
             };
-            ViewMut::<Lease>::new(object).field(Lease::SPEC).set(changed);
+            if changed != before {
+                ViewMut::<Lease>::new(object).field(Lease::SPEC).set(changed);
+            }
         };
         let (lease, options) = (new_lease(namespace, name, leader, strategy), self.requests().write_options());
         match self.world.registry.create(&target, lease, &options).await {
@@ -202,18 +196,13 @@ impl Reconciler for Election {
     }
 }
 
-/// The lease of an elected leader.
-fn new_lease(namespace: &str, name: &str, leader: &str, strategy: &CoordinatedLeaseStrategy) -> Value {
+/// The lease of an elected leader, or of candidates whose leader another controller elects.
+fn new_lease(namespace: &str, name: &str, leader: Option<&str>, strategy: &CoordinatedLeaseStrategy) -> Value {
     let mut lease = Lease {
         type_meta: TypeMeta { kind: "Lease".to_owned(), api_version: "coordination.k8s.io/v1".to_owned() },
-        metadata: ObjectMeta {
-            name: name.to_owned(),
-            namespace: namespace.to_owned(),
-            annotations: [(ELECTED_BY.to_owned(), CONTROLLER.to_owned())].into(),
-            ..ObjectMeta::default()
-        },
+        metadata: ObjectMeta { name: name.to_owned(), namespace: namespace.to_owned(), ..ObjectMeta::default() },
         spec: LeaseSpec {
-            holder_identity: Some(leader.to_owned()),
+            holder_identity: leader.map(str::to_owned),
             strategy: Some(strategy.clone()),
             lease_duration_seconds: Some(LEASE_SECONDS),
             renew_time: Some(now()),
