@@ -80,12 +80,22 @@ impl Query {
         self.has(key).then(|| Self::number(self.get(key))).transpose()
     }
 
-    /// All numbers of a parameter.
+    /// All port numbers of a parameter, each value of which may hold several.
     ///
     /// # Errors
-    /// 400 for a value that is no number.
+    /// 400 for a value that is no port number.
     pub fn integers(&self, key: &str) -> Result<Vec<i64>> {
-        self.all(key).map(Self::number).collect()
+        let port = |text: &str| match text.parse::<u16>() {
+            Ok(port) if !text.starts_with('+') => Ok(i64::from(port)),
+            refused => {
+                let is_large = refused.is_err_and(|error| *error.kind() == std::num::IntErrorKind::PosOverflow);
+                let why = if is_large { "value out of range" } else { "invalid syntax" };
+                Err(Status::bad_request(format!(
+                    "cannot convert to []int32: strconv.ParseUint: parsing {text:?}: {why}"
+                )))
+            }
+        };
+        self.all(key).flat_map(|value| value.split(',')).map(port).collect()
     }
 
     fn number(text: &str) -> Result<i64> {
@@ -426,6 +436,20 @@ mod tests {
         assert_eq!(query.get("container"), "c");
         assert_eq!(query.all("command").collect::<Vec<_>>(), ["ls", "-l"]);
         assert_eq!(query.integers("ports").unwrap(), [80, 81]);
+        assert_eq!(Query::parse("ports=1,2&ports=3").integers("ports").unwrap(), [1, 2, 3]);
+        for (ports, why) in [
+            ("x", "invalid syntax"),
+            ("1,", "invalid syntax"),
+            ("+1", "invalid syntax"),
+            ("65536", "value out of range"),
+        ] {
+            let ports = Query(vec![("ports".to_owned(), ports.to_owned())]);
+            let refusal = ports.integers("ports").unwrap_err().message;
+            assert!(
+                refusal.starts_with("cannot convert to []int32: strconv.ParseUint") && refusal.ends_with(why),
+                "{refusal}"
+            );
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use pintle_endpoints::query::write_options;
 use pintle_endpoints::request::{Request, ResourcePath};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::write::{decode_object, read_body};
-use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
+use pintle_registry::{Environment, Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
 use pintle_resource::Resource;
 use pintle_schema::{ApiValue, Value, canonicalize, value};
 use pintle_types::authentication::v1::{
@@ -74,16 +74,31 @@ async fn complete(
     metadata::dedup_owners(object, false, warnings);
     let environment = context.api.registry.environment.as_ref();
     track_posted(&resource.schema, &resource.api_version(), "", object, options, environment);
-    if let Some(target) = context.api.registry.posted_target(resource, &path.namespace) {
-        context.api.registry.admit_action(&target, "", object, options, warnings).await?;
-    }
-    if resource.group == "authorization.k8s.io" {
-        prepare::validate_review(resource, object, environment)?;
+    let check = |object: &Value| check(resource, object, environment);
+    match context.api.registry.posted_target(resource, &path.namespace) {
+        Some(target) => context.api.registry.admit_checked(&target, "", object, options, warnings, &check).await?,
+        None => check(&*object)?,
     }
     review(context, &resource.kind, object).await?;
     set_type(object, &resource.api_version(), &resource.kind);
     canonicalize(&resource.schema, object);
     Ok(())
+}
+
+/// Checks a review before admission validates it.
+fn check(resource: &Resource, object: &Value, environment: &dyn Environment) -> Result<()> {
+    if resource.group == "authorization.k8s.io" {
+        prepare::validate_review(resource, object, environment)?;
+    }
+    match resource.kind.as_str() {
+        "TokenReview" if object.str_at(&["spec", "token"]).is_empty() => {
+            Err(Status::bad_request("token is required for TokenReview in authentication"))
+        }
+        "SelfSubjectRulesReview" if object.str_at(&["spec", "namespace"]).is_empty() => {
+            Err(Status::bad_request("no namespace on request"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Metadata that clients cannot set.
@@ -101,9 +116,6 @@ async fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()>
         }
         "TokenReview" => {
             let TokenReview { spec, status: sent, .. } = shaped::<TokenReview>(object)?;
-            if spec.token.is_empty() {
-                return Err(Status::bad_request("token is required for TokenReview in authentication"));
-            }
             let status = token_status(context, &spec, sent).await;
             object.set_at(&[TokenReview::STATUS.name()], status.to_value());
         }
@@ -124,9 +136,6 @@ async fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()>
         }
         "SelfSubjectRulesReview" => {
             let review = shaped::<SelfSubjectRulesReview>(object)?;
-            if review.spec.namespace.is_empty() {
-                return Err(Status::bad_request("no namespace on request"));
-            }
             *object = value!({"metadata": {}, "spec": {}});
             object.set_at(&[SelfSubjectRulesReview::STATUS.name()], rules(context, &review.spec.namespace).await);
         }
@@ -251,4 +260,41 @@ async fn rules(context: &Context, namespace: &str) -> Value {
         status.set_at(&["evaluationError"], aggregate(rules.errors.iter().map(String::as_str)));
     }
     status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Environment for Nowhere {
+        fn now_unix(&self) -> i64 {
+            0
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            buffer.fill(0);
+        }
+
+        fn feature_enabled(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn reviews_are_checked() {
+        let find = |group: &str, plural: &str| pintle_groups::find(group, "v1", plural).expect("a known resource");
+        let tokens = find("authentication.k8s.io", "tokenreviews");
+        let rules = find("authorization.k8s.io", "selfsubjectrulesreviews");
+        for (resource, review, expected) in [
+            (tokens, value!({"spec": {"token": "t"}}), None),
+            (tokens, value!({"spec": {}}), Some("token is required for TokenReview in authentication")),
+            (rules, value!({"spec": {"namespace": "n"}}), None),
+            (rules, value!({"spec": {}}), Some("no namespace on request")),
+        ] {
+            let refusal = check(resource, &review, &Nowhere).err().map(|status| status.message);
+            assert_eq!(refusal.as_deref(), expected, "{review:?}");
+        }
+    }
 }

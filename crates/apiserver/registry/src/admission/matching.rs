@@ -2,8 +2,8 @@
 //! and by labels of the object and its namespace. Guarantees that rules are evaluated on the names of a request only, without
 //! reading or allocating anything.
 
-use super::AdmissionRequest;
 use super::attributes::kind_of;
+use super::{AdmissionRequest, Operation};
 use crate::status::{Result, Status};
 use crate::{Registry, Target, set_type};
 use pintle_resource::{Conversion, Found, Resource, convert_one};
@@ -162,6 +162,10 @@ impl RequestSelectors {
     /// The namespace does not exist.
     pub fn select(&self, request: &AdmissionRequest<'_>, object: Option<&Value>) -> Result<bool> {
         if !self.objects.is_everything() {
+            if request.operation == Operation::Connect {
+                // Options have no labels, not even none.
+                return Ok(false);
+            }
             let selects = |object: Option<&Value>| object.is_some_and(|object| selects(&self.objects, object));
             if !selects(object) && !selects(request.old) {
                 return Ok(false);

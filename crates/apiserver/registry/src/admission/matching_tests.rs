@@ -112,6 +112,17 @@ fn selectors_look_at_the_object_and_at_namespaces() {
         let missing = namespace.select(request, Some(&labelled)).expect_err("no such namespace");
         assert_eq!(missing.message, "namespaces \"n\" not found");
     });
+    let unlabelled = read(value!({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}));
+    let exec = Asked {
+        resource: ["", "v1", "pods"],
+        subresource: "exec",
+        operation: Operation::Connect,
+        name: "p",
+        ..CONFIG_MAP
+    };
+    with_request(&exec, |request| {
+        assert_eq!(unlabelled.select(request, Some(&value!({"container": "c"}))).ok(), Some(false));
+    });
     let new = Asked { resource: ["", "v1", "namespaces"], namespace: "", ..CONFIG_MAP };
     with_request(&new, |request| {
         assert_eq!(namespace.select(request, Some(&labelled)).ok(), Some(true));

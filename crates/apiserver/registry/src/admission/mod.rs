@@ -188,10 +188,27 @@ impl Registry {
         options: &WriteOptions,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
+        self.admit_checked(target, subresource, object, options, warnings, &|_| Ok(())).await
+    }
+
+    /// The same with a check of the body before the plugins that validate it.
+    ///
+    /// # Errors
+    /// It is rejected.
+    pub async fn admit_checked(
+        &self,
+        target: &Target,
+        subresource: &str,
+        object: &mut Value,
+        options: &WriteOptions,
+        warnings: &mut Vec<String>,
+        check: &(dyn Fn(&Value) -> Result<()> + Sync),
+    ) -> Result<()> {
         self.provision_namespace(target, object, options).await?;
         let charges = Charges::default();
         let request = AdmissionRequest::new(self, target, subresource, Operation::Create, options, &charges);
         self.admission.mutate(&request, object, warnings).await?;
+        check(object)?;
         self.admission.validate(&request, object, warnings).await
     }
 
