@@ -38,9 +38,9 @@ impl Handler for PodBinding {
                 in_namespace(&mut object, &path.namespace)?;
                 let environment = context.api.registry.environment.as_ref();
                 track_posted(Binding::schema(), "v1", "binding", &mut object, &options, environment);
-                let registry = &context.api.registry;
-                registry.admit_action(&target, &path.subresource, &mut object, &options, &mut warnings).await?;
-                bind(context, &path.namespace, Some(&path.name), object, wanted, options.dry_run).await
+                let (registry, check) = (&context.api.registry, |binding: &mut Value| check(binding, Some(&path.name)));
+                registry.admit_action(&target, &path.subresource, &mut object, &options, &mut warnings, &check).await?;
+                bind(context, &path.namespace, object, wanted, options.dry_run).await
             };
             let bound = bound.await;
             attach_warnings(bound, warnings)
@@ -68,10 +68,11 @@ impl Handler for Bindings {
                 in_namespace(&mut object, &path.namespace)?;
                 let environment = context.api.registry.environment.as_ref();
                 track_posted(Binding::schema(), "v1", "", &mut object, options, environment);
-                if let Some(target) = context.api.registry.posted_target(resource, &path.namespace) {
-                    context.api.registry.admit_action(&target, "", &mut object, options, &mut warnings).await?;
+                let (registry, check) = (&context.api.registry, |binding: &mut Value| check(binding, None));
+                if let Some(target) = registry.posted_target(resource, &path.namespace) {
+                    registry.admit_action(&target, "", &mut object, options, &mut warnings, &check).await?;
                 }
-                bind(context, &path.namespace, None, object, wanted, options.dry_run).await
+                bind(context, &path.namespace, object, wanted, options.dry_run).await
             };
             let bound = bound.await;
             attach_warnings(bound, warnings)
@@ -80,23 +81,27 @@ impl Handler for Bindings {
     }
 }
 
-/// Binds the pod that a binding names to a node, once. If the path names a pod it must be the same.
+/// Checks a binding before admission validates it. If the path names a pod it must be the same.
+fn check(binding: &Value, pod: Option<&str>) -> Result<()> {
+    if pod.is_some_and(|pod| pod != metadata::text(binding, "name")) {
+        return Err(Status::bad_request("name in URL does not match name in Binding object"));
+    }
+    node_of(binding).map(drop)
+}
+
+/// Binds the pod that a binding names to a node, once.
 ///
 /// # Errors
 /// The pod is another one, bound, gated or being deleted.
 async fn bind(
     context: &Context,
     namespace: &str,
-    pod: Option<&str>,
     mut binding: Value,
     wanted: MediaTypeOptions,
     dry_run: bool,
 ) -> Result<ApiResponse> {
     in_namespace(&mut binding, namespace)?;
     let (name, binding) = (metadata::text(&binding, "name"), &binding);
-    if pod.is_some_and(|pod| pod != name) {
-        return Err(Status::bad_request("name in URL does not match name in Binding object"));
-    }
     // kube-apiserver misses the name when it looks for the pod.
     let node = node_of(binding)?;
     if name.is_empty() {

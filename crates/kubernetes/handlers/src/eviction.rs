@@ -78,17 +78,27 @@ async fn asked_for(
         let environment = context.api.registry.environment.as_ref();
         track_posted(schema, "policy/v1", &path.subresource, eviction, options, environment);
     }
-    context.api.registry.admit_action(target, &path.subresource, eviction, options, warnings).await?;
-    if metadata::text(eviction, "name") != target.name {
-        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
-    }
+    let check = |eviction: &mut Value| check(eviction, &target.name, options.dry_run);
+    context.api.registry.admit_action(target, &path.subresource, eviction, options, warnings, &check).await?;
     let none = Value::map();
     let asked = eviction.get("deleteOptions").unwrap_or(&none);
-    check_options(asked, options.dry_run, &target.name)?;
     // The other options matter once there is a pod to delete.
     target.get()?;
     let deletion = delete_options_from_body(asked, false, context.request.clone())?;
     Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, is_admitted: true, ..deletion })
+}
+
+/// Checks an eviction before admission validates it. A dry run becomes one of its delete options, if it has any.
+fn check(eviction: &mut Value, pod: &str, is_dry_run: bool) -> Result<()> {
+    if metadata::text(eviction, "name") != pod {
+        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+    }
+    let Some(asked) = eviction.get("deleteOptions").filter(|asked| !asked.is_null()) else { return Ok(()) };
+    check_options(asked, is_dry_run, pod)?;
+    if is_dry_run {
+        eviction.set_at(&["deleteOptions", "dryRun"], Value::List(vec!["All".into()]));
+    }
+    Ok(())
 }
 
 /// An eviction deletes no unreadable pod, and is a dry run in its body if it is one in its query.
@@ -357,4 +367,29 @@ fn forbidden(budget: &str, why: &str) -> Status {
         Details { name: budget.to_owned(), group: "policy".to_owned(), kind: kind.to_owned(), ..Details::default() };
     let message = format!("{kind}.policy {budget:?} is forbidden: {why}");
     Status::new(403, "Forbidden", message).with_details(details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_dry_run_becomes_a_delete_option() {
+        for (options, is_dry_run, expected) in [
+            (value!({"gracePeriodSeconds": 1}), true, Ok(value!({"gracePeriodSeconds": 1, "dryRun": ["All"]}))),
+            (value!({"dryRun": ["All"]}), false, Ok(value!({"dryRun": ["All"]}))),
+            (Value::Null, true, Ok(Value::Null)),
+            (value!({"dryRun": ["x"]}), true, Err(500)),
+        ] {
+            let mut eviction = value!({"metadata": {"name": "p"}, "deleteOptions": (options.clone())});
+            let outcome = check(&mut eviction, "p", is_dry_run).map_err(|status| status.code);
+            assert_eq!(
+                outcome.map(|()| eviction.remove_at(&["deleteOptions"]).unwrap_or_default()),
+                expected,
+                "{options:?}"
+            );
+        }
+        assert!(check(&mut value!({"metadata": {"name": "p"}}), "q", false).is_err());
+    }
 }

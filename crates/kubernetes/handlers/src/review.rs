@@ -74,10 +74,10 @@ async fn complete(
     metadata::dedup_owners(object, false, warnings);
     let environment = context.api.registry.environment.as_ref();
     track_posted(&resource.schema, &resource.api_version(), "", object, options, environment);
-    let check = |object: &Value| check(resource, object, environment);
+    let check = |object: &mut Value| check(resource, object, environment);
     match context.api.registry.posted_target(resource, &path.namespace) {
-        Some(target) => context.api.registry.admit_checked(&target, "", object, options, warnings, &check).await?,
-        None => check(&*object)?,
+        Some(target) => context.api.registry.admit_action(&target, "", object, options, warnings, &check).await?,
+        None => check(object)?,
     }
     review(context, &resource.kind, object).await?;
     set_type(object, &resource.api_version(), &resource.kind);

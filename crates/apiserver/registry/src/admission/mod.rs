@@ -176,7 +176,7 @@ pub enum NamespaceCheck {
 }
 
 impl Registry {
-    /// Runs admission for the body of a subresource that acts and stores nothing.
+    /// Runs admission for the body of a request that acts and stores nothing. It is checked before plugins validate it.
     ///
     /// # Errors
     /// It is rejected.
@@ -187,22 +187,7 @@ impl Registry {
         object: &mut Value,
         options: &WriteOptions,
         warnings: &mut Vec<String>,
-    ) -> Result<()> {
-        self.admit_checked(target, subresource, object, options, warnings, &|_| Ok(())).await
-    }
-
-    /// The same with a check of the body before the plugins that validate it.
-    ///
-    /// # Errors
-    /// It is rejected.
-    pub async fn admit_checked(
-        &self,
-        target: &Target,
-        subresource: &str,
-        object: &mut Value,
-        options: &WriteOptions,
-        warnings: &mut Vec<String>,
-        check: &(dyn Fn(&Value) -> Result<()> + Sync),
+        check: &(dyn Fn(&mut Value) -> Result<()> + Sync),
     ) -> Result<()> {
         self.provision_namespace(target, object, options).await?;
         let charges = Charges::default();
