@@ -101,6 +101,8 @@ struct Foreign {
     plain: String,
     /// As Go's source has it.
     syntax: String,
+    /// Its type in Go.
+    ty: &'static str,
 }
 
 #[derive(Clone)]
@@ -112,36 +114,46 @@ enum Step {
 /// The configuration as data, with null in place of values that JSON cannot represent.
 fn configuration(made: &CelValue<'_>) -> Result<(Value, Vec<Foreign>), EvalError> {
     let (mut path, mut foreign) = (Vec::new(), Vec::new());
-    let value = convert(made, &mut path, &mut foreign)?;
+    let value = convert(made, false, &mut path, &mut foreign)?;
     Ok((value, foreign))
 }
 
-fn convert(value: &CelValue<'_>, path: &mut Vec<Step>, foreign: &mut Vec<Foreign>) -> Result<Value, EvalError> {
-    let mut note = |plain: String, syntax: String| {
-        foreign.push(Foreign { path: path.clone(), plain, syntax });
+/// A map or a list that is written `inside` of another one stays one of expressions' values, which are no data. Objects within
+/// them do not.
+fn convert(
+    value: &CelValue<'_>,
+    inside: bool,
+    path: &mut Vec<Step>,
+    foreign: &mut Vec<Foreign>,
+) -> Result<Value, EvalError> {
+    let mut note = |plain: String, syntax: String, ty: &'static str| {
+        foreign.push(Foreign { path: path.clone(), plain, syntax, ty });
         Ok(Value::Null)
     };
     match value {
-        CelValue::Null => note("NULL_VALUE".to_owned(), "0".to_owned()),
+        CelValue::Map(CelMap::Entries(_)) if inside => note(plain(value)?, syntax(value)?, "map[ref.Val]ref.Val"),
+        CelValue::List(List::Made(_) | List::Joined(_)) if inside => note(plain(value)?, syntax(value)?, "[]ref.Val"),
+        CelValue::Null => note("NULL_VALUE".to_owned(), "0".to_owned(), "structpb.NullValue"),
+        CelValue::Uint(number) => note(number.to_string(), format!("{number:#x}"), "uint64"),
         CelValue::Duration(duration) => {
             let plain = value.to_json()?.as_str().unwrap_or_default().to_owned();
-            note(plain, duration.nanos.to_string())
+            note(plain, duration.nanos.to_string(), "time.Duration")
         }
         CelValue::Timestamp(_) => {
             let text = value.to_json()?;
             let text = text.as_str().unwrap_or_default();
-            note(go_text::moment(text), go_text::moment_syntax(text))
+            note(go_text::moment(text), go_text::moment_syntax(text), "time.Time")
         }
         CelValue::Bytes(bytes) => {
             let plain: Vec<String> = bytes.iter().map(u8::to_string).collect();
             let syntax: Vec<String> = bytes.iter().map(|byte| format!("{byte:#x}")).collect();
-            note(format!("[{}]", plain.join(" ")), format!("[]uint8{{{}}}", syntax.join(", ")))
+            note(format!("[{}]", plain.join(" ")), format!("[]uint8{{{}}}", syntax.join(", ")), "[]uint8")
         }
         CelValue::Struct(object) => {
             let mut map = Map::with_capacity(object.fields.len());
             for (name, value) in &object.fields {
                 path.push(Step::Key(name.clone()));
-                map.set(name.clone(), convert(value, path, foreign)?);
+                map.set(name.clone(), convert(value, false, path, foreign)?);
                 path.pop();
             }
             Ok(Value::Map(map))
@@ -152,7 +164,7 @@ fn convert(value: &CelValue<'_>, path: &mut Vec<Step>, foreign: &mut Vec<Foreign
                 let Some(value) = entries.get(&key) else { continue };
                 let name = key_name(&key)?;
                 path.push(Step::Key(name.clone()));
-                map.set(name, convert(&value?, path, foreign)?);
+                map.set(name, convert(&value?, true, path, foreign)?);
                 path.pop();
             }
             Ok(Value::Map(map))
@@ -161,14 +173,56 @@ fn convert(value: &CelValue<'_>, path: &mut Vec<Step>, foreign: &mut Vec<Foreign
             let mut items = Vec::with_capacity(list.len());
             for (at, item) in list.iter().enumerate() {
                 path.push(Step::Item(at));
-                items.push(convert(&item?, path, foreign)?);
+                items.push(convert(&item?, true, path, foreign)?);
                 path.pop();
             }
             Ok(Value::List(items))
         }
-        CelValue::Optional(Some(value)) => convert(value, path, foreign),
+        CelValue::Optional(Some(value)) => convert(value, inside, path, foreign),
         other => other.to_object(),
     }
+}
+
+/// A value as Go prints it.
+fn plain(value: &CelValue<'_>) -> Result<String, EvalError> {
+    Ok(match value {
+        CelValue::Map(entries) => format!("map[{}]", pairs(entries, plain)?.join(" ")),
+        CelValue::List(list) => {
+            let items: Result<Vec<String>, EvalError> = list.iter().map(|item| plain(&item?)).collect();
+            format!("[{}]", items?.join(" "))
+        }
+        other => match other.to_json()? {
+            Value::String(text) => text.to_string(),
+            other => String::from_utf8_lossy(&json::to_vec(&other)).into_owned(),
+        },
+    })
+}
+
+/// A value as Go's source has it.
+fn syntax(value: &CelValue<'_>) -> Result<String, EvalError> {
+    Ok(match value {
+        CelValue::Map(entries) => format!("map[ref.Val]ref.Val{{{}}}", pairs(entries, syntax)?.join(", ")),
+        CelValue::List(list) => {
+            let items: Result<Vec<String>, EvalError> = list.iter().map(|item| syntax(&item?)).collect();
+            format!("[]ref.Val{{{}}}", items?.join(", "))
+        }
+        other => String::from_utf8_lossy(&json::to_vec(&other.to_json()?)).into_owned(),
+    })
+}
+
+/// The sorted entries of a map, printed.
+fn pairs(
+    entries: &CelMap<'_>,
+    print: fn(&CelValue<'_>) -> Result<String, EvalError>,
+) -> Result<Vec<String>, EvalError> {
+    let mut pairs = Vec::with_capacity(entries.len());
+    for key in entries.keys() {
+        if let Some(value) = entries.get(&key) {
+            pairs.push((print(&key)?, print(&value?)?));
+        }
+    }
+    pairs.sort();
+    Ok(pairs.into_iter().map(|(key, value)| format!("{key}:{value}")).collect())
 }
 
 /// The name of a field; objects have no other keys than strings.
@@ -232,6 +286,9 @@ fn shown(error: &pintle_apply::typed::TypedError, foreign: &[Foreign]) -> String
         return error.message.clone();
     };
     let (expected, got) = error.message.split_at(start + GOT.len());
+    if expected.starts_with("expected numeric") {
+        return format!("{expected}{}", value.ty);
+    }
     match got.starts_with("&value.valueUnstructured{") {
         true => format!("{expected}&value.valueUnstructured{{Value:{}}}", value.syntax),
         false => format!("{expected}&{{{}}}", value.plain),
@@ -299,7 +356,9 @@ fn operation(made: &CelValue<'_>) -> Result<Value, MutationError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_cel::value::Struct as Made;
     use pintle_schema::value;
+    use std::sync::Arc;
 
     fn target(is_custom: bool) -> Target<'static> {
         let deployments = pintle_groups::find("apps", "v1", "deployments").expect("a built-in resource");
@@ -331,5 +390,28 @@ mod tests {
         let Err(MutationError::Policy(why)) = refused else { panic!("no type") };
         let typed = "failed to convert patch object to typed object";
         assert_eq!(why, format!("error applying patch: {typed}: no corresponding type for autoscaling/v1, Kind=Scale"));
+    }
+
+    #[test]
+    fn what_is_no_data_is_refused() {
+        let text = |text: &str| CelValue::string(text);
+        let map = |value| CelValue::map(vec![(text("a"), value)]).expect("a map");
+        let object = |field: &str, value| {
+            CelValue::Struct(Arc::new(Made { name: "Object".into(), fields: vec![(field.into(), value)] }))
+        };
+        let deployments = pintle_groups::find("apps", "v1", "deployments").expect("a built-in resource");
+        let labels = CelValue::map(vec![(text("labels"), map(text("b")))]).expect("a map");
+        for (made, expected) in [
+            (object("metadata", object("labels", map(text("b")))), None),
+            (object("metadata", labels), Some(".metadata.labels: expected map, got &{map[a:b]}")),
+            (
+                object("spec", object("replicas", CelValue::Uint(3))),
+                Some(".spec.replicas: expected numeric (int or float), got uint64"),
+            ),
+        ] {
+            let (mut config, foreign) = configuration(&made).expect("a configuration");
+            let refusal = check(&deployments.schema, &mut config, &foreign).err().map(|errors| errors.to_string());
+            assert_eq!(refusal.as_deref(), expected);
+        }
     }
 }
