@@ -96,6 +96,28 @@ fn daemon_sets_and_stateful_sets() {
 }
 
 #[test]
+fn a_container_takes_the_profile_of_its_pod() {
+    let mut good = with(value!({
+        "replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "progressDeadlineSeconds": 600,
+        "strategy": {"type": "Recreate"}
+    }));
+    let spec = ["spec", "template", "spec", "securityContext", "appArmorProfile"];
+    good.set_at(&spec, value!({"type": "RuntimeDefault"}));
+    let annotated = |profile: &str| {
+        let mut object = good.clone();
+        let key = "container.apparmor.security.beta.kubernetes.io/c";
+        object.set_at(&["spec", "template", "metadata", "annotations", key], profile);
+        validate(Deployment::schema(), &object, None, "")
+    };
+    assert_eq!(annotated("runtime/default"), Vec::<String>::new());
+    let field = "spec.template.spec.containers[0].securityContext.appArmorProfile.type";
+    assert_eq!(
+        annotated("unconfined"),
+        [format!("{field}: Forbidden: apparmor type in annotation and field must match")]
+    );
+}
+
+#[test]
 fn a_status_that_is_emptied() {
     let mut old = with(value!({"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}));
     old.set_at(&["status"], value!({"replicas": 3, "collisionCount": 1}));

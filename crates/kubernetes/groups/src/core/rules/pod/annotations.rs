@@ -157,12 +157,13 @@ fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut ValidationConte
     if spec.new.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
         return;
     }
+    let pods_profile = context.field(PodSecurityContext::APP_ARMOR_PROFILE).some();
     containers::each(spec, |container, path| {
         let name = text(container.field(Container::NAME));
         let context = container.field(Container::SECURITY_CONTEXT).or_zero();
         let path = path.to(Container::SECURITY_CONTEXT);
         let annotation = annotations.get(&format!("{APP_ARMOR}{name}")).and_then(Value::as_str);
-        let field = context.field(SecurityContext::APP_ARMOR_PROFILE).some();
+        let field = context.field(SecurityContext::APP_ARMOR_PROFILE).some().or(pods_profile);
         if let (Some(annotation), Some(field)) = (annotation, field) {
             app_armor_fits(annotation, field, &path.to(SecurityContext::APP_ARMOR_PROFILE), cx);
         }
