@@ -104,7 +104,15 @@ pub(crate) async fn serve(
             SentScale::Scale(scale) => Scaling::To(scale),
             SentScale::Patch(patch) => {
                 let mut found = Vec::new();
-                patched = patch.apply(Scale::schema(), &live, &query, &context.api.scheme, &mut found)?;
+                let mut apply =
+                    |live: &Value| patch.apply(Scale::schema(), live, &query, &context.api.scheme, &mut found);
+                patched = apply(&live).map_err(|error| {
+                    // kube-apiserver's message shows the scale with the managers of its replicas.
+                    let Some(managers) = managers_of_scale(target, stored, &paths.spec_replicas) else { return error };
+                    let mut managed = live.clone();
+                    metadata::set(&mut managed, "managedFields", managers);
+                    apply(&managed).err().unwrap_or(error)
+                })?;
                 if let Ok(mut warnings) = warnings.lock() {
                     *warnings = found;
                 }
