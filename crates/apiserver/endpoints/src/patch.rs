@@ -17,7 +17,7 @@ use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, check_names_version};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_resource::{CustomKind, Resource};
-use pintle_schema::{Ref, Str, Struct, Value, canonicalize};
+use pintle_schema::{Map, Ref, Str, Struct, Value, canonicalize};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
@@ -409,7 +409,7 @@ impl Patch {
     /// patch.
     fn invalid(&self, patched: &Value, why: &str) -> Status {
         let shown = match self.kind {
-            PatchType::Strategic => go_text::plain(&self.value),
+            PatchType::Strategic => go_text::plain(&without_retained_keys(&self.value)),
             _ => json::to_string(patched),
         };
         let mut errors = pintle_validation::ErrorList::default();
@@ -422,6 +422,19 @@ impl Patch {
 fn has_type(patched: &Value) -> bool {
     let is_text = |field: &str| matches!(patched.get(field), None | Some(Value::Null | Value::String(_)));
     patched.as_map().is_some() && is_text("apiVersion") && is_text("kind")
+}
+
+/// A strategic patch as kube-apiserver leaves it: applying it takes the directive out of it.
+fn without_retained_keys(patch: &Value) -> Value {
+    match patch {
+        Value::Map(fields) => {
+            let others = fields.iter().filter(|(field, _)| field.as_str() != "$retainKeys");
+            let others = others.map(|(field, value)| (field.clone(), without_retained_keys(value)));
+            Value::Map(Map::from_entries(others.collect()))
+        }
+        Value::List(items) => Value::List(items.iter().map(without_retained_keys).collect()),
+        other => other.clone(),
+    }
 }
 
 fn has_raw(value: &Value) -> bool {

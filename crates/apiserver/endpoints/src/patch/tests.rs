@@ -98,6 +98,17 @@ fn a_type_that_cannot_be_read_is_refused_first() {
     }
 }
 
+#[test]
+fn messages_show_a_strategic_patch_without_the_keys_to_retain() {
+    let mut pod = pintle_schema::value!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}});
+    canonicalize(Pod::schema(), &mut pod);
+    let patch = patch(PatchType::Strategic, r#"{"metadata": {"$retainKeys": ["labels", "name"], "labels": 5}}"#);
+    let query = query(FieldValidation::Warn);
+    let refused = patch.apply(Pod::schema(), &pod, &query, &Scheme::default(), &mut Vec::new());
+    let message = refused.err().map(|status| status.message).unwrap_or_default();
+    assert!(message.contains("map[metadata:map[labels:5]]"), "{message}");
+}
+
 fn query(field_validation: FieldValidation) -> WriteQuery {
     WriteQuery { options: WriteOptions::default(), field_validation, force: None }
 }
