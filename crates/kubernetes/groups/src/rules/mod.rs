@@ -116,10 +116,16 @@ pub fn drop_inside(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
 
 /// Moves the errors from an index on before the first of those found earlier whose field comes later.
 pub fn put_before(found: usize, is_later: impl Fn(&str) -> bool, cx: &mut ValidationContext<'_>) {
-    if found == 0 || cx.errors.0.len() <= found {
+    put_before_since(0, found, is_later, cx);
+}
+
+/// The same, but not before errors that were found before another index.
+pub fn put_before_since(since: usize, found: usize, is_later: impl Fn(&str) -> bool, cx: &mut ValidationContext<'_>) {
+    if found <= since || cx.errors.0.len() <= found {
         return;
     }
-    let place = cx.errors.0.iter().take(found).position(|error| is_later(&error.field));
+    let mut places = cx.errors.0.iter().enumerate().take(found).skip(since);
+    let place = places.find(|(_, error)| is_later(&error.field)).map(|(place, _)| place);
     if let Some(place) = place
         && let Some(errors) = cx.errors.0.get_mut(place..)
     {

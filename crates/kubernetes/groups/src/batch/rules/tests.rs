@@ -86,6 +86,18 @@ fn a_changed_job_is_validated_twice() {
     let twice = validate(Job::schema(), &job(&[(&["spec", "parallelism"], value!(-1))]), Some(&old), "");
     let text = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";
     assert_eq!(twice, [text, text]);
+    let twice = validate(
+        Job::schema(),
+        &job(&[
+            (&["spec", "template", "spec", "restartPolicy"], value!("Odd")),
+            (&["spec", "template", "spec", "dnsPolicy"], value!("Odd")),
+        ]),
+        Some(&old),
+        "",
+    );
+    let fields: Vec<&str> = twice.iter().filter_map(|line| line.split(": ").next()).collect();
+    let (restart, dns) = ("spec.template.spec.restartPolicy", "spec.template.spec.dnsPolicy");
+    assert_eq!(fields, [restart, dns, restart, restart, dns, restart, "spec.template"]);
     let fixed = validate(Job::schema(), &job(&[(&["spec", "completionMode"], value!("NonIndexed"))]), Some(&old), "");
     assert_eq!(fixed, ["spec.completionMode: Invalid value: \"NonIndexed\": field is immutable"]);
     let resized = job(&[(&["spec", "completions"], value!(2)), (&["spec", "parallelism"], value!(2))]);

@@ -73,6 +73,7 @@ static KINDS: &[KindRules] = &[KindRules {
 }];
 
 static RULES: &[CustomRule] = &[
+    at_type!(PodSpec, order::begin),
     at_field!(Pod::SPEC, spec::of_pod, AFTER),
     at_field!(PodSpec::VOLUMES, mounts::distinct_volumes, AFTER),
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),

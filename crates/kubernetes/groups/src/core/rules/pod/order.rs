@@ -3,7 +3,7 @@
 //! Must never change, add or drop an error.
 
 use super::{platform, spec, system};
-use crate::rules::put_before;
+use crate::rules::put_before_since;
 use pintle_schema::{ApiType, Struct};
 use pintle_types::core::v1::{
     Container, ContainerPort, EphemeralContainer, Lifecycle, PodSecurityContext, PodSpec, SecurityContext,
@@ -17,13 +17,30 @@ const MAX_SORTED: usize = 1000;
 /// Where an error stands: the field of the spec, the item, the step of the item's validation, and the place in it.
 type Place = (usize, usize, usize, usize);
 
-/// Sorts the errors found so far by the fields of the spec and by their items.
+/// How many errors there were before those of a spec.
+struct Begin(usize);
+
+/// Notes where the errors of a spec begin: the template of a job is validated twice.
+pub fn begin(_: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    if !cx.errors.is_empty() {
+        let begin = Begin(cx.errors.0.len());
+        cx.leave(begin);
+    }
+}
+
+fn begin_of(cx: &ValidationContext<'_>) -> usize {
+    cx.left::<Begin>().map_or(0, |begin| begin.0).min(cx.errors.0.len())
+}
+
+/// Sorts the errors of the spec found so far by its fields and by their items.
 pub fn by_place(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    if cx.errors.0.len() < 2 {
+    let begin = begin_of(cx);
+    if cx.errors.0.len() < begin + 2 {
         return;
     }
     let inside = format!("{}.", spec.path);
-    let Some(first) = cx.errors.0.iter().position(|error| error.field.starts_with(&inside)) else { return };
+    let of_spec = cx.errors.0.iter().skip(begin).position(|error| error.field.starts_with(&inside));
+    let Some(first) = of_spec.map(|first| begin + first) else { return };
     if cx.errors.0.len() - first <= MAX_SORTED {
         cx.errors.0[first..].sort_by_cached_key(|error| place(error, error.field.strip_prefix(&inside).unwrap_or("")));
     }
@@ -243,7 +260,7 @@ fn before(
     let order = PodSpec::schema().validation_order;
     let later = order.iter().position(|field| *field == next).and_then(|at| order.get(at..)).unwrap_or_default();
     let is_later = |path: &str| later.iter().any(|field| *field == split(path).0);
-    put_before(found, |field| field.strip_prefix(&inside).is_some_and(is_later), cx);
+    put_before_since(begin_of(cx), found, |field| field.strip_prefix(&inside).is_some_and(is_later), cx);
 }
 
 #[cfg(test)]
