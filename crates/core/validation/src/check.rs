@@ -204,8 +204,9 @@ pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors
             }
         }
         Check::Monotonic(detail) => {
-            let now = number(value).filter(|_| set);
-            if let Some(old) = old.filter(|old| is_set(old, pointer)).and_then(number)
+            // A number that is no pointer is 0 where it is absent.
+            let now = number(value).filter(|_| set || !pointer);
+            if let Some(old) = old.filter(|old| !pointer || is_set(old, pointer)).and_then(number)
                 && now.is_none_or(|now| now < old)
             {
                 errors.invalid(

@@ -136,6 +136,23 @@ fn the_status_of_a_job() {
 }
 
 #[test]
+fn a_counter_does_not_fall_below_an_absent_one() {
+    let lines = validate(
+        Job::schema(),
+        &job(&[(&["status"], value!({"failed": (-1)}))]),
+        Some(&job(&[(&["status"], value!({}))])),
+        "status",
+    );
+    assert_eq!(
+        lines,
+        [
+            "status.failed: Invalid value: -1: must be greater than or equal to 0",
+            "status.failed: Invalid value: -1: cannot decrease the failed counter",
+        ]
+    );
+}
+
+#[test]
 fn cron_jobs() {
     let mut cron = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": {
         "schedule": "@hourly", "concurrencyPolicy": "Allow", "timeZone": "Etc/UTC", "jobTemplate": {"spec": (spec())}
