@@ -86,6 +86,7 @@ static RULES: &[CustomRule] = &[
     at_field!(DeviceClassSpec::EXTENDED_RESOURCE_NAME, claim::extended_resource),
     at_field!(ResourceClaimTemplateSpec::METADATA, crate::core::rules::volume::claim::template_metadata),
     at_type!(DeviceRequestAllocationResult, status::allocated),
+    at_type!(DeviceRequestAllocationResult, status::share, AFTER),
     at_field!(ResourceClaimStatus::ALLOCATION, status::allocation_stays),
     at_type!(ResourceClaimStatus, status::reservations, AFTER),
     at_type!(AllocatedDeviceStatus, status::device),

@@ -3,6 +3,7 @@
 use super::claim::{object, request_reference};
 use super::names as own;
 use crate::rules::internal_form::in_full;
+use crate::rules::put_before;
 use pintle_schema::names::ip;
 use pintle_schema::{Value, View, value};
 use pintle_types::meta::v1::ObjectMeta;
@@ -19,6 +20,11 @@ pub fn allocated(result: At<'_, DeviceRequestAllocationResult>, cx: &mut Validat
     request_reference(result.new.field(Result::REQUEST).as_str(), &result.path.to(Result::REQUEST), cx);
     own::driver(result.new.field(Result::DRIVER).as_str(), &result.path.to(Result::DRIVER), cx);
     own::pool(result.new.field(Result::POOL).as_str(), &result.path.to(Result::POOL), cx);
+}
+
+/// The share of a device that was given, validated after the device.
+pub fn share(result: At<'_, DeviceRequestAllocationResult>, cx: &mut ValidationContext<'_>) {
+    type Result = DeviceRequestAllocationResult;
     if let Some(share) = result.new.field(Result::SHARE_ID).some() {
         own::share(share.as_str(), &result.path.to(Result::SHARE_ID), cx);
     }
@@ -56,12 +62,17 @@ pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationCont
         status.field(Status::RESERVED_FOR).iter().map(uid).collect()
     };
     let (now, path) = (users(status.new), status.path.to(Status::RESERVED_FOR));
+    let [devices, allocation] =
+        [status.path.to(Status::DEVICES), status.path.to(Status::ALLOCATION)].map(|path| path.to_string());
     let mut seen = HashSet::new();
+    let found = cx.errors.0.len();
     for (at, uid) in now.iter().enumerate() {
         if !seen.insert(uid) {
             cx.errors.duplicate(path.index(at), uid.as_str());
         }
     }
+    put_before(found, |field| field.starts_with(&devices) || field.starts_with(&allocation), cx);
+    let found = cx.errors.0.len();
     if !now.is_empty() && !status.new.field(Status::ALLOCATION).is_set() {
         cx.errors.forbidden(path, "may not be specified when `allocated` is not set");
     } else if !now.is_empty() {
@@ -72,6 +83,8 @@ pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationCont
             cx.errors.forbidden(path, detail);
         }
     }
+    // The reservations as a whole are validated after the devices.
+    put_before(found, |field| field.starts_with(&allocation), cx);
     only_what_stays(status, cx);
 }
 
