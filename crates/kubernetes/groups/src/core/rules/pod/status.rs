@@ -1,13 +1,14 @@
 //! Rules of a pod's status, which nodes and controllers report.
 
 use super::text;
+use crate::rules::item_at;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerExtendedResourceRequest, ContainerState, ContainerStateTerminated, ContainerStatus,
     ContainerUser, HostIP, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS, PodResourceClaim,
     PodResourceClaimStatus, PodSpec, PodStatus, ResourceRequirements, ResourceStatus,
 };
-use pintle_validation::{At, FieldPath, ValidationContext};
+use pintle_validation::{At, ErrorKind, FieldError, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -46,7 +47,64 @@ pub fn changes(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
             &path.to(PodStatus::INIT_CONTAINER_STATUSES),
             cx,
         );
+        sort(path, cx);
     });
+}
+
+/// The resources of ephemeral containers are forbidden, and not validated. The other errors are sorted in the order in
+/// which kube-apiserver validates a status: three times it looks at all containers.
+fn sort(path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    if cx.errors.is_empty() {
+        return;
+    }
+    let inside = format!("{path}.");
+    let resources = format!(".{}[", ContainerStatus::ALLOCATED_RESOURCES_STATUS.name());
+    let ephemeral = format!("{inside}{}[", PodStatus::EPHEMERAL_CONTAINER_STATUSES.name());
+    cx.errors.0.retain(|error| !(error.field.starts_with(&ephemeral) && error.field.contains(&resources)));
+    if let Some(first) = cx.errors.0.iter().position(|error| error.field.starts_with(&inside)) {
+        let step = |error: &FieldError| step(error, error.field.strip_prefix(&inside).unwrap_or_default());
+        cx.errors.0[first..].sort_by_cached_key(step);
+    }
+}
+
+/// The step of the validation that finds an error, and its place in the step.
+fn step(error: &FieldError, path: &str) -> (usize, usize, usize) {
+    const FIELDS: [&str; 9] = [
+        PodStatus::CONDITIONS.name(),
+        PodStatus::NOMINATED_NODE_NAME.name(),
+        PodStatus::OBSERVED_GENERATION.name(),
+        PodStatus::QOS_CLASS.name(),
+        ContainerStatus::STATE.name(),
+        PodStatus::RESOURCE_CLAIM_STATUSES.name(),
+        PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS.name(),
+        PodStatus::POD_IPS.name(),
+        PodStatus::HOST_IPS.name(),
+    ];
+    const LISTS: [&str; 3] = [
+        PodStatus::CONTAINER_STATUSES.name(),
+        PodStatus::INIT_CONTAINER_STATUSES.name(),
+        PodStatus::EPHEMERAL_CONTAINER_STATUSES.name(),
+    ];
+    let (field, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+    let at = |field: &str| FIELDS.iter().position(|other| *other == field);
+    let Some(list) = LISTS.iter().position(|list| *list == field) else {
+        let claims = PodStatus::RESOURCE_CLAIM_STATUSES.name();
+        let (item, part) = match item_at(path, claims) {
+            Some((item, rest)) => match error.kind {
+                ErrorKind::Duplicate => (item, 1),
+                _ if rest.strip_prefix('.') == Some(PodResourceClaimStatus::NAME.name()) => (item, 0),
+                _ => (item, 2),
+            },
+            None => (0, 0),
+        };
+        return (at(field).unwrap_or(0), item, part);
+    };
+    let of_container = rest.split_once("].").map_or("", |(_, rest)| rest);
+    let (own, _) = of_container.split_at(of_container.find(['.', '[']).unwrap_or(of_container.len()));
+    let last = [ContainerStatus::USER.name(), ContainerStatus::ALLOCATED_RESOURCES_STATUS.name()];
+    let step =
+        at(own).unwrap_or_else(|| FIELDS.len() + last.iter().position(|last| *last == own).unwrap_or(last.len()));
+    (step, list, 0)
 }
 
 fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
@@ -208,7 +266,15 @@ fn families(texts: &[&str], old: &[&str], value: &Value, path: &FieldPath<'_>, c
     let parsed = texts.iter().filter_map(|ip| names::ip::parse_ip_sloppy(ip));
     let parsed: Vec<IpAddr> = parsed.map(|ip| ip.to_canonical()).collect();
     let of_both = parsed.iter().any(IpAddr::is_ipv4) && parsed.iter().any(IpAddr::is_ipv6);
-    if texts.len() > 1 && parsed.len() == texts.len() && (!of_both || texts.len() > 2) {
+    if texts.len() < 2 {
+        return;
+    }
+    let wrong = texts.iter().enumerate().find(|(_, ip)| names::ip::parse_ip_sloppy(ip).is_none());
+    if let Some((index, ip)) = wrong {
+        let detail = format!("failed to check for dual stack with error:invalid IP[{index}]: {ip}");
+        cx.errors.push(ErrorKind::Internal, path, None, detail);
+    }
+    if wrong.is_some() || !of_both || texts.len() > 2 {
         let shown = Value::List(value.as_list().unwrap_or(&[]).iter().map(shown_ip).collect());
         cx.errors.invalid(path, shown, "may specify no more than one IP for each IP family");
     }

@@ -425,4 +425,37 @@ fn addresses_that_a_pod_has_already_stay_right() {
     let fault = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";
     assert_eq!(validate(&mapped, &none), [format!("status.podIPs[0]: {fault}"), format!("status.hostIPs[0]: {fault}")]);
     assert_eq!(validate(&mapped, &mapped), Vec::<String>::new());
+    let wrong = with_ips(value!([{"ip": "x"}, {"ip": "y"}]));
+    let lines = validate(&wrong, &none);
+    for list in ["status.podIPs", "status.hostIPs"] {
+        let unread = format!("{list}: Internal error: failed to check for dual stack with error:invalid IP[0]: x");
+        let at = lines.iter().position(|line| *line == unread).expect("an error");
+        assert!(
+            lines.get(at + 1).is_some_and(|line| line.ends_with("no more than one IP for each IP family")),
+            "{lines:?}"
+        );
+    }
+}
+
+#[test]
+fn statuses_of_containers_are_validated_after_addresses() {
+    let resources = value!([{"name": "cpu", "resources": [{"health": "Odd"}]}]);
+    let status = |resources: &Value| value!([{"name": "c", "allocatedResourcesStatus": (resources.clone())}]);
+    let mut new = pod();
+    new.set_at(&["status"], value!({
+        "podIPs": [{"ip": "x"}], "initContainerStatuses": (status(&resources)), "containerStatuses": (status(&resources)),
+        "ephemeralContainerStatuses": (status(&resources))
+    }));
+    let lines = validate(&new, Some(&pod()), "status");
+    let fields: Vec<&str> = lines.iter().filter_map(|line| line.split(": ").next()).collect();
+    let health = "allocatedResourcesStatus[0].resources[0].health";
+    assert_eq!(
+        fields,
+        [
+            "status.podIPs[0]".to_owned(),
+            format!("status.containerStatuses[0].{health}"),
+            format!("status.initContainerStatuses[0].{health}"),
+            "status.ephemeralContainerStatuses[0].allocatedResourcesStatus".to_owned(),
+        ]
+    );
 }
