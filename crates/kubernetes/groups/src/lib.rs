@@ -7,6 +7,7 @@ mod group;
 mod known_versions;
 pub mod printing;
 pub mod rules;
+mod sent_empties;
 mod views;
 
 mod admissionregistration;

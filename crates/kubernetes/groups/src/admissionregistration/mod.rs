@@ -9,10 +9,11 @@ pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
+use crate::sent_empties::has_empties;
 use pintle_resource::{
     GENERAL, Group, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, texts,
 };
-use pintle_schema::{Map, Str, Value};
+use pintle_schema::{Str, Value};
 use pintle_types::admissionregistration::{v1, v1alpha1, v1beta1};
 
 /// The group.
@@ -80,17 +81,7 @@ static VALIDATING_ADMISSION_POLICY_BINDING: Strategy =
 /// Whether a webhook has a list, or labels to match, that was sent empty. kube-apiserver tells it from an absent one, as which it
 /// is stored: it is new with each write.
 fn has_empty_webhook_lists(sent: &Value) -> bool {
-    fn has_empty(sent: &Value) -> bool {
-        match sent {
-            Value::List(items) => items.is_empty() || items.iter().any(has_empty),
-            Value::Map(map) => {
-                let is_empty = |value: &Value| value.as_map().is_some_and(Map::is_empty);
-                map.iter().any(|(name, value)| has_empty(value) || name == "matchLabels" && is_empty(value))
-            }
-            _ => false,
-        }
-    }
-    sent.get("webhooks").is_some_and(has_empty)
+    has_empties(sent.get("webhooks"), &[])
 }
 
 fn mutating_admission_policies() -> Resource {

@@ -9,6 +9,7 @@ pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
+use crate::sent_empties::has_empties;
 use crate::views::rename;
 use pintle_resource::{
     GENERAL, Group, NameRule, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, Served, Storage, Strategy, Subresource,
@@ -48,7 +49,13 @@ fn ip_address_storage() -> Storage {
     Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=")
 }
 
-static NETWORK_POLICY: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
+static NETWORK_POLICY: Strategy =
+    Strategy { generation: Some(SPEC_PATHS), counts_empties: Some(policy_has_empties), ..GENERAL };
+
+fn policy_has_empties(sent: &Value) -> bool {
+    let (spec, types) = (v1::NetworkPolicy::SPEC.name(), v1::NetworkPolicySpec::POLICY_TYPES.name());
+    has_empties(sent.get(spec), &[types])
+}
 
 fn service_cidr_storage() -> Storage {
     Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=")
