@@ -242,10 +242,6 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
     }
 }
 
-/// A prefix may end in a dash, because a suffix follows: kube-apiserver replaces the dash by a letter before it validates.
 fn masked(name: &str, prefix: bool) -> std::borrow::Cow<'_, str> {
-    match name.strip_suffix('-') {
-        Some(start) if prefix && name.len() > 1 => format!("{start}a").into(),
-        _ => name.into(),
-    }
+    if prefix { names::masked_prefix(name) } else { name.into() }
 }

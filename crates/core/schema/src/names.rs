@@ -11,6 +11,8 @@ pub mod version;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 /// The messages for a text; empty if it is valid.
 pub type Messages = Vec<String>;
 
@@ -334,6 +336,13 @@ pub fn path_segment_name(text: &str) -> Messages {
         return vec![format!("may not be '{text}'")];
     }
     path_segment_prefix(text)
+}
+
+/// The beginning of a DNS name as it is validated: one letter takes the place of a dash at its end, as a name goes on there, and of the
+/// character before the dash. That this character may be any is kube-apiserver's.
+pub fn masked_prefix(prefix: &str) -> Cow<'_, str> {
+    let start = prefix.strip_suffix('-').and_then(|_| prefix.get(..prefix.len().checked_sub(2)?));
+    start.map_or(Cow::Borrowed(prefix), |start| Cow::Owned(format!("{start}a")))
 }
 
 /// The beginning of a name that is one path segment.

@@ -288,10 +288,7 @@ pub static FORMATS: &[Format] = &[
         without_last_dot
     ),
     texts!("dns1123-subdomain-prefix", "The beginning of a DNS name in lower case.", |text: &str| {
-        match text.strip_suffix('-') {
-            Some(begun) if text.len() > 1 => names::dns1123_subdomain(&format!("{begun}a")),
-            _ => names::dns1123_subdomain(text),
-        }
+        names::dns1123_subdomain(&names::masked_prefix(text))
     }),
     texts!("cron-schedule", "A cron schedule.", |text: &str| names::cron::check(text).err()),
     texts!("time-zone", "The name of a time zone, other than the server's own.", |name: &str| match name {

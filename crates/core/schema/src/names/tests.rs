@@ -275,3 +275,12 @@ fn quoting() {
         assert_eq!(quoted(text), expected);
     }
 }
+
+#[test]
+fn prefixes_are_validated_as_names_that_go_on() {
+    for (prefix, name) in
+        [("web-", "wea"), ("W-", "a"), ("-", "-"), ("web", "web"), ("a--", "aa"), ("é-", "é-"), ("", "")]
+    {
+        assert_eq!(masked_prefix(prefix), name, "{prefix}");
+    }
+}
