@@ -130,7 +130,15 @@ fn custom_problems(
         }
     };
     problems.extend(unknown.into_iter().map(StrictProblem::UnknownField));
+    problems.iter_mut().for_each(quote_as_is);
     Ok(())
+}
+
+/// kube-apiserver puts the path of an unknown field of a tree between quotes as it is.
+pub fn quote_as_is(problem: &mut StrictProblem) {
+    if let StrictProblem::UnknownField(path) = problem {
+        *problem = StrictProblem::Message(format!("unknown field \"{path}\""));
+    }
 }
 
 /// Removes all fields except metadata and type: a version without a schema has no others.

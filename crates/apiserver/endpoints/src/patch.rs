@@ -290,6 +290,7 @@ impl Patch {
         if let Some(custom) = custom {
             let unknown = custom.coerce(&mut decoded.value).map_err(|why| invalid(&why))?;
             decoded.problems.extend(unknown.into_iter().map(StrictProblem::UnknownField));
+            decoded.problems.iter_mut().for_each(decode::quote_as_is);
         }
         let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
         match query.field_validation {

@@ -149,6 +149,13 @@ fn unknown_fields_are_reported_as_asked() {
     for (sent, message) in texts {
         assert_eq!(post("", sent.as_bytes()).expect(400)["message"], message);
     }
+    let quoted =
+        br#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","b\"c":1},"spec":{"d\"e\\":1}}"#;
+    assert_eq!(
+        post("&fieldValidation=Strict", quoted).expect(400)["message"],
+        "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"metadata.b\"c\", \
+         unknown field \"spec.d\"e\\\""
+    );
     assert_eq!(
         post("&fieldValidation=Ignore", b"{}").expect(400)["message"],
         "Widget in version \"v1\" cannot be handled as a Widget: Object 'Kind' is missing in '{}'"
