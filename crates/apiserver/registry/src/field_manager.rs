@@ -41,17 +41,21 @@ struct Version {
 impl<'a> KindVersions<'a> {
     /// The versions of a target's resource, for writes to a subresource ("" for the object itself).
     pub(crate) fn new(registry: &'a Registry, target: &Target, subresource: &str) -> Self {
+        let is_custom = target.resource.custom.is_some();
         let version = |resource: &Arc<Resource>| Version {
             api_version: resource.api_version(),
             resource: resource.clone(),
-            ignored: ignored(resource, subresource),
+            // Of a custom resource, kube-apiserver resets fields for the version of the request only.
+            ignored: match is_custom && resource.version != target.resource.version {
+                true => Ignored::Nothing,
+                false => ignored(resource, subresource),
+            },
         };
         // kube-apiserver knows the types of the legacy group apart from those of all others, so that an event's managers do
         // not survive a write in the other group.
         let is_legacy = |resource: &Resource| resource.group.is_empty();
         let kept = |resource: &&Arc<Resource>| is_legacy(resource) == is_legacy(&target.resource);
         let versions = target.stored.versions.iter().filter(kept).map(version).collect();
-        let is_custom = target.resource.custom.is_some();
         KindVersions { versions, is_custom, known_sets: &registry.known_sets, converted: Mutex::default() }
     }
 

@@ -324,6 +324,42 @@ fn each_version_selects_by_its_own_fields() {
 }
 
 #[test]
+fn a_write_without_status_takes_it_from_managers_of_other_versions() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let with_status = |name: &str, storage: bool| {
+        let mut version = version(name, storage, json!({"a": {"type": "string"}}));
+        version["subresources"] = json!({"status": {}});
+        let phase = json!({"type": "object", "properties": {"phase": {"type": "string"}}});
+        version["schema"]["openAPIV3Schema"]["properties"]["status"] = phase;
+        version
+    };
+    let versions = json!([with_status("v1", true), with_status("v2", false)]);
+    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    let created =
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}, "spec": {"a": "1"}});
+    client.post(WIDGETS, &created).expect("an answer").expect(201);
+    for (version, kept) in [("v1", true), ("v2", false)] {
+        let applied = json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget", "metadata": {"name": "x"},
+            "status": {"phase": "Up"}});
+        let path =
+            format!("{}/x/status?fieldManager=team&force=true", WIDGETS.replace("/v1/", &format!("/{version}/")));
+        let apply = client.send("PATCH", &path, "application/apply-patch+yaml", applied.to_string().as_bytes());
+        let mut object = apply.expect("an answer").expect(200);
+        object["apiVersion"] = json!("example.com/v1");
+        object.as_object_mut().expect("an object").remove("status");
+        let path = format!("{WIDGETS}/x");
+        let put = client.send("PUT", &path, "application/json", object.to_string().as_bytes());
+        let put = put.expect("an answer").expect(200);
+        let owners = put["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+        assert_eq!(owners.iter().any(|owner| owner["manager"] == "team"), kept, "{version}: {put}");
+        assert_eq!(put["status"]["phase"], "Up");
+    }
+}
+
+#[test]
 fn an_apply_that_changes_nothing_completes_nothing() {
     let installation = Installation::own();
     let process = installation.start_with(&[ACCOUNTS_OFF]);
