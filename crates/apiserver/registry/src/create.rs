@@ -202,6 +202,8 @@ struct Creation<'a> {
     sent_labels: bool,
     /// Whether the object was sent with a version, so that it cannot be stored.
     sent_version: bool,
+    /// The version that the object was sent with. Nothing replaces it in the answer of a dry run.
+    shown_version: String,
     /// The error for an object that was sent as one of another kind.
     other_kind: Option<Status>,
 }
@@ -218,8 +220,19 @@ impl<'a> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
         let (sent, sent_version, other_kind) =
             (empties(object), has_version(object), check_sent_type(target, object).err());
-        let (stored, change) = (target, None);
-        Creation { registry, target, stored, options, owners, change, sent, sent_labels, sent_version, other_kind }
+        Creation {
+            registry,
+            target,
+            stored: target,
+            options,
+            owners,
+            change: None,
+            sent,
+            sent_labels,
+            sent_version,
+            shown_version: metadata::text(object, "resourceVersion").to_owned(),
+            other_kind,
+        }
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
@@ -310,6 +323,10 @@ impl<'a> Creation<'a> {
             return Err(exists(&place, &object, existing.encoded.terminating));
         }
         if self.options.dry_run {
+            if !self.shown_version.is_empty() {
+                metadata::set(&mut object, "resourceVersion", self.shown_version.as_str());
+                registry.finish(stored, &mut object);
+            }
             return Ok(CreateOutcome::Created(registry.as_read(stored, object)));
         }
         let others = registry.allocation_writes(target, Some(&object), None)?;

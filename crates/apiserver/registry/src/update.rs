@@ -256,7 +256,9 @@ impl Attempt<'_> {
         if update.owners == ManagedFieldsUpdate::Provided {
             check_readable(metadata::text(&object, "resourceVersion"))?;
         }
-        metadata::clear(&mut object, "resourceVersion");
+        if !options.dry_run {
+            metadata::clear(&mut object, "resourceVersion");
+        }
         registry.create_owned(target, object, options, update.owners, Some(update.change)).await
     }
 

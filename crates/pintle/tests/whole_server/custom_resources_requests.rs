@@ -129,6 +129,9 @@ fn unknown_fields_are_reported_as_asked() {
     for (sent, code, message) in rows {
         assert_eq!(post("", sent.to_string().as_bytes()).expect(code)["message"], message);
     }
+    let mut versioned = widget("a", json!({}));
+    versioned["metadata"]["resourceVersion"] = json!("5");
+    assert_eq!(post("", versioned.to_string().as_bytes()).expect(201)["metadata"]["resourceVersion"], "5");
     let texts = [
         (
             r#"{"apiVersion":null,"kind":"Widget"}"#,
