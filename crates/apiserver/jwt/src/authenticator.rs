@@ -16,7 +16,7 @@ use pintle_schema::{Time, Value};
 use ring::digest::{SHA256, digest};
 use tracing::warn;
 
-use crate::claims::Registered;
+use crate::claims::{NO_TIME, Registered};
 use crate::distributed::Distributed;
 use crate::fetch::Fetch;
 use crate::jose::{Algorithm, CompactToken};
@@ -165,8 +165,11 @@ fn check_times(claims: &Registered, now: SystemTime) -> Result<(), String> {
     }
 }
 
-/// A time as Go prints it.
+/// A time as Go prints it, whose calendar overflows at the lowest one.
 fn go_time(seconds: i64) -> String {
+    if seconds == NO_TIME {
+        return "292277026596-12-04 15:30:08 +0000 UTC".to_owned();
+    }
     Time::from_seconds(seconds).to_string().replacen('T', " ", 1).replacen('Z', " +0000 UTC", 1)
 }
 

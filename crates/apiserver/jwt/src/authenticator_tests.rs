@@ -154,6 +154,10 @@ async fn tokens_are_verified() {
             error("oidc: token is expired (Token Expiry: 1970-01-12 13:46:39 +0000 UTC)"),
         ),
         (
+            known.sign(&claims(r#", "exp": 1e300"#)),
+            error("oidc: token is expired (Token Expiry: 292277026596-12-04 15:30:08 +0000 UTC)"),
+        ),
+        (
             known.sign(&format!(r#"{{"iss": "{A}", "aud": "me"}}"#)),
             error("oidc: token is expired (Token Expiry: 0001-01-01 00:00:00 +0000 UTC)"),
         ),

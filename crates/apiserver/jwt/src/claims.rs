@@ -109,11 +109,10 @@ fn seconds(claim: &Value, name: &str) -> Result<Option<i64>, String> {
     match claim {
         Value::Null => Err("strconv.ParseFloat: parsing \"\": invalid syntax".to_owned()),
         Value::Int(seconds) => Ok(Some(*seconds)),
-        // A cast saturates.
-        Value::Float(seconds) => Ok(Some(*seconds as i64)),
+        Value::Float(seconds) => Ok(Some(whole_seconds(*seconds))),
         Value::String(text) => match (text.parse::<i64>(), text.parse::<f64>()) {
             (Ok(seconds), _) => Ok(Some(seconds)),
-            (_, Ok(seconds)) if seconds.is_finite() => Ok(Some(seconds as i64)),
+            (_, Ok(seconds)) if seconds.is_finite() => Ok(Some(whole_seconds(seconds))),
             _ => Err(format!(
                 "json: invalid number literal, trying to unmarshal {} into Number",
                 pintle_schema::names::quoted(&pintle_schema::names::quoted(text).to_string())
@@ -122,6 +121,17 @@ fn seconds(claim: &Value, name: &str) -> Result<Option<i64>, String> {
         other => Err(wrong_type(other, &format!("Go struct field idToken.{name}"), "json.Number")),
     }
 }
+
+/// The bound of the numbers that fit into 64 bits.
+const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
+
+/// A time without its fraction; one that is too large is [`NO_TIME`], as Go converts it.
+fn whole_seconds(seconds: f64) -> i64 {
+    if seconds.abs() < TOO_LARGE { seconds as i64 } else { NO_TIME }
+}
+
+/// The time of a number that does not fit: long ago.
+pub(crate) const NO_TIME: i64 = i64::MIN;
 
 fn wrong_type(found: &Value, into: &str, expected: &str) -> String {
     let found = match found {
@@ -143,11 +153,13 @@ mod tests {
     #[test]
     fn registered_claims_have_their_types() {
         type Row = (&'static str, Result<(&'static [&'static str], Option<i64>), &'static str>);
-        let rows: [Row; 12] = [
+        let rows: [Row; 14] = [
             (r#"{}"#, Ok((&[], None))),
             (r#"{"aud": "a", "exp": 5}"#, Ok((&["a"], Some(5)))),
             (r#"{"aud": ["a", "b"], "exp": 5.9}"#, Ok((&["a", "b"], Some(5)))),
             (r#"{"exp": "6"}"#, Ok((&[], Some(6)))),
+            (r#"{"exp": 99999999999999999999}"#, Ok((&[], Some(NO_TIME)))),
+            (r#"{"exp": "1e300"}"#, Ok((&[], Some(NO_TIME)))),
             (
                 r#"{"exp": "soon"}"#,
                 Err("json: invalid number literal, trying to unmarshal \"\\\"soon\\\"\" into Number"),
