@@ -5,6 +5,7 @@
 use crate::backend::ByteStream;
 use crate::body::Body;
 use crate::documents::{DocumentSet, Documents};
+use crate::error_responses::timed_out;
 use crate::query::Query;
 use crate::request::Request;
 use crate::response::ApiResponse;
@@ -101,7 +102,7 @@ pub async fn forward(server: Arc<dyn AggregatedApi>, delegated: DelegatedRequest
     let deadline = delegated.context.deadline.map(Instant::from);
     let answering = server.serve(delegated);
     let Some(deadline) = deadline else { return Ok(answering.await) };
-    let mut answer = tokio::time::timeout_at(deadline, answering).await.map_err(|_| Status::timed_out())?;
+    let Ok(mut answer) = tokio::time::timeout_at(deadline, answering).await else { return Ok(timed_out()) };
     if let Body::Proxied(pieces) = answer.body {
         answer.body = Body::Proxied(with_deadline(pieces, deadline));
     }

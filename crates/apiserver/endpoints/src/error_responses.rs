@@ -71,6 +71,11 @@ pub fn timed_out() -> ApiResponse {
     ApiResponse::new(504, "text/plain; charset=utf-8", format!("{}\n", json::to_string(&status)))
 }
 
+/// Whether a response is that of `timed_out`, and not of a backend.
+pub fn is_timed_out(answer: &ApiResponse) -> bool {
+    answer.code == 504 && answer.content_type.starts_with("text/plain") && answer.passed.is_empty()
+}
+
 /// The response for an unsupported path of a custom resource: only its subresources have a Status.
 pub fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
     if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
@@ -87,6 +92,7 @@ mod tests {
     #[test]
     fn a_request_that_took_too_long_is_answered_as_text() {
         let answer = timed_out();
+        assert!(is_timed_out(&answer) && !is_timed_out(&shutting_down()));
         let Body::Full(body) = answer.body else { panic!("a body in one piece") };
         let expected = "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Timeout: request did not complete within the \
                         allotted timeout\",\"reason\":\"Timeout\",\"details\":{},\"code\":504}\n";

@@ -108,7 +108,9 @@ pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Re
     if let (Ok(content_type), false) = (HeaderValue::try_from(&answer.content_type), no_body) {
         headers.insert(CONTENT_TYPE, content_type);
     }
-    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    if answer.code != 101 {
+        headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    }
     for (name, value) in answer.headers {
         if let (Ok(name), Ok(value)) = (http::HeaderName::try_from(name), HeaderValue::try_from(value)) {
             headers.insert(name, value);

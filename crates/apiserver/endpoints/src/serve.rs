@@ -9,8 +9,8 @@ use crate::body::Body;
 use crate::context::{Context, agent_name};
 use crate::deprecation;
 use crate::error_responses::{
-    self, bad_escape, forbidden_response, internal_server_error, no_request_info, no_route, shutting_down, timed_out,
-    too_many_requests,
+    self, bad_escape, forbidden_response, internal_server_error, is_timed_out, no_request_info, no_route,
+    shutting_down, timed_out, too_many_requests,
 };
 use crate::flow::{self, InFlight, InFlightRequest, Slot};
 use crate::handler::{self, Call};
@@ -114,10 +114,14 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
         answer.headers.push(("connection", "close".to_owned()));
     }
     let code = answer.code;
+    // kube-apiserver hands over the connection before headers are set, and its timeout drops those that were set meanwhile.
+    let (has_id, has_class) = (code != 101, code != 101 && !is_timed_out(&answer));
     let mut response = respond(answer, response_options);
-    set_audit_id(&mut response, &context.id);
+    if has_id {
+        set_audit_id(&mut response, &context.id);
+    }
     let class = accounting.class.take();
-    if let Some(class) = &class {
+    if let Some(class) = class.as_ref().filter(|_| has_class) {
         flow::set_flow_headers(response.headers_mut(), class);
     }
     let logged = line.map(|line| line.on_drop(context, verb, code, class));

@@ -97,7 +97,7 @@ async fn upgrade(way: &Way<'_>, delegated: DelegatedRequest, headers: HeaderMap)
             }
             forward::upgraded(exchange)
         }
-        Err(error) => ApiResponse::text(503, format!("error dialing backend: {error}\n")),
+        Err(error) => ApiResponse::text(503, format!("{error}\n")),
     }
 }
 

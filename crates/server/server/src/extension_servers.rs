@@ -10,7 +10,7 @@ use http::header::HOST;
 use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderValue, Request};
 use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
-use pintle_webhook::{Identity, SetupError, StreamingClient, TlsSettings};
+use pintle_webhook::{Identity, SetupError, StreamingClient, TlsSettings, TransportError};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -93,7 +93,11 @@ impl ExtensionSockets {
         let mut request = absolute(to, request)?;
         let host = HeaderValue::try_from(to.authority()).map_err(unreachable)?;
         request.headers_mut().insert(HOST, host);
-        self.client(to)?.upgrade(request).await.map(exchange).map_err(unreachable)
+        self.client(to)?.upgrade(request).await.map(exchange).map_err(|error| match error {
+            TransportError::Connect(error) => Unreachable(format!("error dialing backend: {error}")),
+            TransportError::Eof => unreachable(TransportError::UnexpectedEof),
+            error => unreachable(error),
+        })
     }
 }
 
