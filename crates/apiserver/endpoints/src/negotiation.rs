@@ -90,6 +90,8 @@ pub enum AllowedMediaTypes {
     Objects,
     /// Results of actions, which have no table form.
     Actions,
+    /// Text at a path of objects: kube-apiserver negotiates as if it were one of them.
+    Text,
     /// A collection, which may be watched as well.
     Collection,
     /// The changes of a collection.
@@ -116,6 +118,9 @@ impl AllowedMediaTypes {
     fn available(self, served: &'static [Format]) -> Vec<&'static str> {
         let formats = self.formats(served);
         let mut types = media_types(formats);
+        if self == AllowedMediaTypes::Text {
+            types.insert(0, TEXT);
+        }
         if matches!(self, AllowedMediaTypes::Collection | AllowedMediaTypes::Watch) {
             types.extend(formats.iter().filter_map(|format| format.stream()));
         }
@@ -129,6 +134,8 @@ impl AllowedMediaTypes {
         )
     }
 }
+
+const TEXT: &str = "text/plain";
 
 /// One clause of an Accept header.
 struct Clause<'a> {
@@ -220,7 +227,8 @@ fn choose(
             {
                 continue;
             }
-            let has_tables = offer != AllowedMediaTypes::Actions && matches!(format, Format::Json | Format::Yaml);
+            let is_object = !matches!(offer, AllowedMediaTypes::Actions | AllowedMediaTypes::Text);
+            let has_tables = is_object && matches!(format, Format::Json | Format::Yaml);
             if shape == ResponseKind::Table && !has_tables || shape != ResponseKind::Object && !offer.has_shapes() {
                 continue;
             }
@@ -370,7 +378,6 @@ pub fn negotiate_kind(
     wanted: &Kind<'_>,
     formats: &[Format],
 ) -> Result<Option<(MediaTypeOptions, &'static str)>> {
-    const TEXT: &str = "text/plain";
     if accept.trim().is_empty() {
         return Ok(None);
     }
@@ -494,6 +501,11 @@ mod tests {
             (
                 table,
                 AllowedMediaTypes::Actions,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ),
+            (
+                "text/plain",
+                AllowedMediaTypes::Text,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (

@@ -8,6 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, future};
 use pintle_endpoints::backend::{BackendResponse, ByteStream, Trust};
 use pintle_endpoints::body::Body;
 use pintle_endpoints::context::Context;
+use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::query::Query;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::{upgrade, websocket};
@@ -24,6 +25,7 @@ const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
 /// # Errors
 /// The options are invalid, or the kubelet returns an error.
 pub async fn serve(context: &Context, address_types: &[String], target: &Target) -> Result<ApiResponse> {
+    context.negotiate(AllowedMediaTypes::Text)?;
     let options = Options::read(context, &target.name)?;
     let pod = locate::object(context, target, &target.name)?;
     let container = locate::container(&pod, context.query.get("container"))?;
