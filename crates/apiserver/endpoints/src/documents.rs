@@ -15,12 +15,14 @@ use crate::{encoding, zpages};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
-use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
+use http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use pintle_discovery::{Catalog, Document, PublishedPath, ServerDescription, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
+use pintle_schema::Time;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The discovery and OpenAPI documents of the server.
 pub struct DiscoveryCache {
@@ -319,7 +321,7 @@ fn encode(document: &Document, wanted: MediaTypeOptions) -> Bytes {
 
 fn aggregated_response(request: &Request, bytes: Bytes, tag: String, format: Format) -> ApiResponse {
     let content_type = format!("{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", format.content_type());
-    let mut answer = with_etag(request, bytes, &content_type, tag);
+    let mut answer = with_etag(request, bytes, &content_type, &tag);
     answer.headers.push(("vary", "Accept".into()));
     answer.headers.push(("cache-control", "public".into()));
     answer
@@ -393,7 +395,7 @@ fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u
 fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
     let Some((bytes, tag)) = openapi_v3_json(api, shows_rules(query), "") else { return Err(Status::no_such_path()) };
     // Not declared as JSON, as in kube-apiserver.
-    Ok(with_etag(request, bytes.into(), "text/plain; charset=utf-8", tag))
+    Ok(file(request, bytes.into(), "text/plain; charset=utf-8", &tag))
 }
 
 fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<ApiResponse> {
@@ -427,11 +429,12 @@ pub fn openapi_v3_document(
         answer
     } else {
         let bytes = if is_protobuf { protobuf(&json) } else { json };
-        with_etag(request, bytes.into(), content_type, tag.to_owned())
+        file(request, bytes.into(), content_type, tag)
     };
     if hash == tag {
         // The address names the content, so it may be kept for ever.
         answer.headers.push(("cache-control", "public, immutable".into()));
+        answer.headers.push(("expires", in_a_year()));
     }
     answer.headers.push(("vary", "Accept".into()));
     answer
@@ -466,18 +469,45 @@ fn openapi_v2(api: &Api, request: &Request) -> Result<ApiResponse> {
             .get_or_make("v2", || Some(openapi::v2::json(catalog, &with_aggregated.openapi_v2(api)))),
     };
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
-    let mut answer = with_etag(request, bytes.into(), content_type, tag);
+    let mut answer = file(request, bytes.into(), content_type, &tag);
     answer.headers.push(("vary", "Accept".into()));
     Ok(answer)
 }
 
-fn with_etag(request: &Request, bytes: Bytes, content_type: &str, tag: String) -> ApiResponse {
+/// Discovery, which a client has if it names this one tag.
+fn with_etag(request: &Request, bytes: Bytes, content_type: &str, tag: &str) -> ApiResponse {
     let quoted = format!("{tag:?}");
-    let known = request.header(IF_NONE_MATCH).split(',').any(|known| known.trim() == quoted);
-    let mut answer = match known {
-        true => ApiResponse::new(304, "", Bytes::new()),
-        false => ApiResponse::new(200, content_type, bytes),
+    let code = if request.header(IF_NONE_MATCH) == quoted { 304 } else { 200 };
+    tagged(code, bytes, content_type, quoted)
+}
+
+/// A file, with the conditions on its tag that HTTP defines.
+fn file(request: &Request, bytes: Bytes, content_type: &str, tag: &str) -> ApiResponse {
+    let quoted = format!("{tag:?}");
+    let is_named = |tags: &str| tags.split(',').map(str::trim).any(|named| named == "*" || named == quoted);
+    let wanted = request.header(IF_MATCH);
+    let code = match is_named(&request.header(IF_NONE_MATCH).replace("W/", "")) {
+        _ if !wanted.is_empty() && !is_named(wanted) => 412,
+        true => 304,
+        false => 200,
     };
-    answer.headers.push(("etag", quoted));
+    tagged(code, bytes, content_type, quoted)
+}
+
+fn tagged(code: u16, bytes: Bytes, content_type: &str, etag: String) -> ApiResponse {
+    let mut answer = match code {
+        304 => ApiResponse::new(304, "", Bytes::new()),
+        412 => ApiResponse::new(412, content_type, Bytes::new()),
+        code => ApiResponse::new(code, content_type, bytes),
+    };
+    answer.headers.push(("etag", etag));
     answer
+}
+
+/// In a year, as Go writes it.
+fn in_a_year() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = Time::from_seconds(i64::try_from(since.as_secs()).unwrap_or_default() + 365 * 86_400);
+    let ((day, month), at) = (zpages::day_and_month(time), time.civil());
+    format!("{day}, {:02} {month} {:04} {:02}:{:02}:{:02} UTC", at.day, at.year, at.hour, at.minute, at.second)
 }

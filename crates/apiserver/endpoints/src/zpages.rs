@@ -136,13 +136,17 @@ fn status_text(api: &Api) -> String {
     text
 }
 
-/// A time as `date` prints it.
-fn unix_date(time: Time) -> String {
+/// The day of the week and the month of a time.
+pub(crate) fn day_and_month(time: Time) -> (&'static str, &'static str) {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let civil = time.civil();
     let day = usize::try_from(time.seconds.div_euclid(86_400).rem_euclid(7)).map_or("", |day| DAYS[day]);
-    let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
+    (day, MONTHS.get(time.civil().month as usize - 1).copied().unwrap_or_default())
+}
+
+/// A time as `date` prints it.
+fn unix_date(time: Time) -> String {
+    let ((day, month), civil) = (day_and_month(time), time.civil());
     format!(
         "{day} {month} {:2} {:02}:{:02}:{:02} UTC {:04}",
         civil.day, civil.hour, civil.minute, civil.second, civil.year

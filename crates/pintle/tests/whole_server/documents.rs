@@ -36,6 +36,18 @@ fn openapi_comes_in_the_form_that_is_accepted() {
     assert_eq!((moved.status, moved.header("location")), (301, &*address));
     let found = get(&mut client, &address, "*/*");
     assert_eq!((found.status, found.header("cache-control")), (200, "public, immutable"));
+    assert!(found.header("expires").ends_with(" UTC"), "{}", found.header("expires"));
+    let tag = found.header("etag").to_owned();
+    let conditions = [
+        (format!("If-None-Match: \"a\", W/{tag}"), 304),
+        ("If-None-Match: *".to_owned(), 304),
+        ("If-None-Match: \"a\"".to_owned(), 200),
+        ("If-Match: \"a\"".to_owned(), 412),
+        (format!("If-Match: {tag}"), 200),
+    ];
+    for (condition, expected) in conditions {
+        assert_eq!(get(&mut client, &address, &format!("*/*\r\n{condition}")).status, expected, "{condition}");
+    }
     for path in ["/openapi/v3/", "/openapi/v3/apis/apps/v1/", "/openapi/v3/none", "/openapi/v3x", "/openapi/v2/"] {
         assert_eq!(get(&mut client, path, "*/*").status, 404, "{path}");
     }
