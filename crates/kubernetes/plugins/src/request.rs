@@ -8,10 +8,16 @@ use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{AdmissionRequest, Operation, Phase, metadata};
 use pintle_resource::ResourceTable;
-use pintle_schema::{ApiValue, FieldName, Value};
+use pintle_schema::{ApiValue, FieldName, Value, names};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+/// Why a name cannot be that of an object in a request: kube-apiserver's client refuses to ask for it.
+pub fn unusable_name(name: &str) -> Option<String> {
+    let faults = names::path_segment_name(name);
+    (!faults.is_empty()).then(|| format!("invalid resource name {}: [{}]", names::quoted(name), faults.join(" ")))
+}
 
 /// A kind whose objects plugins read, in the storage version.
 pub struct Kind<T> {

@@ -3,10 +3,10 @@
 
 use crate::fields::set_entry;
 use crate::plugin::{Plugin, Requests};
-use crate::request::{Kind, Request};
+use crate::request::{Kind, Request, unusable_name};
 use crate::tolerations::merged;
 use pintle_registry::status::{Result, Status};
-use pintle_schema::{Value, View, ViewMut, names};
+use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Pod, PodSpec, Toleration};
 use pintle_types::node::v1::{RuntimeClass, Scheduling};
 
@@ -52,9 +52,8 @@ fn class_of(request: &Request<'_>, object: &Value) -> Result<Option<RuntimeClass
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     let Some(name) = spec.field(PodSpec::RUNTIME_CLASS_NAME).some() else { return Ok(None) };
     let name = name.as_str();
-    let faults = names::path_segment_name(name);
-    if !faults.is_empty() {
-        return Err(Status::unexplained(format!("invalid resource name {name:?}: [{}]", faults.join(", "))));
+    if let Some(why) = unusable_name(name) {
+        return Err(Status::unexplained(why));
     }
     match request.find(&CLASSES, "", name)? {
         Some(class) => Ok(Some(class)),

@@ -4,7 +4,7 @@
 
 use crate::plugin::{Plugin, Requests};
 use crate::pod_references::is_mirror;
-use crate::request::{Kind, Request};
+use crate::request::{Kind, Request, unusable_name};
 use crate::token_volume;
 use pintle_registry::status::{AwaitedObject, Result, Status};
 use pintle_schema::{Value, View, ViewMut};
@@ -89,7 +89,8 @@ fn check_secrets(request: &Request<'_>, object: &Value, account: &ServiceAccount
 fn account(request: &Request<'_>, object: &Value, name: &str) -> Result<ServiceAccount> {
     let namespace = request.namespace();
     request.find(&SERVICE_ACCOUNTS, namespace, name)?.ok_or_else(|| {
-        let why = format!("error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found");
+        let why = unusable_name(name).unwrap_or_else(|| format!("serviceaccount \"{name}\" not found"));
+        let why = format!("error looking up service account {namespace}/{name}: {why}");
         let refusal = request.forbidden(object, why);
         match name {
             // A controller creates it right after the namespace.
@@ -278,6 +279,12 @@ mod tests {
             (
                 pod(Value::Null, value!({"serviceAccountName": "none"})),
                 "error looking up service account ns/none: serviceaccount \"none\" not found".to_owned(),
+            ),
+            (
+                pod(Value::Null, value!({"serviceAccountName": "a/b%c"})),
+                "error looking up service account ns/a/b%c: invalid resource name \"a/b%c\": \
+                 [may not contain '/' may not contain '%']"
+                    .to_owned(),
             ),
             (
                 pod(mirror(), value!({"serviceAccountName": "default"})),
