@@ -301,7 +301,7 @@ pub static FORMATS: &[Format] = &[
         name if name.contains("..") && names::has_time_zone_form(name) => {
             Some("time: invalid location name".to_owned())
         }
-        name => (!names::time_zone::may_exist(name)).then(|| format!("unknown time zone {name}")),
+        name => (!names::time_zone::exists(name)).then(|| format!("unknown time zone {name}")),
     }),
     texts!("semantic-version", "A version such as `1.2.3-rc.1+build`.", |text: &str| {
         names::version::Version::parse(text).is_none().then_some("must be a valid semantic version")

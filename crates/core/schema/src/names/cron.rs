@@ -33,7 +33,7 @@ pub fn check(text: &str) -> Result<(), String> {
     let mut spec = text;
     if let Some(zoned) = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ=")) {
         let (zone, rest) = zoned.split_once(' ').ok_or("invalid schedule format")?;
-        if !zone.is_empty() && zone != "Local" && !time_zone::may_exist(zone) {
+        if !zone.is_empty() && zone != "Local" && !time_zone::exists(zone) {
             return Err(format!("provided bad location {zone}: unknown time zone {zone}"));
         }
         spec = rest.trim();
