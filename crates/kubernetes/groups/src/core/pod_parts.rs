@@ -68,11 +68,16 @@ fn prepare_resize(new: &mut Value, old: &Value, _: &mut Context) {
     let asked = View::<PodSpec>::new(&asked);
     let before = old.field(Pod::SPEC);
     let lists = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS];
-    // If containers are added or removed, nothing is dropped: validation reports the change.
-    if lists.iter().all(|list| names(asked.field(*list)) == names(before.field(*list))) {
+    // If containers are added or removed, nothing is dropped: validation reports the change. The same is true of a list
+    // in which they are renamed.
+    if lists.iter().all(|list| asked.field(*list).iter().len() == before.field(*list).iter().len()) {
         take_old(&mut new, old, Pod::SPEC);
         let mut spec = new.by_ref().field(Pod::SPEC);
         for list in lists {
+            if names(asked.field(list)) != names(before.field(list)) {
+                *spec.by_ref().field(list).raw() = asked.field(list).value().clone();
+                continue;
+            }
             for (mut container, asked) in spec.by_ref().field(list).iter_mut().zip(asked.field(list).iter()) {
                 take_old(&mut container, asked, Container::RESOURCES);
                 take_old(&mut container, asked, Container::RESIZE_POLICY);
@@ -129,6 +134,14 @@ mod tests {
         };
         let resized = prepared(&RESIZE, pod("b", "2", 1), &pod("a", "1", 1));
         assert!(same(&resized, &pod("a", "2", 2)), "{resized:?}");
+        let two = |name: &str, image: &str| {
+            value!({"metadata": {"generation": 1}, "spec": {
+                "containers": [{"name": name, "image": image}], "initContainers": [{"name": "i", "image": image}]
+            }})
+        };
+        let renamed = prepared(&RESIZE, two("y", "b"), &two("x", "a"));
+        assert_eq!(renamed.at(&["spec", "containers"]), two("y", "b").at(&["spec", "containers"]));
+        assert_eq!(renamed.at(&["spec", "initContainers"]), two("x", "a").at(&["spec", "initContainers"]));
         let other = value!({"metadata": {"generation": 1}, "spec": {"containers": []}});
         let kept = prepared(&RESIZE, other, &pod("a", "1", 1));
         assert_eq!(kept.at(&["spec", "containers"]), Some(&Value::List(Vec::new())));

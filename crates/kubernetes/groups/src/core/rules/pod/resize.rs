@@ -18,10 +18,13 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old_pod) = pod.old else { return };
     let (new, old) = (pod.new.field(Pod::SPEC), old_pod.field(Pod::SPEC));
     let path = pod.path.to(Pod::SPEC);
+    // Of a pod that cannot be resized nothing else is reported.
     if spec::is_mirror(old_pod) {
+        cx.errors.0.clear();
         return cx.errors.forbidden(FieldPath::ROOT, "static pods cannot be resized");
     }
     if old.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
+        cx.errors.0.clear();
         return cx.errors.forbidden(FieldPath::ROOT, "windows pods cannot be resized");
     }
     let before = cx.errors.0.len();
