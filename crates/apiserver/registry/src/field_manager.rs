@@ -314,7 +314,7 @@ pub(crate) fn empty(target: &Target) -> Value {
     empty
 }
 
-/// The one version of an object that is posted to a subresource and not stored.
+/// The one version of an object that needs no conversion.
 struct PostedVersion<'a>(&'a Struct);
 
 impl Versions for PostedVersion<'_> {
@@ -331,7 +331,8 @@ impl Versions for PostedVersion<'_> {
     }
 }
 
-/// Writes managed fields into an object that is posted to a subresource, as kube-apiserver does, although it is not stored.
+/// Writes managed fields into a new object of one version: one that is posted to a subresource and not stored, or that the
+/// server adds to the write of another.
 pub fn track_posted(
     schema: &Struct,
     api_version: &str,

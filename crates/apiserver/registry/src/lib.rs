@@ -268,12 +268,16 @@ impl Registry {
     }
 
     /// The write that creates an object in the same transaction as another one, without admission and validation. The
-    /// transaction fails when the object exists. The object has to be in the storage version.
+    /// transaction fails when the object exists. The object has to be in the storage version, and its fields become the
+    /// server's own.
     pub fn creation_write(&self, target: &Target, mut object: Value) -> Write {
         target.resource.default(&mut object, self.environment.now_unix());
         self.place(target, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
         self.finish(target, &mut object);
+        let (resource, options) = (&target.resource, WriteOptions::of_server("kube-apiserver"));
+        let environment = self.environment.as_ref();
+        track_posted(&resource.schema, &resource.api_version(), "", &mut object, &options, environment);
         self.encode(target, &mut object).put(target.key().into(), Expect::Absent)
     }
 

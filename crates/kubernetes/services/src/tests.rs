@@ -6,6 +6,7 @@ mod repair;
 
 use crate::{Allocation, Allocators};
 use pintle_cache::Cache;
+use pintle_codec::json;
 use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{
     AdmissionChain, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions, Written,
@@ -482,6 +483,23 @@ fn the_hidden_policy_of_an_external_name_is_kept() {
         spec.remove_at(&["externalName"]);
     });
     assert_eq!(changed.unwrap().str_at(&["spec", "internalTrafficPolicy"]), "Local");
+}
+
+#[test]
+fn the_server_manages_the_fields_of_addresses() {
+    let server = Server::small();
+    server.create("a", value!({"clusterIP": "10.0.0.10"})).unwrap();
+    let registered = server.target("networking.k8s.io", "ipaddresses", "", "10.0.0.10");
+    let stored = registered.cache.get(&registered.key()).unwrap();
+    let address = server.0.decode(&registered, &stored).unwrap();
+    let managers = address.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap();
+    let entry = |field: &str| managers[0].get(field).and_then(Value::as_str);
+    assert_eq!(managers.len(), 1);
+    assert_eq!((entry("manager"), entry("operation")), (Some("kube-apiserver"), Some("Update")));
+    assert_eq!(entry("apiVersion"), Some("networking.k8s.io/v1"));
+    let fields = managers[0].get("fieldsV1").map(json::to_string).unwrap_or_default();
+    let reference = r#""f:spec":{"f:parentRef":{".":{},"f:name":{},"f:namespace":{},"f:resource":{}}}}"#;
+    assert!(fields.ends_with(reference), "{fields}");
 }
 
 /// Many clients on a range that is barely large enough: no address and no port is ever allocated twice, and when all
