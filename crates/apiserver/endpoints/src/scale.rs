@@ -80,6 +80,10 @@ pub(crate) async fn serve(
     let mut found = Vec::new();
     if let Some(kind) = patch_type {
         audit::request_patch(context, &bytes, kind.format());
+        if !kind.applies() {
+            // A missing object is reported before errors of the patch.
+            target.get()?;
+        }
     }
     let sent = SentScale::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
     let sent_scale = match &sent {
@@ -120,14 +124,20 @@ pub(crate) async fn serve(
             }
             SentScale::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),
         };
-        let (scale, managed) =
-            registry.scaled(target, stored, &paths.spec_replicas, &live, &scaling, &query.options)?;
+        let scaled_now = registry.scaled(target, stored, &paths.spec_replicas, &live, &scaling, &query.options);
+        if let (Some(_), SentScale::Configuration(_)) = (&target.resource.custom, &sent)
+            && scaled_now.as_ref().err().is_none_or(|status| status.code != 400)
+            && managers_of_scale(target, stored, &paths.spec_replicas).is_none()
+        {
+            return Err(not_tracked());
+        }
+        let (scale, managed) = scaled_now?;
         if let SentScale::Configuration(config) = &sent {
             config.check(query.field_validation)?;
         }
         match (&target.resource.custom, &sent) {
             (None, _) => check(target, &scale)?,
-            (Some(_), SentScale::Configuration(_)) => return Err(not_converted(target)),
+            (Some(_), SentScale::Configuration(_)) if scale != live => return Err(not_converted(target)),
             // The object that the scale makes is validated, not the scale.
             (Some(_), _) => {
                 check_namespace(target, &scale)?;
@@ -136,10 +146,15 @@ pub(crate) async fn serve(
         }
         let (uid, stored_uid) = (metadata::text(&scale, "uid"), metadata::text(stored, "uid"));
         // For updates the uid is a precondition of the store, which has its own message.
-        if patch_type.is_some() && !uid.is_empty() && uid != stored_uid {
+        let is_other = patch_type.is_some() && !uid.is_empty() && uid != stored_uid;
+        if is_other && target.resource.custom.is_none() {
             return Err(another_scale(target, uid, stored_uid));
         }
         let mut object = scaled(stored, &scale, managed, paths);
+        if is_other {
+            // kube-apiserver does not look at the uid in the scale of a custom resource.
+            metadata::set(&mut object, "uid", stored_uid);
+        }
         if target.resource.custom.is_some() && metadata::text(&scale, "resourceVersion").is_empty() {
             // Such a kind is not updated without a resourceVersion: it is that of the scaled object.
             metadata::set(&mut object, "resourceVersion", metadata::text(stored, "resourceVersion"));
@@ -160,6 +175,24 @@ pub(crate) async fn serve(
     }
     let object = encoder(&written.payload).await?;
     Ok(show(call, &scale_of(&object, paths))?.with_warnings(written.warnings))
+}
+
+/// The error for a configuration applied to the scale of a custom resource whose number of replicas has no manager.
+fn not_tracked() -> Status {
+    let version = "autoscaling/v1";
+    Status::unexplained(format!(
+        "failed to create manager for existing fields: failed to convert live object (/; {version}, Kind=Scale) to proper \
+         version: request to convert CR to an invalid group/version: {version}"
+    ))
+}
+
+/// The error for a body that is no scale, sent for a custom resource: kube-apiserver cannot name the type that it expects.
+fn not_decoded(error: Status) -> Status {
+    const SCHEME: &str = "k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781";
+    match error.code {
+        400 => Status::bad_request(format!("no kind is registered for the type v1.Scale in scheme \"{SCHEME}\"")),
+        _ => error,
+    }
 }
 
 /// The error for a configuration applied to the scale of a custom resource, whose versions do not include `Scale`.
@@ -261,7 +294,9 @@ impl SentScale {
                 let (group, version, kind) = ("autoscaling", "v1", "Scale");
                 let expected =
                     Expected { group, version, kind, schema, also: &[], malformed: None, custom: None, scheme };
-                SentScale::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
+                let scale = decode::body(&expected, call.context.body_format()?, bytes, validation, warnings);
+                let is_custom = call.target.resource.custom.is_some();
+                SentScale::Scale(scale.map_err(|error| if is_custom { not_decoded(error) } else { error })?)
             }
         })
     }

@@ -297,7 +297,34 @@ fn scales_are_those_of_the_paths() {
     let message =
         "Widget.example.com \"a\" is invalid: .spec.replicas: Invalid value: -1: should be a non-negative integer";
     assert_eq!(refused["message"], message);
+    let other = patch(&scale, json!({"metadata": {"uid": "other"}, "spec": {"replicas": 4}})).expect(200);
+    assert_ne!(other["metadata"]["uid"], "other");
     assert_eq!(client.get(&object).expect("an answer").expect(200)["spec"]["replicas"], 4);
+    let sent = |name: &str, replicas: Value| json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name}, "spec": {"replicas": replicas}});
+    let no_type = "no kind is registered for the type v1.Scale in scheme \
+                   \"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781\"";
+    let (missing, another) =
+        ("widgets.example.com \"b\" not found", "the name of the object (c) does not match the name on the URL (b)");
+    let absent = format!("{WIDGETS}/b/scale");
+    for (path, body, code, message) in [
+        (&scale, sent("a", json!("x")), 400, no_type),
+        (&absent, sent("b", json!(1)), 404, missing),
+        (&absent, sent("c", json!(1)), 400, another),
+    ] {
+        let answer = client.send("PUT", path, JSON, body.to_string().as_bytes()).expect("an answer");
+        assert_eq!(answer.expect(code)["message"], message);
+    }
+    let mut apply = |path: &str, body: Value| {
+        client.send("PATCH", &format!("{path}?fieldManager=m"), APPLY, body.to_string().as_bytes()).expect("an answer")
+    };
+    apply(&format!("{WIDGETS}/d"), widget("d", json!({"replicas": 3}))).expect(201);
+    apply(&format!("{WIDGETS}/d/scale"), sent("d", json!(3))).expect(200);
+    apply(&format!("{WIDGETS}/e"), widget("e", json!({"a": "x"}))).expect(201);
+    let untracked = apply(&format!("{WIDGETS}/e/scale"), sent("e", json!(3))).expect(500);
+    assert!(
+        untracked["message"].as_str().is_some_and(|why| why.starts_with("failed to create manager")),
+        "{untracked}"
+    );
 }
 
 /// The definition of gauges, whose spec has this schema.
