@@ -281,8 +281,8 @@ impl Attempt<'_> {
         if !update.from_stored {
             check_uid(target, &object, old, options.dry_run)?;
         }
-        // A wrong type is reported with what is invalid, after the version.
-        let sent_type = check_sent_type(target, &object);
+        // A wrong type is reported with what is invalid, after the version. A subresource takes only its part of what is sent.
+        let sent_type = if update.part.is_none() { check_sent_type(target, &object) } else { Ok(()) };
         let (managed, sent_empties) = match update.owners {
             ManagedFieldsUpdate::Compute => {
                 let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);

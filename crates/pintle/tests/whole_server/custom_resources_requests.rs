@@ -180,6 +180,10 @@ fn unknown_fields_are_reported_as_asked() {
         let answer = client.send("PUT", &format!("{WIDGETS}/{path}"), JSON, sent.to_string().as_bytes());
         assert_eq!(answer.expect("an answer").expect(code)["message"], message);
     }
+    let mut stored = client.get(&format!("{WIDGETS}/b")).expect("an answer").expect(200);
+    stored["kind"] = json!("Gadget");
+    let status = client.send("PUT", &format!("{WIDGETS}/b/status"), JSON, stored.to_string().as_bytes());
+    assert_eq!(status.expect("an answer").expect(200)["kind"], "Widget");
 }
 
 #[test]
