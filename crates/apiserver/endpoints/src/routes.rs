@@ -21,9 +21,12 @@ pub fn check(resource: &Resource, path: &ResourcePath, method: &Method) -> Resul
 }
 
 fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Verbs> {
+    let is_custom = resource.custom.is_some();
+    if is_custom && path.legacy_proxy && resource.namespaced == path.is_within_namespace() {
+        return Err(not_allowed(resource, path, method));
+    }
     let verbs = path_verbs(resource, path).ok_or_else(Status::no_such_path)?;
     let is_collection = path.name.is_empty() && path.subresource.is_empty();
-    let is_custom = resource.custom.is_some();
     let reads = method == Method::GET || is_custom && method == Method::HEAD;
     if is_custom && !reads {
         // kube-apiserver has no router for these: it looks at the scope first, and lets the verb ask for the name.
@@ -33,6 +36,10 @@ fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Ver
         if is_collection && (method == Method::PUT || method == Method::PATCH) {
             return Err(Status::bad_request("name must be provided"));
         }
+    }
+    let changes_object = method == Method::PUT || method == Method::PATCH;
+    if is_custom && is_nameless_part(path) && !changes_object {
+        return Err(not_allowed(resource, path, method));
     }
     let verb = match method.as_str() {
         _ if reads && path.legacy_watch => Verbs::WATCH,
@@ -45,17 +52,25 @@ fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Ver
         "PATCH" => Verbs::PATCH,
         "DELETE" if is_collection => Verbs::DELETECOLLECTION,
         "DELETE" => Verbs::DELETE,
-        _ => return Err(not_allowed(resource, method)),
+        _ => return Err(not_allowed(resource, path, method)),
     };
-    if verbs.contains(verb) { Ok(verb) } else { Err(not_allowed(resource, method)) }
+    if verbs.contains(verb) { Ok(verb) } else { Err(not_allowed(resource, path, method)) }
+}
+
+/// Whether a path names a subresource of an object without a name, which kube-apiserver takes for one of the collection.
+fn is_nameless_part(path: &ResourcePath) -> bool {
+    path.name.is_empty() && !path.subresource.is_empty()
 }
 
 /// The 405 for a method that a path does not take. That of a custom resource names the verb, if the method has one.
-fn not_allowed(resource: &Resource, method: &Method) -> Status {
+fn not_allowed(resource: &Resource, path: &ResourcePath, method: &Method) -> Status {
     if resource.custom.is_none() {
         return Status::method_not_allowed();
     }
     let verb = match method.as_str() {
+        _ if path.legacy_proxy => "proxy",
+        "GET" | "HEAD" if is_nameless_part(path) => "list",
+        "DELETE" if is_nameless_part(path) => "deletecollection",
         "POST" => "create",
         "PUT" => "update",
         "PATCH" => "patch",

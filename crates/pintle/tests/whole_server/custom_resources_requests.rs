@@ -210,6 +210,8 @@ fn unsupported_methods_are_named_by_their_verbs() {
     let (_installation, _process, mut client) = serve();
     client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
     let status = format!("{WIDGETS}/a/status");
+    let (below, nameless) = (format!("{status}/x"), format!("{WIDGETS}//status"));
+    let proxy = WIDGETS.replace("/v1/", "/v1/proxy/") + "/a";
     let unsupported = |verb: &str| format!("{verb} is not supported on resources of kind \"widgets.example.com\"");
     for (method, path, code, message) in [
         ("PUT", WIDGETS, 400, "name must be provided".to_owned()),
@@ -217,6 +219,12 @@ fn unsupported_methods_are_named_by_their_verbs() {
         ("OPTIONS", WIDGETS, 405, unsupported("")),
         ("POST", status.as_str(), 405, unsupported("create")),
         ("DELETE", status.as_str(), 405, unsupported("delete")),
+        // What follows a subresource does not count, and a part of nothing is one of the collection.
+        ("POST", below.as_str(), 405, unsupported("create")),
+        ("GET", nameless.as_str(), 405, unsupported("list")),
+        ("DELETE", nameless.as_str(), 405, unsupported("deletecollection")),
+        ("PUT", nameless.as_str(), 400, "name must be provided".to_owned()),
+        ("GET", proxy.as_str(), 405, unsupported("proxy")),
     ] {
         let answer = client.send(method, path, MERGE_PATCH, b"{}").expect("an answer").expect(code);
         assert_eq!(answer["message"], message, "{method} {path}");
