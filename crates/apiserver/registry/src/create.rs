@@ -199,6 +199,8 @@ struct Creation<'a> {
     change: Option<&'a dyn Change>,
     /// The object as sent, if the error messages need its empty fields.
     sent: Option<Value>,
+    /// The name that the object was sent with.
+    sent_name: String,
     sent_labels: bool,
     /// Whether the object was sent with a version, so that it cannot be stored.
     sent_version: bool,
@@ -228,6 +230,7 @@ impl<'a> Creation<'a> {
             owners,
             change: None,
             sent,
+            sent_name: metadata::text(object, "name").to_owned(),
             sent_labels,
             sent_version,
             shown_version: metadata::text(object, "resourceVersion").to_owned(),
@@ -250,6 +253,7 @@ impl<'a> Creation<'a> {
         let environment = &environment;
         let request = AdmissionRequest {
             environment,
+            sent_name: &self.sent_name,
             ..AdmissionRequest::new(registry, target, "", Operation::Create, options, charges)
         };
         registry.admission.mutate(&request, object, warnings).await?;

@@ -251,7 +251,12 @@ pub(crate) fn update(changes: Changes<'_>, right: &mut bool, errors: &mut ErrorL
         if let Some(value) = changes.get(field)
             && !(is_unset(value) && is_unset(changes.was(field)))
         {
-            errors.immutable(format!("metadata.{}", field.name()), value.clone());
+            let shown = match field {
+                // An absent text is an empty one.
+                Field::Name | Field::Namespace | Field::Uid if value.is_null() => Value::from(""),
+                _ => value.clone(),
+            };
+            errors.immutable(format!("metadata.{}", field.name()), shown);
         }
     }
     in_common(changes, right, errors, |_| {});
@@ -489,5 +494,9 @@ mod tests {
                 "metadata.deletionGracePeriodSeconds: Invalid value: 0: field is immutable",
             ]
         );
+        let mut errors = ErrorList::default();
+        validate_update(&value!({"uid": "u"}), &value!({"name": "a", "uid": "u"}), &mut errors);
+        let lines: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
+        assert_eq!(lines, ["metadata.name: Invalid value: \"\": field is immutable"]);
     }
 }

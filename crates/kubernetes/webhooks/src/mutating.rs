@@ -190,7 +190,7 @@ fn patch(
 }
 
 /// The name of a value's type in Go's decoder.
-fn go_kind(value: &Value) -> &'static str {
+pub(crate) fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Map(_) => "object",
         Value::List(_) => "array",

@@ -1,6 +1,7 @@
 //! `Versioned`: the objects of a request in a webhook's version. Guarantees that objects are converted only for versions other
 //! than the stored one. Must never change the object except by a webhook's patch.
 
+use crate::mutating::go_kind;
 use pintle_codec::{Strictness, json};
 use pintle_registry::admission::kind_of;
 use pintle_registry::{AdmissionRequest, Result, Status, set_type};
@@ -53,6 +54,7 @@ impl Versioned {
     /// It is no object of the kind.
     pub fn replace(&mut self, request: &AdmissionRequest<'_>, patched: Value) -> Result<bool> {
         let form = Form::of(request, &self.resource);
+        form.check_type(&patched)?;
         form.check_kind(&patched)?;
         // The webhook's result is decoded as sent, for the error messages.
         let decoded =
@@ -104,6 +106,21 @@ impl<'a> Form<'a> {
         let schema = other.and_then(|subresource| subresource.schema.as_deref()).unwrap_or(&resource.schema);
         let is_resource = other.is_none() && resource.storage.is_some();
         Form { resource, schema, is_resource, subresource: request.subresource }
+    }
+
+    /// Checks that the type of a patched object can be read.
+    fn check_type(&self, patched: &Value) -> Result<()> {
+        let is_custom = self.is_resource && self.resource.custom.is_some();
+        for field in ["apiVersion", "kind"].into_iter().filter(|_| !is_custom) {
+            if let Some(value) = patched.get(field).filter(|value| !matches!(value, Value::String(_) | Value::Null)) {
+                let found = go_kind(value);
+                return Err(Status::internal(format!(
+                    "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field \
+                     .{field} of type string"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that a patched object is still one of the kind. Without a type it is.
@@ -175,6 +192,9 @@ mod tests {
             (value!({"apiVersion": "apps/v9"}), unknown("Deployment", "apps/v9")),
         ] {
             assert_eq!(form.check_kind(&patched).map_err(|status| status.message), expected, "{patched:?}");
+            assert!(form.check_type(&patched).is_ok());
         }
+        let unreadable = form.check_type(&value!({"kind": 1, "apiVersion": []})).expect_err("no text");
+        assert!(unreadable.message.ends_with("cannot unmarshal array into Go struct field .apiVersion of type string"));
     }
 }

@@ -28,7 +28,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The name of the object; empty before a name is generated, and for the objects of a deleted collection.
+    /// The name of the object, whatever plugins make of it; empty before a name is generated, and for the objects of a deleted collection.
     pub fn name<'b>(&self, object: Option<&'b Value>) -> &'b str
     where
         'a: 'b,
@@ -36,9 +36,10 @@ impl<'a> AdmissionRequest<'a> {
         if self.options.context.verb == DELETE_COLLECTION {
             return "";
         }
-        match (self.target.name.as_str(), object) {
-            ("", Some(object)) => metadata::text(object, "name"),
-            (name, _) => name,
+        match (self.target.name.as_str(), self.sent_name, object) {
+            ("", "", Some(object)) => metadata::text(object, "name"),
+            ("", sent, _) => sent,
+            (name, ..) => name,
         }
     }
 

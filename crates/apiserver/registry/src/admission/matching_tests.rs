@@ -159,3 +159,14 @@ fn lists_that_were_sent_empty_are_shown_where_the_canonical_form_has_null() {
         assert_eq!(request.as_sent(schema, &changed), None, "it was filled since");
     });
 }
+
+#[test]
+fn an_object_is_known_by_the_name_that_it_was_sent_with() {
+    let asked = Asked { name: "", ..CONFIG_MAP };
+    with_request(&asked, |request| {
+        let renamed = value!({"metadata": {"name": "b"}});
+        assert_eq!(request.name(Some(&renamed)), "b", "it had no name");
+        let request = AdmissionRequest { sent_name: "a", ..*request };
+        assert_eq!(request.name(Some(&renamed)), "a");
+    });
+}

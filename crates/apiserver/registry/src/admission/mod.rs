@@ -77,6 +77,8 @@ pub struct AdmissionRequest<'a> {
     /// "" for the object itself.
     pub subresource: &'a str,
     pub operation: Operation,
+    /// The name that a new object was sent with; "" if it gets one, or if the path names it.
+    pub sent_name: &'a str,
     /// The stored object, for updates and deletions.
     pub old: Option<&'a Value>,
     pub options: &'a WriteOptions,
@@ -104,6 +106,7 @@ impl<'a> AdmissionRequest<'a> {
             target,
             subresource,
             operation,
+            sent_name: "",
             old: None,
             options,
             environment: &(),
