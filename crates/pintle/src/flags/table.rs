@@ -368,12 +368,14 @@ static OWN_FLAGS: &[Flag] = &[
         "max-requests-inflight",
         |c| &mut c.settings.max_read_only_in_flight,
         "Maximum number of read requests in flight; 0 is no limit.",
-    ),
+    )
+    .checked(|c| must(c.settings.max_read_only_in_flight >= 0, "can not be negative value")),
     Flag::new(
         "max-mutating-requests-inflight",
         |c| &mut c.settings.max_mutating_in_flight,
         "Maximum number of write requests in flight; 0 is no limit.",
-    ),
+    )
+    .checked(|c| must(c.settings.max_mutating_in_flight >= 0, "can not be negative value")),
     Flag::new(
         "enable-priority-and-fairness",
         |c| &mut c.settings.priority_and_fairness,

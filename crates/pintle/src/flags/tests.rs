@@ -196,6 +196,10 @@ fn errors_name_the_flag() {
             "invalid argument \"false\" for \"--allow-privileged\" flag: can only be true",
         ),
         (
+            "pintle --max-requests-inflight=-1",
+            "invalid argument \"-1\" for \"--max-requests-inflight\" flag: can not be negative value",
+        ),
+        (
             "pintle --goaway-chance=0.03",
             "invalid argument \"0.03\" for \"--goaway-chance\" flag: must be between 0 and 0.02",
         ),
