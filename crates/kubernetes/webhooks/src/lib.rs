@@ -8,6 +8,7 @@ mod failure;
 mod hook;
 mod metrics;
 mod mutating;
+mod owners;
 mod review;
 mod services;
 mod source;

@@ -2,6 +2,7 @@
 //! than the stored one. Must never change the object except by a webhook's patch.
 
 use crate::mutating::go_kind;
+use crate::owners;
 use pintle_codec::{Strictness, json};
 use pintle_registry::admission::kind_of;
 use pintle_registry::{AdmissionRequest, Result, Status, set_type};
@@ -77,6 +78,9 @@ impl Versioned {
     /// It cannot be converted.
     pub async fn write_back(self, request: &AdmissionRequest<'_>, object: &mut Value) -> Result<()> {
         let Some(mut changed) = self.object.filter(|_| self.is_changed) else { return Ok(()) };
+        if let Some(warning) = owners::restore(&mut changed, object) {
+            request.options.context.warn(warning);
+        }
         if Form::of(request, &self.resource).is_resource {
             let namespace = changed.str_at(&["metadata", "namespace"]).to_owned();
             request.as_stored(&self.resource, &mut changed).await?;
