@@ -254,12 +254,12 @@ fn one(document: &mut Value, members: &Map, work: &mut Work) -> Done<()> {
     match kind {
         "add" => {
             let path = text("path")?;
-            let missing = || format!("add operation does not apply: doc is missing path: {path:?}: {MISSING}");
+            let missing = || format!("add operation does not apply: doc is missing path: \"{path}\": {MISSING}");
             add(document, path, value(), &missing, work).map_err(at_path("add", path))
         }
         "remove" => {
             let path = text("path")?;
-            let missing = || format!("remove operation does not apply: doc is missing path: {path:?}: {MISSING}");
+            let missing = || format!("remove operation does not apply: doc is missing path: \"{path}\": {MISSING}");
             remove(document, path, &missing, work).map(drop).map_err(at_path("remove", path))
         }
         "replace" => replace(document, text("path")?, value(), work),

@@ -107,6 +107,10 @@ fn failures_have_the_reference_messages() {
             "add operation does not apply: doc is missing path: \"/none/k\": missing value",
         ),
         (
+            value!({"op": "remove", "path": "/none/\"k\"/l"}),
+            "remove operation does not apply: doc is missing path: \"/none/\"k\"/l\": missing value",
+        ),
+        (
             value!({"op": "remove", "path": "/data/none"}),
             "error in remove for path: '/data/none': Unable to remove nonexistent key: none: missing value",
         ),
