@@ -2,7 +2,8 @@
 //!
 //! An unknown path is reported before an unsupported method.
 
-use crate::request::ResourcePath;
+use crate::context::Context;
+use crate::request::{ResourcePath, Verb};
 use http::Method;
 use pintle_registry::{Details, Result, Status};
 use pintle_resource::{Resource, Verbs};
@@ -109,6 +110,33 @@ fn path_verbs(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
         }
     };
     (verbs != Verbs::NONE).then_some(verbs)
+}
+
+/// Rejects requests for a subresource of an object without a name, or for an object of a namespace without one.
+pub(crate) fn check_named(context: &Context, resource: &Resource, path: &ResourcePath, verb: Verb) -> Result<()> {
+    let is_nameless = path.name.is_empty() && !path.subresource.is_empty();
+    let is_in_nameless = resource.namespaced && path.within_namespace && path.namespace.is_empty();
+    let why = match verb {
+        _ if is_nameless => "name must be provided",
+        Verb::List | Verb::Watch => return Ok(()),
+        _ if is_in_nameless => "Namespace parameter required.",
+        _ => return Ok(()),
+    };
+    if verb == Verb::Patch {
+        context.patch_type(resource)?;
+    }
+    Err(Status::bad_request(why))
+}
+
+/// Rejects watches of collections that support only lists.
+pub(crate) fn check_watchable(resource: &Resource, verb: Verb) -> Result<()> {
+    if verb != Verb::Watch || resource.verbs.contains(Verbs::WATCH) {
+        return Ok(());
+    }
+    let message = format!("watch is not supported on resources of kind {:?}", resource.plural);
+    let details =
+        Details { kind: resource.plural.to_string(), group: resource.group.to_string(), ..Details::default() };
+    Err(Status::new(405, "MethodNotAllowed", message).with_details(details))
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::Attributes;
 use pintle_flowcontrol::FlowClass;
-use pintle_registry::{Details, RequestContext, Status, Step};
-use pintle_resource::{Action, Found, Resource, Verbs};
+use pintle_registry::{RequestContext, Status, Step};
+use pintle_resource::{Action, Found, Resource};
 use pintle_schema::Str;
 use std::borrow::Cow;
 use std::pin::pin;
@@ -436,8 +436,8 @@ async fn act(
     verb: Verb,
     request: Request,
 ) -> Result<ApiResponse, Status> {
-    check_watchable(resource, verb)?;
-    check_named(context, resource, path, verb)?;
+    routes::check_watchable(resource, verb)?;
+    routes::check_named(context, resource, path, verb)?;
     if verb.reads() && needs_fresh_state(context) {
         catch_up(context, resource, verb).await?;
     }
@@ -579,31 +579,4 @@ fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query
         verb == Verb::Patch && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
     let verb = metrics::verb(verb, connects, applies);
     Labels::of(resource, subresource, verb, scope)
-}
-
-/// Rejects requests for a subresource of an object without a name, or for an object of a namespace without one.
-fn check_named(context: &Context, resource: &Resource, path: &ResourcePath, verb: Verb) -> Result<(), Status> {
-    let is_nameless = path.name.is_empty() && !path.subresource.is_empty();
-    let is_in_nameless = resource.namespaced && path.within_namespace && path.namespace.is_empty();
-    let why = match verb {
-        _ if is_nameless => "name must be provided",
-        Verb::List | Verb::Watch => return Ok(()),
-        _ if is_in_nameless => "Namespace parameter required.",
-        _ => return Ok(()),
-    };
-    if verb == Verb::Patch {
-        context.patch_type(resource)?;
-    }
-    Err(Status::bad_request(why))
-}
-
-/// Rejects watches of collections that support only lists.
-fn check_watchable(resource: &Resource, verb: Verb) -> Result<(), Status> {
-    if verb != Verb::Watch || resource.verbs.contains(Verbs::WATCH) {
-        return Ok(());
-    }
-    let message = format!("watch is not supported on resources of kind {:?}", resource.plural);
-    let details =
-        Details { kind: resource.plural.to_string(), group: resource.group.to_string(), ..Details::default() };
-    Err(Status::new(405, "MethodNotAllowed", message).with_details(details))
 }
