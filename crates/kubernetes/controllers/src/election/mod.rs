@@ -49,12 +49,12 @@ impl Election {
         Requests { world: &self.world, who: Who::Server("kube-apiserver") }
     }
 
-    /// The candidates for a lease that have not expired.
+    /// The candidates for a lease that take part in its election.
     fn candidates(&self, namespace: &str, lease: &str) -> Vec<LeaseCandidate> {
         let now = now();
         let decoded = self.world.decoded_in(("coordination.k8s.io", "leasecandidates"), namespace, |_| true);
         let candidates = decoded.iter().filter_map(|object| LeaseCandidate::from_value(object).ok());
-        candidates.filter(|it| it.spec.lease_name == lease && !is_candidate_expired(it, now)).collect()
+        candidates.filter(|it| it.spec.lease_name == lease && is_admissible(it, now)).collect()
     }
 
     /// Asks a candidate for a sign of life.
@@ -149,8 +149,9 @@ impl Election {
         let Some((stored, object)) = read(&self.world, place) else { return Outcome::Done };
         let Ok(candidate) = LeaseCandidate::from_value(&object) else { return Outcome::Done };
         let now = now();
-        if !is_candidate_expired(&candidate, now) {
-            let left = last_sign(&candidate).seconds.saturating_add(VALID_SECONDS + 1).saturating_sub(now.seconds);
+        let until = kept_until(&candidate);
+        if !has_passed(until, 0, now) {
+            let left = until.seconds.saturating_add(1).saturating_sub(now.seconds);
             return Outcome::After(Duration::from_secs(u64::try_from(left).unwrap_or(0).max(1)));
         }
         let requests = self.requests();
@@ -214,14 +215,17 @@ fn new_lease(namespace: &str, name: &str, leader: Option<&str>, strategy: &Coord
     lease
 }
 
-/// When a candidate last showed that it lives.
-fn last_sign(candidate: &LeaseCandidate) -> MicroTime {
-    let created = candidate.metadata.creation_timestamp;
-    candidate.spec.renew_time.unwrap_or(MicroTime { seconds: created.seconds, nanos: 0 })
+/// Until when a candidate is kept. kube-apiserver looks for those that are to be deleted twice an hour, so that each has time to
+/// show that it lives after it was created.
+fn kept_until(candidate: &LeaseCandidate) -> MicroTime {
+    let created = MicroTime { seconds: candidate.metadata.creation_timestamp.seconds, nanos: 0 };
+    let last_sign = candidate.spec.renew_time.map_or(created, |renewed| renewed.max(created));
+    MicroTime { seconds: last_sign.seconds.saturating_add(VALID_SECONDS), ..last_sign }
 }
 
-fn is_candidate_expired(candidate: &LeaseCandidate, now: MicroTime) -> bool {
-    has_passed(last_sign(candidate), VALID_SECONDS, now)
+/// Whether a candidate takes part in elections: it has shown that it lives, not too long ago.
+fn is_admissible(candidate: &LeaseCandidate, now: MicroTime) -> bool {
+    candidate.spec.renew_time.is_some_and(|renewed| !has_passed(renewed, VALID_SECONDS, now))
 }
 
 pub(crate) fn now() -> MicroTime {
