@@ -2,6 +2,7 @@
 //! Guarantees that frames live on the decoder's stack and cost nothing until there is an error.
 
 use crate::error::{DecodeError, StrictProblem};
+use crate::json::encode::write_float;
 use crate::json::keys::KeyIndex;
 use crate::json::scan::Start;
 use crate::{Strictness, gotypes, limits};
@@ -65,6 +66,11 @@ impl Frame<'_> {
             Frame::Field { parent, owner, name } => parent.outermost().or(Some((owner, name))),
             Frame::Item { parent, .. } | Frame::Key { parent, .. } => parent.outermost(),
         }
+    }
+
+    /// Whether this is in an object that kube-apiserver decodes as a tree, from which it reads the typed fields.
+    pub(crate) fn is_in_tree(&self) -> bool {
+        self.outermost().is_some_and(|(owner, _)| owner.preserve_unknown)
     }
 
     /// The path in Go's type errors: fields only, inlined structs by their Go names.
@@ -196,6 +202,12 @@ const MICROS_LENGTH: usize = 27;
 /// The value of a scalar of a type, `Null` if it is rejected.
 pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut DecodeErrors) -> Value {
     let wrong_type = |refusals: &mut DecodeErrors| {
+        if let Written::Number(literal) = &written
+            && is_infinite(literal)
+            && frame.is_in_tree()
+        {
+            return ended(DecodeError::infinite(literal), refusals);
+        }
         refusals.note(|| unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame));
         Value::Null
     };
@@ -208,6 +220,7 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
         },
         (Type::Int64, Written::Number(literal)) => match literal.parse::<i64>() {
             Ok(int) => Value::Int(int),
+            Err(_) if frame.is_in_tree() => int_of_tree(literal, frame, refusals),
             Err(_) => wrong_number(refusals, literal, "int64", frame),
         },
         (Type::Float64, Written::Number(literal)) => match literal.parse::<f64>() {
@@ -262,6 +275,28 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
         }
         _ => wrong_type(refusals),
     }
+}
+
+/// An integer of a tree, in which every number that is not written as one is a float: it is one still if it prints as one.
+#[cold]
+fn int_of_tree(literal: &str, frame: &Frame<'_>, refusals: &mut DecodeErrors) -> Value {
+    match literal.parse::<f64>() {
+        Ok(float) if float.is_finite() => {
+            let mut printed = Vec::new();
+            write_float(float, &mut printed);
+            let printed = String::from_utf8_lossy(&printed);
+            match printed.parse::<i64>() {
+                Ok(int) => Value::Int(int),
+                Err(_) => wrong_number(refusals, &printed, "int64", frame),
+            }
+        }
+        _ => ended(DecodeError::infinite(literal), refusals),
+    }
+}
+
+/// Whether a number is beyond the range of floats.
+pub(crate) fn is_infinite(literal: &str) -> bool {
+    literal.parse::<f64>().is_ok_and(|float| float.is_infinite())
 }
 
 /// Bytes written as an array of numbers, which Go also accepts.

@@ -148,9 +148,35 @@ fn unknown_fields_are_reported_as_asked() {
             "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1e400 into Go value of \
              type float64",
         ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":1e400}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1e400 into Go value of \
+             type float64",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":1e400,"generation":true}}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1e400 into Go value of \
+             type float64",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","generation":1.50}}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1.5 into Go struct field \
+             ObjectMeta.generation of type int64",
+        ),
+        (
+            r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","generation":9223372036854775808}}"#,
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 9223372036854776000 into \
+             Go struct field ObjectMeta.generation of type int64",
+        ),
     ];
     for (sent, message) in texts {
         assert_eq!(post("", sent.as_bytes()).expect(400)["message"], message);
+    }
+    for generation in ["1.0", "1e0", "10e-1", "-0"] {
+        let sent = format!(
+            r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"n","generation":{generation}}}}}"#
+        );
+        post("", sent.as_bytes()).expect(201);
     }
     let quoted =
         br#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","b\"c":1},"spec":{"d\"e\\":1}}"#;

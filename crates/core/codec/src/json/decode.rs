@@ -242,7 +242,15 @@ impl<'a> Decoder<'a> {
 
     #[cold]
     fn wrong_struct(&mut self, schema: &Struct, start: Start, frame: &Frame<'_>) -> Read<Value> {
-        self.scanner.skip()?;
+        if start == Start::Number && frame.is_in_tree() {
+            let literal = self.scanner.number()?;
+            if shape::is_infinite(literal) {
+                self.refusals.end_with(DecodeError::infinite(literal));
+                return Ok(Value::Null);
+            }
+        } else {
+            self.scanner.skip()?;
+        }
         self.refusals.note(|| shape::unmarshal_error(start.word(), &gotypes::of_struct(schema), frame));
         Ok(Value::Null)
     }
