@@ -195,6 +195,11 @@ impl CustomSchema {
             replicas(object, &scale.spec_replicas, errors);
             self.of_scaled_status(object, errors);
         }
+        self.of_structure(object, old, errors);
+    }
+
+    /// What is validated beside the values: the objects within the object, and its lists.
+    fn of_structure(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
         object::validate_embedded(object, self.schema(), false, &FieldPath::ROOT, errors);
         self.of_lists(object, old, errors);
     }
@@ -264,6 +269,17 @@ impl ObjectRule for CustomSchema {
             "status" => self.of_status(object, old, errors),
             _ => self.of_object(object, old, errors),
         }
+        self.of_rules(object, old, errors, warnings);
+    }
+
+    fn validate_of_other_kind(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        errors: &mut ErrorList,
+        warnings: &mut Vec<String>,
+    ) {
+        self.of_structure(object, old, errors);
         self.of_rules(object, old, errors, warnings);
     }
 }
@@ -369,6 +385,15 @@ mod tests {
         assert_eq!(lines(&other, Some(&old), ""), [too_small]);
         let too_long = "spec.name: Too long: may not be more than 3 bytes";
         assert_eq!(lines(&old, None, ""), [too_long, "spec.tags[1]: Duplicate value: \"a\""]);
+    }
+
+    #[test]
+    fn objects_of_another_kind_are_checked_in_part() {
+        let object = value!({"kind": "Other", "spec": {"name": "long", "size": 0, "tags": ["a", "a"]}});
+        let mut errors = ErrorList::default();
+        engine().validate_of_other_kind(&object, None, &mut errors, &mut Vec::new());
+        let found: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
+        assert_eq!(found, ["spec.tags[1]: Duplicate value: \"a\""]);
     }
 
     #[test]

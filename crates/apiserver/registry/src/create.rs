@@ -2,7 +2,7 @@
 
 use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
-use crate::defined::{check_definition, check_sent_type};
+use crate::defined::{check_definition, other_kind};
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
@@ -206,8 +206,8 @@ struct Creation<'a> {
     sent_version: bool,
     /// The version that the object was sent with. Nothing replaces it in the answer of a dry run.
     shown_version: String,
-    /// The error for an object that was sent as one of another kind.
-    other_kind: Option<Status>,
+    /// The kind of an object that was sent as one of another kind.
+    other_kind: Option<String>,
 }
 
 impl<'a> Creation<'a> {
@@ -220,8 +220,7 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        let (sent, sent_version, other_kind) =
-            (empties(object), has_version(object), check_sent_type(target, object).err());
+        let (sent, sent_version, other_kind) = (empties(object), has_version(object), other_kind(target, object));
         Creation {
             registry,
             target,
@@ -250,6 +249,7 @@ impl<'a> Creation<'a> {
         let strategy = target.resource.strategy;
         let empties = || self.sent.clone();
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
+        let environment = environment.of_kind(self.other_kind.as_deref());
         let environment = &environment;
         let request = AdmissionRequest {
             environment,
@@ -312,9 +312,6 @@ impl<'a> Creation<'a> {
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
         registry.check_namespace(target, metadata::text(&object, "name"))?;
         check_definition(target, metadata::text(&object, "name"))?;
-        if let Some(refusal) = &self.other_kind {
-            return Err(refusal.clone());
-        }
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
         // A webhook may have set a version. Nothing is stored by a dry run, which does not check it.
         if (self.sent_version || has_version(&object)) && !self.options.dry_run {

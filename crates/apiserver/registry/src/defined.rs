@@ -291,16 +291,13 @@ pub fn check_type(object: &Value, api_version: &str, kind: &str) -> Result<()> {
     Err(Status::invalid(group, object.str_at(&["kind"]), metadata::text(object, "name"), &errors))
 }
 
-/// The same for a sent object of the target's version, which has its own type until it is completed.
-///
-/// # Errors
-/// It is of another kind.
-pub(crate) fn check_sent_type(target: &Target, object: &Value) -> Result<()> {
+/// The kind of an object that was sent as one of another kind than the one that was defined at run time. It has its own type until
+/// it is completed, and is validated with the error for it.
+pub(crate) fn other_kind(target: &Target, object: &Value) -> Option<String> {
     let resource = &target.resource;
-    match object.str_at(&["kind"]) {
-        kind if resource.custom.is_none() || kind.is_empty() || *resource.kind == *kind => Ok(()),
-        _ => check_type(object, &resource.api_version(), &resource.kind),
-    }
+    let kind = object.str_at(&["kind"]);
+    let is_other = resource.custom.is_some() && !kind.is_empty() && *resource.kind != *kind;
+    is_other.then(|| kind.to_owned())
 }
 
 /// Rejects creates of a kind whose definition is being deleted.

@@ -121,6 +121,10 @@ fn validate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     let Candidate { object, beside, around, subresource } = *candidate;
+    let own_kind = &*target.resource.kind;
+    if let Some(kind) = around.other_kind() {
+        errors.invalid("kind", kind, format!("must be {own_kind}"));
+    }
     let rule = &target.resource.strategy.name;
     let enabled = |gate: &str| environment.feature_enabled(gate);
     let request = Request {
@@ -156,7 +160,7 @@ fn validate(
     }
     warnings.append(&mut verdict.warnings);
     errors.0.extend(verdict.errors.0);
-    invalid(target, object, errors)
+    invalid_as(target, around.other_kind().unwrap_or(own_kind), object, errors)
 }
 
 /// Validates some fields of an object's struct before the object is complete.
@@ -218,12 +222,17 @@ pub(crate) fn warn(
 
 /// 422 when there are errors. kube-apiserver names the group that the object is stored under.
 pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Result<()> {
+    invalid_as(target, &target.resource.kind, object, errors)
+}
+
+/// The same with the kind that the object was sent as one of.
+fn invalid_as(target: &Target, kind: &str, object: &Value, errors: ErrorList) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
     let name = metadata::text(object, "name");
     let group = target.storage().api_version.split_once('/').map_or("", |(group, _)| group);
-    Err(Status::invalid(group, &target.resource.kind, name, &errors))
+    Err(Status::invalid(group, kind, name, &errors))
 }
 
 /// Checks a name, or a prefix for generated names, by the kind's rule.

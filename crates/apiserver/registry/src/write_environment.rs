@@ -14,6 +14,7 @@ pub(crate) struct WriteEnvironment<'a> {
     target: &'a Target,
     context: &'a RequestContext,
     find_empties: &'a (dyn Fn() -> Option<Value> + Sync),
+    other_kind: Option<&'a str>,
     empties: OnceLock<Option<Value>>,
     rights: Mutex<Vec<AskedRight>>,
 }
@@ -58,7 +59,12 @@ impl<'a> WriteEnvironment<'a> {
         find_empties: &'a (dyn Fn() -> Option<Value> + Sync),
     ) -> Self {
         let (empties, rights) = (OnceLock::new(), Mutex::default());
-        WriteEnvironment { registry, target, context, find_empties, empties, rights }
+        WriteEnvironment { registry, target, context, find_empties, other_kind: None, empties, rights }
+    }
+
+    /// The same for an object that was sent as one of another kind, if it was.
+    pub fn of_kind(self, other_kind: Option<&'a str>) -> Self {
+        WriteEnvironment { other_kind, ..self }
     }
 
     /// Checks the permissions that rules asked for. Returns whether there were any: then the rules have to run again.
@@ -86,6 +92,10 @@ impl ValidationEnvironment for WriteEnvironment<'_> {
             Some(sent)
         };
         self.empties.get_or_init(find).as_ref()
+    }
+
+    fn other_kind(&self) -> Option<&str> {
+        self.other_kind
     }
 
     fn namespace_label(&self, key: &str) -> Option<String> {

@@ -56,6 +56,11 @@ pub trait ValidationEnvironment: Sync {
         None
     }
 
+    /// The kind that the object was sent as one of, if that is not its resource's.
+    fn other_kind(&self) -> Option<&str> {
+        None
+    }
+
     /// The value of a label of the object's namespace.
     fn namespace_label(&self, key: &str) -> Option<String> {
         let _ = key;

@@ -49,6 +49,15 @@ pub trait ObjectRule: Send + Sync {
         errors: &mut ErrorList,
         warnings: &mut Vec<String>,
     );
+
+    /// Validates in an object what is validated even if it was sent as one of another kind.
+    fn validate_of_other_kind(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        errors: &mut ErrorList,
+        warnings: &mut Vec<String>,
+    );
 }
 
 /// The rules of all groups.
@@ -149,6 +158,9 @@ impl Validator {
         let steps = self.steps(schema, cx.request);
         let mut warnings = Vec::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(rule) = self.object.as_ref().filter(|_| cx.request.around.other_kind().is_some()) {
+                return rule.validate_of_other_kind(object, old, &mut cx.errors, &mut warnings);
+            }
             steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old));
             if let Some(rule) = &self.object {
                 rule.validate(object, old, cx.request.subresource, &mut cx.errors, &mut warnings);

@@ -99,6 +99,13 @@ fn unknown_fields_are_reported_as_asked() {
             "Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget",
         ),
         (
+            json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"},
+                "spec": {"a": 1, "inner": {"kind": "Pod"}}}),
+            422,
+            "Gadget.example.com \"a\" is invalid: [kind: Invalid value: \"Gadget\": must be Widget, \
+             spec.inner.apiVersion: Required value]",
+        ),
+        (
             json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a", "namespace": "other"}}),
             400,
             "the namespace of the provided object does not match the namespace sent on the request",
