@@ -117,21 +117,35 @@ fn custom_problems(
 ) -> std::result::Result<(), String> {
     // Duplicate keys are found during parsing, before unknown fields.
     problems.sort_by_key(|problem| matches!(problem, StrictProblem::UnknownField(_)));
-    if head.kind != expected.kind || group_of(&head.api_version) != expected.group {
-        return Ok(());
-    }
-    let unknown = if head.api_version == expected.api_version() {
-        custom.coerce(object)?
-    } else {
-        let other = expected.scheme.resource(&head.api_version, &head.kind);
-        match other.as_ref().and_then(|other| other.custom.as_deref()) {
-            Some(other) => other.coerce(object)?,
-            None => take_fields(object),
-        }
-    };
+    let own = (expected.api_version(), expected.kind);
+    let unknown = coerce_as_said(custom, (&*own.0, own.1), (&*head.api_version, &*head.kind), object, expected.scheme)?;
     problems.extend(unknown.into_iter().map(StrictProblem::UnknownField));
     problems.iter_mut().for_each(quote_as_is);
     Ok(())
+}
+
+/// Coerces an object by the schema of the version that it says it is of, and returns its unknown fields. An object of another kind than
+/// its own is left unchanged.
+///
+/// # Errors
+/// An embedded object is malformed.
+pub fn coerce_as_said(
+    custom: &dyn CustomKind,
+    (own_version, own_kind): (&str, &str),
+    (version, kind): (&str, &str),
+    object: &mut Value,
+    scheme: &Scheme,
+) -> std::result::Result<Vec<String>, String> {
+    if kind != own_kind || group_of(version) != group_of(own_version) {
+        return Ok(Vec::new());
+    }
+    if version == own_version {
+        return custom.coerce(object);
+    }
+    match scheme.resource(version, kind).as_ref().and_then(|other| other.custom.as_deref()) {
+        Some(other) => other.coerce(object),
+        None => Ok(take_fields(object)),
+    }
 }
 
 /// kube-apiserver puts the path of an unknown field of a tree between quotes as it is.

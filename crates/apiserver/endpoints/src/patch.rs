@@ -271,7 +271,8 @@ impl Patch {
             Some(_) if found_version.is_empty() => {
                 return Err(Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
             }
-            Some(_) => pintle_registry::defined::check_type(&patched, api_version, kind)?,
+            // Its type is checked when it is written.
+            Some(_) => {}
             None => self.check_type(&patched, api_version, kind, scheme)?,
         }
         if custom.is_none() && !api_version.is_empty() && patched.str_at(&["apiVersion"]).is_empty() {
@@ -288,7 +289,10 @@ impl Patch {
             fields.entries_mut().append(&mut untouched);
         }
         if let Some(custom) = custom {
-            let unknown = custom.coerce(&mut decoded.value).map_err(|why| invalid(&why))?;
+            let said = ["apiVersion", "kind"].map(|field| decoded.value.str_at(&[field]).to_owned());
+            let (said, own) = ((&*said[0], &*said[1]), (api_version, kind));
+            let unknown = decode::coerce_as_said(custom, own, said, &mut decoded.value, scheme);
+            let unknown = unknown.map_err(|why| invalid(&why))?;
             decoded.problems.extend(unknown.into_iter().map(StrictProblem::UnknownField));
             decoded.problems.iter_mut().for_each(decode::quote_as_is);
         }

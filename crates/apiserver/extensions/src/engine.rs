@@ -272,7 +272,7 @@ impl ObjectRule for CustomSchema {
         self.of_rules(object, old, errors, warnings);
     }
 
-    fn validate_of_other_kind(
+    fn validate_of_other_type(
         &self,
         object: &Value,
         old: Option<&Value>,
@@ -388,10 +388,10 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_another_kind_are_checked_in_part() {
+    fn objects_of_another_type_are_checked_in_part() {
         let object = value!({"kind": "Other", "spec": {"name": "long", "size": 0, "tags": ["a", "a"]}});
         let mut errors = ErrorList::default();
-        engine().validate_of_other_kind(&object, None, &mut errors, &mut Vec::new());
+        engine().validate_of_other_type(&object, None, &mut errors, &mut Vec::new());
         let found: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
         assert_eq!(found, ["spec.tags[1]: Duplicate value: \"a\""]);
     }

@@ -2,7 +2,7 @@
 
 use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
-use crate::defined::{check_definition, other_kind};
+use crate::defined::{check_definition, other_type};
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
@@ -206,8 +206,8 @@ struct Creation<'a> {
     sent_version: bool,
     /// The version that the object was sent with. Nothing replaces it in the answer of a dry run.
     shown_version: String,
-    /// The kind of an object that was sent as one of another kind.
-    other_kind: Option<String>,
+    /// The type of an object that was sent as one of another kind.
+    other_type: Option<[String; 2]>,
 }
 
 impl<'a> Creation<'a> {
@@ -220,7 +220,7 @@ impl<'a> Creation<'a> {
         owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
-        let (sent, sent_version, other_kind) = (empties(object), has_version(object), other_kind(target, object));
+        let (sent, sent_version, other_type) = (empties(object), has_version(object), other_type(target, object));
         Creation {
             registry,
             target,
@@ -233,7 +233,7 @@ impl<'a> Creation<'a> {
             sent_labels,
             sent_version,
             shown_version: metadata::text(object, "resourceVersion").to_owned(),
-            other_kind,
+            other_type,
         }
     }
 
@@ -249,7 +249,7 @@ impl<'a> Creation<'a> {
         let strategy = target.resource.strategy;
         let empties = || self.sent.clone();
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
-        let environment = environment.of_kind(self.other_kind.as_deref());
+        let environment = environment.of_type(self.other_type.as_ref());
         let environment = &environment;
         let request = AdmissionRequest {
             environment,

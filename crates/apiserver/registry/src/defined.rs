@@ -11,7 +11,6 @@ use pintle_codec::json;
 use pintle_resource::{Conversion, ConversionError, CustomKind, Found, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::{Condition, Revision};
-use pintle_validation::ErrorList;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -270,34 +269,16 @@ pub(crate) fn condition(target: &Target) -> Option<Condition> {
     Some(Condition { key: defined_by.key().into(), at: Revision(defined_by.revision()) })
 }
 
-/// The 422 of an object of another kind or version than the one that was defined at run time.
-///
-/// # Errors
-/// It is of another.
-pub fn check_type(object: &Value, api_version: &str, kind: &str) -> Result<()> {
-    let mut errors = ErrorList::default();
-    let own_version = object.str_at(&["apiVersion"]);
+/// The type of an object that was sent as one of another version or kind than those that were defined at run time. It has its own type
+/// until it is completed, and is validated with the errors for it.
+pub(crate) fn other_type(target: &Target, object: &Value) -> Option<[String; 2]> {
+    let resource = target.resource.custom.as_ref().map(|_| &target.resource)?;
+    let (api_version, kind) = (object.str_at(&["apiVersion"]), object.str_at(&["kind"]));
     // Without a group, as kube-apiserver writes it.
-    let own_version = own_version.strip_prefix('/').unwrap_or(own_version);
-    for (field, found, wanted) in [("kind", object.str_at(&["kind"]), kind), ("apiVersion", own_version, api_version)] {
-        if found != wanted {
-            errors.invalid(field, found, format!("must be {wanted}"));
-        }
-    }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let group = own_version.rsplit_once('/').map_or("", |(group, _)| group);
-    Err(Status::invalid(group, object.str_at(&["kind"]), metadata::text(object, "name"), &errors))
-}
-
-/// The kind of an object that was sent as one of another kind than the one that was defined at run time. It has its own type until
-/// it is completed, and is validated with the error for it.
-pub(crate) fn other_kind(target: &Target, object: &Value) -> Option<String> {
-    let resource = &target.resource;
-    let kind = object.str_at(&["kind"]);
-    let is_other = resource.custom.is_some() && !kind.is_empty() && *resource.kind != *kind;
-    is_other.then(|| kind.to_owned())
+    let api_version = api_version.strip_prefix('/').unwrap_or(api_version);
+    let is_other = |found: &str, own: &str| !found.is_empty() && found != own;
+    let is_of_other = is_other(api_version, &resource.api_version()) || is_other(kind, &resource.kind);
+    is_of_other.then(|| [api_version.to_owned(), kind.to_owned()])
 }
 
 /// Rejects creates of a kind whose definition is being deleted.

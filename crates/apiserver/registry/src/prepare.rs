@@ -121,9 +121,13 @@ fn validate(
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     let Candidate { object, beside, around, subresource } = *candidate;
-    let own_kind = &*target.resource.kind;
-    if let Some(kind) = around.other_kind() {
-        errors.invalid("kind", kind, format!("must be {own_kind}"));
+    if let Some([api_version, kind]) = around.other_type() {
+        let own = (target.resource.api_version(), &*target.resource.kind);
+        for (field, found, wanted) in [("kind", kind, own.1), ("apiVersion", api_version, &*own.0)] {
+            if found != wanted {
+                errors.invalid(field, found, format!("must be {wanted}"));
+            }
+        }
     }
     let rule = &target.resource.strategy.name;
     let enabled = |gate: &str| environment.feature_enabled(gate);
@@ -160,7 +164,13 @@ fn validate(
     }
     warnings.append(&mut verdict.warnings);
     errors.0.extend(verdict.errors.0);
-    invalid_as(target, around.other_kind().unwrap_or(own_kind), object, errors)
+    match around.other_type() {
+        Some([api_version, kind]) if !errors.is_empty() => {
+            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            Err(Status::invalid(group, kind, metadata::text(object, "name"), &errors))
+        }
+        _ => invalid(target, object, errors),
+    }
 }
 
 /// Validates some fields of an object's struct before the object is complete.
@@ -222,17 +232,12 @@ pub(crate) fn warn(
 
 /// 422 when there are errors. kube-apiserver names the group that the object is stored under.
 pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Result<()> {
-    invalid_as(target, &target.resource.kind, object, errors)
-}
-
-/// The same with the kind that the object was sent as one of.
-fn invalid_as(target: &Target, kind: &str, object: &Value, errors: ErrorList) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
     let name = metadata::text(object, "name");
     let group = target.storage().api_version.split_once('/').map_or("", |(group, _)| group);
-    Err(Status::invalid(group, kind, name, &errors))
+    Err(Status::invalid(group, &target.resource.kind, name, &errors))
 }
 
 /// Checks a name, or a prefix for generated names, by the kind's rule.

@@ -4,7 +4,7 @@
 //! unless the client sent a resourceVersion.
 
 use crate::allocation::Reserved;
-use crate::defined::{Decoded, other_kind};
+use crate::defined::{Decoded, other_type};
 use crate::field_manager::{MANAGED_FIELDS, SentFields, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
@@ -281,8 +281,8 @@ impl Attempt<'_> {
         if !update.from_stored {
             check_uid(target, &object, old, options.dry_run)?;
         }
-        // A wrong kind is reported with what is invalid, after the version. A subresource takes only its part of what is sent.
-        let other_kind = if update.part.is_none() { other_kind(target, &object) } else { None };
+        // A wrong type is reported with what is invalid, after the version. A subresource takes only its part of what is sent.
+        let other_type = if update.part.is_none() { other_type(target, &object) } else { None };
         let (managed, sent_empties) = match update.owners {
             ManagedFieldsUpdate::Compute => {
                 let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
@@ -314,7 +314,7 @@ impl Attempt<'_> {
         }
         let same_link = object.at(LINK) == old.at(LINK);
         let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
-        let environment = environment.of_kind(other_kind.as_deref());
+        let environment = environment.of_type(other_type.as_ref());
         let request = AdmissionRequest {
             old: Some(old),
             environment: &environment,

@@ -14,7 +14,7 @@ pub(crate) struct WriteEnvironment<'a> {
     target: &'a Target,
     context: &'a RequestContext,
     find_empties: &'a (dyn Fn() -> Option<Value> + Sync),
-    other_kind: Option<&'a str>,
+    other_type: Option<&'a [String; 2]>,
     empties: OnceLock<Option<Value>>,
     rights: Mutex<Vec<AskedRight>>,
 }
@@ -59,12 +59,12 @@ impl<'a> WriteEnvironment<'a> {
         find_empties: &'a (dyn Fn() -> Option<Value> + Sync),
     ) -> Self {
         let (empties, rights) = (OnceLock::new(), Mutex::default());
-        WriteEnvironment { registry, target, context, find_empties, other_kind: None, empties, rights }
+        WriteEnvironment { registry, target, context, find_empties, other_type: None, empties, rights }
     }
 
-    /// The same for an object that was sent as one of another kind, if it was.
-    pub fn of_kind(self, other_kind: Option<&'a str>) -> Self {
-        WriteEnvironment { other_kind, ..self }
+    /// The same for an object that was sent as one of another version or kind, if it was.
+    pub fn of_type(self, other_type: Option<&'a [String; 2]>) -> Self {
+        WriteEnvironment { other_type, ..self }
     }
 
     /// Checks the permissions that rules asked for. Returns whether there were any: then the rules have to run again.
@@ -94,8 +94,8 @@ impl ValidationEnvironment for WriteEnvironment<'_> {
         self.empties.get_or_init(find).as_ref()
     }
 
-    fn other_kind(&self) -> Option<&str> {
-        self.other_kind
+    fn other_type(&self) -> Option<[&str; 2]> {
+        self.other_type.map(|found| found.each_ref().map(String::as_str))
     }
 
     fn namespace_label(&self, key: &str) -> Option<String> {

@@ -56,8 +56,8 @@ pub trait ValidationEnvironment: Sync {
         None
     }
 
-    /// The kind that the object was sent as one of, if that is not its resource's.
-    fn other_kind(&self) -> Option<&str> {
+    /// The `apiVersion` and the kind that the object was sent with, if they are not its resource's.
+    fn other_type(&self) -> Option<[&str; 2]> {
         None
     }
 

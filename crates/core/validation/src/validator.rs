@@ -50,8 +50,8 @@ pub trait ObjectRule: Send + Sync {
         warnings: &mut Vec<String>,
     );
 
-    /// Validates in an object what is validated even if it was sent as one of another kind.
-    fn validate_of_other_kind(
+    /// Validates in an object what is validated even if it was sent as one of another version or kind.
+    fn validate_of_other_type(
         &self,
         object: &Value,
         old: Option<&Value>,
@@ -158,8 +158,8 @@ impl Validator {
         let steps = self.steps(schema, cx.request);
         let mut warnings = Vec::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(rule) = self.object.as_ref().filter(|_| cx.request.around.other_kind().is_some()) {
-                return rule.validate_of_other_kind(object, old, &mut cx.errors, &mut warnings);
+            if let Some(rule) = self.object.as_ref().filter(|_| cx.request.around.other_type().is_some()) {
+                return rule.validate_of_other_type(object, old, &mut cx.errors, &mut warnings);
             }
             steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old));
             if let Some(rule) = &self.object {

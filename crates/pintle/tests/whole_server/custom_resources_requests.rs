@@ -239,6 +239,43 @@ fn patches_remove_neither_the_version_nor_the_owners() {
 }
 
 #[test]
+fn patches_change_no_type() {
+    let (_installation, _process, mut client) = serve();
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    let mut patch = |part: &str, patch: Value| {
+        let path = format!("{WIDGETS}/a{part}");
+        client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer")
+    };
+    let other_version = patch("", json!({"apiVersion": "example.com/v9", "spec": {"set": ["a", "a"]}}));
+    assert_eq!(other_version.header("warning"), "299 - \"unknown field \\\"spec\\\"\"");
+    let invalid = "Widget.example.com \"a\" is invalid: apiVersion: Invalid value: \"example.com/v9\": must be example.com/v1";
+    assert_eq!(other_version.expect(422)["message"], invalid);
+    let rows = [
+        (
+            json!({"kind": "Other", "spec": {"set": ["a", "a"]}}),
+            422,
+            "Other.example.com \"a\" is invalid: [kind: Invalid value: \"Other\": must be Widget, \
+             spec.set[1]: Duplicate value: \"a\"]",
+        ),
+        (
+            json!({"apiVersion": "other/v1", "spec": {"set": ["a", "a"]}}),
+            422,
+            "Widget.other \"a\" is invalid: [apiVersion: Invalid value: \"other/v1\": must be example.com/v1, \
+             spec.set[1]: Duplicate value: \"a\"]",
+        ),
+        (
+            json!({"kind": "Other", "metadata": {"name": "b"}}),
+            400,
+            "the name of the object (b) does not match the name on the URL (a)",
+        ),
+    ];
+    for (sent, code, message) in rows {
+        assert_eq!(patch("", sent).expect(code)["message"], message);
+    }
+    assert_eq!(patch("/status", json!({"kind": "Other", "status": {"replicas": 1}})).expect(200)["kind"], "Widget");
+}
+
+#[test]
 fn unsupported_methods_are_named_by_their_verbs() {
     let (_installation, _process, mut client) = serve();
     client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
