@@ -120,11 +120,11 @@ impl Version {
         self.resource.storage.as_ref()?.conversion.as_deref()
     }
 
-    /// Checks that a converted object has only fields that the version declares: other fields have no owners. The conversions of
-    /// built-in kinds produce declared fields only.
+    /// Checks that a converted object has only fields that the version declares, and no item of a set twice: others have no owners.
+    /// The conversions of built-in kinds produce declared fields only.
     fn check_declared(&self, object: &Value) -> Result<(), Error> {
         match self.resource.custom.is_some() {
-            true => Ok(typed::validate(self.resource.topology(), object, typed::Duplicates::Allowed)?),
+            true => Ok(typed::validate(self.resource.topology(), object, typed::Duplicates::Refused)?),
             false => Ok(()),
         }
     }

@@ -425,6 +425,37 @@ fn managers_of_other_versions_live_as_long_as_these_are_defined() {
 }
 
 #[test]
+fn no_item_repeats_in_a_list_that_is_a_set_for_another_manager() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let mut set = list.clone();
+    set["x-kubernetes-list-type"] = json!("set");
+    let versions = json!([version("v1", true, json!({"list": list})), version("v2", false, json!({"list": set}))]);
+    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    let mut apply = |version: &str, manager: &str, list: Value| {
+        let object = json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget",
+            "metadata": {"name": "x"}, "spec": {"list": list}});
+        let path = format!("{}/x?force=true&fieldManager={manager}", WIDGETS.replace("/v1/", &format!("/{version}/")));
+        client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()).expect("an answer")
+    };
+    apply("v2", "one", json!(["a", "b"])).expect(201);
+    let repeated = ".spec.list: duplicate entries for key [=\"a\"]";
+    for (manager, message) in [
+        ("two", "failed to convert new object"),
+        ("one", "failed to prune fields: failed to convert merged object to last applied version"),
+    ] {
+        let refused = apply("v1", manager, json!(["a", "a"])).expect(500);
+        assert_eq!(refused["message"], format!("{message}: {repeated}"));
+    }
+    // An update forgets managers that it cannot tell any more.
+    let patched = change(&mut client, &format!("{WIDGETS}/x"), json!({"spec": {"list": ["a", "a"]}}));
+    assert_eq!(patched["metadata"]["managedFields"], Value::Null);
+}
+
+#[test]
 fn a_field_that_comes_back_is_read_again_until_the_object_is_written() {
     let installation = Installation::own();
     let process = installation.start_with(&[ACCOUNTS_OFF]);

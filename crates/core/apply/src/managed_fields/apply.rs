@@ -68,7 +68,7 @@ impl Write<'_> {
         }
         let schema = self.versions.schema(self.api_version).ok_or(Error::NoSuchVersion)?;
         let Examined { fields, is_contained } = typed::examine(schema, config, live).map_err(Error::Configuration)?;
-        let mut managed = self.reconcile(managed)?;
+        let mut managed = self.reconcile(live, managed)?;
         let applier = Manager::new(self.manager, Operation::Apply, self.api_version, self.subresource);
         let mut fields = self.versions.ignored(self.api_version).strip(fields);
         let identity = fields.intersection(unowned());

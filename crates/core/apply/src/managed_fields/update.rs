@@ -36,7 +36,7 @@ impl Write<'_> {
     pub(super) fn track(&self, live: &Value, new: &Value, managed: Managed, manager: &str) -> Result<Managed, Error> {
         let name = if manager.is_empty() { "unknown" } else { manager };
         let writer = Manager::new(name, Operation::Update, self.api_version, self.subresource);
-        let mut managed = self.reconcile(managed)?;
+        let mut managed = self.reconcile(live, managed)?;
         // The writer usually owns the changed fields already: they are not removed and added again.
         let former = managed.remove(&writer);
         let changes = self.settle(live, new, &mut managed, true)?;
@@ -70,7 +70,10 @@ impl Write<'_> {
     }
 
     /// Removes managers of versions that no longer exist, and converts all sets to the form of the current schema.
-    pub(super) fn reconcile(&self, mut managed: Managed) -> Result<Managed, Error> {
+    ///
+    /// # Errors
+    /// The live object does not match the schema of a version that a manager wrote.
+    pub(super) fn reconcile(&self, live: &Value, mut managed: Managed) -> Result<Managed, Error> {
         if managed.entries().iter().any(|entry| entry.api_version.matches('/').count() > 1) {
             return Err(Error::InvalidEntry);
         }
@@ -78,6 +81,14 @@ impl Write<'_> {
             self.versions.forget(&entry.api_version)?;
         }
         managed.entries_mut().retain(|entry| self.versions.schema(&entry.api_version).is_some());
+        let may_mismatch = self.versions.may_mismatch();
+        for entry in managed.entries().iter().filter(|entry| may_mismatch && entry.api_version != self.api_version) {
+            match self.versions.convert(live, self.api_version, &entry.api_version) {
+                // Whoever needs it waits for it, and for others together with it.
+                Ok(_) | Err(Error::NotConverted) => {}
+                Err(error) => return Err(error),
+            }
+        }
         for entry in managed.entries_mut() {
             if let Some(schema) = self.versions.schema(&entry.api_version) {
                 entry.reconcile(schema, self.versions)?;
@@ -149,7 +160,14 @@ impl Write<'_> {
         let schema = self.versions.schema(api_version).ok_or(Error::NoSuchVersion)?;
         // Both are asked for before either is missed, so that they can be converted together.
         let [live, new] = [live, new].map(|object| self.versions.convert(object, self.api_version, api_version));
-        let (live, new) = (live?, new?);
+        let of = |object: &'static str| {
+            move |error: Error| match error {
+                Error::Object(errors) => Error::OtherVersion(object, errors),
+                error => error,
+            }
+        };
+        let live = live.map_err(of("failed to convert old object"))?;
+        let new = new.map_err(of("failed to convert new object"))?;
         typed::compare(schema, &live, &new).map_err(|errors| {
             if api_version == self.api_version {
                 return Error::Object(errors);
