@@ -108,7 +108,10 @@ impl Registry {
             })?;
         let mut object = match object {
             None => live.object.clone(),
-            Some(merged) => {
+            Some(mut merged) => {
+                if place.schema.preserve_unknown {
+                    drop_fractions(&mut merged);
+                }
                 json::restore(place.schema, merged, Strictness::Ignore)
                     .map_err(|error| {
                         let subject = place.subject(config);
@@ -127,6 +130,15 @@ impl Registry {
             last_applied::record(&mut object, text);
         }
         Ok((object, managed))
+    }
+}
+
+/// Removes numbers of a tree's metadata that are no integers, as which they are read: the server sets them again.
+fn drop_fractions(object: &mut Value) {
+    for field in ["generation", "deletionGracePeriodSeconds"] {
+        if matches!(object.at(&["metadata", field]), Some(Value::Float(_))) {
+            let _ = object.remove_at(&["metadata", field]);
+        }
     }
 }
 

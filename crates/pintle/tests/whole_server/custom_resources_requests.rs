@@ -402,6 +402,12 @@ fn scales_are_those_of_the_paths() {
     apply(&format!("{WIDGETS}/d"), widget("d", json!({"replicas": 3}))).expect(201);
     apply(&format!("{WIDGETS}/d/scale"), sent("d", json!(3))).expect(200);
     apply(&format!("{WIDGETS}/e"), widget("e", json!({"a": "x"}))).expect(201);
+    // The server counts generations, so that it does not matter how one is written.
+    for (name, code) in [("e", 200), ("f", 400)] {
+        let mut sent = widget(name, json!({"a": "x"}));
+        sent["metadata"]["generation"] = json!(1.5);
+        apply(&format!("{WIDGETS}/e"), sent).expect(code);
+    }
     let untracked = apply(&format!("{WIDGETS}/e/scale"), sent("e", json!(3))).expect(500);
     assert!(
         untracked["message"].as_str().is_some_and(|why| why.starts_with("failed to create manager")),
