@@ -20,6 +20,9 @@ pub fn of_object(schema: &JsonSchema, version: OpenApiVersion, metadata: &str) -
     Value::Map(published)
 }
 
+/// The description of the metadata of all objects.
+const METADATA: &str = "Metadata of the object.";
+
 struct Publishing<'a> {
     version: OpenApiVersion,
     metadata: &'a str,
@@ -159,11 +162,10 @@ impl Publishing<'_> {
             properties.set(field.name.to_key(), value!({"description": (Value::String(doc)), "type": "string"}));
         });
         let [.., metadata] = meta_fields();
-        let reference = value!({"$ref": (self.metadata)});
         let shown = match self.version {
-            OpenApiVersion::V2 => reference,
+            OpenApiVersion::V2 => value!({"description": (METADATA), "$ref": (self.metadata)}),
             // A reference may not have siblings.
-            OpenApiVersion::V3 => value!({"allOf": (Value::List(vec![reference]))}),
+            OpenApiVersion::V3 => value!({"description": (METADATA), "allOf": [{"$ref": (self.metadata)}]}),
         };
         properties.set(metadata.name.to_key(), shown);
     }
@@ -200,8 +202,10 @@ mod tests {
         let of = of_object(&JsonSchema::from_value(&schema), version, "#/M");
         let metadata = of.at(&["properties", "metadata"]).cloned().unwrap_or_default();
         match version {
-            OpenApiVersion::V2 => assert_eq!(metadata, value!({"$ref": "#/M"})),
-            OpenApiVersion::V3 => assert_eq!(metadata, value!({"allOf": [{"$ref": "#/M"}]})),
+            OpenApiVersion::V2 => assert_eq!(metadata, value!({"description": (METADATA), "$ref": "#/M"})),
+            OpenApiVersion::V3 => {
+                assert_eq!(metadata, value!({"description": (METADATA), "allOf": [{"$ref": "#/M"}]}));
+            }
         }
         assert_eq!(of.str_at(&["properties", "kind", "type"]), "string");
         of.at(&["properties", "spec"]).cloned().unwrap_or_default()
