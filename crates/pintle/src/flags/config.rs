@@ -10,7 +10,7 @@ use super::front_proxy::FrontProxyFlags;
 use super::servers::{self, PeerFlags};
 use super::setting::{InputFile, NamedPair, Repeated};
 use super::table::{self, Flag};
-use super::values::ServiceRanges;
+use super::values::{self, ServiceRanges};
 use super::version::VersionFlags;
 use super::{FeatureGates, FlagError, runtime_config};
 use crate::logs::{LogFormat, ModuleVerbosity};
@@ -120,7 +120,7 @@ with_defaults! {
         /// The policies of the ABAC mode.
         pub authorization_policy_file: Option<InputFile>,
         pub service_cluster_ip_ranges: ServiceRanges,
-        pub service_node_ports: RangeInclusive<u16> = 30000..=32767,
+        pub service_node_ports: RangeInclusive<u16> = values::NODE_PORTS,
         pub service_accounts: ServiceAccounts,
         /// Group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
         pub runtime_config: RuntimeConfig,
@@ -273,6 +273,12 @@ impl Config {
         self.runtime_config.version = self.versions.effective()?;
         self.feature_gates = self.gates()?;
         self.versions.apply(&mut self.runtime_config, &mut self.warnings, &self.feature_gates)?;
+        // Without these gates, earlier releases keep allocated addresses in one object, too.
+        let records_ranges =
+            ["MultiCIDRServiceAllocator", "DisableAllocatorDualWrite"].iter().any(|gate| !self.feature_gates.enabled(gate));
+        if let Some(sentence) = self.service_cluster_ip_ranges.too_large().filter(|_| records_ranges) {
+            return Err(FlagError::Combination(sentence));
+        }
         runtime_config::check(&self)?;
         servers::check(&self)?;
         self.front_proxy.check(&mut self.warnings)?;
@@ -365,5 +371,34 @@ impl KeyPair {
     /// Certificate and key.
     pub fn files(&self) -> Option<(&Path, &Path)> {
         self.certificate.as_deref().zip(self.key.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Command, parse};
+    use super::*;
+
+    fn run(line: &str) -> Result<Config, String> {
+        match parse(["pintle"].into_iter().chain(line.split(' ')).map(str::to_owned)) {
+            Ok(Command::Serve(config)) => Ok(*config),
+            Ok(other) => panic!("{line}: {other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn earlier_releases_bound_the_ranges_of_services() {
+        let too_large = "specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12";
+        for (line, expected) in [
+            ("--service-cluster-ip-range=10.0.0.0/8", Ok("10.0.0.0/8")),
+            ("--service-cluster-ip-range=10.0.0.0/8 --emulated-version=1.34", Ok("10.0.0.0/8")),
+            ("--service-cluster-ip-range=10.0.0.0/8 --emulated-version=1.33", Err(too_large)),
+            ("--service-cluster-ip-range=10.0.0.0/12 --emulated-version=1.33", Ok("10.0.0.0/12")),
+            ("--service-cluster-ip-range= --service-node-port-range=0-0", Ok("10.0.0.0/24")),
+        ] {
+            let found = run(line).map(|config| config.service_cluster_ip_ranges.to_string());
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{line}");
+        }
     }
 }

@@ -296,8 +296,7 @@ static OWN_FLAGS: &[Flag] = &[
         |c| &mut c.service_cluster_ip_ranges,
         "CIDR range of cluster IPs of services; one range, or one for each IP family.",
     ),
-    Flag::new("service-node-port-range", |c| &mut c.service_node_ports, "Port range of services of type NodePort.")
-        .checked(|c| must(*c.service_node_ports.start() > 0, "must not contain port 0")),
+    Flag::new("service-node-port-range", |c| &mut c.service_node_ports, "Port range of services of type NodePort."),
     Flag::only("allow-privileged", "true", "Whether pods may have privileged containers."),
     Flag::new(
         "service-account-issuer",

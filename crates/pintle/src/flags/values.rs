@@ -108,6 +108,9 @@ pub fn duration_text(duration: &Duration) -> String {
     }
 }
 
+/// The ports of services unless the flag says otherwise.
+pub const NODE_PORTS: RangeInclusive<u16> = 30000..=32767;
+
 /// A range of IP addresses in CIDR form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpRange {
@@ -145,6 +148,10 @@ impl IpRange {
         }
     }
 
+    pub fn is_ipv4(&self) -> bool {
+        self.network.is_ipv4()
+    }
+
     /// The first address that can be allocated, which is the `kubernetes` service's.
     pub fn first_address(&self) -> IpAddr {
         match self.network {
@@ -160,8 +167,7 @@ impl std::fmt::Display for IpRange {
     }
 }
 
-/// One or two ranges for services, of different families and not too large to allocate from; the first is that of the
-/// primary family.
+/// One or two ranges for services, of different families; the first is that of the primary family.
 #[derive(Clone, Debug)]
 pub struct ServiceRanges(Vec<IpRange>);
 
@@ -180,21 +186,35 @@ impl Deref for ServiceRanges {
 }
 
 impl ServiceRanges {
+    /// Reads ranges separated by commas; an empty text stands for the default.
     pub fn parse(text: &str) -> Result<ServiceRanges, String> {
-        /// The maximum number of host bits of a range in kube-apiserver.
-        const MAX_HOST_BITS: u8 = 20;
-        let ranges = list(text).map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
-        let families: Vec<bool> = ranges.iter().map(|range| range.network.is_ipv4()).collect();
+        /// The least number of host bits of the first range: eight addresses.
+        const MIN_HOST_BITS: u8 = 3;
+        if text.is_empty() {
+            return Ok(ServiceRanges::default());
+        }
+        let ranges = text.split(',').map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
+        let families: Vec<bool> = ranges.iter().map(IpRange::is_ipv4).collect();
         if !matches!(families.as_slice(), [_] | [true, false] | [false, true]) {
             return Err("must be one range, or one for IPv4 and one for IPv6".to_owned());
         }
-        match ranges.iter().find(|range| range.host_bits() > MAX_HOST_BITS) {
-            Some(range) => {
-                let least = range.prefix_bits + range.host_bits() - MAX_HOST_BITS;
-                Err(format!("is too large; the prefix of {range} must be at least {least} bits"))
-            }
-            None => Ok(ServiceRanges(ranges)),
+        match ranges.first().is_some_and(|range| range.host_bits() < MIN_HOST_BITS) {
+            true => Err("the service cluster IP range must be at least 8 IP addresses".to_owned()),
+            false => Ok(ServiceRanges(ranges)),
         }
+    }
+
+    /// Why a range is too large for releases that record its allocated addresses in one object.
+    pub fn too_large(&self) -> Option<String> {
+        /// The maximum number of host bits of such a range.
+        const MAX_HOST_BITS: u8 = 20;
+        let at = self.iter().position(|range| range.host_bits() > MAX_HOST_BITS)?;
+        let range = self.get(at)?;
+        let (flag, bits) = (["", "[1]"][usize::from(at > 0)], range.prefix_bits + range.host_bits());
+        let least = bits - MAX_HOST_BITS;
+        Some(format!(
+            "specified --service-cluster-ip-range{flag} is too large; for {bits}-bit addresses, the mask must be >= {least}"
+        ))
     }
 }
 
@@ -204,9 +224,12 @@ impl std::fmt::Display for ServiceRanges {
     }
 }
 
-/// A range of ports, first and last: `30000-32767`, or `30000+100` for the size.
+/// A range of ports, first and last: `30000-32767`, or `30000+100` for the size. An empty text stands for the default.
 pub fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     let invalid = || "must be a range of ports, such as 30000-32767".to_owned();
+    if text.is_empty() {
+        return Ok(NODE_PORTS);
+    }
     let port = |text: &str| text.trim().parse::<u16>().map_err(|_| invalid());
     let (first, last) = match (text.split_once('-'), text.split_once('+')) {
         (Some((first, last)), _) => (port(first)?, port(last)?),
@@ -298,18 +321,41 @@ mod tests {
     #[test]
     fn ranges_of_services() {
         let rows = [
-            ("10.0.0.0/12", true),
-            ("10.0.0.0/11", false),
-            ("fd00::/108", true),
-            ("fd00::/107", false),
+            ("10.0.0.0/8", true),
+            ("fd00::/64", true),
+            ("10.0.0.0/29", true),
+            ("10.0.0.0/30", false),
+            ("fd00::/125", true),
+            ("fd00::/126", false),
             ("10.0.0.0/24,fd00::/112", true),
-            ("fd00::/112, 10.0.0.0/24", true),
+            ("fd00::/112,10.0.0.0/24", true),
+            ("fd00::/112, 10.0.0.0/24", false),
+            ("10.0.0.0/24,", false),
             ("10.0.0.0/24,10.1.0.0/24", false),
             ("10.0.0.0/24,fd00::/112,10.1.0.0/24", false),
-            ("", false),
+            ("", true),
         ];
         for (text, good) in rows {
             assert_eq!(ServiceRanges::parse(text).is_ok(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_that_are_too_large_for_one_object() {
+        let rows = [
+            ("10.0.0.0/12,fd00::/108", None),
+            (
+                "10.0.0.0/11",
+                Some("specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12"),
+            ),
+            (
+                "10.0.0.0/24,fd00::/107",
+                Some("specified --service-cluster-ip-range[1] is too large; for 128-bit addresses, the mask must be >= 108"),
+            ),
+        ];
+        for (text, expected) in rows {
+            let ranges = ServiceRanges::parse(text).expect(text);
+            assert_eq!(ranges.too_large().as_deref(), expected, "{text}");
         }
     }
 
@@ -322,7 +368,8 @@ mod tests {
             ("2-1", None),
             ("1-70000", None),
             ("65535+1", None),
-            ("", None),
+            ("0-0", Some((0, 0))),
+            ("", Some((30000, 32767))),
             ("-", None),
         ];
         for (text, expected) in rows {
