@@ -217,6 +217,7 @@ fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, cer
     }
     builder.generic.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
+    config.check_family(advertised)?;
     builder.generic.settings.clone_from(&config.settings);
     builder.generic.settings.flags = Some(config.shown());
     builder.generic.settings.metric_labels = Arc::new(metric_labels(config)?);

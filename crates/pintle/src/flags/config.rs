@@ -294,6 +294,21 @@ impl Config {
         Ok(self)
     }
 
+    /// Checks the advertised address, which may be that of the machine.
+    ///
+    /// # Errors
+    /// The `kubernetes` service would have an address of one family and endpoints of the other one.
+    pub fn check_family(&self, advertised: Option<IpAddr>) -> Result<(), FlagError> {
+        let (Some(range), Some(address)) = (self.service_cluster_ip_ranges.first(), advertised) else { return Ok(()) };
+        let fits = range.is_ipv4() == address.to_canonical().is_ipv4();
+        match fits || self.endpoint_reconciler == ReconcilerType::None {
+            true => Ok(()),
+            false => Err(FlagError::Combination(format!(
+                "service IP family \"{range}\" must match public address family \"{address}\""
+            ))),
+        }
+    }
+
     /// The values of feature gates in the emulated version.
     fn gates(&self) -> Result<FeatureGates, FlagError> {
         let items = self.gate_items.iter().map(String::as_str);
@@ -384,6 +399,27 @@ mod tests {
             Ok(Command::Serve(config)) => Ok(*config),
             Ok(other) => panic!("{line}: {other:?}"),
             Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn the_kubernetes_service_has_one_family() {
+        let refused = |range: &str, address: &str| {
+            Err(FlagError::Combination(format!(
+                "service IP family \"{range}\" must match public address family \"{address}\""
+            )))
+        };
+        let without = "--endpoint-reconciler-type=none --service-cluster-ip-range=fd00::/108";
+        for (line, advertised, expected) in [
+            ("--service-cluster-ip-range=10.0.0.0/24,fd00::/108", "10.1.0.1", Ok(())),
+            ("--service-cluster-ip-range=10.0.0.0/24,fd00::/108", "fd01::1", refused("10.0.0.0/24", "fd01::1")),
+            ("--service-cluster-ip-range=fd00::/108", "fd01::1", Ok(())),
+            ("--service-cluster-ip-range=fd00::/108", "10.1.0.1", refused("fd00::/108", "10.1.0.1")),
+            (without, "10.1.0.1", Ok(())),
+        ] {
+            let config = run(line).expect(line);
+            assert_eq!(config.check_family(advertised.parse().ok()), expected, "{line}");
+            assert_eq!(config.check_family(None), Ok(()), "{line}");
         }
     }
 

@@ -76,8 +76,11 @@ fn the_limit_of_open_files_is_raised() {
 #[test]
 fn a_server_may_move_to_an_address_of_another_family() {
     let installation = Installation::own();
-    for (address, family) in [("10.1.0.1", "IPv4"), ("fd00::1", "IPv6"), ("10.1.0.1", "IPv4")] {
-        let process = installation.start_with(&["--advertise-address", address]);
+    let (first, second) = ("10.0.0.0/24,fd01::/112", "fd01::/112,10.0.0.0/24");
+    for (address, family, ranges) in
+        [("10.1.0.1", "IPv4", first), ("fd00::1", "IPv6", second), ("10.1.0.1", "IPv4", first)]
+    {
+        let process = installation.start_with(&["--advertise-address", address, "--service-cluster-ip-range", ranges]);
         let path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
         let slice = process.endpoint().client().get(path).expect("an answer").expect(200);
         assert_eq!((&slice["addressType"], &slice["endpoints"][0]["addresses"]), (&json!(family), &json!([address])));
