@@ -403,6 +403,22 @@ mod tests {
     }
 
     #[test]
+    fn priority_and_fairness_needs_its_api() {
+        let refused =
+            |name: &str| Err(format!("--runtime-config={name}=false conflicts with --enable-priority-and-fairness=true"));
+        for (line, expected) in [
+            ("--runtime-config=api/all=false,v1=true", refused("api/all")),
+            ("--runtime-config=api/ga=false", refused("api/ga")),
+            ("--runtime-config=flowcontrol.apiserver.k8s.io/v1=false", refused("flowcontrol.apiserver.k8s.io/v1")),
+            ("--runtime-config=api/all=false,flowcontrol.apiserver.k8s.io/v1=true", Ok(())),
+            ("--runtime-config=api/ga=true,api/all=false", Ok(())),
+            ("--runtime-config=api/ga=false --enable-priority-and-fairness=false", Ok(())),
+        ] {
+            assert_eq!(run(line).map(drop), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn the_kubernetes_service_has_one_family() {
         let refused = |range: &str, address: &str| {
             Err(FlagError::Combination(format!(
@@ -420,6 +436,22 @@ mod tests {
             let config = run(line).expect(line);
             assert_eq!(config.check_family(advertised.parse().ok()), expected, "{line}");
             assert_eq!(config.check_family(None), Ok(()), "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_of_peers_need_their_gate() {
+        let refused = |flag: &str| {
+            Err(format!("--{flag} requires UnknownVersionInteroperabilityProxy feature to be turned on"))
+        };
+        let off = "--feature-gates=UnknownVersionInteroperabilityProxy=false";
+        for (line, expected) in [
+            ("--peer-advertise-ip=10.0.0.9".to_owned(), Ok(())),
+            (format!("{off} --peer-advertise-ip=10.0.0.9"), refused("peer-advertise-ip")),
+            (format!("{off} --peer-advertise-port=7"), refused("peer-advertise-port")),
+            (format!("{off} --peer-ca-file=/dev/null"), refused("peer-ca-file")),
+        ] {
+            assert_eq!(run(&line).map(drop), expected, "{line}");
         }
     }
 

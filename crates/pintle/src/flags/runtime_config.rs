@@ -44,6 +44,9 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
     if items.iter().all(|(name, _)| name == ALL) && items.last().is_some_and(|(_, on)| !on) {
         return refused(format!("invalid runtime-config with only {ALL}=false"));
     }
+    if let Some(name) = without_flow_control(config) {
+        return refused(format!("--runtime-config={name}=false conflicts with --enable-priority-and-fairness=true"));
+    }
     let (mut of_unknown_groups, mut unknown) = (BTreeSet::new(), None);
     for (name, _) in items.iter().filter(|(name, _)| !STAGES.contains(&name.as_str())) {
         let (version, resource) = split(name);
@@ -67,6 +70,18 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
         return refused(format!("group version {version} that has not been registered"));
     }
     introduced(config).map_or(Ok(()), refused)
+}
+
+/// The item that turns off the API with which priority and fairness is configured, if it is on. The first of the names that is
+/// given decides.
+fn without_flow_control(config: &Config) -> Option<&'static str> {
+    if !config.settings.priority_and_fairness {
+        return None;
+    }
+    let last = |wanted: &str| config.runtime_config.items.iter().rev().find(|(name, _)| name == wanted);
+    let names = ["flowcontrol.apiserver.k8s.io/v1", "api/ga", ALL].into_iter();
+    let (name, is_on) = names.filter_map(|name| last(name).map(|(_, on)| (name, *on))).next()?;
+    (!is_on).then_some(name)
 }
 
 /// Why items may not turn on what they name: the emulated version does not have it.

@@ -72,10 +72,19 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
             "--coordinated-leadership-renew-deadline must be greater than --coordinated-leadership-retry-period",
         );
     }
-    if config.peers.ca_file.is_some()
-        && config.feature_gates.enabled(PEERS_GATE)
-        && config.front_proxy.identity.certificate.is_none()
-    {
+    let peers = &config.peers;
+    if !config.feature_gates.enabled(PEERS_GATE) {
+        for (flag, is_given) in [
+            ("peer-ca-file", peers.ca_file.is_some()),
+            ("peer-advertise-ip", peers.advertise_ip.is_some()),
+            ("peer-advertise-port", peers.advertise_port.is_some()),
+        ] {
+            if is_given {
+                return refused(&format!("--{flag} requires {PEERS_GATE} feature to be turned on"));
+            }
+        }
+    }
+    if peers.ca_file.is_some() && config.front_proxy.identity.certificate.is_none() {
         return refused("error building peer proxy handler, proxy-cert-file not specified");
     }
     Ok(())
