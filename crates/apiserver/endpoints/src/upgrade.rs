@@ -22,14 +22,15 @@ pub type Takeover = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
 
 const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
-/// Whether a client requests another protocol on its connection.
+/// Whether a client requests another protocol on its connection. As in kube-apiserver, the header `Connection` alone decides,
+/// whatever else it contains.
 pub fn is_upgrade(headers: &HeaderMap) -> bool {
-    headers.contains_key(UPGRADE) && tokens(headers, &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"))
+    tokens(headers, &CONNECTION).any(|token| token.to_ascii_lowercase().contains("upgrade"))
 }
 
-/// Whether it requests a WebSocket.
+/// Whether it requests a WebSocket: the first header `Upgrade` names nothing else.
 pub fn is_websocket(headers: &HeaderMap) -> bool {
-    is_upgrade(headers) && tokens(headers, &UPGRADE).any(|token| token.eq_ignore_ascii_case("websocket"))
+    is_upgrade(headers) && headers.get(UPGRADE).is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// The comma-separated items of all headers of a name.
@@ -114,6 +115,10 @@ mod tests {
         assert!(is_websocket(&asking("")));
         let mut headers = asking("");
         headers.insert(UPGRADE, HeaderValue::from_static("SPDY/3.1"));
+        assert!(is_upgrade(&headers) && !is_websocket(&headers));
+        headers.insert(UPGRADE, HeaderValue::from_static("h2c, websocket"));
+        assert!(is_upgrade(&headers) && !is_websocket(&headers));
+        headers.remove(UPGRADE);
         assert!(is_upgrade(&headers) && !is_websocket(&headers));
         headers.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
         assert!(!is_upgrade(&headers));

@@ -35,17 +35,23 @@ pub const CORS: [HeaderName; 4] = [
     header::ACCESS_CONTROL_ALLOW_ORIGIN,
 ];
 
-/// The headers of an upgrade request that are forwarded.
+/// The headers of an upgrade request that are forwarded: those of the connection, too, as it becomes one with the backend's.
 pub fn upgrade_headers(request: &Request) -> HeaderMap {
-    let mut headers = outgoing_headers(request);
-    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
-    if request.method != Method::GET {
+    on_behalf(of_connection(request.headers.clone(), &request.method), request)
+}
+
+fn of_connection(mut headers: HeaderMap, method: &Method) -> HeaderMap {
+    const OF_THIS_SERVER: [HeaderName; 4] =
+        [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::TRAILER, header::PROXY_AUTHORIZATION];
+    OF_THIS_SERVER.iter().for_each(|name| drop(headers.remove(name)));
+    if matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
         // The bytes after the head belong to the other protocol.
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    request.headers.get_all(header::UPGRADE).iter().for_each(|value| {
-        headers.append(header::UPGRADE, value.clone());
-    });
+    // Go's client names itself in place of a client that does not.
+    if !headers.contains_key(header::USER_AGENT) {
+        headers.insert(header::USER_AGENT, HeaderValue::from_static("Go-http-client/1.1"));
+    }
     headers
 }
 
@@ -85,12 +91,17 @@ async fn join(client: Upgraded, backend: Upgraded) {
 /// The client's headers that are forwarded.
 pub fn outgoing_headers(request: &Request) -> HeaderMap {
     let mut headers = without_hop_by_hop(&request.headers);
-    let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");
-    let private: Vec<HeaderName> = headers.keys().filter(|name| private(name)).cloned().collect();
-    private.into_iter().for_each(|name| drop(headers.remove(name)));
     if tokens(&request.headers, &header::TE).any(|token| token.eq_ignore_ascii_case("trailers")) {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }
+    on_behalf(headers, request)
+}
+
+/// Removes the client's credentials from headers, and adds its address.
+fn on_behalf(mut headers: HeaderMap, request: &Request) -> HeaderMap {
+    let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");
+    let private: Vec<HeaderName> = headers.keys().filter(|name| private(name)).cloned().collect();
+    private.into_iter().for_each(|name| drop(headers.remove(name)));
     if let Some(peer) = request.peer {
         let earlier = tokens(&request.headers, &FORWARDED_FOR).map(str::to_owned);
         let all: Vec<String> = earlier.chain([peer.to_string()]).collect();
@@ -166,6 +177,34 @@ mod tests {
         let mut names: Vec<&str> = left.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
         assert_eq!(names, ["content-length", "x-other"]);
+    }
+
+    #[test]
+    fn an_upgraded_connection_keeps_its_headers() {
+        let sent = |pairs: &[(&'static str, &'static str)]| -> HeaderMap {
+            let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+            pairs.collect()
+        };
+        let headers = sent(&[
+            ("connection", "keep-alive, Upgrade, X-Mine"),
+            ("upgrade", "SPDY/3.1"),
+            ("keep-alive", "timeout=5"),
+            ("x-mine", "1"),
+            ("proxy-authorization", "Basic YTpi"),
+            ("content-length", "3"),
+        ]);
+        let kept = [
+            ("connection", "keep-alive, Upgrade, X-Mine"),
+            ("upgrade", "SPDY/3.1"),
+            ("keep-alive", "timeout=5"),
+            ("x-mine", "1"),
+            ("user-agent", "Go-http-client/1.1"),
+        ];
+        assert_eq!(of_connection(headers.clone(), &Method::GET), sent(&kept));
+        let with_length = [&kept[..], &[("content-length", "0")]].concat();
+        assert_eq!(of_connection(headers, &Method::POST), sent(&with_length));
+        let named = sent(&[("connection", "Upgrade"), ("user-agent", "kubectl")]);
+        assert_eq!(of_connection(named.clone(), &Method::DELETE), named);
     }
 
     #[test]
