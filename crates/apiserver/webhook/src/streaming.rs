@@ -28,6 +28,8 @@ const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 30;
 /// Largest head of a response.
 const MAX_HEAD: u32 = 1 << 20;
+/// Most headers of a response. Go's client knows no number, only bytes.
+const MAX_HEADERS: usize = 1024;
 
 /// The pieces of a request's body.
 pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
@@ -58,6 +60,8 @@ impl StreamingClient {
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
             .http1_max_buf_size(MAX_HEAD as usize)
+            .http1_max_headers(MAX_HEADERS)
+            .http1_allow_obsolete_multiline_headers_in_responses(true)
             .http2_initial_stream_window_size(STREAM_WINDOW)
             .http2_initial_connection_window_size(CONNECTION_WINDOW)
             .http2_max_header_list_size(MAX_HEAD)
@@ -111,7 +115,10 @@ impl StreamingClient {
             target.parse().map_err(|error: http::uri::InvalidUri| TransportError::Protocol(error.to_string()))?;
         let failed = |error: hyper::Error| TransportError::of(&error, "");
         let mut builder = http1::Builder::new();
-        builder.max_buf_size(MAX_HEAD as usize);
+        builder
+            .max_buf_size(MAX_HEAD as usize)
+            .max_headers(MAX_HEADERS)
+            .allow_obsolete_multiline_headers_in_responses(true);
         let (mut sender, connection) = builder.handshake(stream).await.map_err(failed)?;
         // Ends with the response's body, with the upgraded connection, or when either is dropped.
         tokio::spawn(connection.with_upgrades());

@@ -179,6 +179,37 @@ async fn a_connection_may_end_without_the_end_of_tls() {
     assert_eq!(client.post(call(TIME)).await.expect("an answer").body, "{\"a\":1}");
 }
 
+/// A server without TLS that gives one connection this response.
+async fn answers(response: String) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let _ = stream.read(&mut vec![0; 65536]).await;
+        let _ = stream.write_all(response.as_bytes()).await;
+    });
+    port
+}
+
+#[tokio::test]
+async fn heads_may_be_long_and_folded() {
+    let many = |count: usize| (0..count).map(|at| format!("X-{at}: a\r\n")).collect::<String>();
+    for (headers, name, expected) in [
+        (many(300), "x-299", Some("a")),
+        ("X-F: a\r\n b\r\n".to_owned(), "x-f", Some("a b")),
+        (many(5000), "x-0", None),
+    ] {
+        for pooled in [true, false] {
+            let port = answers(format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n")).await;
+            let client = StreamingClient::new(&TlsSettings { insecure: true, ..TlsSettings::default() }).expect("a client");
+            let request = Request::builder().uri(format!("http://127.0.0.1:{port}/")).body(nothing()).expect("a request");
+            let answer = if pooled { client.send(request).await } else { client.upgrade(request).await };
+            let found = answer.ok().and_then(|answer| answer.headers().get(name).cloned());
+            assert_eq!(found.as_ref().map(|value| value.as_bytes()), expected.map(str::as_bytes), "{name} {pooled}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn reads_are_repeated_when_a_used_connection_breaks() {
     let rows: [(&str, Option<&str>, Pieces, bool); 6] = [
