@@ -111,8 +111,22 @@ pub struct Part {
 pub const STATUS: Part =
     Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None, validated: true };
 
-/// `status` of later kinds: the metadata stays as well.
-pub const STATUS_ALONE: Part = Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };
+/// `status` of later kinds: what clients write of the metadata stays as well. The rest of the metadata is validated as it was sent,
+/// and a prefix of a name is stored.
+pub const STATUS_ALONE: Part = Part {
+    keeps: &[
+        &["spec"],
+        &["metadata", "deletionTimestamp"],
+        &["metadata", "generation"],
+        &["metadata", "selfLink"],
+        &["metadata", "labels"],
+        &["metadata", "annotations"],
+        &["metadata", "finalizers"],
+        &["metadata", "ownerReferences"],
+    ],
+    reset_fields: &[&["metadata"], &["spec"]],
+    ..STATUS
+};
 
 /// The environment of a strategy's functions.
 pub struct Context<'a> {

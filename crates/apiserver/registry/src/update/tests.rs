@@ -410,3 +410,50 @@ fn admission_is_asked_before_the_version_is_checked() {
     registry.admission.plugins = vec![Arc::new(Denying)];
     assert_eq!([put(&registry, "resourceVersion"), put(&registry, "uid")], [Err(400), Err(409)]);
 }
+
+#[test]
+fn a_status_is_written_with_some_metadata() {
+    let registry = registry();
+    let options = WriteOptions::default();
+    for (group, plural, spec, outcomes) in [
+        (
+            "storage.k8s.io",
+            "volumeattachments",
+            value!({"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}),
+            [Err(422), Ok("x-".to_owned()), Ok(String::new())],
+        ),
+        (
+            "flowcontrol.apiserver.k8s.io",
+            "flowschemas",
+            value!({"matchingPrecedence": 9000, "priorityLevelConfiguration": {"name": "p"}}),
+            [Ok(String::new()), Ok(String::new()), Ok(String::new())],
+        ),
+    ] {
+        let target = registry.target(pintle_groups::find(group, "v1", plural).unwrap(), "", "a").unwrap();
+        let object = value!({"metadata": {"name": "a"}, "spec": (spec)});
+        wait(registry.create(&target, object, &options)).unwrap();
+        let write = |field: &'static str, value: Value, read: &'static str| {
+            let change = |live: Option<&Value>| {
+                let mut object = live.unwrap().clone();
+                object.set_at(&["metadata", field], value.clone());
+                Ok(object)
+            };
+            let update = Update {
+                change: &change,
+                part: SubresourcePart::of(&target.resource, "status"),
+                create: false,
+                from_stored: true,
+                owners: ManagedFieldsUpdate::Compute,
+            };
+            let written = wait(registry.update(&target, &update, &options)).map_err(|status| status.code)?;
+            let Payload::Stored(stored) = written.payload else { panic!("nothing is stored") };
+            Ok(registry.decode(&target, &stored).unwrap().str_at(&["metadata", read]).to_owned())
+        };
+        let written = [
+            write("deletionGracePeriodSeconds", value!(0), "generateName"),
+            write("generateName", value!("x-"), "generateName"),
+            write("labels", value!({"a": "b"}), "labels"),
+        ];
+        assert_eq!(written, outcomes, "{plural}");
+    }
+}

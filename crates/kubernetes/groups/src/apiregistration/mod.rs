@@ -10,7 +10,7 @@ use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::push;
 use pintle_resource::{
-    Context, Group, NameRule, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts,
+    Context, Group, NameRule, Part, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts,
 };
 use pintle_schema::{Str, Time, Value, ViewMut};
 use pintle_types::apiregistration::v1::{
@@ -42,7 +42,7 @@ fn api_services() -> Resource {
             )
             .as_json(),
         ),
-        subresources: vec![Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
+        subresources: vec![Subresource::status::<APIService>("APIService", &API_SERVICE_STATUS)],
         strategy: &API_SERVICE,
         printer: printer(&columns::API_SERVICE),
         unserved: old_versions::API_SERVICES.iter().collect(),
@@ -52,6 +52,17 @@ fn api_services() -> Resource {
 
 static API_SERVICE: Strategy =
     Strategy { name: NameRule::None, unconditional_update: false, prepare_create: Some(prepare_create), ..WITH_STATUS };
+
+static API_SERVICE_STATUS: Part = Part {
+    keeps: &[
+        &["spec"],
+        &["metadata", "labels"],
+        &["metadata", "annotations"],
+        &["metadata", "finalizers"],
+        &["metadata", "ownerReferences"],
+    ],
+    ..STATUS_ALONE
+};
 
 fn prepare_create(object: &mut Value, context: &mut Context) {
     let service = ViewMut::<APIService>::new(object);

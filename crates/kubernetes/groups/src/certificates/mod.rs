@@ -11,8 +11,8 @@ use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::set_if_absent;
 use pintle_resource::{
-    Context, GENERAL, Group, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Served,
-    Storage, Strategy, Subresource, texts,
+    Context, GENERAL, Group, NOT_SUPPORTED, NameRule, Part, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, STATUS_PATHS,
+    Selectable, Served, Storage, Strategy, Subresource, texts,
 };
 use pintle_schema::{Str, Time, Value, View, ViewMut};
 use pintle_types::certificates::{v1, v1alpha1, v1beta1};
@@ -175,7 +175,7 @@ fn cluster_trust_bundle_storage() -> Storage {
 static POD_CERTIFICATE_REQUEST: Strategy =
     Strategy { unconditional_update: false, create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, ..GENERAL };
 
-static POD_CERTIFICATE_REQUEST_STATUS: Part = Part { keeps_metadata: true, ..STATUS };
+static POD_CERTIFICATE_REQUEST_STATUS: Part = Part { reset_fields: SPEC_PATHS, ..STATUS_ALONE };
 
 type Conditions = Vec<CertificateSigningRequestCondition>;
 

@@ -3,7 +3,7 @@
 //! Each takes its fields from the request, and all others from the stored pod.
 
 use crate::views::{next_generation, take_old};
-use pintle_resource::{Context, Part, same};
+use pintle_resource::{Context, Part, Path, same};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Container, Pod, PodCondition, PodSpec, PodStatus};
 use pintle_types::meta::v1::ObjectMeta;
@@ -15,20 +15,30 @@ pub(super) static STATUS: Part = Part {
     ..pintle_resource::STATUS
 };
 
+/// The status, and what clients write of the metadata.
+const ALL_BUT_SPEC: &[Path] = &[
+    &["status"],
+    &["metadata", "deletionTimestamp"],
+    &["metadata", "generation"],
+    &["metadata", "selfLink"],
+    &["metadata", "labels"],
+    &["metadata", "annotations"],
+    &["metadata", "finalizers"],
+    &["metadata", "ownerReferences"],
+];
+
 pub(super) static EPHEMERAL_CONTAINERS: Part = Part {
-    keeps: &[&["status"]],
-    keeps_metadata: true,
+    keeps: ALL_BUT_SPEC,
     reset_fields: &[],
     prepare: Some(prepare_ephemeral_containers),
-    validated: true,
+    ..pintle_resource::STATUS
 };
 
 pub(super) static RESIZE: Part = Part {
-    keeps: &[&["status"]],
-    keeps_metadata: true,
+    keeps: ALL_BUT_SPEC,
     reset_fields: &[],
     prepare: Some(prepare_resize),
-    validated: true,
+    ..pintle_resource::STATUS
 };
 
 /// Keeps the QoS class and the observed generation, which older kubelets omit.

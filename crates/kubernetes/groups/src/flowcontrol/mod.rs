@@ -10,7 +10,7 @@ pub(crate) mod rules;
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::{annotation, remove_annotation};
-use pintle_resource::{Group, Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS};
+use pintle_resource::{Group, Part, Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS};
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::flowcontrol::{v1, v1beta1, v1beta3};
 
@@ -29,6 +29,9 @@ pub fn group() -> Group {
 
 static FLOW_SCHEMA: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
 
+/// All metadata stays.
+static STATUS: Part = Part { keeps: SPEC_PATHS, keeps_metadata: true, ..STATUS_ALONE };
+
 static PRIORITY_LEVEL_CONFIGURATION: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
 
 fn flow_schemas() -> Resource {
@@ -39,7 +42,7 @@ fn flow_schemas() -> Resource {
             "/registry/flowschemas/",
             "GJVAJZSZBIw=",
         )),
-        subresources: vec![Subresource::status::<v1::FlowSchema>("FlowSchema", &STATUS_ALONE)],
+        subresources: vec![Subresource::status::<v1::FlowSchema>("FlowSchema", &STATUS)],
         strategy: &FLOW_SCHEMA,
         printer: printer(&columns::FLOW_SCHEMA),
         unserved: old_versions::FLOW_SCHEMAS.iter().collect(),
@@ -63,7 +66,7 @@ fn priority_level_configurations() -> Resource {
         )),
         subresources: vec![Subresource::status::<v1::PriorityLevelConfiguration>(
             "PriorityLevelConfiguration",
-            &STATUS_ALONE,
+            &STATUS,
         )],
         strategy: &PRIORITY_LEVEL_CONFIGURATION,
         printer: printer(&columns::PRIORITY_LEVEL_CONFIGURATION),

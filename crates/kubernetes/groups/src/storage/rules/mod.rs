@@ -31,6 +31,7 @@ static KINDS: &[KindRules] = &[
     },
     KindRules {
         update: &[Step::Metadata, Step::Rules, step!(VolumeAttachment, attachment::keeps_spec)],
+        parts: &[("status", &[Step::Metadata, Step::Rules])],
         ..KindRules::of(VolumeAttachment::schema)
     },
     KindRules {
