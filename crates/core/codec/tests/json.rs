@@ -133,6 +133,18 @@ fn invalid_json_has_gos_messages() {
         assert_eq!(decode(text).map(|_| ()), Err(wanted.clone()), "{text}");
         assert_eq!(json::type_meta(text.as_bytes()).map_err(|error| error.to_string()), Err(wanted), "{text}");
     }
+    // A byte that is not UTF-8 is shown as a character of Latin-1.
+    for (bytes, wanted) in [
+        (&b"\xc7{}"[..], invalid("Ç", "looking for beginning of value")),
+        (b"\xe2\x82", invalid("â", "looking for beginning of value")),
+        (b"{\"a\":\"\xff\"\x80}", invalid("\\u0080", "after object key:value pair")),
+        (b"{\"a\xff\":[1 \xc3\xa9]}", invalid("Ã", "after array element")),
+        (b"{\"a\":\"\xff\"}}", invalid("}", "after top-level value")),
+    ] {
+        assert_eq!(json::type_meta(bytes).map_err(|error| error.to_string()), Err(wanted.clone()));
+        let parsed = json::parse(bytes, Strictness::Ignore).map(|_| ());
+        assert_eq!(parsed.map_err(|error| error.to_string()), Err(wanted));
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub fn parse_spelled(bytes: &[u8], strictness: Strictness) -> Result<Decoded, De
 
 fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, DecodeError> {
     let text = scan::as_text(bytes);
-    let mut scanner = scan::Scanner::new(&text);
+    let mut scanner = scan::Scanner::of(&text, bytes);
     let mut problems = Problems::new(strictness);
     let value = if problems.wanted {
         let mut heard =
@@ -102,8 +102,7 @@ fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, 
 /// # Errors
 /// The input is not JSON, or a value does not match the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
-    let text = scan::as_text(bytes);
-    run(schema, &text, Problems::new(strictness), false, &[])
+    run(schema, bytes, Problems::new(strictness), false, &[])
 }
 
 /// Decodes an object that this program encoded: scalars are not checked, and nothing is reported.
@@ -111,8 +110,7 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
 /// # Errors
 /// The input is not JSON or does not match the schema.
 pub fn decode_trusted(schema: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
-    let text = scan::as_text(bytes);
-    run(schema, &text, Problems::new(Strictness::Ignore), true, &[]).map(|decoded| decoded.value)
+    run(schema, bytes, Problems::new(Strictness::Ignore), true, &[]).map(|decoded| decoded.value)
 }
 
 /// A field to skip: the struct that declares it, and its name.
@@ -123,18 +121,18 @@ pub type Omitted = (&'static Struct, &'static str);
 /// # Errors
 /// The input is not JSON or does not match the schema.
 pub fn decode_trusted_without(schema: &Struct, bytes: &[u8], omitted: &[Omitted]) -> Result<Value, DecodeError> {
-    let text = scan::as_text(bytes);
-    run(schema, &text, Problems::new(Strictness::Ignore), true, omitted).map(|decoded| decoded.value)
+    run(schema, bytes, Problems::new(Strictness::Ignore), true, omitted).map(|decoded| decoded.value)
 }
 
 fn run(
     schema: &Struct,
-    text: &str,
+    bytes: &[u8],
     problems: Problems,
     trusted: bool,
     omitted: &[Omitted],
 ) -> Result<Decoded, DecodeError> {
-    let scanner = scan::Scanner::new(text);
+    let text = scan::as_text(bytes);
+    let scanner = scan::Scanner::of(&text, bytes);
     let mut decoder = decode::Decoder { scanner, trusted, omitted, problems, refusals: DecodeErrors::default() };
     let value = decoder.document(schema)?;
     match decoder.refusals.take() {

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
+    /// The input, if the text is another one because the input is not UTF-8.
+    sent: Option<&'a [u8]>,
     at: usize,
     /// The number of open arrays and objects.
     depth: usize,
@@ -61,9 +63,29 @@ pub(crate) fn as_text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The byte that is not UTF-8 in whose place the text that `as_text` makes of the input has a character at an offset.
+fn replaced_byte(sent: &[u8], at: usize) -> Option<u8> {
+    let mut from = 0;
+    for chunk in sent.utf8_chunks() {
+        from += chunk.valid().len();
+        for byte in chunk.invalid() {
+            if from == at {
+                return Some(*byte);
+            }
+            from += char::REPLACEMENT_CHARACTER.len_utf8();
+        }
+    }
+    None
+}
+
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Scanner { text, bytes: text.as_bytes(), at: 0, depth: 0 }
+        Scanner { text, bytes: text.as_bytes(), sent: None, at: 0, depth: 0 }
+    }
+
+    /// A scanner of the text that `as_text` made of an input, whose bytes errors name.
+    pub(crate) fn of(text: &'a str, sent: &'a [u8]) -> Self {
+        Scanner { sent: (text.len() != sent.len()).then_some(sent), ..Scanner::new(text) }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -80,7 +102,10 @@ impl<'a> Scanner<'a> {
     fn error<T>(&self, context: &str) -> Scan<T> {
         Err(match self.peek() {
             None => end_of_input(),
-            Some(byte) => invalid_character(byte, context),
+            Some(byte) => {
+                let sent = self.sent.and_then(|sent| replaced_byte(sent, self.at));
+                invalid_character(sent.unwrap_or(byte), context)
+            }
         })
     }
 

@@ -20,7 +20,7 @@ pub struct TypeMeta {
 /// version/kind; json parse error: ` before the message.
 pub fn type_meta(bytes: &[u8]) -> Result<TypeMeta, DecodeError> {
     let text = as_text(bytes);
-    let mut scanner = Scanner::new(&text);
+    let mut scanner = Scanner::of(&text, bytes);
     let mut found = TypeMeta::default();
     let mut refused = None;
     match scanner.start()? {

@@ -309,7 +309,7 @@ fn tree(json: &[u8]) -> Read<Value> {
 
 fn read_json(json: &[u8], read: impl FnOnce(&mut Scanner<'_>) -> Read<Value>) -> Read<Value> {
     let text = as_text(json);
-    let mut scanner = Scanner::new(&text);
+    let mut scanner = Scanner::of(&text, json);
     let value = read(&mut scanner)?;
     scanner.end()?;
     Ok(value)
