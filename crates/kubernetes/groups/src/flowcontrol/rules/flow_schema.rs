@@ -39,25 +39,43 @@ pub fn some_rule(rules: At<'_, PolicyRulesWithSubjects>, cx: &mut ValidationCont
     }
 }
 
-/// A subject is given in the field of its kind and in no other. kube-apiserver looks at that field
-/// first.
+/// The kinds of subjects, with the field of each.
+fn fields_of_kinds() -> [(String, &'static str); 3] {
+    [
+        (SubjectKind::SERVICE_ACCOUNT.as_str().to_owned(), Subject::SERVICE_ACCOUNT.name()),
+        (SubjectKind::USER.as_str().to_owned(), Subject::USER.name()),
+        (SubjectKind::GROUP.as_str().to_owned(), Subject::GROUP.name()),
+    ]
+}
+
+fn kind_of<'a>(subject: &At<'a, Subject>) -> &'a str {
+    subject.new.field(Subject::KIND).value().as_str().unwrap_or_default()
+}
+
+fn is_set(subject: &At<'_, Subject>, field: &str) -> bool {
+    subject.new.value().get(field).is_some_and(|value| !value.is_null())
+}
+
+/// A subject is given in the field of its kind.
 pub fn subject(subject: At<'_, Subject>, cx: &mut ValidationContext<'_>) {
     const KINDS: &[&str] = &["Group", "ServiceAccount", "User"];
-    let kind = subject.new.field(Subject::KIND).value().as_str().unwrap_or_default();
-    let kinds = [SubjectKind::SERVICE_ACCOUNT, SubjectKind::USER, SubjectKind::GROUP];
-    let fields = [
-        (kinds[0].as_str(), Subject::SERVICE_ACCOUNT.name()),
-        (kinds[1].as_str(), Subject::USER.name()),
-        (kinds[2].as_str(), Subject::GROUP.name()),
-    ];
-    let is_set = |field: &str| subject.new.value().get(field).is_some_and(|value| !value.is_null());
-    let Some((_, own)) = fields.iter().find(|(of, _)| *of == kind) else {
-        return cx.errors.not_supported(subject.path.to(Subject::KIND), kind, KINDS);
-    };
-    if !is_set(own) {
-        cx.errors.required(subject.path.child(own), format!("{own} is required when subject kind is '{kind}'"));
+    let kind = kind_of(&subject);
+    match fields_of_kinds().into_iter().find(|(of, _)| of == kind) {
+        None => cx.errors.not_supported(subject.path.to(Subject::KIND), kind, KINDS),
+        Some((_, own)) if !is_set(&subject, own) => {
+            cx.errors.required(subject.path.child(own), format!("{own} is required when subject kind is '{kind}'"));
+        }
+        Some(_) => {}
     }
-    for (of, field) in fields.iter().filter(|(of, field)| *of != kind && is_set(field)) {
+}
+
+/// A subject is given in no other field than that of its kind, which kube-apiserver looks into first.
+pub fn no_other_subject(subject: At<'_, Subject>, cx: &mut ValidationContext<'_>) {
+    let (kind, fields) = (kind_of(&subject), fields_of_kinds());
+    if !fields.iter().any(|(of, _)| of == kind) {
+        return;
+    }
+    for (of, field) in fields.iter().filter(|(of, field)| of != kind && is_set(&subject, field)) {
         let detail = format!("{field} is forbidden when subject kind is not '{of}'");
         cx.errors.forbidden(subject.path.child(field), detail);
     }

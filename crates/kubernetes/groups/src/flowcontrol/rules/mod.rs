@@ -35,6 +35,7 @@ static RULES: &[CustomRule] = &[
     at_type!(FlowDistinguisherMethod, flow_schema::distinguisher),
     at_type!(PolicyRulesWithSubjects, flow_schema::some_rule, AFTER),
     at_type!(Subject, flow_schema::subject),
+    at_type!(Subject, flow_schema::no_other_subject, AFTER),
     at_field!(ResourcePolicyRule::VERBS, flow_schema::verbs),
     at_field!(NonResourcePolicyRule::VERBS, flow_schema::verbs),
     at_field!(ResourcePolicyRule::API_GROUPS, flow_schema::api_groups),

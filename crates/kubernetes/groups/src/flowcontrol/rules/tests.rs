@@ -39,6 +39,13 @@ fn errors_of_subjects_are_in_the_field_of_their_kind() {
         ]
     );
     assert_eq!(
+        of(value!({"kind": "User", "user": {"name": ""}, "serviceAccount": {"name": "", "namespace": ""}})),
+        [
+            "spec.rules[0].subjects[0].user.name: Required value",
+            "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
+        ]
+    );
+    assert_eq!(
         of(value!({"kind": "x"})),
         [
             "spec.rules[0].subjects[0].kind: Unsupported value: \"x\": supported values: \"Group\", \"ServiceAccount\", \"User\""
