@@ -28,7 +28,8 @@ fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Ver
     }
     let verbs = path_verbs(resource, path).ok_or_else(Status::no_such_path)?;
     let is_collection = path.name.is_empty() && path.subresource.is_empty();
-    let reads = method == Method::GET || is_custom && method == Method::HEAD;
+    // The legacy path of a watch of custom resources is one whatever the method is.
+    let reads = method == Method::GET || is_custom && (method == Method::HEAD || path.legacy_watch);
     if is_custom && !reads {
         // kube-apiserver has no router for these: it looks at the scope first, and lets the verb ask for the name.
         if resource.namespaced && path.namespace.is_empty() {
@@ -47,7 +48,7 @@ fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Ver
         _ if reads && is_collection => Verbs::LIST,
         _ if reads => Verbs::GET,
         // A proxy forwards any method.
-        "HEAD" | "OPTIONS" if verbs == Verbs::PROXY => Verbs::GET,
+        "HEAD" | "OPTIONS" if !is_custom && verbs == Verbs::PROXY => Verbs::GET,
         "POST" => Verbs::CREATE,
         "PUT" => Verbs::UPDATE,
         "PATCH" => Verbs::PATCH,

@@ -279,7 +279,7 @@ fn patches_change_no_type() {
 fn unsupported_methods_are_named_by_their_verbs() {
     let (_installation, _process, mut client) = serve();
     client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
-    let status = format!("{WIDGETS}/a/status");
+    let (object, status) = (format!("{WIDGETS}/a"), format!("{WIDGETS}/a/status"));
     let (below, nameless) = (format!("{status}/x"), format!("{WIDGETS}//status"));
     let proxy = WIDGETS.replace("/v1/", "/v1/proxy/") + "/a";
     let unsupported = |verb: &str| format!("{verb} is not supported on resources of kind \"widgets.example.com\"");
@@ -287,6 +287,7 @@ fn unsupported_methods_are_named_by_their_verbs() {
         ("PUT", WIDGETS, 400, "name must be provided".to_owned()),
         ("PATCH", WIDGETS, 400, "name must be provided".to_owned()),
         ("OPTIONS", WIDGETS, 405, unsupported("")),
+        ("OPTIONS", object.as_str(), 405, unsupported("")),
         ("POST", status.as_str(), 405, unsupported("create")),
         ("DELETE", status.as_str(), 405, unsupported("delete")),
         // What follows a subresource does not count, and a part of nothing is one of the collection.
@@ -298,6 +299,13 @@ fn unsupported_methods_are_named_by_their_verbs() {
     ] {
         let answer = client.send(method, path, MERGE_PATCH, b"{}").expect("an answer").expect(code);
         assert_eq!(answer["message"], message, "{method} {path}");
+    }
+    // The legacy path of a watch is one whatever the method is.
+    let watch = WIDGETS.replace("/v1/", "/v1/watch/") + "?timeoutSeconds=1";
+    for method in ["GET", "POST", "PUT"] {
+        let events = client.send(method, &watch, MERGE_PATCH, b"").expect("an answer");
+        assert_eq!(events.status, 200, "{method}");
+        assert!(events.text().starts_with("{\"type\":\"ADDED\""), "{method} {}", events.text());
     }
     let everywhere = client.send("PUT", "/apis/example.com/v1/widgets", MERGE_PATCH, b"{}").expect("an answer");
     assert_eq!((everywhere.status, everywhere.text().as_str()), (404, "404 page not found\n"));
