@@ -273,6 +273,22 @@ async fn groups_may_come_from_distributed_claims() {
 }
 
 #[test]
+fn a_set_with_an_unreadable_key_has_none() {
+    let good = Key::new("k").jwk();
+    for (other, expected) in [
+        (r#"{"kty": "oct", "k": "AA"}"#, None),
+        (r#"{"kty": "OKP", "crv": "Ed25519", "x": "AAAA"}"#, None),
+        (r#"{"kty": "x"}"#, Some("go-jose/go-jose: unknown json web key type 'x'")),
+        (r#"{"kty": "EC", "crv": "secp256k1"}"#, Some("go-jose/go-jose: unsupported elliptic curve 'secp256k1'")),
+        (r#"{"kty": "RSA", "n": "AQAB"}"#, Some("go-jose/go-jose: invalid RSA key, missing n/e values")),
+    ] {
+        let keys = crate::jose::Jwk::of_set(format!(r#"{{"keys": [{good}, {other}]}}"#).as_bytes());
+        assert_eq!(keys.as_ref().err().map(String::as_str), expected, "{other}");
+        assert!(keys.is_err() || keys.is_ok_and(|keys| keys.len() == 1), "{other}");
+    }
+}
+
+#[test]
 fn p521_signatures_are_verified() {
     // Made with OpenSSL.
     let set = br#"{"keys": [{"kty": "EC", "crv": "P-521",

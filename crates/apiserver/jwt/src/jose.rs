@@ -4,7 +4,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use p521::ecdsa::signature::Verifier;
-use pintle_auth::authentication::TokenHeader;
+use pintle_auth::authentication::{TokenHeader, is_public_key};
 use pintle_codec::{Strictness, json};
 use pintle_schema::Value;
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
@@ -165,10 +165,10 @@ enum PublicKey {
 const UNCOMPRESSED_POINT: u8 = 4;
 
 impl Jwk {
-    /// The keys of a set. Keys of other kinds are skipped: a set may have keys for other purposes.
+    /// The keys of a set. Those that verify no token are skipped: a set may have keys for other purposes.
     ///
     /// # Errors
-    /// It is no set of keys.
+    /// It is no set of keys, or one of them is malformed or of an unknown kind.
     pub fn of_set(document: &[u8]) -> Result<Vec<Jwk>, String> {
         let set = json::parse(document, Strictness::Ignore).map_err(|error| error.text().to_owned())?.value;
         let keys = match set.get("keys") {
@@ -176,6 +176,9 @@ impl Jwk {
             Some(Value::List(keys)) => &keys[..],
             _ => return Err("json: cannot unmarshal the set of keys".to_owned()),
         };
+        for key in keys {
+            is_public_key(key)?;
+        }
         Ok(keys.iter().filter_map(Jwk::of_value).collect())
     }
 

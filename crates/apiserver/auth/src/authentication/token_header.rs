@@ -103,7 +103,10 @@ fn check_chain(chain: &Value) -> Result<(), String> {
 }
 
 /// Whether a JSON web key is public, rather than a private or a symmetric one.
-fn is_public_key(key: &Value) -> Result<bool, String> {
+///
+/// # Errors
+/// It is no key of a known kind.
+pub fn is_public_key(key: &Value) -> Result<bool, String> {
     if key.as_map().is_none() {
         return Err(wrong_type(key, "jose.rawJSONWebKey"));
     }
