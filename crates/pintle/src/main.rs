@@ -374,7 +374,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
         client_ca_pem: Some(authorities.pem()),
-        old_client_key: Some(pintle_auth::authentication::version_1_key),
+        unread_client_key: Some(pintle_auth::authentication::public_key),
         disable_http2: config.disable_http2,
         min_version: config.tls_min_version,
         cipher_suites: config.tls_cipher_suites.clone(),

@@ -29,8 +29,8 @@ pub struct TlsMaterial {
     pub named: Vec<NamedCertificate>,
     /// The CAs named in the request for a client certificate; without them none is requested.
     pub client_ca_pem: Option<Vec<u8>>,
-    /// Reads the public key of client certificates that rustls does not read, since they are too old.
-    pub old_client_key: Option<OldKey>,
+    /// Reads the public key of client certificates that rustls does not read: old ones, and those with unknown extensions.
+    pub unread_client_key: Option<KeyOfCertificate>,
     /// Whether HTTP/2 is kept from being negotiated.
     pub disable_http2: bool,
     /// The least version that is spoken.
@@ -52,7 +52,7 @@ pub struct NamedCertificate {
 }
 
 /// From a certificate to its public key, both in DER.
-pub type OldKey = fn(&[u8]) -> Option<Vec<u8>>;
+pub type KeyOfCertificate = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Versions of TLS that can be the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
         .map_err(|error| failed("TLS versions", &error))?;
     let builder = match &material.client_ca_pem {
         Some(pem) => builder.with_client_cert_verifier(Arc::new(
-            RequestClientCert::new(pem, Arc::clone(&provider), material.old_client_key)
+            RequestClientCert::new(pem, Arc::clone(&provider), material.unread_client_key)
                 .map_err(|error| failed("client CA", &error))?,
         )),
         None => builder.with_no_client_auth(),
@@ -219,20 +219,20 @@ struct RequestClientCert {
     /// Subjects of the authorities, so that clients know which of their certificates to send.
     hints: Vec<DistinguishedName>,
     provider: Arc<CryptoProvider>,
-    old_key: Option<OldKey>,
+    unread_key: Option<KeyOfCertificate>,
 }
 
 impl RequestClientCert {
     fn new(
         ca_pem: &[u8],
         provider: Arc<CryptoProvider>,
-        old_key: Option<OldKey>,
+        unread_key: Option<KeyOfCertificate>,
     ) -> Result<RequestClientCert, TlsError> {
         let mut roots = RootCertStore::empty();
         for cert in certificates(ca_pem)? {
             roots.add(cert).map_err(|error| TlsError(error.to_string()))?;
         }
-        Ok(RequestClientCert { hints: roots.subjects(), provider, old_key })
+        Ok(RequestClientCert { hints: roots.subjects(), provider, unread_key })
     }
 }
 
@@ -273,8 +273,8 @@ impl ClientCertVerifier for RequestClientCert {
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
         let outcome = verify_tls13_signature(message, cert, signature, algorithms);
-        let old_key = || self.old_key.and_then(|old_key| old_key(cert));
-        match outcome.is_err().then(old_key).flatten() {
+        let unread_key = || self.unread_key.and_then(|unread_key| unread_key(cert));
+        match outcome.is_err().then(unread_key).flatten() {
             Some(key) => {
                 let key = SubjectPublicKeyInfoDer::from(key);
                 verify_tls13_signature_with_raw_key(message, &key, signature, algorithms)

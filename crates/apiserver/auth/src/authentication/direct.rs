@@ -75,7 +75,9 @@ fn verify(der: &[u8], authorities: &[Authority], now: SystemTime) -> Option<()> 
     is_signed.then_some(())
 }
 
-/// The public key of a certificate of version 1; `None` for every other certificate.
-pub fn version_1_key(certificate: &[u8]) -> Option<Vec<u8>> {
-    version_1(certificate).map(|certificate| certificate.public_key().raw.to_vec())
+/// The public key of a certificate, for those that webpki does not read: of version 1, or with critical extensions that it does
+/// not know. Who owns the key is not trusted for that.
+pub fn public_key(certificate: &[u8]) -> Option<Vec<u8>> {
+    let (rest, certificate) = X509Certificate::from_der(certificate).ok()?;
+    rest.is_empty().then(|| certificate.public_key().raw.to_vec())
 }

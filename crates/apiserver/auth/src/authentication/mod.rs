@@ -21,7 +21,7 @@ use pintle_resource::MaybeReady;
 use crate::{Str, UserInfo};
 
 pub use certificate::{Subject, not_after, subject_of_request};
-pub use direct::version_1_key;
+pub use direct::public_key;
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unescaped_key};
 pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
 pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};

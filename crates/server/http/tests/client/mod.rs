@@ -158,7 +158,7 @@ impl Pki {
             cert_chain_pem: cert.pem().into_bytes(),
             key_pem: key.serialize_pem().into_bytes(),
             client_ca_pem: Some(self.ca.pem().into_bytes()),
-            old_client_key: Some(|certificate| certificate.strip_prefix(OLD).map(<[u8]>::to_vec)),
+            unread_client_key: Some(|certificate| certificate.strip_prefix(OLD).map(<[u8]>::to_vec)),
             ..TlsMaterial::default()
         }
     }
