@@ -6,9 +6,7 @@ use crate::Settings;
 use crate::object::{BootstrapObject, Kind, metadata, type_meta};
 use crate::reconcile::{Reconcile, SINCE};
 use crate::trust;
-use pintle_types::core::v1::{
-    ConfigMap, FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus, PreemptionPolicy,
-};
+use pintle_types::core::v1::{ConfigMap, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus, PreemptionPolicy};
 use pintle_types::scheduling::v1::PriorityClass;
 use std::collections::BTreeMap;
 
@@ -38,7 +36,8 @@ pub(crate) fn namespaces(out: &mut Vec<BootstrapObject>) {
         let object = Namespace {
             type_meta: type_meta(NAMESPACE),
             metadata: metadata(name, "", &[("kubernetes.io/metadata.name", name)], &[]),
-            spec: NamespaceSpec { finalizers: vec![FinalizerName::KUBERNETES] },
+            // Creation adds the finalizer, which no manager owns.
+            spec: NamespaceSpec::default(),
             status: NamespaceStatus { phase: NamespacePhase::ACTIVE, conditions: Vec::new() },
         };
         out.push(NAMESPACE.object("", Reconcile::Keep, &object));

@@ -103,6 +103,14 @@ fn a_namespace_comes_before_what_is_in_it() {
 }
 
 #[test]
+fn namespaces_leave_their_finalizer_to_creation() {
+    let objects = objects(&settings());
+    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
+        assert_eq!(canonical(find(&objects, "namespaces", name)).at(&["spec", "finalizers"]), None, "{name}");
+    }
+}
+
+#[test]
 fn bindings_refer_to_roles() {
     let objects = objects(&settings());
     for binding in objects.iter().filter(|object| object.plural.ends_with("rolebindings")) {
