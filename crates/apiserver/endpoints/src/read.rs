@@ -90,6 +90,7 @@ pub async fn list_or_watch(
     if !path.name.is_empty() && !selection.agrees_with_name(&path.name) {
         return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
     }
+    target.check_key()?;
     let registry = &context.api.registry;
     let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
     if query.watch {

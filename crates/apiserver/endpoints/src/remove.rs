@@ -132,6 +132,7 @@ async fn delete_selected(
 ) -> Result<ApiResponse> {
     let registry = &context.api.registry;
     let selection = Selection::of(target, &query.label_selector, &query.field_selector)?;
+    target.check_key()?;
     let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
     let mut page = registry.list(target, &selection, &query.list)?;
     let include_object = include_object(&context.query, wanted)?;

@@ -5,6 +5,7 @@
 use crate::context::Context;
 use crate::request::{ResourcePath, Verb};
 use http::Method;
+use pintle_registry::create::WITHOUT_NAMESPACE;
 use pintle_registry::{Details, Result, Status};
 use pintle_resource::{Resource, Verbs};
 
@@ -120,7 +121,9 @@ pub(crate) fn check_named(context: &Context, resource: &Resource, path: &Resourc
     let why = match verb {
         _ if is_nameless => "name must be provided",
         Verb::List | Verb::Watch => return Ok(()),
-        _ if is_in_nameless => "Namespace parameter required.",
+        // The body is looked at first.
+        Verb::Create | Verb::Update if path.subresource.is_empty() && resource.storage.is_some() => return Ok(()),
+        _ if is_in_nameless => WITHOUT_NAMESPACE,
         _ => return Ok(()),
     };
     if verb == Verb::Patch {

@@ -12,6 +12,7 @@ use crate::read::include_object;
 use crate::request::{LazyBody, Request};
 use crate::response::ApiResponse;
 use bytes::Bytes;
+use pintle_registry::create::WITHOUT_NAMESPACE;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
 use pintle_resource::{MaybeReady, Resource};
@@ -70,6 +71,7 @@ pub async fn update(
     let object = decode_object(context, &target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object)
         .and_then(|()| check_name(target, &object))
+        .and_then(|()| check_in_namespace(target))
         .map_err(|status| status.with_warnings(warnings.clone()))?;
     let replacement = Replacement { context, target, object };
     let update =
@@ -133,6 +135,14 @@ pub(crate) fn check_name(target: &Target, object: &Value) -> Result<()> {
     }
 }
 
+/// Objects in namespaces are not replaced elsewhere.
+fn check_in_namespace(target: &Target) -> Result<()> {
+    match target.resource.namespaced && target.namespace.is_empty() {
+        true => Err(Status::bad_request(WITHOUT_NAMESPACE)),
+        false => Ok(()),
+    }
+}
+
 /// The error for an object without a name, at the path of an object of that name.
 pub(crate) fn without_name(name: &str) -> Status {
     Status::bad_request(format!(
@@ -140,13 +150,17 @@ pub(crate) fn without_name(name: &str) -> Status {
     ))
 }
 
-/// Checks that the namespace of a body, if any, is that of the path.
+/// Checks that the namespace of a body, if any, is that of the path. One without a name is not compared: the body's does not
+/// count there.
 ///
 /// # Errors
 /// They differ.
 pub fn check_namespace(target: &Target, object: &Value) -> Result<()> {
     let namespace = metadata::text(object, "namespace");
-    if !target.resource.namespaced || namespace.is_empty() || namespace == target.namespace {
+    if !target.resource.namespaced
+        || [namespace, target.namespace.as_str()].contains(&"")
+        || namespace == target.namespace
+    {
         return Ok(());
     }
     Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"))

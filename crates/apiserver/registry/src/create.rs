@@ -13,9 +13,12 @@ use crate::{
     metadata,
 };
 use pintle_resource::{Context, NameRule};
-use pintle_schema::{Value, empties};
+use pintle_schema::{Value, empties, names};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use std::time::Instant;
+
+/// Of a request for an object in a namespace without a name.
+pub const WITHOUT_NAMESPACE: &str = "Namespace parameter required.";
 
 /// How often a generated name and random allocations are replaced because they are taken.
 const ATTEMPTS: usize = 8;
@@ -160,7 +163,14 @@ impl Registry {
         let check = self.admission.namespace_check;
         let is_checked = target.resource.namespaced && check != NamespaceCheck::None;
         let namespace = target.namespace.as_str();
-        let Some(home) = self.namespace(namespace).filter(|_| is_checked) else { return Ok(()) };
+        // Validation reports a namespace without a name.
+        let home = self.namespace(namespace).filter(|_| is_checked && !namespace.is_empty());
+        let Some(home) = home else { return Ok(()) };
+        let faults = names::path_segment_name(namespace);
+        if !faults.is_empty() {
+            let why = format!("invalid resource name {}: [{}]", names::quoted(namespace), faults.join(" "));
+            return Err(Status::internal(why));
+        }
         if !home.get()?.encoded.terminating || check == NamespaceCheck::Exists {
             return Ok(());
         }
@@ -313,6 +323,10 @@ impl<'a> Creation<'a> {
         registry.check_namespace(target, metadata::text(&object, "name"))?;
         check_definition(target, metadata::text(&object, "name"))?;
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
+        if target.resource.namespaced && target.namespace.is_empty() {
+            // Its key would be that of an object outside namespaces.
+            return Err(Status::bad_request(WITHOUT_NAMESPACE));
+        }
         // A webhook may have set a version. Nothing is stored by a dry run, which does not check it.
         if (self.sent_version || has_version(&object)) && !self.options.dry_run {
             return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));

@@ -129,9 +129,23 @@ impl Target {
     pub fn not_found(&self) -> Status {
         let faults = names::path_segment_name(&self.name);
         if faults.is_empty() {
-            return Status::not_found(&self.resource, &self.name);
+            let missing = || Status::not_found(&self.resource, &self.name);
+            return self.check_key().err().unwrap_or_else(missing);
         }
         Status::bad_request(format!("Name parameter invalid: {}: {}", names::quoted(&self.name), faults.join(";")))
+    }
+
+    /// Checks that the namespace may be a part of a key.
+    ///
+    /// # Errors
+    /// No key can have it, so that there is nothing to look for.
+    pub fn check_key(&self) -> Result<()> {
+        if !matches!(self.namespace.as_str(), "." | "..") {
+            return Ok(());
+        }
+        let key = self.key();
+        let path = key.strip_prefix("/registry").unwrap_or(&key);
+        Err(Status::unexplained(format!("invalid key: {}", names::quoted(path.trim_end_matches('/')))))
     }
 
     /// The stored object.

@@ -245,6 +245,7 @@ impl Attempt<'_> {
 
     async fn create_instead(&self) -> Result<Written> {
         let Attempt { registry, target, update, options } = *self;
+        target.check_key()?;
         let allowed = update.create || target.resource.strategy.create_on_update && !update.from_stored;
         if !allowed || update.part.is_some() {
             return Err(target.not_found());
