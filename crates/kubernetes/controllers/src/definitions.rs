@@ -380,6 +380,12 @@ fn begin_cleanup(definition: &mut Value, now: Time) -> bool {
 fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
     let changed = !pintle_resource::same(&names, &accepted.names);
+    // What was noted of a definition that has its names is left as it is.
+    let has_its_names = definition::has_its_names(definition);
+    let holds = match has_its_names {
+        true => definition::has_condition(definition, "NamesAccepted"),
+        false => accepted.condition.holds,
+    };
     definition.set_at(&["status", "acceptedNames"], accepted.names.clone());
     let of = |condition: &pintle_extensions::naming::NamesCondition| DesiredCondition {
         holds: condition.holds,
@@ -388,7 +394,8 @@ fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> boo
     };
     let was_established = definition::is_established(definition);
     let approval = approval(definition);
-    let established = match (accepted.condition.holds, was_established) {
+    let established = match (holds, was_established) {
+        (false, false) if has_its_names => None,
         (true, false) if definition::has_unusable_authorities(definition) => Some(DesiredCondition {
             holds: false,
             reason: "InvalidCABundle",
@@ -408,7 +415,7 @@ fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> boo
     };
     let status = definition.map_entry("status").make_map();
     let conditions = status.entry("conditions");
-    let named = write(conditions, "NamesAccepted", &of(&accepted.condition), now);
+    let named = !has_its_names && write(conditions, "NamesAccepted", &of(&accepted.condition), now);
     let approved = approval.is_some_and(|finding| write(conditions, APPROVED, &finding, now));
     let served = established.is_some_and(|finding| write(conditions, ESTABLISHED, &finding, now));
     changed || named || approved || served
@@ -469,6 +476,22 @@ impl Observer for Definitions {
 mod tests {
     use super::*;
     use pintle_schema::value;
+
+    #[test]
+    fn conditions_of_a_definition_that_has_its_names_are_left() {
+        let names = || value!({"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"});
+        let noted = |conditions: Value| {
+            let status = value!({"acceptedNames": (names()), "conditions": (conditions)});
+            let mut definition = value!({"spec": {"group": "g.example.com", "names": (names())}, "status": (status)});
+            let accepted = accept(&definition, std::iter::empty());
+            set_conditions(&mut definition, &accepted, Time::default());
+            let conditions = definition.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+            conditions.iter().map(|condition| condition.str_at(&["type"]).to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(noted(value!([])), Vec::<String>::new());
+        let accepted = value!([{"type": "NamesAccepted", "status": "True", "reason": "NoConflicts"}]);
+        assert_eq!(noted(accepted), ["NamesAccepted", "Established"]);
+    }
 
     #[test]
     fn a_cleanup_is_noted_once() {

@@ -241,6 +241,12 @@ pub fn is_established(object: &Value) -> bool {
     has_condition(object, "Established")
 }
 
+/// Whether a definition has all the names that it asks for.
+pub fn has_its_names(object: &Value) -> bool {
+    let names = |path: &[&str]| object.at(path).cloned().unwrap_or_default();
+    pintle_resource::same(&names(&["spec", "names"]), &names(&["status", "acceptedNames"]))
+}
+
 /// Why a bundle of authorities, in base64, cannot be used; `None` also if it is empty.
 fn unusable_authorities(bundle: &str) -> Option<String> {
     let pem = base64::decode(bundle).unwrap_or_default();
