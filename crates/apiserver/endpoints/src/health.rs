@@ -195,20 +195,34 @@ impl Health {
                 })
             })
         };
+        // Samples are in the order of the values of their labels.
+        let mut asked: Vec<_> = asked().collect();
+        asked.sort_by(|a, b| (a.0.name, a.1).cmp(&(b.0.name, b.1)));
         let mut out = Exposition::new(format, Arc::default());
         out.family(&HEALTHY);
-        for (check, endpoint, _) in asked().filter(|(.., counts)| counts.iter().any(|count| *count > 0)) {
+        for &(check, endpoint, _) in asked.iter().filter(|(.., counts)| counts.iter().any(|count| *count > 0)) {
             let passes = u8::from(check.passes.load(Ordering::Relaxed));
             out.sample(HEALTHY.name, &[("name", check.name), ("type", endpoint)], passes);
         }
-        out.family(&HEALTH_CHECKS);
-        for (check, endpoint, counts) in asked() {
+        let mut counted = Vec::new();
+        for (check, endpoint, counts) in asked {
             for (status, count) in ["error", "success"].into_iter().zip(counts).filter(|(_, count)| *count > 0) {
-                let labels = [("name", check.name), ("status", status), ("type", endpoint)];
-                out.sample(HEALTH_CHECKS.name, &labels, count);
+                counted.push((check.name, status, endpoint, count));
             }
         }
+        counted.sort_unstable();
+        out.family(&HEALTH_CHECKS);
+        for (name, status, endpoint, count) in counted {
+            out.sample(HEALTH_CHECKS.name, &[("name", name), ("status", status), ("type", endpoint)], count);
+        }
         out.into_text()
+    }
+
+    /// Starts to count the outcomes of checks anew.
+    pub fn forget_outcomes(&self) {
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        let counts = checks.iter().flat_map(|check| check.outcomes.iter().flatten());
+        counts.for_each(|count| count.store(0, Ordering::Relaxed));
     }
 
     /// The response for one check.
@@ -388,5 +402,10 @@ mod tests {
         ] {
             assert!(metrics.contains(line), "{line} in {metrics}");
         }
+        let names = |line: &str| line.split('}').next().map(str::to_owned);
+        let samples: Vec<_> = metrics.lines().filter(|line| line.starts_with("kubernetes_healthchecks_")).map(names).collect();
+        assert!(samples.len() > 2 && samples.is_sorted(), "{samples:?}");
+        health.forget_outcomes();
+        assert!(!health.metrics(Format::Text).contains("{name="));
     }
 }

@@ -543,16 +543,7 @@ fn non_resource(
         return Ok(answer);
     }
     match path {
-        "/metrics" | "/metrics/slis" => {
-            let format = metrics::Format::negotiate(request.header(ACCEPT));
-            let text = match path {
-                "/metrics" => metrics::render(api, format),
-                _ => api.health.metrics(format),
-            };
-            let mut answer = ApiResponse::new(200, format.content_type(), text);
-            answer.headers.push(("process-start-time-unix", api.settings.started_unix.to_string()));
-            Ok(answer)
-        }
+        "/metrics" | "/metrics/slis" => Ok(metrics::answer(api, request)),
         _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
         _ => {
             let answer = documents::serve(api, request, query);

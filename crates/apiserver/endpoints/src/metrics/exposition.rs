@@ -21,9 +21,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that an `Accept` header prefers; text if it accepts neither, as kube-apiserver answers.
+    /// The format that an `Accept` header prefers; text if it names neither, as kube-apiserver answers.
     pub fn negotiate(accept: &str) -> Format {
-        match preferred(accept, &["text/plain", "application/openmetrics-text"]) {
+        let named: Vec<&str> = accept.split(',').filter(|clause| !clause.contains('*')).collect();
+        match preferred(&named.join(","), &["text/plain", "application/openmetrics-text"]) {
             Some(1) => Format::OpenMetrics,
             _ => Format::Text,
         }
@@ -291,5 +292,23 @@ impl Display for Number {
             return write!(f, "{digits}e{sign}{:02}", exponent.abs());
         }
         write!(f, "{number}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_metrics_are_named() {
+        for (accept, expected) in [
+            ("", Format::Text),
+            ("application/*", Format::Text),
+            ("*/*", Format::Text),
+            ("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.4,*/*;q=0.1", Format::OpenMetrics),
+            ("application/openmetrics-text;q=0.4,text/plain;q=0.5", Format::Text),
+        ] {
+            assert_eq!(Format::negotiate(accept), expected, "{accept}");
+        }
     }
 }

@@ -29,6 +29,10 @@ pub use storage::{MeasuredStore, Transactions};
 pub use watch::{WatchSeries, Watches};
 
 use crate::Api;
+use crate::request::Request;
+use crate::response::ApiResponse;
+use http::Method;
+use http::header::ACCEPT;
 use std::sync::{Arc, PoisonError, RwLock};
 
 const IN_FLIGHT: Family = Family::gauge(
@@ -64,8 +68,25 @@ impl Metrics {
     }
 }
 
+/// The answer at `/metrics`, or at `/metrics/slis` for those of health checks.
+pub fn answer(api: &Api, request: &Request) -> ApiResponse {
+    let is_of_health = request.path == "/metrics/slis";
+    if request.method == Method::DELETE {
+        // Others stay: a counter that decreases tells a scraper that the server was started again.
+        if is_of_health {
+            api.health.forget_outcomes();
+        }
+        return ApiResponse::new(200, "text/plain; charset=utf-8", "metrics reset\n");
+    }
+    let format = if is_of_health { Format::Text } else { Format::negotiate(request.header(ACCEPT)) };
+    let text = if is_of_health { api.health.metrics(format) } else { render(api, format) };
+    let mut answer = ApiResponse::new(200, format.content_type(), text);
+    answer.headers.push(("process-start-time-unix", api.settings.started_unix.to_string()));
+    answer
+}
+
 /// Everything in a format.
-pub fn render(api: &Api, format: Format) -> String {
+fn render(api: &Api, format: Format) -> String {
     let metrics = &api.metrics;
     let mut out = Exposition::new(format, api.settings.metric_labels.clone());
     metrics.requests.render(&mut out);
