@@ -247,7 +247,11 @@ impl Patch {
             Ok(patched) => self.invalid(&patched, why),
             Err(status) => status,
         };
-        if !has_type(&patched)
+        if self.kind == PatchType::Strategic && !has_type(&patched) {
+            // An object, not JSON: its type is a field as any other.
+            let decoded = self.conform(schema, patched.clone(), Strictness::Ignore);
+            decoded.map_err(|error| invalid(&error.to_string()))?;
+        } else if !has_type(&patched)
             && let Err(error) = json::type_meta(&json::to_vec(&patched))
         {
             return Err(invalid(&format!("couldn't get version/kind; json parse error: {error}")));
@@ -317,7 +321,9 @@ impl Patch {
             PatchType::Json => json_patch::apply(document, &self.value),
             PatchType::Strategic => strategic::apply(schema, document, self.value.clone()).map(|mut patched| {
                 let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
-                pintle_registry::set_type(&mut patched, api_version, kind);
+                if has_type(&patched) {
+                    pintle_registry::set_type(&mut patched, api_version, kind);
+                }
                 patched
             }),
             PatchType::Merge | PatchType::Apply(_) => {
@@ -371,6 +377,8 @@ impl Patch {
         let found =
             |key: &str, expected| Some(patched.str_at(&[key])).filter(|text| !text.is_empty()).unwrap_or(expected);
         let (found_version, found_kind) = (found("apiVersion", api_version), found("kind", kind));
+        // The group of the first kinds has no name.
+        let found_version = found_version.strip_prefix('/').unwrap_or(found_version);
         if (found_version, found_kind) == (api_version, kind) || patched.as_map().is_none() {
             return Ok(());
         }

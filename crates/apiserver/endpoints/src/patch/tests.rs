@@ -166,7 +166,21 @@ fn a_result_without_a_version_has_no_known_field() {
                .apiVersion of type string";
     assert!(message.ends_with(end), "{message}");
     assert_eq!(apply(PatchType::Merge, r#"{"kind": null}"#, FieldValidation::Strict), (None, Vec::new()));
-    assert_eq!(apply(PatchType::Strategic, r#"{"apiVersion": null}"#, FieldValidation::Strict), (None, Vec::new()));
+    for (kind, text) in [
+        (PatchType::Strategic, r#"{"apiVersion": null}"#),
+        (PatchType::Strategic, r#"{"apiVersion": "v2"}"#),
+        (PatchType::Merge, r#"{"apiVersion": "/v1"}"#),
+    ] {
+        assert_eq!(apply(kind, text, FieldValidation::Strict), (None, Vec::new()), "{text}");
+    }
+    for (text, why) in [
+        (r#"{"apiVersion": 1}"#, "Invalid value: \"map[apiVersion:1]\": cannot convert int64 to string"),
+        (r#"{"kind": []}"#, "Invalid value: \"map[kind:[]]\": unrecognized type: string"),
+    ] {
+        let (error, _) = apply(PatchType::Strategic, text, FieldValidation::Warn);
+        let (code, message) = error.expect("refused");
+        assert!(code == 422 && message.ends_with(why), "{message}");
+    }
 }
 
 #[test]
