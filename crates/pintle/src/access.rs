@@ -43,7 +43,7 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
     let mut authenticators: Vec<Arc<dyn Authenticator>> = Vec::new();
     if let Some(path) = config.authentication.config_file.as_deref() {
         let in_file = |error: String| format!("{}: {error}", path.display());
-        let configuration = authentication_config::read(path, &own_issuers).map_err(in_file)?;
+        let configuration = authentication_config::read(path).map_err(in_file)?;
         if configuration.anonymous.is_some() && config.anonymous_auth.is_some() {
             return Err(ANONYMOUS_TWICE.into());
         }
@@ -79,8 +79,8 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
     Ok(())
 }
 
-const ANONYMOUS_TWICE: &str =
-    "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file";
+const ANONYMOUS_TWICE: &str = "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured \
+                               in authentication configuration file";
 
 /// Where requests without a credential are taken: as the file says, or else as the flag does.
 fn anonymous_access(config: &Config, configuration: &types::AuthenticationConfiguration) -> AnonymousAccess {

@@ -33,12 +33,12 @@ const MAX_DOCUMENT_BYTES: usize = 4 << 20;
 const FOUND_WITHIN: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Reads the file and checks it; `disallowed` are the issuers of this server's own tokens.
+/// Reads the file and checks it, except for the issuers of this server's own tokens.
 ///
 /// # Errors
 /// The file cannot be read, or is invalid.
-pub fn read(path: &Path, disallowed: &[String]) -> Result<AuthenticationConfiguration, String> {
-    parse(&config_file::read(path)?, disallowed)
+pub fn read(path: &Path) -> Result<AuthenticationConfiguration, String> {
+    parse(&config_file::read(path)?, &[])
 }
 
 fn parse(text: &[u8], disallowed: &[String]) -> Result<AuthenticationConfiguration, String> {
@@ -145,8 +145,9 @@ fn start(
     let mut errors = ErrorList::default();
     let mut started = Vec::new();
     for (at, authenticator) in configuration.iter().enumerate() {
-        let issuer = validate::issuer(authenticator, &format!("jwt[{at}]"), disallowed, &mut errors);
-        let Some(mut issuer) = issuer else { return Err(errors.summary()) };
+        let issuer = validate::issuer(authenticator, &format!("jwt[{at}]"), &[], &mut errors);
+        validate::check_allowed(&authenticator.issuer.url, "issuer.url", disallowed, &mut errors);
+        let Some(mut issuer) = issuer.filter(|_| errors.is_empty()) else { return Err(errors.summary()) };
         issuer.algorithms = algorithms.to_vec();
         let fetch = Documents(client(&authenticator.issuer, clients)?);
         started.push(JwtAuthenticator::start(issuer, Arc::new(fetch)));

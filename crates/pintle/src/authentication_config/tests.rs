@@ -51,6 +51,17 @@ fn faults_of_issuers() {
              certificates",
         ),
         (
+            with(
+                "[a]",
+                "[a], certificateAuthority: \"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n\"",
+            ),
+            "jwt[0].issuer.certificateAuthority: Invalid value: \"<omitted>\": x509: malformed certificate",
+        ),
+        (
+            with("https://a", "https://%zz"),
+            "jwt[0].issuer.url: Invalid value: \"https://%zz\": parse \"https://%zz\": invalid URL escape \"%zz\"",
+        ),
+        (
             with(", prefix: ''", ""),
             "jwt[0].claimMappings.username.prefix: Required value: prefix is required when claim is set. \
              It can be set to an empty string to disable prefixing",
@@ -84,7 +95,7 @@ fn faults_of_issuers() {
         (refused(&format!("jwt: [{GOOD}, {GOOD}]")), "jwt[1].issuer.url: Duplicate value: \"https://a\""),
         (
             refused("anonymous: {conditions: [{path: /a}]}"),
-            "anonymous.conditions: Invalid value: [{\"path\":\"/a\"}]: enabled should be set to true when conditions are defined",
+            "anonymous.conditions: Invalid value: [{\"Path\":\"/a\"}]: enabled should be set to true when conditions are defined",
         ),
         (refused("jwts: []"), "strict decoding error: unknown field \"jwts\""),
     ];

@@ -3,6 +3,7 @@
 //! message.
 
 use pintle_auth::Str;
+use pintle_auth::authentication::public_key;
 use pintle_jwt::{
     Algorithm, ClaimOrExpression, Expression, ExpressionError, Issuer, Mapping, PrefixedClaim, Returns, Rule,
 };
@@ -45,7 +46,7 @@ pub fn configuration(configuration: &config::AuthenticationConfiguration, disall
         && !anonymous.enabled
         && !anonymous.conditions.is_empty()
     {
-        let conditions = anonymous.conditions.iter().map(|condition| value!({"path": (condition.path.as_str())}));
+        let conditions = anonymous.conditions.iter().map(|condition| value!({"Path": (condition.path.as_str())}));
         let conditions = Value::List(conditions.collect());
         errors.invalid("anonymous.conditions", conditions, "enabled should be set to true when conditions are defined");
     }
@@ -97,9 +98,16 @@ fn check_issuer(issuer: &config::Issuer, path: &str, disallowed: &[String], erro
     }
     check_audiences(issuer, path, errors);
     if !issuer.certificate_authority.is_empty() {
-        let certificates = CertificateDer::pem_slice_iter(issuer.certificate_authority.as_bytes());
-        if !certificates.into_iter().any(|certificate| certificate.is_ok()) {
-            let detail = "data does not contain any valid RSA or ECDSA certificates";
+        let blocks = CertificateDer::pem_slice_iter(issuer.certificate_authority.as_bytes());
+        let certificates: Vec<CertificateDer<'_>> = blocks.filter_map(Result::ok).collect();
+        let detail = match &certificates[..] {
+            [] => Some("data does not contain any valid RSA or ECDSA certificates"),
+            all if all.iter().any(|certificate| public_key(certificate).is_none()) => {
+                Some("x509: malformed certificate")
+            }
+            _ => None,
+        };
+        if let Some(detail) = detail {
             errors.invalid(format!("{path}.certificateAuthority"), "<omitted>", detail);
         }
     }
@@ -114,12 +122,20 @@ fn check_issuer(issuer: &config::Issuer, path: &str, disallowed: &[String], erro
     }
 }
 
-fn check_url(text: &str, path: &str, disallowed: &[String], errors: &mut ErrorList) {
-    if disallowed.iter().any(|issuer| issuer == text) {
+/// Reports an issuer that is one of this server's own.
+pub fn check_allowed(url: &str, path: &str, disallowed: &[String], errors: &mut ErrorList) {
+    if disallowed.iter().any(|issuer| issuer == url) {
         let mut sorted: Vec<&str> = disallowed.iter().map(String::as_str).collect();
         sorted.sort_unstable();
         let detail = format!("URL must not overlap with disallowed issuers: [{}]", sorted.join(" "));
-        errors.invalid(path, text, detail);
+        errors.invalid(path, url, detail);
+    }
+}
+
+fn check_url(text: &str, path: &str, disallowed: &[String], errors: &mut ErrorList) {
+    check_allowed(text, path, disallowed, errors);
+    if let Err(why) = pintle_cel::library::url::check(text) {
+        return errors.invalid(path, text, why);
     }
     let url = Url::of(text);
     let faults = [
