@@ -35,6 +35,21 @@ fn faults_of_authorizers() {
             "authorizers[0].connectionInfo.kubeConfigFile: Invalid value: \"/dev/null\": must be a regular file",
         ),
         (
+            webhook(&rest.replace("/dev/null", "/dev/null-and-void")),
+            "authorizers[0].connectionInfo.kubeConfigFile: Invalid value: \"/dev/null-and-void\": error loading file: stat \
+             /dev/null-and-void: no such file or directory",
+        ),
+        (
+            webhook(&rest.replace("type: KubeConfigFile, kubeConfigFile: /dev/null", "type: x")),
+            "authorizers[0].connectionInfo.type: Unsupported value: {\"Type\":\"x\",\"KubeConfigFile\":null}: supported values: \
+             \"InClusterConfig\", \"KubeConfigFile\"",
+        ),
+        (
+            "[{type: x, name: a}, {type: RBAC, name: a}]".to_owned(),
+            "authorizers[0].type: Unsupported value: \"x\": supported values: \"ABAC\", \"AlwaysAllow\", \"AlwaysDeny\", \
+             \"Node\", \"RBAC\", \"Webhook\"",
+        ),
+        (
             webhook(&format!(
                 "{}, authorizedTTL: -1s, matchConditions: [{{expression: ' '}}]",
                 rest.replace("type: KubeConfigFile, ", "")

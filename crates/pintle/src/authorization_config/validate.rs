@@ -4,8 +4,10 @@
 use pintle_kubernetes_auth::Mode;
 use pintle_reviews::{Condition, ReviewVersion};
 use pintle_schema::names::dns1123_subdomain;
+use pintle_schema::{Value, value};
 use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, WebhookConfiguration, WebhookMatchCondition};
 use pintle_validation::ErrorList;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The only authorizer type that a configuration may contain several times.
@@ -22,6 +24,8 @@ pub fn configuration(configuration: &AuthorizationConfiguration) -> ErrorList {
     if all.is_empty() {
         errors.required("authorizers", "at least one authorization mode must be defined");
     }
+    // Names of authorizers whose type is wrong are not taken.
+    let mut names_taken: Vec<&str> = Vec::new();
     for (at, authorizer) in all.iter().enumerate() {
         let (path, before) = (format!("authorizers[{at}]"), &all[..at]);
         let kind = authorizer.r#type.as_str();
@@ -44,12 +48,13 @@ pub fn configuration(configuration: &AuthorizationConfiguration) -> ErrorList {
         let faults = dns1123_subdomain(name);
         if name.is_empty() {
             errors.required(name_path, "");
-        } else if before.iter().any(|other| other.name == name) {
+        } else if names_taken.contains(&name) {
             errors.duplicate(name_path, name);
         } else if !faults.is_empty() {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             errors.invalid(name_path, name, format!("authorizer name is invalid: {}", faults.join(", ")));
         }
+        names_taken.push(name);
         match &authorizer.webhook {
             None if kind == WEBHOOK => errors.required(format!("{path}.webhook"), "required when type=Webhook"),
             None => {}
@@ -109,12 +114,23 @@ fn check_connection(webhook: &WebhookConfiguration, path: &str, errors: &mut Err
             None | Some("") => errors.required(file_path, ""),
             Some(file) if !Path::new(file).is_absolute() => errors.invalid(file_path, file, "must be an absolute path"),
             Some(file) => match std::fs::metadata(file) {
-                Err(error) => errors.invalid(file_path, file, format!("error loading file: {error}")),
+                Err(error) => {
+                    let why = match error.kind() {
+                        ErrorKind::NotFound => "no such file or directory".to_owned(),
+                        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+                        ErrorKind::NotADirectory => "not a directory".to_owned(),
+                        _ => error.to_string(),
+                    };
+                    errors.invalid(file_path, file, format!("error loading file: stat {file}: {why}"));
+                }
                 Ok(found) if !found.is_file() => errors.invalid(file_path, file, "must be a regular file"),
                 Ok(_) => {}
             },
         },
-        other => errors.not_supported(format!("{path}.type"), other, &["InClusterConfig", "KubeConfigFile"]),
+        other => {
+            let given = value!({"Type": other, "KubeConfigFile": (file.map_or(Value::Null, Value::from))});
+            errors.not_supported(format!("{path}.type"), given, &["InClusterConfig", "KubeConfigFile"]);
+        }
     }
 }
 
