@@ -15,10 +15,10 @@ const ATTEMPTS: usize = 20;
 /// An object is rejected, or the store fails.
 pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Status> {
     for _ in 1..ATTEMPTS {
-        let since = registry.revision();
+        let since = registry.revisions();
         match ensure_once(registry, settings).await {
             // Another server has created the missing objects.
-            Err(_) if registry.has_learned(since).await => {}
+            Err(_) if registry.has_learned_any(&since).await => {}
             outcome => return outcome,
         }
     }

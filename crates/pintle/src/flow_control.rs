@@ -49,7 +49,7 @@ pub async fn follow(registry: Arc<Registry>, flow: Arc<InFlightLimits>) {
     let mut known = Known::default();
     loop {
         let targets = [SCHEMAS, LEVELS].into_iter().filter_map(|plural| target(&registry, plural));
-        let mut cursors: Vec<_> = targets.map(|target| target.cache.cursor(registry.revision())).collect();
+        let mut cursors: Vec<_> = targets.map(|target| target.cache.cursor(target.cache.current())).collect();
         if cursors.is_empty() {
             return std::future::pending().await;
         }

@@ -250,10 +250,10 @@ impl IdentityLease {
     /// conflict the leases are read again when the other write is known.
     async fn publish_endpoints(&self) -> Result<()> {
         for _ in 1..PUBLISH_ATTEMPTS {
-            let since = self.registry.revision();
+            let since = self.registry.revisions();
             match self.try_publish_endpoints().await {
                 Err(status) if status.code == 409 => {
-                    self.registry.has_learned(since).await;
+                    self.registry.has_learned_any(&since).await;
                 }
                 outcome => return outcome,
             }

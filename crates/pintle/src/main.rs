@@ -29,7 +29,7 @@ use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::{AllowedLabels, Source};
-use pintle_etcd::{CaRenewal, EtcdOptions, Identity, Renewal, Tls};
+use pintle_etcd::{CaRenewal, EtcdOptions, Identity, OwnKeys, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
 use pintle_registry::EtcdCodec;
 use pintle_services::routing::Routing;
@@ -459,6 +459,7 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
         endpoints: etcd.servers.clone(),
         tls: Tls { ca_pem, ca_renewal, identity: identity(&etcd.identity)?, renewal: renewal(&etcd.identity) },
         prefix: etcd.prefix.clone(),
+        keys: OwnKeys::All,
         compaction_interval: compaction_interval(config),
         lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
         lease_reuse_seconds: etcd.lease_reuse_seconds,

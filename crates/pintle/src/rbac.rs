@@ -76,7 +76,7 @@ pub async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
     loop {
         let plurals = [OF_CLUSTER, OF_NAMESPACES].map(|ScopeResources { roles, bindings }| [roles, bindings]);
         let targets = plurals.into_iter().flatten().filter_map(|plural| target(registry, plural));
-        let mut cursors: Vec<_> = targets.map(|target| target.cache.cursor(registry.revision())).collect();
+        let mut cursors: Vec<_> = targets.map(|target| target.cache.cursor(target.cache.current())).collect();
         if cursors.is_empty() {
             return;
         }

@@ -7,6 +7,7 @@ use crate::metrics::{Exposition, Family, Format};
 use crate::query::Query;
 use crate::response::ApiResponse;
 use pintle_schema::names::quoted;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,7 +37,7 @@ enum Scope {
 }
 
 struct Check {
-    name: &'static str,
+    name: Cow<'static, str>,
     scope: Scope,
     passes: AtomicBool,
     /// Evaluates the check, if it is not set by the server.
@@ -49,8 +50,8 @@ struct Check {
 pub type Probe = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 impl Check {
-    fn new(name: &'static str, scope: Scope, passes: bool) -> Self {
-        Check { name, scope, passes: AtomicBool::new(passes), probe: None, outcomes: Default::default() }
+    fn new(name: impl Into<Cow<'static, str>>, scope: Scope, passes: bool) -> Self {
+        Check { name: name.into(), scope, passes: AtomicBool::new(passes), probe: None, outcomes: Default::default() }
     }
 
     /// Why it does not pass.
@@ -104,6 +105,8 @@ const ALWAYS: [&str; 2] = ["ping", "log"];
 /// The checks of the store, as kube-apiserver names them whatever the store is.
 const STORE: &str = "etcd";
 const STORE_READINESS: &str = "etcd-readiness";
+/// Those of its partitions begin so.
+const OVERRIDE: &str = "etcd-override-";
 
 /// The check that fails as soon as shutdown begins.
 const SHUTDOWN: &str = "shutdown";
@@ -139,16 +142,22 @@ impl Health {
         checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Scope::NotLivez, true) });
     }
 
-    /// Sets whether the store is alive and ready.
-    pub fn set_store(&self, alive: bool, ready: bool) {
+    /// Sets whether the store, or its partition with a number, is alive and ready.
+    pub fn set_store(&self, partition: Option<usize>, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        let [name, readiness] = match partition {
+            None => [STORE.into(), STORE_READINESS.into()],
+            Some(number) => ["", "readiness-"].map(|what| Cow::from(format!("{OVERRIDE}{what}{number}"))),
+        };
         // Before the others, which depend on the store.
-        for (name, scope, passes) in [(STORE_READINESS, Scope::Readyz, ready), (STORE, Scope::NotReadyz, alive)] {
+        for (name, scope, passes) in [(name, Scope::NotReadyz, alive), (readiness, Scope::Readyz, ready)] {
             match checks.iter().find(|check| check.name == name) {
                 Some(check) => check.passes.store(passes, Ordering::Relaxed),
                 None => {
-                    let before = checks.iter().take_while(|check| ALWAYS.contains(&check.name) || check.is_liveness());
-                    let at = before.count();
+                    let is_before = |check: &&Check| {
+                        ALWAYS.contains(&&*check.name) || check.is_liveness() || check.name.starts_with(STORE)
+                    };
+                    let at = checks.iter().take_while(is_before).count();
                     checks.insert(at, Check::new(name, scope, passes));
                 }
             }
@@ -197,17 +206,17 @@ impl Health {
         };
         // Samples are in the order of the values of their labels.
         let mut asked: Vec<_> = asked().collect();
-        asked.sort_by(|a, b| (a.0.name, a.1).cmp(&(b.0.name, b.1)));
+        asked.sort_by(|a, b| (&*a.0.name, a.1).cmp(&(&*b.0.name, b.1)));
         let mut out = Exposition::new(format, Arc::default());
         out.family(&HEALTHY);
         for &(check, endpoint, _) in asked.iter().filter(|(.., counts)| counts.iter().any(|count| *count > 0)) {
             let passes = u8::from(check.passes.load(Ordering::Relaxed));
-            out.sample(HEALTHY.name, &[("name", check.name), ("type", endpoint)], passes);
+            out.sample(HEALTHY.name, &[("name", &check.name), ("type", endpoint)], passes);
         }
         let mut counted = Vec::new();
         for (check, endpoint, counts) in asked {
             for (status, count) in ["error", "success"].into_iter().zip(counts).filter(|(_, count)| *count > 0) {
-                counted.push((check.name, status, endpoint, count));
+                counted.push((&*check.name, status, endpoint, count));
             }
         }
         counted.sort_unstable();
@@ -246,7 +255,7 @@ impl Health {
         let mut failed = false;
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         for check in checks.iter().filter(|check| is_in_scope(check, endpoint)) {
-            let name = check.name;
+            let name = &*check.name;
             unknown.remove(name);
             let _ = if excluded.contains(name) {
                 writeln!(report, "[+]{name} excluded: ok")
@@ -338,7 +347,7 @@ mod tests {
         well.store(false, Ordering::Relaxed);
         assert_eq!(ask(&health, "/readyz/kms-providers", ""), (500, "internal server error: it is ill\n".to_owned()));
         assert_eq!((ask(&health, "/livez", "").0, ask(&health, "/livez/kms-providers", "").0), (200, 404));
-        health.set_store(true, true);
+        health.set_store(None, true, true);
         let (_, text) = ask(&health, "/readyz", "verbose");
         assert!(text.contains("[+]log ok\n[+]etcd-readiness ok\n[-]kms-providers failed"), "{text}");
         assert_eq!((ask(&health, "/readyz/etcd", "").0, ask(&health, "/livez/etcd", "").0), (404, 200));
@@ -356,7 +365,7 @@ mod tests {
         let probe = move || if asked.load(Ordering::Relaxed) { Ok(()) } else { Err("it is over".to_owned()) };
         health.watch("kms-providers", Box::new(|| Ok(())));
         health.watch_liveness("certificate", Box::new(probe));
-        health.set_store(true, true);
+        health.set_store(None, true, true);
         let (_, text) = ask(&health, "/healthz", "verbose");
         let first = "[+]ping ok\n[+]log ok\n[+]certificate ok\n[+]etcd ok\n[+]kms-providers ok\n";
         assert!(text.starts_with(first), "{text}");
@@ -367,9 +376,19 @@ mod tests {
             (500, 500, 200)
         );
         assert_eq!(ask(&health, "/livez", "exclude=certificate"), (200, "ok".to_owned()));
-        health.set_store(false, false);
+        health.set_store(None, false, false);
         assert!(!health.has_store());
         assert_eq!(ask(&health, "/readyz", "").0, 500);
+        health.set_store(None, true, true);
+        health.set_store(Some(0), true, true);
+        health.set_store(Some(1), false, false);
+        let (code, text) = ask(&health, "/readyz", "verbose");
+        let overrides = "[+]etcd-readiness ok\n[+]etcd-override-readiness-0 ok\n[-]etcd-override-readiness-1 failed";
+        assert!(code == 500 && text.contains(overrides), "{text}");
+        let (code, text) = ask(&health, "/livez", "verbose");
+        let overrides = "[+]etcd ok\n[+]etcd-override-0 ok\n[-]etcd-override-1 failed";
+        assert!(code == 500 && text.contains(overrides), "{text}");
+        assert!(health.has_store(), "only the main one counts");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{Query, list_options};
 use crate::request::ResourcePath;
 use crate::response::ApiResponse;
-use crate::{Api, upgrade, watch, websocket};
+use crate::{upgrade, watch, websocket};
+use pintle_cache::ResourceCache;
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use pintle_validation::ErrorList;
@@ -18,11 +19,11 @@ use std::time::Duration;
 const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 
 /// Waits up to three seconds for a future revision. Returns whether it was reached.
-pub async fn wait_for_revision(api: &Api, revision: Revision) -> bool {
-    if api.registry.revision() >= revision {
+pub async fn wait_for_revision(cache: &ResourceCache, revision: Revision) -> bool {
+    if cache.current() >= revision {
         return true;
     }
-    let mut progress = api.registry.cache.progress();
+    let mut progress = cache.progress.changes();
     tokio::time::timeout(FRESHNESS_WAIT, progress.wait_for(|current| *current >= revision)).await.is_ok()
 }
 
@@ -30,11 +31,11 @@ pub async fn wait_for_revision(api: &Api, revision: Revision) -> bool {
 ///
 /// # Errors
 /// Too many of the user's requests wait, or there is no slot afterwards.
-async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
-    if context.api.registry.revision() >= revision {
+async fn await_revision(context: &Context, cache: &ResourceCache, revision: Revision) -> Result<()> {
+    if cache.current() >= revision {
         return Ok(());
     }
-    match context.in_flight.wait(wait_for_revision(&context.api, revision)).await? {
+    match context.in_flight.wait(wait_for_revision(cache, revision)).await? {
         true => context.in_flight.enter().await,
         // The error is returned where the version is checked, which takes no work.
         false => Ok(()),
@@ -50,9 +51,9 @@ pub async fn get(context: &Context, target: &Target, wanted: MediaTypeOptions) -
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
         if let Ok(version) = version.parse() {
-            await_revision(context, Revision(version)).await?;
+            await_revision(context, &target.cache, Revision(version)).await?;
         }
-        context.api.registry.check_get_version(&target.cache.state(), version)?;
+        context.api.registry.check_get_version(target, version)?;
     }
     let object = target.get()?;
     let include_object = include_object(&context.query, wanted)?;
@@ -113,7 +114,7 @@ pub async fn list_or_watch(
         return Ok(answer);
     }
     if let Some(revision) = query.list.revision() {
-        await_revision(context, revision).await?;
+        await_revision(context, &target.cache, revision).await?;
     }
     let mut page = registry.list(&target, &selection, &query.list)?;
     let converted = &Converted::of_stored(registry, &target, page.items.iter()).await?;

@@ -27,6 +27,7 @@ use crate::{
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::Attributes;
+use pintle_cache::ResourceCache;
 use pintle_flowcontrol::FlowClass;
 use pintle_registry::{RequestContext, Status, Step};
 use pintle_resource::{Action, Found, Resource};
@@ -438,7 +439,7 @@ async fn act(
 ) -> Result<ApiResponse, Status> {
     routes::check_watchable(resource, verb)?;
     routes::check_named(context, resource, path, verb)?;
-    if verb.reads() && needs_fresh_state(context) {
+    if verb.reads() && needs_fresh_state(context, resource) {
         catch_up(context, resource, verb).await?;
     }
     let call = Call { context, resource, path, verb, admitted: None };
@@ -477,12 +478,19 @@ async fn act(
 async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<(), Status> {
     let registry = &context.api.registry;
     let started = Instant::now();
+    let cache = cache_of(context, resource);
+    let caught_up = async {
+        match &cache {
+            Some(cache) => registry.catch_up(cache).await,
+            None => registry.catch_up_main().await,
+        }
+    };
     let outcome = match registry.is_shared() {
-        true => context.in_flight.wait(registry.catch_up()).await?,
-        false => registry.catch_up().await,
+        true => context.in_flight.wait(caught_up).await?,
+        false => caught_up.await,
     };
     context.in_flight.enter().await?;
-    if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(&storage.prefix)) {
+    if let Some(cache) = cache {
         if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
             cache.stats().consistent(outcome.is_ok());
         }
@@ -493,12 +501,19 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
     outcome
 }
 
+/// The cache of a resource that is stored.
+fn cache_of(context: &Context, resource: &Resource) -> Option<Arc<ResourceCache>> {
+    context.api.registry.cache.resource(&resource.storage.as_ref()?.prefix)
+}
+
 /// Whether a read needs all earlier writes, or a revision that may not be in the cache yet.
-fn needs_fresh_state(context: &Context) -> bool {
+fn needs_fresh_state(context: &Context, resource: &Resource) -> bool {
+    let current =
+        || cache_of(context, resource).map_or_else(|| context.api.registry.cache.current(), |it| it.current());
     let version = context.query.get("resourceVersion");
     !context.query.get("continue").is_empty()
         || version.is_empty()
-        || version.parse().is_ok_and(|version: u64| version > context.api.registry.revision().0)
+        || version.parse().is_ok_and(|version: u64| version > current().0)
 }
 
 /// Rejects a malformed timeout.

@@ -120,7 +120,7 @@ pub fn start(
         "" => 0,
         text => pintle_registry::list::parse_version(text).map_err(Status::unexplained)?,
     };
-    let current = api.registry.revision();
+    let current = target.cache.current();
     let state = target.cache.state();
     let current = current.max(state.last);
     let with_state = query.send_initial_events.unwrap_or(asked == 0);
@@ -131,8 +131,8 @@ pub fn start(
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
     let awaited = (with_state && asked > current.0).then(|| {
-        let (api, revision) = (api.clone(), Revision(asked));
-        (revision, async move { wait_for_revision(&api, revision).await }.boxed())
+        let (cache, revision) = (target.cache.clone(), Revision(asked));
+        (revision, async move { wait_for_revision(&cache, revision).await }.boxed())
     });
     let cursor = target.cache.watch_matching(start, interest(&target, &selection));
     let frames = Frames::new(api.clone(), target, selection, wanted, include_object);
@@ -278,15 +278,15 @@ impl Watch {
 
     /// Starts with the current state, if the requested revision was reached.
     fn begin(&mut self, revision: Revision, reached: bool) {
-        let Frames { api, subject, .. } = &self.frames;
+        let subject = &self.frames.subject;
         let WatchTarget { target, selection } = &**subject;
         if reached {
             let state = target.cache.state();
-            let from = api.registry.revision().max(state.last);
+            let from = target.cache.current().max(state.last);
             self.cursor = target.cache.watch_matching(from, interest(target, selection));
             self.cold.initial = initial(subject, &state);
         } else {
-            let status = Status::too_large_resource_version(revision.0, api.registry.revision().0);
+            let status = Status::too_large_resource_version(revision.0, target.cache.current().0);
             self.cold.failure = Some(status);
         }
     }
@@ -398,7 +398,7 @@ impl Watch {
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {
         self.next_bookmark = next_bookmark(now, self.deadline);
         // Everything up to the store's revision has been published before it, and gathered by this watch.
-        let reached = self.frames.api.registry.revision();
+        let reached = self.frames.subject.target.cache.current();
         self.gather(out);
         if reached > self.cold.bookmarked {
             self.bookmark(reached.max(self.cursor.revision()), false, out);

@@ -27,7 +27,7 @@ impl Registry {
             self.environment.sleep(pause).await;
             // Another server may have created it. If the store does not respond, the cache is searched as
             // it is.
-            let _ = self.catch_up().await;
+            let _ = self.catch_up(&target.cache).await;
             if target.cache.get(&target.key()).is_some() {
                 return true;
             }

@@ -66,7 +66,7 @@ impl Registry {
         }
         self.provision_namespace(target, &object, options).await?;
         let attempts = self.attempts(ATTEMPTS);
-        let (since, mut has_learned, mut has_waited) = (self.revision(), false, false);
+        let (since, mut has_learned, mut has_waited) = (self.seen(&target.cache), false, false);
         let mut attempt = 1;
         loop {
             let (candidate, mut warnings) = (object.clone(), warnings.clone());
@@ -75,10 +75,12 @@ impl Registry {
                 Ok(CreateOutcome::AllocationTaken) if attempt < attempts => attempt += 1,
                 Ok(CreateOutcome::AllocationTaken) => break,
                 // Another write was charged, so that the writes together make progress.
-                Ok(CreateOutcome::ChargeChanged) => self.catch_up().await?,
+                Ok(CreateOutcome::ChargeChanged) => self.catch_up_main().await?,
                 Ok(CreateOutcome::Created(payload)) => return Ok(Written { payload, created: true, warnings }),
                 Err(refusal) if !has_waited && self.appears(refusal.awaits.as_deref()).await => has_waited = true,
-                Err(refusal) if !has_learned && self.may_accept_now(&refusal, since).await => has_learned = true,
+                Err(refusal) if !has_learned && self.may_accept_now(&refusal, &target.cache, since).await => {
+                    has_learned = true
+                }
                 // A request waits for an awaited object once.
                 Err(refusal) => return Err(Status { awaits: None, ..refusal.with_warnings(warnings) }),
             }
@@ -112,7 +114,11 @@ impl Registry {
             let write = self.encode(&target, &mut object).put(target.key().into(), Expect::Absent);
             writes.push((target, write));
         }
-        for writes in writes.chunks(self.store.transaction_writes_max().max(1)) {
+        let number = |(target, _): &(Target, Write)| target.cache.progress.number();
+        writes.sort_by_key(number);
+        let most = self.store.transaction_writes_max().max(1);
+        // No transaction spans stores.
+        for writes in writes.chunk_by(|a, b| number(a) == number(b)).flat_map(|writes| writes.chunks(most)) {
             let commit = self.store.commit(Transaction::of(writes.iter().map(|(_, write)| write.clone()).collect()));
             commit.await.map_err(|error| {
                 let existing = match &error {

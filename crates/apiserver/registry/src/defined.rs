@@ -73,7 +73,7 @@ impl Registry {
         let Some(custom) = &resource.custom else { return Ok(None) };
         let key = custom.defined_by().key();
         let prefix = key.rfind('/').map_or("", |slash| &key[..=slash]);
-        self.catch_up().await?;
+        self.catch_up_main().await?;
         let mut pause = FIRST_PAUSE;
         let mut waited = Duration::ZERO;
         loop {

@@ -75,9 +75,11 @@ impl Registry {
     /// # Errors
     /// It does not exist, a precondition fails, or it keeps changing.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
-        let since = self.revision();
+        let since = self.seen(&target.cache);
         match self.delete_known(target, options).await {
-            Err(refusal) if self.may_accept_now(&refusal, since).await => self.delete_known(target, options).await,
+            Err(refusal) if self.may_accept_now(&refusal, &target.cache, since).await => {
+                self.delete_known(target, options).await
+            }
             outcome => outcome,
         }
     }

@@ -6,8 +6,8 @@
 use crate::status::{Result, Status};
 use crate::{Items, Page, Registry, Selection, Target};
 use data_encoding::BASE64URL_NOPAD;
+use pintle_cache::Object;
 use pintle_cache::objects::{Entry, end_of};
-use pintle_cache::{Object, State};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, base64, value};
 use pintle_storage::Revision;
@@ -129,7 +129,7 @@ impl Registry {
     /// The revision is too old, too new or unreadable; the continue token is.
     pub fn list(&self, target: &Target, selection: &Selection, options: &ListOptions) -> Result<Page> {
         // The revision first, then the state: the state then holds everything up to it.
-        let current = self.revision();
+        let current = target.cache.current();
         let state = target.cache.state();
         let current = current.max(state.last);
         // Selectors narrow the first page only; a token already contains its position.
@@ -217,12 +217,13 @@ impl Registry {
     ///
     /// # Errors
     /// The version is malformed (500, as for gets of kube-apiserver) or lies in the future.
-    pub fn check_get_version(&self, state: &State, resource_version: &str) -> Result<()> {
+    pub fn check_get_version(&self, target: &Target, resource_version: &str) -> Result<()> {
         if resource_version.is_empty() || resource_version == "0" {
             return Ok(());
         }
         let wanted = parse_version(resource_version).map_err(Status::unexplained)?;
-        let current = self.revision().max(state.last);
+        let current = target.cache.current();
+        let current = current.max(target.cache.state().last);
         if wanted > current.0 { Err(Status::too_large_resource_version(wanted, current.0)) } else { Ok(()) }
     }
 }

@@ -111,7 +111,7 @@ impl Registry {
     /// # Errors
     /// It can be read, or the store fails.
     pub async fn delete_unreadable(&self, target: &Target) -> Result<()> {
-        self.catch_up().await?;
+        self.catch_up(&target.cache).await?;
         let found = target.cache.state().unreadable.get(target.key().as_str()).cloned();
         let Some(unreadable) = found else {
             let mut errors = ErrorList::default();

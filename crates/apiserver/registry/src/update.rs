@@ -97,12 +97,12 @@ impl Registry {
     /// # Errors
     /// It does not exist, the change is rejected, or the object has changed since the version that the client names.
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
-        let since = self.revision();
+        let since = self.seen(&target.cache);
         match self.update_known(target, update, options).await {
             Err(refusal) if self.appears(refusal.awaits.as_deref()).await => {
                 self.update_known(target, update, options).await
             }
-            Err(refusal) if self.may_accept_now(&refusal, since).await => {
+            Err(refusal) if self.may_accept_now(&refusal, &target.cache, since).await => {
                 self.update_known(target, update, options).await
             }
             outcome => outcome,
@@ -174,7 +174,7 @@ impl Registry {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
                 Err(CommitError::Conflict { index: 0, .. }) if !named_version => {}
                 // Another write was charged, so that the writes together make progress.
-                Err(CommitError::Conflict { index, .. }) if index > allocated => self.catch_up().await?,
+                Err(CommitError::Conflict { index, .. }) if index > allocated => self.catch_up_main().await?,
                 // Writes after the first are allocations, not the object of the client.
                 Err(CommitError::Conflict { index, .. }) if index > 0 && clashes < self.attempts(ATTEMPTS) => {
                     clashes += 1

@@ -170,7 +170,7 @@ pub async fn follow(shared: Arc<Shared>, registry: Arc<Registry>) {
     let Some(target) = collection(&registry) else { return };
     let mut fetches = JoinSet::new();
     loop {
-        let mut changes = target.cache.cursor(registry.revision());
+        let mut changes = target.cache.cursor(target.cache.current());
         loop {
             let mut next = None;
             if let Some(snapshot) = shared.snapshot(&registry) {

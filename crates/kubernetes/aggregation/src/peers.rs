@@ -145,7 +145,7 @@ impl PeerServers {
         let mut recent = HashMap::new();
         loop {
             let filter = WatchFilter::Namespace(NAMESPACE.into());
-            let mut changes = leases.cache.watch_matching(registry.revision(), filter);
+            let mut changes = leases.cache.watch_matching(leases.cache.current(), filter);
             loop {
                 self.0.refresh(&registry, &leases, &mut recent).await;
                 let next = self.0.state.load().peers.iter().map(|peer| peer.due).min();

@@ -52,23 +52,24 @@ pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, b
     loop {
         tables.borrow_and_update();
         world.refresh();
-        let revision = world.registry.cache.current();
+        let revisions = world.registry.revisions();
         let listed = list(&world, &observers).await;
         let mut cursors = Vec::with_capacity(listed.len());
         for one in &listed {
             follow(one, &observers, &mut cursors);
         }
-        world.set_observed(revision);
-        let mut progress = world.registry.cache.progress();
+        world.set_observed(&revisions);
         // Also ends when a kind is removed, and all is listed again.
         while let Ok(seen) = show(&world, &mut cursors, &observers) {
-            if seen > world.observed() {
+            let mut stores = world.registry.cache.progress().zip(seen);
+            if let Some((progress, seen)) = stores.find(|(progress, seen)| *seen > world.observed(progress.number())) {
                 // The cache may publish a part of a commit: the rest must be observed too.
-                let _ = progress.wait_for(|current| *current >= seen).await;
+                let _ = progress.changes().wait_for(|current| *current >= seen).await;
                 continue;
             }
             tokio::select! {
                 () = changed(&mut cursors) => {}
+                () = world.expected.notified() => {}
                 Ok(()) = tables.changed() => {
                     for (id, kind) in world.refresh() {
                         let state = kind.target.cache.state();
@@ -135,27 +136,30 @@ async fn changed(cursors: &mut [(KindId, Watcher)]) {
     .await;
 }
 
-/// Passes on changes; returns the revision of the last one.
+/// Passes on changes; returns the revision of the last one, by store.
 fn show(
     world: &ResourceIndex,
     cursors: &mut [(KindId, Watcher)],
     observers: &[Arc<dyn Observer>],
-) -> Result<Revision, Expired> {
-    let revision = world.registry.cache.current();
-    let mut seen = revision;
+) -> Result<Vec<Revision>, Expired> {
+    let revisions = world.registry.revisions();
+    let mut seen = revisions.clone();
     for (id, cursor) in cursors {
+        let store = cursor.progress().number();
         loop {
             let events = cursor.take(EVENTS_AT_A_TIME)?;
             for event in &events {
                 observers.iter().for_each(|observer| observer.observe(*id, event));
-                seen = seen.max(event.revision);
+            }
+            if let (Some(seen), Some(last)) = (seen.get_mut(store), events.last()) {
+                *seen = last.revision.max(*seen);
             }
             if events.len() < EVENTS_AT_A_TIME {
                 break;
             }
         }
     }
-    world.set_observed(revision);
+    world.set_observed(&revisions);
     Ok(seen)
 }
 

@@ -12,6 +12,7 @@ use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::Notify;
 
 /// Identifies a kind: a resource keeps its number for the lifetime of the server, even if it is removed and added
 /// again.
@@ -95,15 +96,18 @@ impl Kinds {
 pub struct ResourceIndex {
     pub registry: Arc<Registry>,
     kinds: ArcSwap<Kinds>,
-    /// The revision up to which the controllers have received all changes.
-    observed: AtomicU64,
+    /// By store, in the order of the cache's progress: the revision up to which the controllers have received all changes.
+    observed: Vec<AtomicU64>,
+    /// Notified when a controller waits for changes to be received.
+    pub expected: Notify,
 }
 
 impl ResourceIndex {
     /// All resources that are stored, each once.
     pub fn new(registry: Arc<Registry>) -> Self {
         let kinds = ArcSwap::from_pointee(Kinds::default().next(&registry));
-        ResourceIndex { registry, kinds, observed: AtomicU64::new(0) }
+        let observed = registry.cache.progress().map(|_| AtomicU64::new(0)).collect();
+        ResourceIndex { registry, kinds, observed, expected: Notify::new() }
     }
 
     pub fn kinds(&self) -> Arc<Kinds> {
@@ -199,12 +203,21 @@ impl ResourceIndex {
         state.unreadable.keys().filter(|key| key.starts_with(&first)).count()
     }
 
-    pub fn observed(&self) -> Revision {
-        Revision(self.observed.load(Ordering::Acquire))
+    /// The revision of the store with this number up to which the controllers have received all changes.
+    pub fn observed(&self, store: usize) -> Revision {
+        Revision(self.observed.get(store).map_or(0, |observed| observed.load(Ordering::Acquire)))
     }
 
-    pub fn set_observed(&self, revision: Revision) {
-        self.observed.store(revision.0, Ordering::Release);
+    /// Sets the same for all stores.
+    pub fn set_observed(&self, revisions: &[Revision]) {
+        for (observed, revision) in self.observed.iter().zip(revisions) {
+            observed.store(revision.0, Ordering::Release);
+        }
+    }
+
+    /// Whether some kinds are in stores of their own.
+    pub fn has_several_stores(&self) -> bool {
+        self.observed.len() > 1
     }
 }
 

@@ -406,7 +406,7 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let feed = Arc::new(AtOnce(Mutex::new(Box::pin(run))));
     Waker::from(feed.clone()).wake();
     // The list runs on another thread, which then polls the feed.
-    while world.observed() != Revision(1) {
+    while world.observed(0) != Revision(1) {
         std::thread::yield_now();
     }
     drop(feed.0.lock());
@@ -414,7 +414,7 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let value = encoded_object::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
     let key = "/registry/configmaps/default/a".into();
     writer.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));
-    assert_eq!(world.observed(), Revision(2));
+    assert_eq!(world.observed(0), Revision(2));
 }
 
 #[tokio::test(start_paused = true)]

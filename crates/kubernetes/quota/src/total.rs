@@ -1,5 +1,6 @@
 //! The usage of all objects of a namespace under a quota. Guarantees that every countable name is in the result, if only as
-//! zero, and that all of it is of one revision. Must never trust earlier results.
+//! zero, and that all of it is of one revision, or the newest of a resource in a store of its own. Must never trust earlier
+//! results.
 
 use crate::amounts::merge;
 use crate::countable::Countable;
@@ -24,7 +25,12 @@ pub fn used(registry: &Registry, namespace: &str, spec: &ResourceQuotaSpec, at: 
         let names: Vec<&String> = spec.hard.keys().filter(|name| countable.counts_for(name, registry)).collect();
         let Some(target) = registry.target(&stored.hub, namespace, "").filter(|_| !names.is_empty()) else { continue };
         let mut sum: ResourceList = names.iter().map(|name| ((*name).clone(), Quantity::default())).collect();
-        let objects = target.cache.state().at(at).map_err(|_| Status::internal("the usage was counted too late"))?;
+        let state = target.cache.state();
+        let objects = match registry.is_apart(&target.cache.prefix) {
+            true => Ok(state.objects.clone()),
+            false => state.at(at),
+        };
+        let objects = objects.map_err(|_| Status::internal("the usage was counted too late"))?;
         let objects = objects.under(&target.key()).map(|entry| &entry.object);
         if matches!(countable, Countable::Objects { .. }) {
             // Objects that are only counted are in no scope.

@@ -56,7 +56,7 @@ impl Store for Shared {
         self.0.close();
     }
 
-    fn catch_up(&self) -> Option<CommitFuture> {
+    fn catch_up(&self, _: &str) -> Option<CommitFuture> {
         let others = Arc::clone(&self.1);
         others.silent.load(Ordering::Acquire).then(|| {
             CommitFuture::pending(async move {

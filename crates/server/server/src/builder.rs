@@ -220,10 +220,16 @@ impl Builder {
     async fn registry(&self, admission: AdmissionChain) -> Result<Registry, StartError> {
         let table = self.resources.snapshot();
         let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
-        let cache = Cache::indexed(stored);
-        let (store, writer) = (self.store.clone(), cache.writer());
+        let cache = Cache::partitioned(stored, self.store.partitions());
+        let (store, filled) = (self.store.clone(), cache.clone());
         // Reading a large store takes long.
-        let started = tokio::task::spawn_blocking(move || store.start(Box::new(writer))).await;
+        let started = tokio::task::spawn_blocking(move || {
+            for (number, partition) in (1..).zip(store.partitions()) {
+                partition.store.start(Box::new(filled.writer_of(number)))?;
+            }
+            store.start(Box::new(filled.writer()))
+        });
+        let started = started.await;
         started.map_err(io::Error::other)?.map_err(StartError::Store)?;
         let transactions = self.metrics.transactions.clone();
         let store = Arc::new(MeasuredStore::new(self.store.clone(), transactions, self.resources.clone()));
@@ -316,7 +322,10 @@ impl OpenedServer {
             }));
         }
         let adjusting = critical_tasks::spawn(&fatal_signal, "borrowing among priority levels", adjust(self.flow));
-        critical_tasks::follow_health(builder.store.as_ref(), builder.store_timeouts, &api);
+        critical_tasks::follow_health(builder.store.as_ref(), None, builder.store_timeouts, &api);
+        for (number, partition) in builder.store.partitions().iter().enumerate() {
+            critical_tasks::follow_health(partition.store.as_ref(), Some(number), builder.store_timeouts, &api);
+        }
         let (store, others, weak) = (builder.store.ended(), fatal_signal.ended(), Arc::downgrade(&api));
         let ends = tokio::spawn(critical_tasks::end_with(store, others, weak, fatal_signal.clone()));
         let options = builder.shutdown;

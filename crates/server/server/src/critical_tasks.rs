@@ -23,17 +23,23 @@ pub fn spawn<T: Send + 'static>(
     })
 }
 
-/// Makes the store's health a part of the server's: within the first time it is alive, within the second it is ready.
-pub fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), api: &Arc<Api>) {
+/// Makes the health of the store, or of its partition with a number, a part of the server's: within the first time it is alive,
+/// within the second it is ready.
+pub fn follow_health(
+    store: &dyn Store,
+    partition: Option<usize>,
+    (alive, ready): (Duration, Duration),
+    api: &Arc<Api>,
+) {
     // It was read a moment ago, or there would be no server.
-    api.health.set_store(true, true);
+    api.health.set_store(partition, true, true);
     let (health, was_well) = (api.clone(), AtomicBool::new(true));
     store.on_health(Box::new(move |answer| {
         let within = |timeout: Duration| answer.as_ref().is_ok_and(|took| *took <= timeout);
-        health.health.set_store(within(alive), within(ready));
+        health.health.set_store(partition, within(alive), within(ready));
         match (was_well.swap(answer.is_ok(), Ordering::Relaxed), answer) {
-            (true, Err(why)) => warn!(err = why, "the store does not answer"),
-            (false, Ok(_)) => warn!("the store answers again"),
+            (true, Err(why)) => warn!(err = why, partition, "the store does not answer"),
+            (false, Ok(_)) => warn!(partition, "the store answers again"),
             _ => {}
         }
     }));
@@ -44,7 +50,7 @@ pub async fn end_with(store: EndedFuture, others: EndedFuture, api: Weak<Api>, f
     let (why, part, _) = select_all([store, others]).await;
     if let Some(api) = api.upgrade() {
         if part == 0 {
-            api.health.set_store(false, false);
+            api.health.set_store(None, false, false);
         }
         api.health.set("vital-parts", false);
     }

@@ -9,6 +9,7 @@ mod history;
 pub mod index;
 pub mod limits;
 pub mod objects;
+mod progress;
 mod replay;
 pub mod resource;
 mod stats;
@@ -17,17 +18,16 @@ mod writers;
 
 pub use derived::{Derived, Variant};
 pub use encoded_object::EncodedObject;
+pub use progress::Progress;
 pub use resource::{Event, Expired, Object, ResourceCache, State, Watcher};
 pub use stats::{Listed, Stats};
 pub use watch_filter::WatchFilter;
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
-use pintle_storage::{Observer, Record, Revision, Started, Unreadable};
+use pintle_storage::{Observer, Partition, Record, Revision, Started, Unreadable};
 use replay::{Replay, StoredRecord};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use tokio::sync::watch;
 use writers::Writers;
 
 type ByPrefix = imbl::HashMap<Arc<str>, Arc<ResourceCache>>;
@@ -35,15 +35,34 @@ type ByPrefix = imbl::HashMap<Arc<str>, Arc<ResourceCache>>;
 /// Converts a value that was stored before its resource was announced, with its key, to a record.
 pub type DecodeUnannounced = dyn Fn(&str, &Bytes) -> Result<Bytes, String> + Send + Sync;
 
-/// The caches of all resources, and the revision that they have reached together.
+/// The caches of all resources, and the revision that those of each store have reached together.
 pub struct Cache {
     by_prefix: ArcSwap<ByPrefix>,
+    main: Part,
+    /// Of the store's partitions.
+    others: Vec<Part>,
+    decode_unannounced: OnceLock<Box<DecodeUnannounced>>,
+    pub derived: Derived,
+}
+
+/// What comes from one store.
+struct Part {
+    /// Of the resources; empty for the main store, which has all others.
+    prefixes: Vec<Box<str>>,
+    progress: Arc<Progress>,
     /// Locked by the store's writer while it applies changes, and to announce a resource; never by readers.
     writers: Mutex<Writers>,
-    decode_unannounced: OnceLock<Box<DecodeUnannounced>>,
-    current: AtomicU64,
-    progress: watch::Sender<Revision>,
-    pub derived: Derived,
+}
+
+impl Part {
+    fn new(number: usize, prefixes: Vec<Box<str>>) -> Self {
+        let progress = Arc::new(Progress::new(number));
+        Part { prefixes, writers: Mutex::new(Writers::new(progress.clone())), progress }
+    }
+
+    fn writers(&self) -> MutexGuard<'_, Writers> {
+        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Cache {
@@ -54,12 +73,20 @@ impl Cache {
 
     /// The same, with an index by each of the named selectable fields.
     pub fn indexed<'a>(resources: impl IntoIterator<Item = (&'a str, Vec<usize>)>) -> Arc<Self> {
+        Self::partitioned(resources, &[])
+    }
+
+    /// The same for a store with partitions.
+    pub fn partitioned<'a>(
+        resources: impl IntoIterator<Item = (&'a str, Vec<usize>)>,
+        partitions: &[Partition],
+    ) -> Arc<Self> {
+        let others = (1..).zip(partitions).map(|(number, partition)| Part::new(number, partition.prefixes.clone()));
         let cache = Cache {
             by_prefix: ArcSwap::default(),
-            writers: Mutex::default(),
+            main: Part::new(0, Vec::new()),
+            others: others.collect(),
             decode_unannounced: OnceLock::new(),
-            current: AtomicU64::new(0),
-            progress: watch::Sender::new(Revision(0)),
             derived: Derived::default(),
         };
         for (prefix, indexed) in resources {
@@ -74,8 +101,14 @@ impl Cache {
         let _ = self.decode_unannounced.set(read);
     }
 
-    fn writers(&self) -> MutexGuard<'_, Writers> {
-        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The part with this number: the main one if there is none.
+    fn part(&self, number: usize) -> &Part {
+        number.checked_sub(1).and_then(|other| self.others.get(other)).unwrap_or(&self.main)
+    }
+
+    fn part_of(&self, prefix: &str) -> &Part {
+        let holds = |part: &&Part| part.prefixes.iter().any(|own| **own == *prefix);
+        self.others.iter().find(holds).unwrap_or(&self.main)
     }
 
     fn decode_unannounced(&self) -> Option<&DecodeUnannounced> {
@@ -90,7 +123,7 @@ impl Cache {
 
     /// The same for a resource that there was not before a revision: no watch begins earlier.
     pub fn announce_since(&self, prefix: &str, indexed: Vec<usize>, since: Revision) -> Arc<ResourceCache> {
-        let mut writers = self.writers();
+        let mut writers = self.part_of(prefix).writers();
         let cache = writers.announce(prefix, indexed, since, self.decode_unannounced());
         self.publish_prefixes(|by_prefix| drop(by_prefix.insert(prefix.into(), cache.clone())));
         cache
@@ -98,7 +131,7 @@ impl Cache {
 
     /// Ends serving a prefix: its watches end, and its objects are kept until a resource is announced for them.
     pub fn withdraw(&self, prefix: &str) -> bool {
-        let mut writers = self.writers();
+        let mut writers = self.part_of(prefix).writers();
         self.publish_prefixes(|by_prefix| drop(by_prefix.remove(prefix)));
         writers.withdraw(prefix)
     }
@@ -106,20 +139,23 @@ impl Cache {
     /// Replaces the records of objects that are read otherwise than they were, without a change in the store. Watches lose their
     /// place if there are any, or if they are to be interrupted.
     pub fn reread(&self, prefix: &str, interrupt: bool, read: &dyn Fn(&Object) -> Option<Bytes>) {
-        let mut writers = self.writers();
+        let part = self.part_of(prefix);
+        let mut writers = part.writers();
         if let Some(writer) = writers.of_prefix(prefix)
             && (writer.reread(read) || interrupt)
         {
             writer.begin_gap();
-            writer.publish_up_to(self.current());
+            writer.publish_up_to(part.progress.current());
         }
     }
 
-    /// Called with the writers locked, so that changes are serialized.
-    fn publish_prefixes(&self, change: impl FnOnce(&mut ByPrefix)) {
-        let mut by_prefix = ByPrefix::clone(&self.by_prefix.load());
-        change(&mut by_prefix);
-        self.by_prefix.store(Arc::new(by_prefix));
+    /// Called with the writers of the part locked. Those of other parts may call it at the same time.
+    fn publish_prefixes(&self, change: impl Fn(&mut ByPrefix)) {
+        self.by_prefix.rcu(|before| {
+            let mut by_prefix = ByPrefix::clone(before);
+            change(&mut by_prefix);
+            by_prefix
+        });
     }
 
     pub fn resource(&self, prefix: &str) -> Option<Arc<ResourceCache>> {
@@ -132,42 +168,46 @@ impl Cache {
         by_prefix.values().cloned().collect()
     }
 
-    /// The revision up to which every resource has been published. Load it before a resource's state: the state then
-    /// includes everything up to it.
+    /// The revision up to which every resource of the main store has been published. That of any one resource is
+    /// [`ResourceCache::current`].
     pub fn current(&self) -> Revision {
-        Revision(self.current.load(Ordering::Acquire))
+        self.main.progress.current()
     }
 
-    /// Notifies about `current`.
-    pub fn progress(&self) -> watch::Receiver<Revision> {
-        self.progress.subscribe()
+    /// How far the resources are published, by store: the main one, then its partitions.
+    pub fn progress(&self) -> impl Iterator<Item = &Arc<Progress>> {
+        [&self.main].into_iter().chain(&self.others).map(|part| &part.progress)
     }
 
     /// The store's observer that writes to this cache. Create one, for `Store::start`.
     pub fn writer(self: &Arc<Self>) -> CacheWriter {
-        CacheWriter { cache: self.clone(), replay: None, replayed: false }
+        self.writer_of(0)
     }
 
-    /// Everything up to this revision has been published.
-    fn advance(&self, to: Revision) {
-        self.current.store(to.0, Ordering::Release);
-        self.progress.send_replace(to);
+    /// The same for the store with this number: that of its [`Progress`].
+    pub fn writer_of(self: &Arc<Self>, number: usize) -> CacheWriter {
+        CacheWriter { cache: self.clone(), number, replay: None, replayed: false }
     }
 }
 
-/// The cache's only writer, called by the store.
+/// The only writer of the resources of a store, called by the store.
 pub struct CacheWriter {
     cache: Arc<Cache>,
+    number: usize,
     replay: Option<Replay>,
     /// Whether there is a state that readers may see.
     replayed: bool,
 }
 
 impl CacheWriter {
+    fn part(&self) -> &Part {
+        self.cache.part(self.number)
+    }
+
     /// Applies the replayed records, from the first one on.
     fn replay_of(&mut self) -> &mut Replay {
-        let cache = &self.cache;
-        self.replay.get_or_insert_with(|| Replay::begin(cache.clone()))
+        let (cache, number) = (&self.cache, self.number);
+        self.replay.get_or_insert_with(|| Replay::begin(cache.clone(), number))
     }
 }
 
@@ -180,13 +220,13 @@ impl Observer for CacheWriter {
         if let Some(replay) = self.replay.take() {
             replay.finish();
         }
-        self.cache.writers().begin(started.compacted);
+        self.part().writers().begin(started.compacted);
         self.replayed = true;
-        self.cache.advance(started.current);
+        self.part().progress.advance(started.current);
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        let mut writers = self.cache.writers();
+        let mut writers = self.part().writers();
         for record in records {
             writers.apply(record, true, self.cache.decode_unannounced());
         }
@@ -196,45 +236,45 @@ impl Observer for CacheWriter {
                 writer.publish_up_to(revision);
             }
         }
-        self.cache.advance(revision);
+        self.part().progress.advance(revision);
     }
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
-        if revision < self.cache.current() {
+        if revision < self.part().progress.current() {
             // No client may begin a watch at the new state where the old one ended.
-            self.cache.advance(revision);
+            self.part().progress.advance(revision);
         }
-        let mut writers = self.cache.writers();
+        let mut writers = self.part().writers();
         writers.reset();
         for record in &records {
             writers.apply(record, false, self.cache.decode_unannounced());
         }
         writers.all().for_each(|writer| writer.replace(revision));
-        self.cache.advance(revision);
+        self.part().progress.advance(revision);
     }
 
     fn unreadable(&mut self, unreadable: Unreadable) {
         if !self.replayed {
             return self.replay_of().push(StoredRecord::Unreadable(unreadable));
         }
-        let mut writers = self.cache.writers();
+        let mut writers = self.part().writers();
         writers.unreadable(unreadable);
-        writers.publish_all(self.cache.current());
+        writers.publish_all(self.part().progress.current());
     }
 
     fn restored(&mut self, records: Vec<Record>) {
-        let mut writers = self.cache.writers();
+        let mut writers = self.part().writers();
         for record in records {
             if let Some(writer) = writers.of_key(&record.key) {
                 writer.begin_gap();
             }
             writers.apply(&record, false, self.cache.decode_unannounced());
         }
-        writers.publish_all(self.cache.current());
+        writers.publish_all(self.part().progress.current());
     }
 
     fn compacted(&mut self, revision: Revision) {
-        self.cache.writers().all().for_each(|writer| writer.compact(revision));
+        self.part().writers().all().for_each(|writer| writer.compact(revision));
     }
 }
 
@@ -333,7 +373,10 @@ mod tests {
         assert!(things.state().at(Revision(19)).is_err() && things.state().at(Revision(20)).is_ok());
         // The store was restored to an earlier state.
         writer.replace(vec![record("a", 12)], Revision(15));
-        assert_eq!((cache.current(), *cache.progress().borrow()), (Revision(15), Revision(15)));
+        assert_eq!(
+            (cache.current(), *cache.progress().next().expect("the main one").changes().borrow()),
+            (Revision(15), Revision(15))
+        );
         assert!(after.take(10).is_err() && things.get("/registry/things/d").is_none());
         let mut again = things.cursor(Revision(15));
         writer.publish(&[record("e", 16)], Revision(16));

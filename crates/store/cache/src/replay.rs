@@ -30,10 +30,10 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Begins a replay into a cache.
-    pub fn begin(cache: Arc<Cache>) -> Replay {
+    /// Begins a replay into the part of a cache with this number.
+    pub fn begin(cache: Arc<Cache>, number: usize) -> Replay {
         let (batches, taken) = sync_channel(BATCHES);
-        let thread = std::thread::spawn(move || run(&cache, &taken));
+        let thread = std::thread::spawn(move || run(&cache, number, &taken));
         Replay { batch: Vec::with_capacity(BATCH), batches, thread }
     }
 
@@ -58,9 +58,9 @@ impl Replay {
     }
 }
 
-fn run(cache: &Cache, batches: &Receiver<Vec<StoredRecord>>) {
+fn run(cache: &Cache, number: usize, batches: &Receiver<Vec<StoredRecord>>) {
     for batch in batches {
-        let mut writers = cache.writers();
+        let mut writers = cache.part(number).writers();
         for kept in batch {
             match kept {
                 StoredRecord::Record(record, history) => writers.apply(&record, history, cache.decode_unannounced()),

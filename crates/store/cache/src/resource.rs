@@ -4,6 +4,7 @@
 //! Must never exceed the budget: a commit costs two path copies of the map and a slot of the history, and two path
 //! copies of the index if a value changed; a read costs one pointer load.
 
+use crate::Progress;
 use crate::encoded_object::EncodedObject;
 use crate::history::History;
 use crate::index::Index;
@@ -292,6 +293,8 @@ fn weight(event: &Event) -> usize {
 pub struct ResourceCache {
     /// `/registry/...`, ending in a slash.
     pub prefix: Box<str>,
+    /// How far the resources of the store are published.
+    pub progress: Arc<Progress>,
     /// The selectable fields with an index.
     indexed: Arc<[usize]>,
     state: ArcSwap<State>,
@@ -304,9 +307,15 @@ pub struct ResourceCache {
 impl ResourceCache {
     /// A cache for the objects under a prefix, with an index by each of these selectable fields.
     pub fn new(prefix: &str, indexed: impl Into<Arc<[usize]>>) -> Self {
+        ResourceCache::of(Arc::new(Progress::new(0)), prefix, indexed)
+    }
+
+    /// The same for objects of the store with this progress.
+    pub(crate) fn of(progress: Arc<Progress>, prefix: &str, indexed: impl Into<Arc<[usize]>>) -> Self {
         let indexed = indexed.into();
         ResourceCache {
             prefix: prefix.into(),
+            progress,
             stats: Stats::new(indexed.len()),
             indexed,
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
@@ -338,6 +347,12 @@ impl ResourceCache {
             let index = place.and_then(|place| self.indexed.get(place).copied());
             Listed { index, lists, fetched }
         })
+    }
+
+    /// The revision up to which every resource of the store has been published. Load it before the state: the state then
+    /// includes everything up to it.
+    pub fn current(&self) -> Revision {
+        self.progress.current()
     }
 
     /// The current state.
@@ -558,6 +573,11 @@ impl Watcher {
             }
         }
         if visited == 0 { self.check_end(&state) } else { Ok(()) }
+    }
+
+    /// How far the resources of the watched store are published.
+    pub fn progress(&self) -> &Progress {
+        &self.cache.progress
     }
 
     /// The position: all matching events up to here have been taken.

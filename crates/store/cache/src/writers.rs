@@ -3,6 +3,7 @@
 //! Must only be used under the cache's lock.
 
 use crate::DecodeUnannounced;
+use crate::Progress;
 use crate::encoded_object::{self, EncodedObject};
 use crate::resource::{ResourceCache, Writer};
 use bytes::Bytes;
@@ -18,8 +19,8 @@ enum Unclaimed {
     Unreadable(Unreadable),
 }
 
-#[derive(Default)]
 pub(crate) struct Writers {
+    progress: Arc<Progress>,
     by_prefix: HashMap<Arc<str>, Writer>,
     unclaimed: BTreeMap<Key, Unclaimed>,
     /// The last change of unannounced values, by the first segment of the prefix (`/registry/<segment>/`).
@@ -29,6 +30,17 @@ pub(crate) struct Writers {
 }
 
 impl Writers {
+    /// The writers of resources that are published together.
+    pub fn new(progress: Arc<Progress>) -> Self {
+        Writers {
+            progress,
+            by_prefix: HashMap::new(),
+            unclaimed: BTreeMap::new(),
+            last_changes: HashMap::new(),
+            base: Revision::default(),
+        }
+    }
+
     pub fn all(&mut self) -> impl Iterator<Item = &mut Writer> {
         self.by_prefix.values_mut()
     }
@@ -110,7 +122,7 @@ impl Writers {
         if let Some(known) = self.by_prefix.get(prefix) {
             return known.cache.clone();
         }
-        let cache = Arc::new(ResourceCache::new(prefix, indexed));
+        let cache = Arc::new(ResourceCache::of(self.progress.clone(), prefix, indexed));
         let mut writer = Writer::new(cache.clone());
         for (key, kept) in self.take_unclaimed(prefix) {
             let outcome = match kept {
@@ -211,7 +223,7 @@ mod tests {
 
     #[test]
     fn keys_find_their_resource_by_the_longest_prefix() {
-        let mut writers = Writers::default();
+        let mut writers = Writers::new(Arc::new(Progress::new(0)));
         for prefix in ["/registry/pods/", "/registry/services/specs/", "/registry/services/endpoints/"] {
             writers.announce(prefix, Vec::new(), Revision(0), None);
         }

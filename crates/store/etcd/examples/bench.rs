@@ -65,7 +65,7 @@ async fn measure(store: &Arc<EtcdStore>, in_flight: usize, round: Option<usize>)
                         store.commit(create).await.expect("created");
                     }
                     None => {
-                        store.catch_up().expect("a shared store").await.expect("answered");
+                        store.catch_up("").expect("a shared store").await.expect("answered");
                     }
                 }
                 latencies.push(since.elapsed());

@@ -33,5 +33,5 @@ mod tasks;
 mod tls;
 mod wire;
 
-pub use store::{EtcdOptions, EtcdStore};
+pub use store::{EtcdOptions, EtcdStore, OwnKeys};
 pub use tls::{CaRenewal, Identity, Renewal, Tls};

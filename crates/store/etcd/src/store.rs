@@ -36,6 +36,8 @@ pub struct EtcdOptions {
     pub tls: Tls,
     /// Takes the place of `/registry` at the beginning of every key.
     pub prefix: String,
+    /// The keys of the store; others in the cluster are ignored.
+    pub keys: OwnKeys,
     /// The interval of compaction; `None` if another program compacts.
     pub compaction_interval: Option<Duration>,
     /// Lifetimes in seconds after the last change, by key prefix; other keys do not expire.
@@ -54,6 +56,7 @@ impl Default for EtcdOptions {
             endpoints: Vec::new(),
             tls: Tls::default(),
             prefix: INNER.to_owned(),
+            keys: OwnKeys::All,
             compaction_interval: Some(Duration::from_secs(5 * 60)),
             lifetimes: Vec::new(),
             lease_reuse_seconds: limits::LEASE_REUSE_SECONDS,
@@ -63,14 +66,35 @@ impl Default for EtcdOptions {
     }
 }
 
+/// Which keys belong to a store, by their prefixes (each `/registry/.../`).
+#[derive(Clone, Debug, Default)]
+pub enum OwnKeys {
+    #[default]
+    All,
+    Under(Vec<Box<str>>),
+    NotUnder(Vec<Box<str>>),
+}
+
+impl OwnKeys {
+    fn contain(&self, key: &str) -> bool {
+        let is_under = |prefixes: &[Box<str>]| prefixes.iter().any(|prefix| key.starts_with(&**prefix));
+        match self {
+            OwnKeys::All => true,
+            OwnKeys::Under(prefixes) => is_under(prefixes),
+            OwnKeys::NotUnder(prefixes) => !is_under(prefixes),
+        }
+    }
+}
+
 /// Keys as etcd has them and as the users of the store know them.
 pub(crate) struct Keys {
     prefix: String,
+    own: OwnKeys,
 }
 
 impl Keys {
-    fn new(prefix: &str) -> Keys {
-        Keys { prefix: format!("/{}", prefix.trim_matches('/')) }
+    fn new(prefix: &str, own: OwnKeys) -> Keys {
+        Keys { prefix: format!("/{}", prefix.trim_matches('/')), own }
     }
 
     pub fn outer(&self, key: &str) -> Bytes {
@@ -78,10 +102,11 @@ impl Keys {
         Bytes::from([self.prefix.as_str(), rest].concat())
     }
 
-    /// `None` for a key of another program.
+    /// `None` for a key of another program or store.
     pub fn inner(&self, key: &[u8]) -> Option<Key> {
         let rest = std::str::from_utf8(key).ok()?.strip_prefix(self.prefix.as_str())?;
-        rest.starts_with('/').then(|| [INNER, rest].concat().into())
+        let inner = || Key::from([INNER, rest].concat());
+        rest.starts_with('/').then(inner).filter(|key| self.own.contain(key))
     }
 
     /// The first of all keys and the end of them.
@@ -162,11 +187,26 @@ impl EtcdStore {
     /// # Errors
     /// An endpoint is no URL, or a certificate is unusable.
     pub fn new(options: EtcdOptions) -> Result<EtcdStore, StoreError> {
+        EtcdStore::counted(options, None)
+    }
+
+    /// The same for a further cluster, whose calls and members are counted together with those of another store.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn beside(options: EtcdOptions, other: &Stats) -> Result<EtcdStore, StoreError> {
+        EtcdStore::counted(options, Some(other))
+    }
+
+    fn counted(options: EtcdOptions, other: Option<&Stats>) -> Result<EtcdStore, StoreError> {
         let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
         let tasks = Arc::new(Tasks::new(runtime.clone()));
-        let keys = Keys::new(&options.prefix);
+        let keys = Keys::new(&options.prefix, options.keys);
         let probe = keys.outer("/health");
-        let client = Client::new(&options.endpoints, &options.tls, probe, &tasks).map_err(StoreError::Remote)?;
+        let mut client = Client::new(&options.endpoints, &options.tls, probe, &tasks).map_err(StoreError::Remote)?;
+        if let Some(other) = other {
+            client.stats = Arc::new(Stats::beside(other, client.endpoints()));
+        }
         let shared = Shared {
             client: Arc::new(client),
             keys,
@@ -285,7 +325,7 @@ impl Store for EtcdStore {
         self.shared.close();
     }
 
-    fn catch_up(&self) -> Option<CommitFuture> {
+    fn catch_up(&self, _: &str) -> Option<CommitFuture> {
         let (shared, answer) = (self.shared.clone(), self.shared.read_index.ask());
         Some(CommitFuture::pending(async move {
             let revision = answer.await.map_err(|_| CommitError::Closed)?.map_err(commit::failed)?;
@@ -356,15 +396,24 @@ mod tests {
             ("registry", "/registry/pods/a/b", "/registry/pods/a/b"),
             ("/clusters/one/", "/registry/pods/a/b", "/clusters/one/pods/a/b"),
         ] {
-            let keys = Keys::new(prefix);
+            let keys = Keys::new(prefix, OwnKeys::All);
             assert_eq!(keys.outer(key), outer);
             assert_eq!(keys.inner(outer.as_bytes()).as_deref(), Some(key));
             let (from, to) = keys.range();
             assert!(from <= *outer && *outer.as_bytes() < to[..]);
         }
-        let keys = Keys::new("/registry");
+        let keys = Keys::new("/registry", OwnKeys::All);
         for foreign in [&b"/registryother/a"[..], b"/other/a", b"/registry", b"/registry/\xff"] {
             assert_eq!(keys.inner(foreign), None);
+        }
+        let events = || vec!["/registry/events/".into()];
+        for (own, key, is_own) in [
+            (OwnKeys::Under(events()), "/clusters/one/events/a/b", true),
+            (OwnKeys::Under(events()), "/clusters/one/pods/a/b", false),
+            (OwnKeys::NotUnder(events()), "/clusters/one/events/a/b", false),
+            (OwnKeys::NotUnder(events()), "/clusters/one/pods/a/b", true),
+        ] {
+            assert_eq!(Keys::new("/clusters/one", own).inner(key.as_bytes()).is_some(), is_own, "{key}");
         }
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::fatal_signal::EndedFuture;
+use crate::partitioned::Partition;
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{TransformError, Unreadable};
 use crate::value_codec::ValueCodec;
@@ -212,10 +213,16 @@ pub trait Store: Send + Sync + 'static {
         self.inner().map_or_else(|| Box::pin(std::future::pending()) as EndedFuture, Store::ended)
     }
 
-    /// In a store that other processes write too: resolves, to the store's revision, when the observer has received
-    /// everything that was acknowledged to any client before this call. `None`: this always holds.
-    fn catch_up(&self) -> Option<CommitFuture> {
-        self.inner()?.catch_up()
+    /// In a store that other processes write too: resolves, to the revision of the store that has the key, when that
+    /// store's observer has received everything that was acknowledged to any client before this call. `None`: this
+    /// always holds.
+    fn catch_up(&self, key: &str) -> Option<CommitFuture> {
+        self.inner()?.catch_up(key)
+    }
+
+    /// The keys that are in other stores, which count their own revisions.
+    fn partitions(&self) -> &[Partition] {
+        self.inner().map_or(&[], Store::partitions)
     }
 
     /// Whether other processes may write to the store, so that [`Store::catch_up`] is needed.

@@ -12,7 +12,7 @@
 //! Two stores share that writer: [`EmbeddedStore`] writes a log to disk, [`MemoryStore`] keeps only what preconditions
 //! need. In memory, the store keeps the key and the revision of each live object, about 50 bytes each (the key is shared
 //! with the holder of the [`Record`]); values are kept by the observer and on disk. [`TranscodingStore`] wraps a store that
-//! keeps values in another encoding.
+//! keeps values in another encoding; [`PartitionedStore`] keeps some keys in other stores.
 //!
 //! # Revisions
 //!
@@ -30,6 +30,7 @@ mod files;
 mod key_index;
 pub mod limits;
 mod memory;
+mod partitioned;
 mod queue;
 mod retention;
 mod transform;
@@ -44,6 +45,7 @@ pub use encrypted::EncryptedStore;
 pub use fatal_signal::{EndedFuture, FatalSignal, Guard};
 pub use files::{OsStorage, Storage, StorageFile};
 pub use memory::MemoryStore;
+pub use partitioned::{Partition, PartitionedStore};
 pub use queue::{CommitFuture, CompactFuture};
 pub use transform::{
     Changed, DecryptedValue, KeyFingerprint, TransformError, Transformer, Unreadable, UnreadableReason,

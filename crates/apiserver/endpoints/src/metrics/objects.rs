@@ -5,6 +5,7 @@ use super::exposition::{Exposition, Family, Label};
 use crate::Api;
 use pintle_cache::{ResourceCache, State};
 use pintle_resource::Resource;
+use pintle_storage::Revision;
 use std::sync::Arc;
 
 const STORAGE_OBJECTS: Family = Family::gauge(
@@ -54,6 +55,8 @@ const READ_WAIT: Family = Family::histogram(
 struct Row {
     resource: Arc<Resource>,
     cache: Arc<ResourceCache>,
+    /// Read before the state.
+    current: Revision,
     state: Arc<State>,
 }
 
@@ -64,8 +67,6 @@ impl Row {
 }
 
 pub(super) fn render(api: &Api, out: &mut Exposition) {
-    // A revision is published for all resources together: none is behind.
-    let current = api.registry.revision().0;
     let table = api.registry.resources.snapshot();
     let mut rows: Vec<Row> = table
         .served()
@@ -73,7 +74,7 @@ pub(super) fn render(api: &Api, out: &mut Exposition) {
             let storage = resource.storage.as_ref()?;
             let hub = resource.api_version() == storage.api_version;
             let cache = api.registry.cache.resource(&storage.prefix).filter(|_| hub)?;
-            Some(Row { resource: resource.clone(), state: cache.state(), cache })
+            Some(Row { resource: resource.clone(), current: cache.current(), state: cache.state(), cache })
         })
         .collect();
     rows.sort_by(|a, b| (&a.resource.group, &a.resource.plural).cmp(&(&b.resource.group, &b.resource.plural)));
@@ -87,7 +88,8 @@ pub(super) fn render(api: &Api, out: &mut Exposition) {
     };
     each(&RESOURCE_OBJECTS, &|row| row.state.objects.len() as u64);
     each(&RESOURCE_SIZE, &|row| row.state.object_bytes as u64);
-    each(&RESOURCE_VERSION, &|row| current.max(row.state.last.0));
+    // A revision is published for all resources of a store together: none is behind.
+    each(&RESOURCE_VERSION, &|row| row.current.max(row.state.last).0);
     // A change is published by the call that takes it in.
     for family in [STORAGE_EVENTS, EVENTS_RECEIVED, EVENTS_DISPATCHED] {
         each(&family, &|row| row.cache.stats().events());

@@ -1,6 +1,6 @@
 //! `Charges`: what a write costs besides itself, such as a share of a quota, recorded in the write's own transaction.
-//! Guarantees that what is charged is stored if and only if the object is, and that a charge is computed again when what it
-//! was computed from has changed.
+//! Guarantees that what is charged is stored if and only if the object is, unless the object is in a store of its own, and that a
+//! charge is computed again when what it was computed from has changed.
 //! Also annotations that validating plugins give to what they admit. Must never know what is charged.
 
 use crate::Registry;
@@ -76,11 +76,38 @@ impl Registry {
         mut transaction: Transaction,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<Committed> {
+        if transaction.writes.first().is_some_and(|write| self.is_apart(&write.key)) {
+            return self.commit_after_charges(transaction, charges).await;
+        }
         if let [charge] = charges {
             return charge.commit(self, transaction).get().await;
         }
         for charge in charges {
             transaction.writes.extend(charge.writes(self).get().await?);
+        }
+        Ok(self.store.commit(transaction).await)
+    }
+
+    /// The same for an object in a store of its own: what it costs is recorded before, as by kube-apiserver. If the object is
+    /// not stored then, the next recount corrects that.
+    async fn commit_after_charges(
+        &self,
+        transaction: Transaction,
+        charges: &mut [Box<dyn Charge>],
+    ) -> Result<Committed> {
+        let mut writes = Vec::new();
+        for charge in charges {
+            writes.extend(charge.writes(self).get().await?);
+        }
+        if !writes.is_empty() {
+            match self.store.commit(Transaction::of(writes)).await {
+                Ok(_) => {}
+                Err(CommitError::Conflict { index, key, actual }) => {
+                    let index = index + transaction.writes.len();
+                    return Ok(Err(CommitError::Conflict { index, key, actual }));
+                }
+                Err(error) => return Ok(Err(error)),
+            }
         }
         Ok(self.store.commit(transaction).await)
     }

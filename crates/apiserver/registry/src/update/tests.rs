@@ -352,7 +352,7 @@ fn missing_defaults_are_added_on_read_and_stored_by_the_next_update() {
         assert_eq!(labels(&create(WriteOptions::default())), read, "{name}");
         assert_eq!(labels(&kept.lock().unwrap()), written, "{name}");
         let writes = || {
-            let before = registry.revision();
+            let before = registry.cache.current();
             let change = |live: Option<&Value>| Ok(live.unwrap().clone());
             let update = Update {
                 change: &change,
@@ -362,7 +362,7 @@ fn missing_defaults_are_added_on_read_and_stored_by_the_next_update() {
                 owners: ManagedFieldsUpdate::Compute,
             };
             wait(registry.update(&target, &update, &WriteOptions::default())).unwrap();
-            registry.revision() != before
+            registry.cache.current() != before
         };
         assert_eq!([writes(), writes()], [read != written, false], "{name}");
         assert_eq!(labels(&kept.lock().unwrap()), read, "{name}");

@@ -1,7 +1,7 @@
 //! Garbage collection by owner references: background, foreground and orphaning, as kube-controller-manager does it.
 //! Guarantees that an object is deleted only if none of its owners exists, and that an owner in foreground deletion
 //! waits for its blocking dependents. Must never decide on incomplete data: dependents are counted only after every
-//! change up to their owner's has been observed.
+//! change up to their owner's has been observed, and every earlier one of other stores.
 
 mod graph;
 mod references;
@@ -88,8 +88,12 @@ impl GarbageCollector {
             if !orphans && !has_finalizer(&metadata, FOREGROUND) {
                 return Outcome::Done;
             }
-            if object.revision > self.world.observed() {
+            let store = target.cache.progress.number();
+            if object.revision > self.world.observed(store) {
                 return Outcome::After(NOT_SEEN_YET);
+            }
+            if self.observe_others(store).await.is_err() {
+                return Outcome::Retry;
             }
             return match orphans {
                 true => self.orphan(&target, &object).await,
@@ -103,6 +107,30 @@ impl GarbageCollector {
         self.check_owners(place, &target, &object, &metadata, references).await
     }
 
+    /// Waits until everything has been observed that the other stores acknowledged before this call: their revisions do not
+    /// tell whether a dependent was written before its owner was deleted.
+    async fn observe_others(&self, store: usize) -> Result<()> {
+        if !self.world.has_several_stores() {
+            return Ok(());
+        }
+        let mut known = vec![store];
+        for (_, kind) in self.world.kinds().iter().filter(|(_, kind)| kind.is_collected()) {
+            let cache = &kind.target.cache;
+            let other = cache.progress.number();
+            if known.contains(&other) {
+                continue;
+            }
+            known.push(other);
+            self.world.registry.catch_up(cache).await?;
+            let reached = cache.current();
+            while self.world.observed(other) < reached {
+                self.world.expected.notify_one();
+                tokio::time::sleep(NOT_SEEN_YET).await;
+            }
+        }
+        Ok(())
+    }
+
     /// An object that may have lost its owners.
     async fn check_owners(
         &self,
@@ -113,6 +141,12 @@ impl GarbageCollector {
         references: Vec<OwnerReference>,
     ) -> Outcome {
         let generation = self.world.generation();
+        for kind in references::elsewhere(&self.world, target, object, &references) {
+            // The owner may have been written before this object, and not be visible yet.
+            if self.world.registry.catch_up(&kind.target.cache).await.is_err() {
+                return Outcome::Retry;
+            }
+        }
         let owners = references::resolve(&self.world, &self.graph, object, references);
         for owner in &owners.misplaced {
             report::misplaced(&self.requests(), target, object, owner).await;

@@ -5,9 +5,10 @@ use super::FOREGROUND;
 use super::graph::Graph;
 use crate::resource_index::{Kind, ResourceIndex, waits_for};
 use pintle_cache::Object;
+use pintle_registry::Target;
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The owners of an object, by their state.
 #[derive(Debug, Default)]
@@ -36,6 +37,28 @@ pub fn blocks(metadata: &Value, uid: &str) -> bool {
 /// Whether an object keeps any owner that is deleted in the foreground.
 pub fn block(metadata: &Value) -> bool {
     of(metadata).iter().any(|owner| owner.block_owner_deletion == Some(true))
+}
+
+/// The kinds of owners that are not found and are in another store than the object.
+pub fn elsewhere(
+    world: &ResourceIndex,
+    target: &Target,
+    object: &Object,
+    references: &[OwnerReference],
+) -> Vec<Arc<Kind>> {
+    if !world.has_several_stores() {
+        return Vec::new();
+    }
+    let kind = |owner: &OwnerReference| {
+        let kind = world.named(&owner.api_version, &owner.kind)?;
+        let cache = &kind.target.cache;
+        let namespace = if kind.resource.namespaced { object.namespace() } else { "" };
+        let found = cache.get(&kind.target.storage().key(namespace, &owner.name));
+        let is_found = found.is_some_and(|found| found.encoded.uid() == owner.uid);
+        let is_elsewhere = cache.progress.number() != target.cache.progress.number();
+        (is_elsewhere && !is_found).then_some(kind)
+    };
+    references.iter().filter_map(kind).collect()
 }
 
 /// Looks every owner up.

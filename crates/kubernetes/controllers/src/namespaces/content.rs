@@ -109,6 +109,14 @@ impl NamespaceController {
             let resource = kind.resource.qualified();
             emptied.failures.push(format!("{unreadable} {resource} in namespace {namespace} cannot be read"));
         }
+        let (registry, cache) = (&self.world.registry, &kind.target.cache);
+        // Where the store has other revisions, what was written before the namespace was deleted may still be missing.
+        if registry.is_apart(&cache.prefix)
+            && let Err(status) = registry.catch_up(cache).await
+        {
+            emptied.failures.push(status.message);
+            return;
+        }
         let objects = ResourceIndex::content(kind, namespace);
         if objects.is_empty() {
             return;

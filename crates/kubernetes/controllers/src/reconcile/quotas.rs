@@ -1,7 +1,7 @@
 //! The status of resource quotas: limits when they are set, usage when objects were deleted. Guarantees that usage is
 //! computed from all objects at one revision, at which the quota is the one that is replaced or left as it is, so that
-//! no charge of admission is lost or counted twice. Must never count created objects: admission charges them with their
-//! creation.
+//! no charge of admission is lost or counted twice, except for resources in a store of their own. Must never count created
+//! objects: admission charges them with their creation.
 
 use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
@@ -50,7 +50,7 @@ impl Quotas {
         let (name, version) = (metadata::text(quota, "name"), metadata::text(quota, "resourceVersion"));
         let kind = self.world.kind(self.quotas).ok_or_else(|| Status::internal("resource quotas are not stored"))?;
         let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
-        let at = registry.revision();
+        let at = registry.cache.current();
         let then = target.cache.state().at(at).ok();
         let then = then.as_ref().and_then(|quotas| quotas.get(&target.key()));
         if then.is_none_or(|then| then.revision.0.to_string() != version) {
