@@ -1,31 +1,51 @@
-//! The store over an etcd cluster that is shared with other servers and with kube-apiserver.
+//! The store over an etcd cluster, or several, that is shared with other servers and with kube-apiserver.
 
 use crate::identity_lease;
 use pintle_etcd::stats::Stats;
-use pintle_etcd::{EtcdOptions, EtcdStore};
+use pintle_etcd::{EtcdOptions, EtcdStore, OwnKeys};
 use pintle_groups::internal::SERVER_ADDRESSES;
 use pintle_registry::EtcdCodec;
-use pintle_storage::{EncryptedStore, Store, StoreError, TranscodingStore, Transformer};
+use pintle_storage::{EncryptedStore, Partition, PartitionedStore, Store, StoreError, TranscodingStore, Transformer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store that keeps objects in the cluster as kube-apiserver does, encrypted by the transformer if there is one. Call
-/// it within the runtime.
+/// A store that keeps objects in the cluster as kube-apiserver does, encrypted by the transformer if there is one. `apart`:
+/// further clusters, by their endpoints, with the prefixes of the keys that are there. Call it within the runtime.
 ///
 /// # Errors
 /// An endpoint is not a URL, or a certificate is invalid.
 pub fn store(
     options: EtcdOptions,
+    apart: impl IntoIterator<Item = (Vec<String>, Vec<Box<str>>)>,
     form: EtcdCodec,
     transformer: Option<Arc<dyn Transformer>>,
-) -> Result<(Arc<dyn Store>, Arc<Stats>), StoreError> {
-    let etcd = EtcdStore::new(options)?;
-    let stats = etcd.stats();
-    let mut store: Arc<dyn Store> = Arc::new(etcd);
-    if let Some(transformer) = transformer {
-        store = Arc::new(EncryptedStore::new(store, transformer));
+) -> Result<(Arc<dyn Store>, Vec<Arc<Stats>>), StoreError> {
+    let form: Arc<EtcdCodec> = Arc::new(form);
+    let mut stats: Vec<Arc<Stats>> = Vec::new();
+    let mut open = |options: EtcdOptions| -> Result<Arc<dyn Store>, StoreError> {
+        let etcd = match stats.last() {
+            None => EtcdStore::new(options)?,
+            Some(last) => EtcdStore::beside(options, last)?,
+        };
+        stats.push(etcd.stats());
+        let mut store: Arc<dyn Store> = Arc::new(etcd);
+        if let Some(transformer) = &transformer {
+            store = Arc::new(EncryptedStore::new(store, transformer.clone()));
+        }
+        Ok(Arc::new(TranscodingStore::new(store, form.clone())))
+    };
+    let apart: Vec<_> = apart.into_iter().collect();
+    if apart.is_empty() {
+        return Ok((open(options)?, stats));
     }
-    Ok((Arc::new(TranscodingStore::new(store, Arc::new(form))), stats))
+    let elsewhere = apart.iter().flat_map(|(_, prefixes)| prefixes.iter().cloned()).collect();
+    let main = open(EtcdOptions { keys: OwnKeys::NotUnder(elsewhere), ..options.clone() })?;
+    let mut partitions = Vec::with_capacity(apart.len());
+    for (endpoints, prefixes) in apart {
+        let store = open(EtcdOptions { endpoints, keys: OwnKeys::Under(prefixes.clone()), ..options.clone() })?;
+        partitions.push(Partition { prefixes, store });
+    }
+    Ok((Arc::new(PartitionedStore::new(main, partitions)), stats))
 }
 
 /// The time to live in seconds, by key prefix: of each kind whose objects expire, unless a flag sets another, and of

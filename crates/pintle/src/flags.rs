@@ -11,6 +11,7 @@ mod diagnostics;
 mod etcd;
 mod front_proxy;
 pub mod gates;
+mod overrides;
 mod reference;
 mod runtime_config;
 mod servers;

@@ -319,7 +319,8 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
         Storage::Etcd => {
             let mut form = EtcdCodec::new(pintle_groups::resources());
             form.json = config.etcd.json;
-            let (store, stats) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
+            let apart = config.etcd.own_clusters().into_iter().map(|cluster| (cluster.servers, cluster.prefixes));
+            let (store, stats) = pintle::etcd::store(etcd_options(config)?, apart, form, Some(encryption.clone()))?;
             metrics.push(Box::new(move |out| pintle::etcd_metrics(&stats, out)));
             store
         }

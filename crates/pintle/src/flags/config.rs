@@ -238,6 +238,9 @@ impl Config {
         if self.own_storage.is_some() && !self.etcd.servers.is_empty() {
             return refused("--storage and --etcd-servers exclude each other");
         }
+        if self.etcd.servers.is_empty() && !self.etcd.overrides.is_empty() {
+            return refused("--etcd-servers-overrides needs --etcd-servers: the embedded store has all resources");
+        }
         if self.encryption_reload && self.encryption_config.is_none() {
             return refused(
                 "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",

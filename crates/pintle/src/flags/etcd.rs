@@ -3,6 +3,7 @@
 //! Must never read a file: files are read after all flags have been checked.
 
 use super::config::{KeyPair, with_defaults};
+use super::overrides::{self, OwnCluster, ServersOverride};
 use super::setting::InputFile;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ with_defaults! {
     /// Connection and use of etcd.
     pub struct Etcd {
         pub servers: Vec<String>,
+        /// Resources in other clusters.
+        pub overrides: Vec<ServersOverride>,
         pub prefix: String = "/registry".to_owned(),
         pub ca_file: Option<InputFile>,
         pub identity: KeyPair,
@@ -22,5 +25,13 @@ with_defaults! {
         pub lease_reuse_seconds: u32 = 60,
         /// Whether objects are written as JSON, not as protobuf.
         pub json: bool,
+    }
+}
+
+impl Etcd {
+    /// The other clusters, with their resources.
+    pub fn own_clusters(&self) -> Vec<OwnCluster> {
+        // The overrides were checked when they were parsed.
+        overrides::clusters(&self.overrides).unwrap_or_default()
     }
 }

@@ -2,13 +2,10 @@
 //! supported, not as unknown. Must never contain a flag of the table in `super`; a test checks this.
 
 /// Sorted by name.
-pub static NOT_SUPPORTED: &[&str] = &["debug-socket-path", "etcd-servers-overrides"];
+pub static NOT_SUPPORTED: &[&str] = &["debug-socket-path"];
 
 /// Why flags are not supported, by prefixes of their names.
-static REASONS: &[(&str, &str)] = &[
-    ("debug-socket-path", "There are no profiles to serve."),
-    ("etcd-servers-overrides", "All resources are in one cluster, whose revisions order them."),
-];
+static REASONS: &[(&str, &str)] = &[("debug-socket-path", "There are no profiles to serve.")];
 
 /// Why a flag is not supported.
 pub fn reason(name: &str) -> &'static str {

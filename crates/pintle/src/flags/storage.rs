@@ -24,12 +24,15 @@ fn cache_sizes(value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a text may be the URL of a server, or its address.
+pub fn is_server_url(url: &str) -> bool {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or(url);
+    !rest.is_empty() && !rest.contains("://") && !rest.contains(char::is_whitespace)
+}
+
 fn check_servers(config: &Config) -> Result<(), String> {
-    let is_good = |url: &String| {
-        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or(url);
-        !rest.is_empty() && !rest.contains("://") && !rest.contains(char::is_whitespace)
-    };
-    must(config.etcd.servers.iter().all(is_good), "must be URLs, such as https://10.0.0.1:2379")
+    let are_good = config.etcd.servers.iter().all(|url| is_server_url(url));
+    must(are_good, "must be URLs, such as https://10.0.0.1:2379")
 }
 
 /// The flags, in the order of the help.
@@ -52,6 +55,14 @@ pub static STORAGE_FLAGS: &[Flag] = &[
          directory.",
     )
     .checked(check_servers),
+    Flag::new(
+        "etcd-servers-overrides",
+        |c| &mut c.etcd.overrides,
+        "Resources of built-in groups that are stored in other etcd clusters, such as /events#http://e1:2379;http://e2:2379. \
+         Existing objects are not moved. Namespaces, quotas, services, their addresses and definitions cannot be stored \
+         elsewhere.",
+    )
+    .checked(|c| super::overrides::clusters(&c.etcd.overrides).map(drop)),
     Flag::new("etcd-prefix", |c| &mut c.etcd.prefix, "Prefix of all keys in etcd.")
         .checked(|c| must(!c.etcd.prefix.trim_matches('/').is_empty(), "must be a path")),
     Flag::new("etcd-cafile", |c| &mut c.etcd.ca_file, "PEM file with the CA certificates of etcd."),

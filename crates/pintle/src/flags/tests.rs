@@ -167,7 +167,7 @@ fn errors_name_the_flag() {
         ("pintle serve -x", "unknown flag: -x"),
         (
             "pintle --etcd-servers-overrides=/events#http://127.0.0.1:1",
-            "flag --etcd-servers-overrides is not supported: All resources are in one cluster, whose revisions order them.",
+            "--etcd-servers-overrides needs --etcd-servers: the embedded store has all resources",
         ),
         ("pintle --etcd-servers=http://a:1 --storage=memory", "--storage and --etcd-servers exclude each other"),
         ("pintle --etcd-certfile=/dev/null", "--etcd-certfile and --etcd-keyfile must be given together"),
@@ -416,7 +416,8 @@ fn flags_of_storage() {
         ("--storage-media-type=application/yaml", "is not supported"),
         ("--storage-media-type=text/plain", "must be application/vnd.kubernetes.protobuf or application/json"),
         ("--lease-reuse-duration-seconds=-1", "must be a whole number of at least 0"),
-        ("--etcd-servers-overrides=/events#http://b:1", "flag --etcd-servers-overrides is not supported"),
+        ("--etcd-servers-overrides=events#http://b:1", "must be of format: group/resource#servers"),
+        ("--etcd-servers-overrides=/pods#http://b:1,/services#http://b:1", "/services has to be in the main cluster"),
     ] {
         let error = run(&format!("pintle {line}")).expect_err(line);
         assert!(error.contains(reason), "{line}: {error}");

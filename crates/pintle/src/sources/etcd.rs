@@ -5,6 +5,7 @@
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_etcd::stats::{Calls, Stats};
 use pintle_server::sources::STORAGE_SIZE;
+use std::sync::Arc;
 
 const STARTED: Family = Family::counter("grpc_client_started_total", "Calls that were begun.");
 const HANDLED: Family = Family::counter("grpc_client_handled_total", "Calls that have ended, by code.");
@@ -13,7 +14,9 @@ const RECEIVED: Family = Family::counter("grpc_client_msg_received_total", "Mess
 const LEASE_KEYS: Family =
     Family::histogram("etcd_lease_object_counts", "Objects that shared a lease which was left for another.");
 
-pub fn render(stats: &Stats, out: &mut Exposition) {
+/// Metrics of clusters that are counted together.
+pub fn render(clusters: &[Arc<Stats>], out: &mut Exposition) {
+    let Some(stats) = clusters.first() else { return };
     let calls = stats.calls.sorted();
     let labels = |(path, streams): (&'static str, bool)| {
         let (service, method) = path.trim_start_matches('/').split_once('/').unwrap_or((path, ""));
@@ -37,7 +40,7 @@ pub fn render(stats: &Stats, out: &mut Exposition) {
     out.family(&LEASE_KEYS);
     out.histogram(LEASE_KEYS.name, &[], &stats.lease_keys);
     out.family(&STORAGE_SIZE);
-    for (member, bytes) in stats.sizes() {
+    for (member, bytes) in clusters.iter().flat_map(|stats| stats.sizes()) {
         out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", &format!("etcd-{member}"))], bytes);
     }
 }

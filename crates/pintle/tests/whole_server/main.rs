@@ -31,6 +31,7 @@ mod etcd;
 mod etcd_beside;
 mod etcd_faults;
 mod etcd_outages;
+mod etcd_overrides;
 mod etcd_sizes;
 mod evictions;
 mod front_proxy;

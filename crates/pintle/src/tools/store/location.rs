@@ -141,6 +141,7 @@ impl Location {
             Location::Etcd(endpoints) => within_runtime(|| {
                 let store = pintle::etcd::store(
                     options.etcd(endpoints)?,
+                    [],
                     EtcdCodec::new(pintle_groups::resources()),
                     Some(encryption),
                 );

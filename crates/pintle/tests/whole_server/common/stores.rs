@@ -35,7 +35,7 @@ pub fn store() -> Result<(Arc<dyn Store>, Option<Etcd>), StartError> {
         Some(etcd) => {
             let endpoints = vec![etcd.urls()];
             let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
-            pintle::etcd::store(options, EtcdCodec::new(pintle_groups::resources()), None)?.0
+            pintle::etcd::store(options, [], EtcdCodec::new(pintle_groups::resources()), None)?.0
         }
     };
     Ok((store, etcd))
