@@ -281,8 +281,10 @@ impl Watch {
         let subject = &self.frames.subject;
         let WatchTarget { target, selection } = &**subject;
         if reached {
+            // The state, loaded after the revision, includes everything up to it.
+            let current = target.cache.current();
             let state = target.cache.state();
-            let from = target.cache.current().max(state.last);
+            let from = current.max(state.last);
             self.cursor = target.cache.watch_matching(from, interest(target, selection));
             self.cold.initial = initial(subject, &state);
         } else {
