@@ -56,7 +56,7 @@ impl Versioned {
     pub fn replace(&mut self, request: &AdmissionRequest<'_>, patched: Value) -> Result<bool> {
         let form = Form::of(request, &self.resource);
         form.check_type(&patched)?;
-        form.check_kind(&patched)?;
+        form.check_kind(&patched, &request.target.storage().api_version)?;
         // The webhook's result is decoded as sent, for the error messages.
         let decoded =
             json::decode(form.schema, &json::to_vec(&patched), Strictness::Ignore).map_err(Status::internal)?;
@@ -127,8 +127,9 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
-    /// Checks that a patched object is still one of the kind. Without a type it is.
-    fn check_kind(&self, patched: &Value) -> Result<()> {
+    /// Checks that a patched object is still one of the kind. Without a type it is. Custom resources are converted to the version
+    /// that the write is worked on in.
+    fn check_kind(&self, patched: &Value, working_version: &str) -> Result<()> {
         let [group, version, own_kind] = kind_of(self.resource, self.subresource);
         let own_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
         let or_own = |field: &str, own: &str| match patched.str_at(&[field]) {
@@ -146,7 +147,7 @@ impl<'a> Form<'a> {
         }
         if api_version != own_version {
             let slash = if api_version.contains('/') { "" } else { "/" };
-            let own = names::quoted(&own_version);
+            let own = names::quoted(working_version);
             let why = format!(
                 "{slash}{api_version}, Kind={kind} is unstructured and is not suitable for converting to {own}"
             );
@@ -195,7 +196,7 @@ mod tests {
             (value!({"apiVersion": "apps/v1", "kind": "Other"}), unknown("Other", "apps/v1")),
             (value!({"apiVersion": "apps/v9"}), unknown("Deployment", "apps/v9")),
         ] {
-            assert_eq!(form.check_kind(&patched).map_err(|status| status.message), expected, "{patched:?}");
+            assert_eq!(form.check_kind(&patched, "apps/v1").map_err(|status| status.message), expected, "{patched:?}");
             assert!(form.check_type(&patched).is_ok());
         }
         let unreadable = form.check_type(&value!({"kind": 1, "apiVersion": []})).expect_err("no text");
