@@ -19,7 +19,7 @@ use crate::write::{check_name, check_namespace, read_body, with_more_warnings};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::meta::v1;
 use pintle_registry::scale::{Scaling, managers_of_scale, settle_managers};
-use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
+use pintle_registry::update::{ManagedFieldsUpdate, Update, check_names_version, precondition_failed};
 use pintle_registry::{
     AdmissionMode, Details, Payload, Phase, Result, Status, SubresourceView, Target, metadata, prepare, set_type,
     status,
@@ -158,6 +158,9 @@ pub(crate) async fn serve(
         if target.resource.custom.is_some() && metadata::text(&scale, "resourceVersion").is_empty() {
             // Such a kind is not updated without a resourceVersion: it is that of the scaled object.
             metadata::set(&mut object, "resourceVersion", metadata::text(stored, "resourceVersion"));
+        }
+        if patch_type.is_some() {
+            check_names_version(target, &object)?;
         }
         Ok(object)
     };

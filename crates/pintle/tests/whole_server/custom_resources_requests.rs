@@ -383,6 +383,10 @@ fn scales_are_those_of_the_paths() {
     patch(&format!("{object}/status"), json!({"status": {"replicas": 1, "selector": "a=b"}})).expect(200);
     let set = patch(&scale, json!({"spec": {"replicas": 4}})).expect(200);
     assert_eq!((&set["spec"]["replicas"], &set["status"]), (&json!(4), &json!({"replicas": 1, "selector": "a=b"})));
+    let unversioned = patch(&scale, json!({"metadata": {"resourceVersion": "0"}, "spec": {"replicas": 3}})).expect(422);
+    let message =
+        "widgets.example.com \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update";
+    assert_eq!(unversioned["message"], message);
     let refused = patch(&scale, json!({"spec": {"replicas": -1}})).expect(422);
     let message =
         "Widget.example.com \"a\" is invalid: .spec.replicas: Invalid value: -1: should be a non-negative integer";
