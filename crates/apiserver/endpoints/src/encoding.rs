@@ -440,6 +440,11 @@ pub fn not_a_list(schema: &Struct, kind: &str) -> Status {
     if ty == UNSTRUCTURED {
         return Status::unexplained("content is not a list");
     }
+    type_is_no_list(&ty)
+}
+
+/// The same for an object of one of Go's types.
+pub fn type_is_no_list(ty: &str) -> Status {
     let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{ty})");
     Status::new(406, "NotAcceptable", message)
 }

@@ -403,6 +403,10 @@ fn show(call: ScaleCall<'_>, scale: &Value) -> Result<ApiResponse> {
             let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
             encoding::encode(&encoding::table(printer, meta, true, rows, wanted), v1::Table::schema(), wanted)
         }
+        // kube-apiserver has no internal type for the scale of a custom resource.
+        ResponseKind::PartialList if target.resource.custom.is_some() => {
+            return Err(encoding::type_is_no_list("v1.Scale"));
+        }
         _ => encoding::made(scale, "Scale", Scale::schema(), wanted)?,
     };
     Ok(ApiResponse::new(200, wanted.format.content_type(), body))

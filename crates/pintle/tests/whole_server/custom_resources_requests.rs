@@ -371,7 +371,7 @@ fn media_types_are_those_of_trees() {
 
 #[test]
 fn scales_are_those_of_the_paths() {
-    let (_installation, _process, mut client) = serve();
+    let (_installation, process, mut client) = serve();
     client.post(WIDGETS, &widget("a", json!({}))).expect("an answer").expect(201);
     let (object, scale) = (format!("{WIDGETS}/a"), format!("{WIDGETS}/a/scale"));
     let none = client.get(&scale).expect("an answer").expect(500);
@@ -425,6 +425,10 @@ fn scales_are_those_of_the_paths() {
         untracked["message"].as_str().is_some_and(|why| why.starts_with("failed to create manager")),
         "{untracked}"
     );
+    let list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    let refused = process.endpoint().client().with_header("Accept", list).get(&scale).expect("an answer").expect(406);
+    let message = "you requested PartialObjectMetadataList, but the requested object is not a list (*v1.Scale)";
+    assert_eq!(refused["message"], message);
 }
 
 /// The definition of gauges, whose spec has this schema.
