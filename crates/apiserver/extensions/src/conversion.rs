@@ -226,7 +226,10 @@ fn raw_object(answered: Value) -> Result<Value, Fault> {
     let object =
         parsed.map_err(|why| Fault { failure: Failure::MalformedResponse, ..Fault::bare(why.to_string()) })?.value;
     let found = match &object {
-        Value::Map(_) if object.str_at(&["kind"]).is_empty() => {
+        // A version that is none hides the kind, too.
+        Value::Map(_)
+            if object.str_at(&["kind"]).is_empty() || object.str_at(&["apiVersion"]).matches('/').count() > 1 =>
+        {
             return Err(Fault::bare(format!("Object 'Kind' is missing in '{text}'")));
         }
         Value::Map(_) => return Ok(object),
@@ -395,6 +398,7 @@ mod tests {
             (r#""x""#, "json: cannot unmarshal string into Go value of type map[string]interface {}"),
             ("[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
             (r#"{"a":1}"#, r#"Object 'Kind' is missing in '{"a":1}'"#),
+            (r#"{"kind":"A","apiVersion":"a/b/c"}"#, r#"Object 'Kind' is missing in '{"kind":"A","apiVersion":"a/b/c"}'"#),
         ] {
             assert_eq!(raw(text), Err(why.to_owned()), "{text}");
         }
