@@ -189,6 +189,12 @@ impl CustomSchema {
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
+    /// The same for an object that comes out of a conversion: it is read as a stored one, without the nulls that mean absence.
+    pub fn read_converted(&self, object: &mut Value) {
+        object::drop_nulls(object, Some(self.schema()));
+        self.prune(object);
+    }
+
     fn of_object(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
         errors.0.extend(self.values().validate(object, old, None).0);
         if let Some(scale) = &self.scale {
@@ -370,6 +376,9 @@ mod tests {
         engine().complete(&mut applied);
         assert_eq!(applied.at(&["spec", "tags"]), Some(&Value::Null));
         assert_eq!(lines(&applied, None, "").len(), 1, "null is no list");
+        let mut converted = object.clone();
+        engine().read_converted(&mut converted);
+        assert_eq!(converted.get("spec"), Some(&value!({"name": "a"})));
         engine().reread(&mut object);
         let complete =
             r#"{"apiVersion":"g/v","kind":"K","metadata":{"name":"a","labels":{}},"spec":{"name":"a","size":3}}"#;

@@ -60,7 +60,7 @@ impl Versions {
 
     fn pruned(&self, mut objects: Vec<Value>, to: &str) -> Vec<Value> {
         if let Some(schema) = self.engines.get(to) {
-            objects.iter_mut().for_each(|object| schema.prune(object));
+            objects.iter_mut().for_each(|object| schema.read_converted(object));
         }
         objects
     }
