@@ -10,7 +10,7 @@ use pintle_apply::managed_fields::{Applied, Conflicts, Error, Managed, Versions,
 use pintle_codec::{Strictness, json};
 use pintle_meta::meta::v1::ManagedFieldsEntry;
 use pintle_resource::MaybeReady;
-use pintle_schema::{ApiType, Struct, Value};
+use pintle_schema::{ApiType, Struct, Time, Value};
 
 /// The inputs of an apply.
 #[derive(Clone, Copy)]
@@ -110,7 +110,7 @@ impl Registry {
             None => live.object.clone(),
             Some(mut merged) => {
                 if place.schema.preserve_unknown {
-                    drop_fractions(&mut merged);
+                    drop_unread(&mut merged);
                 }
                 json::restore(place.schema, merged, Strictness::Ignore)
                     .map_err(|error| {
@@ -133,10 +133,17 @@ impl Registry {
     }
 }
 
-/// Removes numbers of a tree's metadata that are no integers, as which they are read: the server sets them again.
-fn drop_fractions(object: &mut Value) {
-    for field in ["generation", "deletionGracePeriodSeconds"] {
-        if matches!(object.at(&["metadata", field]), Some(Value::Float(_))) {
+/// Removes what cannot be read in a tree's metadata, and is absent therefore: numbers that are no integers, and times that are none.
+/// The server sets all of them again.
+fn drop_unread(object: &mut Value) {
+    let is_time = |value: &Value| value.as_str().is_some_and(|text| Time::parse(text).is_ok());
+    for field in ["generation", "deletionGracePeriodSeconds", "creationTimestamp", "deletionTimestamp"] {
+        let is_read = match object.at(&["metadata", field]) {
+            None | Some(Value::Null) => true,
+            Some(time) if field.ends_with("Timestamp") => is_time(time),
+            Some(number) => !matches!(number, Value::Float(_)),
+        };
+        if !is_read {
             let _ = object.remove_at(&["metadata", field]);
         }
     }

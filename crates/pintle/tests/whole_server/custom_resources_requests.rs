@@ -418,6 +418,7 @@ fn scales_are_those_of_the_paths() {
     for (name, code) in [("e", 200), ("f", 400)] {
         let mut sent = widget(name, json!({"a": "x"}));
         sent["metadata"]["generation"] = json!(1.5);
+        sent["metadata"]["creationTimestamp"] = json!(5);
         apply(&format!("{WIDGETS}/e"), sent).expect(code);
     }
     let untracked = apply(&format!("{WIDGETS}/e/scale"), sent("e", json!(3))).expect(500);
