@@ -42,6 +42,16 @@ pub fn only_its_own(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Valid
     }
     if kind != PriorityLevelEnablement::EXEMPT {
         drop_inside(&spec.path.to(Spec::EXEMPT), cx);
+        return;
+    }
+    // That an exempt level has limits comes before what is wrong with its shares.
+    let limited = spec.path.to(Spec::LIMITED).to_string();
+    let inside = format!("{}.", spec.path.to(Spec::EXEMPT));
+    if let Some(at) = cx.errors.0.iter().position(|error| error.field == limited)
+        && let Some(place) = cx.errors.0.iter().take(at).position(|error| error.field.starts_with(&inside))
+        && let Some(errors) = cx.errors.0.get_mut(place..=at)
+    {
+        errors.rotate_right(1);
     }
 }
 

@@ -85,3 +85,13 @@ fn what_a_level_does_not_use_is_not_validated() {
     assert_eq!(of("Limited", value!({"type": "x", "queuing": (queuing)})), 2);
     assert_eq!(of("x", value!({"type": "x"})), 1);
 }
+
+#[test]
+fn limits_of_an_exempt_level_come_before_its_shares() {
+    let spec =
+        value!({"type": "Exempt", "exempt": {"nominalConcurrencyShares": (-1), "lendablePercent": 101}, "limited": {}});
+    let found = validate(PriorityLevelConfiguration::schema(), value!({"metadata": {"name": "a"}, "spec": spec}));
+    let fields: Vec<&str> = found.iter().filter_map(|error| error.split(": ").next()).collect();
+    let shares = ["spec.exempt.nominalConcurrencyShares", "spec.exempt.lendablePercent"];
+    assert_eq!(fields, [&["spec.type", "spec.limited"][..], &shares[..]].concat());
+}
