@@ -4,9 +4,9 @@
 //! suggestions that an administrator may take over.
 
 use crate::Settings;
-use crate::object::{BootstrapObject, Kind, metadata, type_meta};
+use crate::object::{BootstrapObject, Kind, metadata, status_manager, type_meta};
 use crate::reconcile::{FLOW_CONTROL_AUTOUPDATE, Reconcile};
-use pintle_schema::{FieldsV1, Time, value};
+use pintle_schema::{Time, value};
 use pintle_types::flowcontrol::v1::{
     ConditionStatus, ExemptPriorityLevelConfiguration, FlowDistinguisherMethod, FlowDistinguisherMethodType,
     FlowSchema, FlowSchemaCondition, FlowSchemaSpec, FlowSchemaStatus, GroupSubject, LimitResponse, LimitResponseType,
@@ -14,7 +14,7 @@ use pintle_types::flowcontrol::v1::{
     PriorityLevelConfigurationReference, PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration,
     ResourcePolicyRule, ServiceAccountSubject, Subject, SubjectKind, UserSubject,
 };
-use pintle_types::meta::v1::{ManagedFieldsEntry, ManagedFieldsOperationType, ObjectMeta};
+use pintle_types::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 const FLOW_SCHEMA: Kind = Kind { group: GROUP, version: "v1", plural: "flowschemas", kind: "FlowSchema" };
@@ -204,7 +204,7 @@ pub(crate) fn objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
             reconcile(schema.name),
             &FlowSchema {
                 type_meta: type_meta(FLOW_SCHEMA),
-                metadata: ObjectMeta { managed_fields: vec![status_manager(settings.now)], ..managed(schema.name) },
+                metadata: ObjectMeta { managed_fields: vec![condition_manager(settings.now)], ..managed(schema.name) },
                 spec: schema.spec(),
                 status: schema.status(settings.now),
             },
@@ -221,21 +221,12 @@ fn managed(name: &str) -> ObjectMeta {
 }
 
 /// The manager of a new schema's condition, which the controller of these conditions would have applied.
-fn status_manager(now: Time) -> ManagedFieldsEntry {
+fn condition_manager(now: Time) -> ManagedFieldsEntry {
     let condition = value!({
         ".": {}, "f:lastTransitionTime": {}, "f:message": {}, "f:reason": {}, "f:status": {}, "f:type": {}
     });
-    ManagedFieldsEntry {
-        manager: "api-priority-and-fairness-config-consumer-v1".to_owned(),
-        operation: ManagedFieldsOperationType::APPLY,
-        api_version: format!("{GROUP}/v1"),
-        time: Some(now),
-        fields_type: "FieldsV1".to_owned(),
-        fields_v1: Some(FieldsV1(value!({
-            "f:status": {"f:conditions": {"k:{\"type\":\"Dangling\"}": (condition)}}
-        }))),
-        subresource: "status".to_owned(),
-    }
+    let fields = value!({"f:conditions": {"k:{\"type\":\"Dangling\"}": (condition)}});
+    status_manager("api-priority-and-fairness-config-consumer-v1", format!("{GROUP}/v1"), fields, now)
 }
 
 impl Schema {

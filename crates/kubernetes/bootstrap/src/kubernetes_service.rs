@@ -2,16 +2,16 @@
 //!
 //! The service has the first address of the primary range for good; its endpoints are where this server listens now.
 
-use crate::object::{BootstrapObject, Kind, metadata, type_meta};
+use crate::object::{BootstrapObject, Kind, metadata, status_manager, type_meta};
 use crate::reconcile::Reconcile;
 use crate::{ServiceRange, Settings};
-use pintle_schema::{IntOrString, Time};
+use pintle_schema::{IntOrString, Time, value};
 use pintle_types::core::v1::{
     EndpointAddress, EndpointPort, EndpointSubset, Endpoints, IPFamily, IPFamilyPolicy, Protocol, Service,
     ServiceAffinity, ServiceInternalTrafficPolicy, ServicePort, ServiceSpec, ServiceType,
 };
 use pintle_types::discovery::v1::{self as discovery, AddressType, Endpoint, EndpointConditions, EndpointSlice};
-use pintle_types::meta::v1::{Condition, ConditionStatus};
+use pintle_types::meta::v1::{Condition, ConditionStatus, ObjectMeta};
 use pintle_types::networking::v1::{
     IPAddress, IPAddressSpec, ParentReference, ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus,
 };
@@ -62,9 +62,12 @@ pub fn servers(addresses: &[IpAddr], port: u16) -> [BootstrapObject; 2] {
 }
 
 fn service_cidr(ranges: &[ServiceRange], now: Time) -> ServiceCIDR {
+    let condition = value!({".": {}, "f:lastTransitionTime": {}, "f:message": {}, "f:status": {}, "f:type": {}});
+    let fields = value!({"f:conditions": {"k:{\"type\":\"Ready\"}": (condition)}});
+    let manager = status_manager("kubernetes-service-cidr-controller", format!("{NETWORKING}/v1"), fields, now);
     ServiceCIDR {
         type_meta: type_meta(SERVICE_CIDR),
-        metadata: metadata(NAME, "", &[], &[]),
+        metadata: ObjectMeta { managed_fields: vec![manager], ..metadata(NAME, "", &[], &[]) },
         spec: ServiceCIDRSpec { cidrs: ranges.iter().map(|range| range.cidr().to_owned()).collect() },
         status: ServiceCIDRStatus {
             conditions: vec![Condition {

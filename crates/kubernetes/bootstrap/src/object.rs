@@ -3,8 +3,8 @@
 //! Objects carry no uid, timestamp or resource version: the server that writes them fills those.
 
 use crate::reconcile::Reconcile;
-use pintle_schema::{ApiValue, Value};
-use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
+use pintle_schema::{ApiValue, FieldsV1, Time, Value, value};
+use pintle_types::meta::v1::{ManagedFieldsEntry, ManagedFieldsOperationType, ObjectMeta, TypeMeta};
 
 /// An object that a new server creates.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,5 +109,18 @@ pub(crate) fn metadata(
         labels: owned(labels),
         annotations: owned(annotations),
         ..Default::default()
+    }
+}
+
+/// The manager of a new object's condition, which a controller would have applied; `fields` are those below `f:status`.
+pub(crate) fn status_manager(manager: &str, api_version: String, fields: Value, now: Time) -> ManagedFieldsEntry {
+    ManagedFieldsEntry {
+        manager: manager.to_owned(),
+        operation: ManagedFieldsOperationType::APPLY,
+        api_version,
+        time: Some(now),
+        fields_type: "FieldsV1".to_owned(),
+        fields_v1: Some(FieldsV1(value!({"f:status": (fields)}))),
+        subresource: "status".to_owned(),
     }
 }

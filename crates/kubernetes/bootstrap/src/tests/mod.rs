@@ -187,6 +187,15 @@ fn flow_schemas_refer_to_levels() {
 }
 
 #[test]
+fn the_condition_of_the_range_has_its_controller() {
+    let objects = objects(&settings());
+    let range = find(&objects, "servicecidrs", "kubernetes");
+    let [manager] = items(at(&range.value, &["metadata", "managedFields"])) else { panic!("{:?}", range.value) };
+    let text = |key| at(manager, &[key]).as_str();
+    assert_eq!((text("manager"), text("subresource")), (Some("kubernetes-service-cidr-controller"), Some("status")));
+}
+
+#[test]
 fn without_a_range_or_an_authority_there_is_nothing_to_publish() {
     let objects = objects(&Settings { service_ranges: Vec::new(), authorities: BTreeMap::new(), ..settings() });
     assert!(objects.iter().all(|object| object.name() != "kubernetes"));
