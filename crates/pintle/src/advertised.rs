@@ -12,8 +12,8 @@ const ELSEWHERE: [IpAddr; 2] =
 /// The address to advertise, given the configured address and the listener's address; `None` on a machine without a
 /// network.
 pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
-    match wanted {
-        Some(_) => wanted,
+    match wanted.filter(|address| !address.is_unspecified()) {
+        Some(address) => Some(address),
         None if bound.is_loopback() || bound.is_unspecified() => host_address(bound.is_ipv4()),
         None => Some(bound),
     }
@@ -54,6 +54,7 @@ mod tests {
         let (wanted, bound): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         assert_eq!(address(Some(wanted), bound), Some(wanted));
         assert_eq!(address(None, bound), Some(bound));
+        assert_eq!(address(Some(Ipv4Addr::UNSPECIFIED.into()), bound), Some(bound));
     }
 
     #[test]

@@ -286,7 +286,12 @@ impl Config {
         servers::check(&self)?;
         self.front_proxy.check(&mut self.warnings)?;
         let mut warn = |sentence: &str| self.warnings.push(sentence.to_owned());
-        if self.advertise_address.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
+        let early = |version: &String| matches!(version.as_str(), "VersionTLS10" | "VersionTLS11");
+        if self.given.get("tls-min-version").and_then(|versions| versions.last()).is_some_and(early) {
+            warn("--tls-min-version is VersionTLS12: earlier versions are not spoken");
+        }
+        let advertised = self.advertise_address.filter(|address| !address.is_unspecified());
+        if advertised.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
             warn("--advertise-address is no address for pods: the kubernetes service has no endpoints");
         }
         if self.authorization_modes.contains(&Mode::AlwaysAllow.into())
@@ -455,6 +460,20 @@ mod tests {
             (format!("{off} --peer-ca-file=/dev/null"), refused("peer-ca-file")),
         ] {
             assert_eq!(run(&line).map(drop), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn values_that_stand_for_the_default() {
+        for (line, warnings) in [
+            ("--tls-min-version=", 0),
+            ("--tls-min-version=VersionTLS10", 1),
+            ("--tls-min-version=VersionTLS11 --tls-min-version=VersionTLS12", 0),
+            ("--advertise-address=0.0.0.0", 0),
+        ] {
+            let config = run(line).expect(line);
+            assert_eq!(config.tls_min_version, pintle_http::TlsVersion::Tls12, "{line}");
+            assert_eq!(config.warnings.len(), warnings, "{line}: {:?}", config.warnings);
         }
     }
 

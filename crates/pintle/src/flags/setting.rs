@@ -232,9 +232,9 @@ fn log_format(text: &str) -> Result<LogFormat, String> {
 
 fn tls_version(text: &str) -> Result<TlsVersion, String> {
     match text {
-        "VersionTLS12" => Ok(TlsVersion::Tls12),
+        // Earlier versions may be the least, although none of them is spoken.
+        "" | "VersionTLS10" | "VersionTLS11" | "VersionTLS12" => Ok(TlsVersion::Tls12),
         "VersionTLS13" => Ok(TlsVersion::Tls13),
-        "VersionTLS10" | "VersionTLS11" => Err("is not spoken: the least is VersionTLS12".to_owned()),
         _ => Err("must be VersionTLS12 or VersionTLS13".to_owned()),
     }
 }

@@ -201,7 +201,11 @@ fn check_issuers(config: &Config) -> Result<(), String> {
         Some(rest) => !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace),
         None => !issuer.contains(':'),
     };
-    must(config.service_accounts.issuers.0.iter().all(is_good), "must be a URL, or a name without a colon")
+    let issuers = &config.service_accounts.issuers.0;
+    must(issuers.iter().all(is_good), "must be a URL, or a name without a colon")?;
+    let repeated =
+        issuers.iter().enumerate().find(|(at, issuer)| issuers.iter().take(*at).any(|other| other == *issuer));
+    repeated.map_or(Ok(()), |(_, issuer)| Err(format!("{issuer:?} is already specified")))
 }
 
 fn check_cipher_suites(config: &Config) -> Result<(), String> {
@@ -222,8 +226,7 @@ static OWN_FLAGS: &[Flag] = &[
         "Address at which members of the cluster reach this server. Default: the bind address.",
     )
     .checked(|c| {
-        let is_no_place = c.advertise_address.is_some_and(|ip| ip.is_unspecified() || ip.is_multicast());
-        must(!is_no_place, "must be an address that others can connect to")
+        must(c.advertise_address.is_none_or(|ip| !ip.is_multicast()), "must be an address that others can connect to")
     }),
     Flag::new("data-dir", |c| &mut c.data_dir, "Directory of the embedded store."),
     Flag::read(
@@ -445,7 +448,7 @@ static OWN_FLAGS: &[Flag] = &[
          the first request is served. Default: 0s.",
         |_, value| values::duration(value).map(drop),
     ),
-    Flag::new("tls-min-version", |c| &mut c.tls_min_version, "Minimum TLS version: VersionTLS12 or VersionTLS13."),
+    Flag::new("tls-min-version", |c| &mut c.tls_min_version, "Minimum TLS version: VersionTLS12 or VersionTLS13. Earlier ones are not spoken."),
     Flag::new(
         "tls-cipher-suites",
         |c| &mut c.tls_cipher_suites,

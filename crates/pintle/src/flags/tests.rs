@@ -208,8 +208,8 @@ fn errors_name_the_flag() {
             "invalid argument \"0\" for \"--worker-threads\" flag: must be between 1 and 1024",
         ),
         (
-            "pintle --tls-min-version=VersionTLS11",
-            "invalid argument \"VersionTLS11\" for \"--tls-min-version\" flag: is not spoken: the least is VersionTLS12",
+            "pintle --service-account-issuer=a --service-account-issuer=a",
+            "invalid argument \"a\" for \"--service-account-issuer\" flag: \"a\" is already specified",
         ),
         (
             "pintle --cors-allowed-origins=//a$,a$",
