@@ -33,7 +33,7 @@ fn keep_allocated(new: &mut New<'_>, old: Old<'_>) {
         if new.view().field(ServiceSpec::CLUSTER_IP).as_str().is_empty() {
             take_old(new, old, ServiceSpec::CLUSTER_IP);
         }
-        if no_cluster_ips(new.view()) && same_field(new.view(), old, ServiceSpec::CLUSTER_IP) {
+        if no_cluster_ips(new.view()) {
             take_old(new, old, ServiceSpec::CLUSTER_IPS);
         }
     }
@@ -195,6 +195,11 @@ mod tests {
             (
                 "a changed address moves the list along",
                 value!({"type": "NodePort", "clusterIP": "10.0.0.9", "clusterIPs": ["10.0.0.1"]}),
+                value!({"type": "NodePort", "clusterIP": "10.0.0.9", "clusterIPs": ["10.0.0.9"]}),
+            ),
+            (
+                "and a list that is not sent",
+                value!({"type": "NodePort", "clusterIP": "10.0.0.9", "clusterIPs": []}),
                 value!({"type": "NodePort", "clusterIP": "10.0.0.9", "clusterIPs": ["10.0.0.9"]}),
             ),
             (
