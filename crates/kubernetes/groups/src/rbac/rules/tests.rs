@@ -2,7 +2,7 @@
 
 use crate::rules::tests::validate;
 use pintle_schema::{ApiType, value};
-use pintle_types::rbac::v1::{Role, RoleBinding};
+use pintle_types::rbac::v1::{ClusterRole, Role, RoleBinding};
 
 #[test]
 fn roles() {
@@ -19,6 +19,25 @@ fn roles() {
             "rules[2].apiGroups: Required value: resource rules must supply at least one api group",
             "rules[2].resources: Required value: resource rules must supply at least one resource"
         ]
+    );
+}
+
+#[test]
+fn selectors_are_refused_one_by_one() {
+    let role = value!({"metadata": {"name": "a", "namespace": "b"}, "aggregationRule": {"clusterRoleSelectors": [
+        {"matchExpressions": [{"key": "a", "operator": "X"}]},
+        {"matchExpressions": [{"key": "a", "operator": "In"}]}
+    ]}});
+    let list = "aggregationRule.clusterRoleSelectors";
+    let expected = [
+        "[0].matchExpressions[0].operator: Invalid value: \"X\": not a valid selector operator",
+        "[0]: Invalid value: null: invalid label selector.",
+        "[1].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        "[1]: Invalid value: null: invalid label selector.",
+    ];
+    assert_eq!(
+        validate(ClusterRole::schema(), &role, None, ""),
+        expected.map(|error| format!("{list}{error}"))
     );
 }
 
