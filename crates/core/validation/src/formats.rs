@@ -292,16 +292,19 @@ pub static FORMATS: &[Format] = &[
     }),
     texts!("cron-schedule", "A cron schedule.", |text: &str| names::cron::check(text).err()),
     texts!("time-zone", "The name of a time zone, other than the server's own.", |name: &str| match name {
-        "" => Some("timeZone must be nil or non-empty string".to_owned()),
+        "" => vec!["timeZone must be nil or non-empty string".to_owned()],
         name if name.eq_ignore_ascii_case("local") => {
             let form = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-            Some(form.to_owned())
+            let unknown = (name != "Local").then(|| format!("unknown time zone {name}"));
+            std::iter::once(form.to_owned()).chain(unknown).collect()
         }
         // Go does not look for a file whose name contains two dots.
         name if name.contains("..") && names::has_time_zone_form(name) => {
-            Some("time: invalid location name".to_owned())
+            vec!["time: invalid location name".to_owned()]
         }
-        name => (!names::time_zone::exists(name)).then(|| format!("unknown time zone {name}")),
+        name if names::time_zone::exists(name) => Vec::new(),
+        name if name.ends_with('/') => vec![format!("unknown time zone {name}")],
+        name => vec![names::time_zone::why_unknown(name)],
     }),
     texts!("semantic-version", "A version such as `1.2.3-rc.1+build`.", |text: &str| {
         names::version::Version::parse(text).is_none().then_some("must be a valid semantic version")

@@ -34,7 +34,7 @@ pub fn check(text: &str) -> Result<(), String> {
     if let Some(zoned) = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ=")) {
         let (zone, rest) = zoned.split_once(' ').ok_or("invalid schedule format")?;
         if !zone.is_empty() && zone != "Local" && !time_zone::exists(zone) {
-            return Err(format!("provided bad location {zone}: unknown time zone {zone}"));
+            return Err(format!("provided bad location {zone}: {}", time_zone::why_unknown(zone)));
         }
         spec = rest.trim();
     }

@@ -109,9 +109,33 @@ pub fn exists(name: &str) -> bool {
     places.any(|other| other == place)
 }
 
+/// Whether a name is that of an area, whose zones have longer names. A slash may end it.
+pub fn is_area(name: &str) -> bool {
+    let name = name.strip_suffix('/').unwrap_or(name);
+    let (area, place) = name.split_once('/').unwrap_or((name, ""));
+    let is_within = |zone: &str| zone.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+    let mut areas = ZONES.iter().filter(|(other, _)| !area.is_empty() && *other == area);
+    areas.any(|(_, places)| place.is_empty() || places.split(' ').any(is_within))
+}
+
+/// Why a zone that does not exist cannot be read. kube-apiserver looks for it in the files of its machine as well.
+pub fn why_unknown(name: &str) -> String {
+    if is_area(name) { "is a directory".to_owned() } else { format!("unknown time zone {name}") }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::exists;
+    use super::{exists, is_area};
+
+    #[test]
+    fn areas() {
+        for right in ["Europe", "Europe/", "America", "America/Argentina", "America/Argentina/"] {
+            assert!(is_area(right), "{right}");
+        }
+        for wrong in ["", "/", "UTC", "Europe/Berlin", "America/Arg", "Middle", "America/Argentina/Salta"] {
+            assert!(!is_area(wrong), "{wrong}");
+        }
+    }
 
     #[test]
     fn zones() {

@@ -152,6 +152,8 @@ fn a_counter_does_not_fall_below_an_absent_one() {
     );
 }
 
+const EXPLICIT: &str = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+
 #[test]
 fn cron_jobs() {
     let mut cron = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": {
@@ -173,6 +175,19 @@ fn cron_jobs() {
             "spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: \"nil\", \"false\""
         ]
     );
+    for (zone, messages) in [
+        ("Europe", &["is a directory"][..]),
+        ("Europe/", &["unknown time zone Europe/"]),
+        ("Local", &[EXPLICIT]),
+        ("local", &[EXPLICIT, "unknown time zone local"]),
+    ] {
+        cron.set_at(&["spec", "timeZone"], zone);
+        let errors = validate(CronJob::schema(), &cron, None, "");
+        let found = errors.iter().filter(|error| error.starts_with("spec.timeZone"));
+        let wanted: Vec<_> =
+            messages.iter().map(|message| format!("spec.timeZone: Invalid value: \"{zone}\": {message}")).collect();
+        assert_eq!(found.cloned().collect::<Vec<_>>(), wanted);
+    }
     cron.set_at(&["spec", "timeZone"], "Etc/U..C");
     assert!(
         validate(CronJob::schema(), &cron, None, "")
