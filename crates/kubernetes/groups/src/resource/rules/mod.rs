@@ -103,6 +103,7 @@ static RULES: &[CustomRule] = &[
     at_field!(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION, slice::true_or_unset),
     at_field!(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION, slice::one_place, AFTER | ALWAYS),
     at_field!(ResourceSliceSpec::DEVICES, slice::devices),
+    at_field!(ResourceSliceSpec::DEVICES, slice::distinct_devices, AFTER),
     at_field!(ResourceSliceSpec::SHARED_COUNTERS, slice::distinct_counters, AFTER),
     at_field!(Device::ATTRIBUTES, device::attribute_names),
     at_type!(DeviceAttribute, device::attribute),

@@ -112,19 +112,29 @@ pub fn one_place(_: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A limited number of devices with distinct names.
+/// The number of devices is limited.
 pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut ValidationContext<'_>) {
+    let (found, most) = (items(devices.new).len(), most_devices(devices));
+    if found > most {
+        cx.errors.too_many(devices.path, found, most);
+    }
+}
+
+/// Devices have distinct names. Too many are not compared.
+pub fn distinct_devices(devices: At<'_, Vec<Device>>, cx: &mut ValidationContext<'_>) {
+    if items(devices.new).len() <= most_devices(devices) {
+        super::claim::distinct(devices, Device::NAME, cx);
+    }
+}
+
+/// How many devices there may be.
+fn most_devices(devices: At<'_, Vec<Device>>) -> usize {
     const MOST: usize = 128;
     const MOST_INVOLVED: usize = 64;
     let is_involved = devices.new.iter().any(|device| {
         !device.field(Device::TAINTS).value().is_zero() || !device.field(Device::CONSUMES_COUNTERS).value().is_zero()
     });
-    let most = if is_involved { MOST_INVOLVED } else { MOST };
-    let found = items(devices.new).len();
-    if found > most {
-        return cx.errors.too_many(devices.path, found, most);
-    }
-    super::claim::distinct(devices, Device::NAME, cx);
+    if is_involved { MOST_INVOLVED } else { MOST }
 }
 
 /// Sets of counters have distinct names.

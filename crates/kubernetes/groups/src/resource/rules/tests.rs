@@ -163,6 +163,20 @@ fn a_device_without_a_position_is_not_validated() {
 }
 
 #[test]
+fn repeated_devices_are_reported_after_all_devices() {
+    let slice = value!({"metadata": {"name": "a"}, "spec": {"driver": "d.example.com", "nodeName": "n",
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "d"}, {"name": "d"}, {"name": "e", "attributes": {"x": {}}}]}});
+    assert_eq!(
+        validate(ResourceSlice::schema(), &slice, None, ""),
+        [
+            "spec.devices[2].attributes[x]: Invalid value: \"\": exactly one value must be specified",
+            "spec.devices[1]: Duplicate value: \"d\"",
+        ]
+    );
+}
+
+#[test]
 fn an_item_that_stands_twice_is_shown_whole() {
     let condition = || {
         value!({"type": "Complete", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z", "reason": "R",
