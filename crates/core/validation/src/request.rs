@@ -210,6 +210,11 @@ impl<'a> ValidationContext<'a> {
         }
     }
 
+    /// The tree of the lists and maps that were sent empty inside a place.
+    pub fn sent_empty_in(&self, path: &FieldPath<'_>) -> Option<&Value> {
+        path.find_in(self.request.around.empties()?)
+    }
+
     /// Whether two values mean the same, by the comparison of the walk and of `At::unchanged`; remembered for large
     /// ones, and for the fields of the object.
     pub fn same(&self, new: &Value, old: &Value) -> bool {

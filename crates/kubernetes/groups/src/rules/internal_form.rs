@@ -13,6 +13,35 @@ pub fn in_full<T: ApiValue>(view: View<'_, T>) -> Value {
     full(&T::TYPE, view.value(), T::POINTER)
 }
 
+/// The same, but lists and maps that were sent empty are not null. `sent` is the tree of those.
+pub fn in_full_as_sent<T: ApiValue>(view: View<'_, T>, sent: Option<&Value>) -> Value {
+    let mut shown = in_full(view);
+    if let Some(sent) = sent {
+        show_empties(&T::TYPE, sent, &mut shown);
+    }
+    shown
+}
+
+fn show_empties(ty: &Type, sent: &Value, shown: &mut Value) {
+    match (ty, sent, &mut *shown) {
+        (Type::List(_), Value::List(items), Value::Null) if items.is_empty() => *shown = Value::List(Vec::new()),
+        (Type::Map(_), Value::Map(entries), Value::Null) if entries.is_empty() => *shown = Value::map(),
+        (Type::List(list), Value::List(sent), Value::List(items)) => {
+            sent.iter().zip(items).for_each(|(sent, item)| show_empties(&list.elem, sent, item));
+        }
+        (Type::Struct(schema), Value::Map(sent), Value::Map(_)) if !is_shared(schema) => {
+            for field in schema.fields.iter() {
+                if let Some(sent) = sent.get(&field.name)
+                    && let Some(shown) = shown.get_mut(&name_inside(&schema.name, &field.name))
+                {
+                    show_empties(&field.ty, sent, shown);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// A value of a type with all its fields; null behind a pointer stays so.
 pub fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     match (ty, value) {
@@ -148,10 +177,23 @@ fn name_inside(schema: &str, json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_full, name_inside};
+    use super::{in_full, in_full_as_sent, name_inside};
     use pintle_schema::{Value, View, value};
-    use pintle_types::core::v1::{ServicePort, Taint};
+    use pintle_types::core::v1::{ScopeSelector, ServicePort, Taint};
     use pintle_types::meta::v1::LabelSelector;
+
+    #[test]
+    fn empty_lists_are_shown_as_they_were_sent() {
+        let selector = value!({"matchExpressions": [{"scopeName": "A", "operator": "Exists"}, {"scopeName": "B"}]});
+        let sent = value!({"matchExpressions": [{"values": []}]});
+        let values = |sent: Option<&Value>| -> Vec<Value> {
+            let shown = in_full_as_sent(View::<ScopeSelector>::new(&selector), sent);
+            let items = shown.at(&["MatchExpressions"]).and_then(Value::as_list).unwrap_or_default();
+            items.iter().map(|item| item.get("Values").cloned().expect("always shown")).collect()
+        };
+        assert_eq!(values(None), [Value::Null, Value::Null]);
+        assert_eq!(values(Some(&sent)), [Value::List(Vec::new()), Value::Null]);
+    }
 
     #[test]
     fn names() {

@@ -2,6 +2,7 @@
 
 use super::job_spec::{is_indexed, number};
 use crate::apps::rules::workload;
+use crate::rules::internal_form::in_full_as_sent;
 use crate::rules::label_selector;
 use crate::rules::{immutable, label_selector as valid_selector};
 use pintle_schema::{FieldName, Value, View, names, value};
@@ -101,7 +102,12 @@ pub fn what_is_fixed(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
         spec.field(JobSpec::SELECTOR, |selector| immutable(selector, cx));
         template(spec, old, cx);
         spec.field(JobSpec::COMPLETION_MODE, |mode| immutable(mode, cx));
-        spec.field(JobSpec::POD_FAILURE_POLICY, |policy| immutable(policy, cx));
+        spec.field(JobSpec::POD_FAILURE_POLICY, |policy| {
+            if !policy.unchanged() {
+                let shown = in_full_as_sent(policy.new, cx.sent_empty_in(policy.path));
+                cx.errors.immutable(policy.path, shown);
+            }
+        });
         spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX, |limit| immutable(limit, cx));
         spec.field(JobSpec::MANAGED_BY, |manager| immutable(manager, cx));
         spec.field(JobSpec::SUCCESS_POLICY, |policy| immutable(policy, cx));

@@ -2,7 +2,7 @@
 
 use super::{entries, is_of_quota};
 use crate::core::rules::resource_names;
-use crate::rules::internal_form::in_full;
+use crate::rules::internal_form::in_full_as_sent;
 use crate::rules::warnings::Written;
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
@@ -94,7 +94,7 @@ pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut
     let (path, selector) = (FieldPath::new(ResourceQuota::SPEC.name()), spec.field(Spec::SCOPE_SELECTOR).or_zero());
     let path = path.to(Spec::SCOPE_SELECTOR);
     for _ in 0..misfits(spec, scope.as_str().unwrap_or_default()) {
-        let shown = in_full(selector);
+        let shown = in_full_as_sent(selector, cx.sent_empty_in(&path));
         cx.errors.invalid(path.to(ScopeSelector::MATCH_EXPRESSIONS), shown, "unsupported scope applied to resource");
     }
 }
