@@ -337,8 +337,8 @@ pub fn delete_options_from_body(
     unsafe_allowed: bool,
     context: Arc<RequestContext>,
 ) -> Result<DeleteOptions> {
-    let text =
-        |key: &str| Some(body.str_at(&["preconditions", key])).filter(|text| !text.is_empty()).map(str::to_owned);
+    // No object has an empty uid or version: they are preconditions that always fail.
+    let text = |key: &str| body.at(&["preconditions", key]).and_then(Value::as_str).map(str::to_owned);
     let mut options = DeleteOptions {
         grace_period_seconds: body.get("gracePeriodSeconds").and_then(Value::as_i64),
         orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
@@ -426,6 +426,19 @@ pub fn decode(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
     use pintle_schema::value;
+
+    #[test]
+    fn empty_preconditions_are_preconditions() {
+        let read = |preconditions: Value| {
+            let body = value!({"preconditions": (preconditions)});
+            let options = delete_options_from_body(&body, false, Arc::default()).unwrap();
+            (options.uid, options.resource_version)
+        };
+        assert_eq!(read(Value::Null), (None, None));
+        assert_eq!(read(value!({"uid": null})), (None, None));
+        assert_eq!(read(value!({"uid": ""})), (Some(String::new()), None));
+        assert_eq!(read(value!({"resourceVersion": ""})), (None, Some(String::new())));
+    }
 
     #[test]
     fn options_are_read_from_an_object_as_from_a_query() {
