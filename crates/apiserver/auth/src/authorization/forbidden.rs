@@ -29,7 +29,8 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Forbidden {
         false => ("", "", ""),
     };
     let mut message = String::new();
-    if !resource.is_empty() {
+    // A path may name a group, but no resource.
+    if !resource.is_empty() || !group.is_empty() {
         message.push_str(resource);
         if !group.is_empty() {
             message.push('.');
@@ -85,6 +86,16 @@ mod tests {
         let bob = UserInfo { name: "bob".into(), ..UserInfo::default() };
         // (verb, group, resource, subresource, namespace, name, reason, message)
         let rows = [
+            [
+                "get",
+                "apps",
+                "",
+                "x",
+                "",
+                "deployments",
+                "",
+                r#".apps "deployments" is forbidden: User "bob" cannot get resource "/x" in API group "apps" at the cluster scope"#,
+            ],
             [
                 "get",
                 "",
