@@ -287,7 +287,7 @@ async fn process(
             }
             (None, Found::NoGroup) => return Ok(ApiResponse::text(404, "404 page not found\n")),
             // Only built-in groups have routes that a request can miss.
-            (None, Found::NoResource) if !path.malformed && !table.is_built_in(&path.group) => {
+            (None, Found::NoResource) if !table.is_built_in(&path.group) => {
                 return Ok(ApiResponse::text(404, "404 page not found\n"));
             }
             (None, _) => return Err(Status::no_such_path()),

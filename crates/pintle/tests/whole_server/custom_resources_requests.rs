@@ -309,6 +309,9 @@ fn unsupported_methods_are_named_by_their_verbs() {
     }
     let everywhere = client.send("PUT", "/apis/example.com/v1/widgets", MERGE_PATCH, b"{}").expect("an answer");
     assert_eq!((everywhere.status, everywhere.text().as_str()), (404, "404 page not found\n"));
+    let twice = "/apis/example.com/v1/namespaces/default/namespaces/widgets";
+    let twice = client.send("GET", twice, MERGE_PATCH, b"").expect("an answer");
+    assert_eq!((twice.status, twice.text().as_str()), (404, "404 page not found\n"));
 }
 
 #[test]
