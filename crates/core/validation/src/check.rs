@@ -49,7 +49,8 @@ pub enum Check {
     MaxItems(usize),
     Format(&'static Format),
     Pattern(regex_lite::Regex, Text),
-    Enum(Box<[Text]>),
+    /// One of the values; whether the type is one of named values.
+    Enum(Box<[Text]>, bool),
     NotEqual(Literal),
     /// Distinct items; no key: as a whole.
     Unique(Box<[Box<str>]>),
@@ -282,11 +283,14 @@ pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors
                 errors.origin("pattern");
             }
         }
-        Check::Enum(values) => {
+        Check::Enum(values, is_named) => {
             let text = text(value);
             if !values.iter().any(|allowed| allowed.is(text)) {
                 let values: Vec<&str> = values.iter().map(Text::as_str).collect();
-                errors.not_supported(path, shown(value), &values);
+                match *is_named {
+                    true => errors.unknown_name(path, text, &values),
+                    false => errors.not_supported(path, shown(value), &values),
+                }
             }
         }
         Check::NotEqual(other) => not_equal(other, value, path, errors),

@@ -172,7 +172,7 @@ fn check_alone(rule: &Rule, on: Target<'_>, problems: &mut Vec<Misplaced>) -> Op
                 }
                 (true, _) => return wrong("enum without values", "a type that has named values"),
             };
-            Check::Enum(values.into())
+            Check::Enum(values.into(), matches!(ty, Type::Enum(_)))
         }
         Rule::NotEqual(other) => Check::NotEqual(*other),
         Rule::Unique(keys) => match ty {

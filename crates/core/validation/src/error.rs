@@ -2,7 +2,7 @@
 //! Guarantees that an error is a value with path, kind, bad value and detail, which is formatted in one place, here.
 
 use pintle_codec::json;
-use pintle_schema::Value;
+use pintle_schema::{Str, Value};
 use pintle_schema::names::quoted;
 pub use pintle_schema::rules::ErrorKind;
 use std::collections::HashSet;
@@ -125,6 +125,12 @@ fn show(value: &Value, out: &mut String) {
             out.push_str(&String::from_utf8_lossy(&bytes));
         }
     }
+}
+
+/// The text of a type of its own, whose values have names: messages show it as JSON, and other texts as Go quotes them.
+pub fn named(name: &str) -> Value {
+    let shown = json::to_string(&Value::from(name));
+    if shown == quoted(name) { Value::from(name) } else { Value::Raw(Str::from(shown)) }
 }
 
 /// Errors in the order in which they were found, which is the order clients see.
@@ -266,6 +272,11 @@ impl ErrorList {
         self.push(ErrorKind::NotSupported, field, Some(value.into()), detail);
     }
 
+    /// An unknown name, which messages show as [`named`] does.
+    pub fn unknown_name(&mut self, field: impl ToString, name: &str, supported: &[&str]) {
+        self.not_supported(field, named(name), supported);
+    }
+
     pub fn immutable(&mut self, field: impl ToString, value: impl Into<Value>) {
         self.invalid(field, value, "field is immutable");
     }
@@ -306,6 +317,8 @@ mod tests {
         errors.required("metadata.name", "name or generateName is required");
         errors.invalid("spec.replicas", -1, "must be greater than or equal to 0");
         errors.not_supported("dryRun", value!(["None"]), &["All"]);
+        errors.unknown_name("effect", "<a&b>\u{1}", &["A"]);
+        errors.unknown_name("effect", "b", &["A"]);
         errors.too_long("fieldManager", 128);
         errors.invalid("fieldManager", "a\u{1}b", "invalid character U+0001 (at position 1)");
         let bodies: Vec<String> = errors.0.iter().map(FieldError::body).collect();
@@ -315,6 +328,8 @@ mod tests {
                 "Required value: name or generateName is required",
                 "Invalid value: -1: must be greater than or equal to 0",
                 "Unsupported value: [\"None\"]: supported values: \"All\"",
+                "Unsupported value: \"\\u003ca\\u0026b\\u003e\\u0001\": supported values: \"A\"",
+                "Unsupported value: \"b\": supported values: \"A\"",
                 "Too long: may not be more than 128 bytes",
                 "Invalid value: \"a\\x01b\": invalid character U+0001 (at position 1)",
             ]

@@ -29,7 +29,7 @@ pub mod webhook_client;
 
 pub use comparison::Comparison;
 pub use custom_rule::{CustomRule, Untyped, When};
-pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError};
+pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError, named};
 pub use kind::{CREATE, Group, KindRules, Step, UPDATE};
 pub use outcomes::{OUTCOMES, Subject};
 pub use path::FieldPath;

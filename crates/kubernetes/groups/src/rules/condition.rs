@@ -31,7 +31,7 @@ fn condition(condition: At<'_, Condition>, cx: &mut ValidationContext<'_>) {
         cx.errors.invalid(condition.path.to(Condition::TYPE), kind, message);
     }
     if !["True", "False", "Unknown"].contains(&status) {
-        cx.errors.not_supported(condition.path.to(Condition::STATUS), status, &["False", "True", "Unknown"]);
+        cx.errors.unknown_name(condition.path.to(Condition::STATUS), status, &["False", "True", "Unknown"]);
     }
     let generation = condition.new.field(Condition::OBSERVED_GENERATION).get();
     if generation < 0 {

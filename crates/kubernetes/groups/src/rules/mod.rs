@@ -16,7 +16,7 @@ mod warning_tests;
 use pintle_expressions::FaultKind;
 use pintle_schema::{ApiType, ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
-use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext, check, formats};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext, check, formats, named};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -241,7 +241,9 @@ pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut ValidationContex
                     cx.errors.forbidden(path.to(Requirement::VALUES), detail);
                 }
                 ("In" | "NotIn" | "Exists" | "DoesNotExist", _) => {}
-                (other, _) => cx.errors.invalid(path.to(Requirement::OPERATOR), other, "not a valid selector operator"),
+                (other, _) => {
+                    cx.errors.invalid(path.to(Requirement::OPERATOR), named(other), "not a valid selector operator");
+                }
             }
             let key = expression.new.field(Requirement::KEY).as_str();
             invalid_each(key, names::label_key(key), &path.to(Requirement::KEY), cx);

@@ -28,7 +28,7 @@ pub fn operations(operations: At<'_, Vec<OperationType>>, cx: &mut ValidationCon
     alone(operations, "operations", cx);
     for (at, operation) in texts(operations.new).enumerate() {
         if !OPERATIONS.contains(&operation) {
-            cx.errors.not_supported(operations.path.index(at), operation, OPERATIONS);
+            cx.errors.unknown_name(operations.path.index(at), operation, OPERATIONS);
         }
     }
 }
@@ -41,7 +41,7 @@ pub fn mutable_operations(matching: At<'_, Option<MatchResources>>, cx: &mut Val
         let rule = rule.field(NamedRuleWithOperations::RULE_WITH_OPERATIONS);
         for operation in texts(rule.field(RuleWithOperations::OPERATIONS)) {
             if !OPERATIONS.contains(&operation) {
-                cx.errors.not_supported(path.to(RuleWithOperations::OPERATIONS), operation, OPERATIONS);
+                cx.errors.unknown_name(path.to(RuleWithOperations::OPERATIONS), operation, OPERATIONS);
             }
         }
     }

@@ -89,7 +89,7 @@ pub fn param_ref(param: At<'_, ParamRef>, cx: &mut ValidationContext<'_>) {
     if action.is_empty() {
         cx.errors.required(path, "");
     } else if !actions.iter().any(|known| known.as_str() == action) {
-        cx.errors.not_supported(path, action, &["Deny", "Allow"]);
+        cx.errors.unknown_name(path, action, &["Deny", "Allow"]);
     }
 }
 
@@ -121,7 +121,7 @@ pub fn mutation(mutation: At<'_, Mutation>, cx: &mut ValidationContext<'_>) {
         return cx.errors.required(path, "");
     }
     if !fields.iter().any(|(of, _)| of.as_str() == kind) {
-        return cx.errors.not_supported(path, kind, &["ApplyConfiguration", "JSONPatch"]);
+        return cx.errors.unknown_name(path, kind, &["ApplyConfiguration", "JSONPatch"]);
     }
     let set = |field: &str| mutation.new.value().get(field).filter(|value| !value.is_null());
     for (_, own) in fields.iter().filter(|(of, _)| of.as_str() == kind) {
@@ -179,7 +179,7 @@ pub fn validation(validation: At<'_, Validation>, cx: &mut ValidationContext<'_>
     let reason = validation.new.field(Validation::REASON);
     let name = reason.value().as_str().unwrap_or_default();
     if reason.is_set() && !REASONS.contains(&name) {
-        cx.errors.not_supported(validation.path.to(Validation::REASON), name, REASONS);
+        cx.errors.unknown_name(validation.path.to(Validation::REASON), name, REASONS);
     }
 }
 
@@ -223,7 +223,7 @@ pub fn actions(actions: At<'_, Vec<ValidationAction>>, cx: &mut ValidationContex
     for (at, action) in items(actions.new).iter().enumerate() {
         let action = action.as_str().unwrap_or_default();
         if !ACTIONS.contains(&action) {
-            cx.errors.not_supported(actions.path.index(at), action, ACTIONS);
+            cx.errors.unknown_name(actions.path.index(at), action, ACTIONS);
         }
         if !seen.insert(action) {
             cx.errors.duplicate(actions.path.index(at), action);

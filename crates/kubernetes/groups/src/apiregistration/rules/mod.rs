@@ -68,7 +68,7 @@ fn conditions(conditions: At<'_, Vec<APIServiceCondition>>, cx: &mut ValidationC
         let status = status.value().as_str().unwrap_or_default();
         if !STATUSES.contains(&status) {
             let path = conditions.path.index(at);
-            cx.errors.not_supported(path.to(APIServiceCondition::STATUS), status, STATUSES);
+            cx.errors.unknown_name(path.to(APIServiceCondition::STATUS), status, STATUSES);
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn source_type(source: At<'_, MetricSourceType>, cx: &mut ValidationContext<
         cx.errors.required(source.path, "must specify a metric source type");
     }
     if !TYPES.contains(&text) {
-        cx.errors.not_supported(source.path, text, &TYPES);
+        cx.errors.unknown_name(source.path, text, &TYPES);
     }
 }
 
@@ -46,7 +46,7 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut ValidationContext<'_>) {
     let is_set = |field: &str| metric.new.value().get(field).is_some_and(|source| !source.is_null());
     let expected = SOURCES.iter().find(|(name, _)| *name == kind).map_or("", |(_, field)| field);
     if expected.is_empty() {
-        cx.errors.not_supported(metric.path.to(MetricSpec::TYPE), kind, &TYPES);
+        cx.errors.unknown_name(metric.path.to(MetricSpec::TYPE), kind, &TYPES);
     } else if !is_set(expected) {
         let detail = "must populate information for the given metric source";
         cx.errors.required(metric.path.child(expected), detail);

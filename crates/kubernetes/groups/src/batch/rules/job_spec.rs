@@ -39,7 +39,7 @@ pub fn restart_policy(template: At<'_, PodTemplateSpec>, cx: &mut ValidationCont
         _ if template.unchanged() => {}
         "" | "Always" => cx.errors.required(path, "valid values: \"OnFailure\", \"Never\""),
         "OnFailure" | "Never" => {}
-        _ => cx.errors.not_supported(path, policy, &["OnFailure", "Never"]),
+        _ => cx.errors.unknown_name(path, policy, &["OnFailure", "Never"]),
     }
     if policy == "OnFailure" && pod_failure_policy::job_spec(cx).field(JobSpec::POD_FAILURE_POLICY).is_set() {
         cx.errors.invalid(path, policy, "only \"Never\" is supported when podFailurePolicy is specified");

@@ -66,7 +66,7 @@ pub fn conditions(conditions: At<'_, Vec<CertificateSigningRequestCondition>>, c
         match text_in(list, at, Condition::STATUS) {
             "" => cx.errors.required(path.to(Condition::STATUS), ""),
             status if known.contains(&status) => {}
-            status => cx.errors.not_supported(path.to(Condition::STATUS), status, known),
+            status => cx.errors.unknown_name(path.to(Condition::STATUS), status, known),
         }
         approved |= kind == "Approved";
         denied |= kind == "Denied";

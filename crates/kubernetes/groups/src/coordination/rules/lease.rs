@@ -21,6 +21,6 @@ pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut ValidationConte
     if name.contains('/') {
         invalid_each(name, names::label_key(name), &path, cx);
     } else if name != CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION.as_str() {
-        cx.errors.not_supported(path, name, &["OldestEmulationVersion"]);
+        cx.errors.unknown_name(path, name, &["OldestEmulationVersion"]);
     }
 }

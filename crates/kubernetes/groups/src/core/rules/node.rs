@@ -70,7 +70,7 @@ pub fn taint_values(taints: At<'_, Vec<Taint>>, cx: &mut ValidationContext<'_>) 
         if effect.is_empty() {
             cx.errors.required(path.to(Taint::EFFECT), "");
         } else if !EFFECTS.contains(&effect) {
-            cx.errors.not_supported(path.to(Taint::EFFECT), effect, EFFECTS);
+            cx.errors.unknown_name(path.to(Taint::EFFECT), effect, EFFECTS);
         }
     }
 }

@@ -61,7 +61,7 @@ pub fn subject(subject: At<'_, Subject>, cx: &mut ValidationContext<'_>) {
     const KINDS: &[&str] = &["Group", "ServiceAccount", "User"];
     let kind = kind_of(&subject);
     match fields_of_kinds().into_iter().find(|(of, _)| of == kind) {
-        None => cx.errors.not_supported(subject.path.to(Subject::KIND), kind, KINDS),
+        None => cx.errors.unknown_name(subject.path.to(Subject::KIND), kind, KINDS),
         Some((_, own)) if !is_set(&subject, own) => {
             cx.errors.required(subject.path.child(own), format!("{own} is required when subject kind is '{kind}'"));
         }

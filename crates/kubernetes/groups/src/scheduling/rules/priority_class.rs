@@ -34,7 +34,7 @@ pub fn create(class: At<'_, PriorityClass>, cx: &mut ValidationContext<'_>) {
     match policy {
         None | Some("PreemptLowerPriority" | "Never") => {}
         Some("") => cx.errors.required(path, ""),
-        Some(other) => cx.errors.not_supported(path, other, &["PreemptLowerPriority", "Never"]),
+        Some(other) => cx.errors.unknown_name(path, other, &["PreemptLowerPriority", "Never"]),
     }
 }
 

@@ -46,7 +46,7 @@ pub fn some_parameters(attributes: At<'_, BTreeMap<String, String>>, cx: &mut Va
 pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx: &mut ValidationContext<'_>) {
     const SUPPORTED: &[&str] = &["Delete", "Retain"];
     if let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty() && !SUPPORTED.contains(text)) {
-        cx.errors.not_supported(policy.path, text, SUPPORTED);
+        cx.errors.unknown_name(policy.path, text, SUPPORTED);
     }
 }
 

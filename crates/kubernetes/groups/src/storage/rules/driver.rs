@@ -56,7 +56,7 @@ pub fn modes_and_tokens(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
         let mode = mode.value().as_str().unwrap_or_default();
         if !matches!(mode, "Persistent" | "Ephemeral") {
             let path = spec.path.to(Spec::VOLUME_LIFECYCLE_MODES);
-            cx.errors.not_supported(path, mode, &["Persistent", "Ephemeral"]);
+            cx.errors.unknown_name(path, mode, &["Persistent", "Ephemeral"]);
         }
     }
     let period = spec.new.field(Spec::NODE_ALLOCATABLE_UPDATE_PERIOD_SECONDS).some().map(View::get);

@@ -130,7 +130,7 @@ fn propagation(
     const PROPAGATIONS: &[&str] = &["Bidirectional", "HostToContainer", "None"];
     let Some(mode) = mount.field(VolumeMount::MOUNT_PROPAGATION).some() else { return };
     if !PROPAGATIONS.contains(&text(mode)) {
-        cx.errors.not_supported(list.to(VolumeMount::MOUNT_PROPAGATION), text(mode), PROPAGATIONS);
+        cx.errors.unknown_name(list.to(VolumeMount::MOUNT_PROPAGATION), text(mode), PROPAGATIONS);
     }
     let privileged = container.field(Container::SECURITY_CONTEXT).or_zero().field(SecurityContext::PRIVILEGED);
     if text(mode) == "Bidirectional" && !is_true(privileged) {
@@ -153,7 +153,7 @@ fn recursive_read_only(mount: View<'_, VolumeMount>, list: &FieldPath<'_>, cx: &
                 cx.errors.forbidden(path, "may only be specified when mountPropagation is None or not specified");
             }
         }
-        other => cx.errors.not_supported(path, other, &["Disabled", "Enabled", "IfPossible"]),
+        other => cx.errors.unknown_name(path, other, &["Disabled", "Enabled", "IfPossible"]),
     }
 }
 

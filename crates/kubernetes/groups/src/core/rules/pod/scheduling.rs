@@ -27,7 +27,7 @@ pub fn toleration(toleration: At<'_, Toleration>, cx: &mut ValidationContext<'_>
     }
     let effect = text(toleration.new.field(Toleration::EFFECT));
     if !effect.is_empty() && !EFFECTS.contains(&effect) {
-        cx.errors.not_supported(toleration.path.to(Toleration::EFFECT), effect, EFFECTS);
+        cx.errors.unknown_name(toleration.path.to(Toleration::EFFECT), effect, EFFECTS);
     }
 }
 

@@ -110,7 +110,7 @@ pub fn resize_policies(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
                 if value.is_empty() {
                     cx.errors.required(path, "");
                 } else if !supported.contains(&value) {
-                    cx.errors.not_supported(path, value, &supported);
+                    cx.errors.unknown_name(path, value, &supported);
                 }
             }
             if is_never && restart != "NotRequired" {
@@ -149,7 +149,7 @@ pub fn stop_signals(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
         if os.is_none() {
             cx.errors.forbidden(path, "may not be set for containers with empty `spec.os.name`");
         } else if !signals.contains(&text(signal)) {
-            cx.errors.not_supported(path, text(signal), &signals);
+            cx.errors.unknown_name(path, text(signal), &signals);
         }
     };
     let path = spec.path.to(PodSpec::CONTAINERS);
@@ -215,7 +215,7 @@ pub fn operating_system(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
         }
         // An absent name is reported where it is declared.
         "" => {}
-        other => cx.errors.not_supported(spec.path.to(PodSpec::OS), other, &["linux", "windows"]),
+        other => cx.errors.unknown_name(spec.path.to(PodSpec::OS), other, &["linux", "windows"]),
     }
 }
 

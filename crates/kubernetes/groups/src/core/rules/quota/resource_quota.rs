@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaScope, ResourceQuotaSpec, ScopeSelector,
     ScopedResourceSelectorRequirement,
 };
-use pintle_validation::{At, FieldPath, ValidationContext};
+use pintle_validation::{At, FieldPath, ValidationContext, named};
 
 type Spec = ResourceQuotaSpec;
 
@@ -127,7 +127,7 @@ pub fn requirement(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &
             cx.errors.invalid(list.to(Requirement::VALUES), values.value().clone(), detail);
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-        _ => cx.errors.invalid(list.to(Requirement::OPERATOR), operator, "not a valid selector operator"),
+        _ => cx.errors.invalid(list.to(Requirement::OPERATOR), named(operator), "not a valid selector operator"),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Val
     const MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
     for mode in modes.new.iter().map(|mode| mode.value().as_str().unwrap_or_default()) {
         if !MODES.contains(&mode) {
-            cx.errors.not_supported(modes.path, mode, MODES);
+            cx.errors.unknown_name(modes.path, mode, MODES);
         }
     }
     let (mut single, mut other) = (false, false);

@@ -139,7 +139,7 @@ pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Va
             cx.errors.forbidden(policy.path, "may only be Retain in the context of inline volumes");
         }
     } else if !SUPPORTED.contains(&text) {
-        cx.errors.not_supported(policy.path, text, SUPPORTED);
+        cx.errors.unknown_name(policy.path, text, SUPPORTED);
     }
 }
 
