@@ -9,6 +9,9 @@ use pintle_storage::{EncryptedStore, Partition, PartitionedStore, Store, StoreEr
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The counters of the calls to each cluster.
+pub type ClusterStats = Vec<Arc<Stats>>;
+
 /// A store that keeps objects in the cluster as kube-apiserver does, encrypted by the transformer if there is one. `apart`:
 /// further clusters, by their endpoints, with the prefixes of the keys that are there. Call it within the runtime.
 ///
@@ -19,9 +22,9 @@ pub fn store(
     apart: impl IntoIterator<Item = (Vec<String>, Vec<Box<str>>)>,
     form: EtcdCodec,
     transformer: Option<Arc<dyn Transformer>>,
-) -> Result<(Arc<dyn Store>, Vec<Arc<Stats>>), StoreError> {
+) -> Result<(Arc<dyn Store>, ClusterStats), StoreError> {
     let form: Arc<EtcdCodec> = Arc::new(form);
-    let mut stats: Vec<Arc<Stats>> = Vec::new();
+    let mut stats = ClusterStats::new();
     let mut open = |options: EtcdOptions| -> Result<Arc<dyn Store>, StoreError> {
         let etcd = match stats.last() {
             None => EtcdStore::new(options)?,

@@ -422,7 +422,8 @@ mod tests {
             assert!(metrics.contains(line), "{line} in {metrics}");
         }
         let names = |line: &str| line.split('}').next().map(str::to_owned);
-        let samples: Vec<_> = metrics.lines().filter(|line| line.starts_with("kubernetes_healthchecks_")).map(names).collect();
+        let samples: Vec<_> =
+            metrics.lines().filter(|line| line.starts_with("kubernetes_healthchecks_")).map(names).collect();
         assert!(samples.len() > 2 && samples.is_sorted(), "{samples:?}");
         health.forget_outcomes();
         assert!(!health.metrics(Format::Text).contains("{name="));

@@ -398,7 +398,10 @@ mod tests {
             (r#""x""#, "json: cannot unmarshal string into Go value of type map[string]interface {}"),
             ("[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
             (r#"{"a":1}"#, r#"Object 'Kind' is missing in '{"a":1}'"#),
-            (r#"{"kind":"A","apiVersion":"a/b/c"}"#, r#"Object 'Kind' is missing in '{"kind":"A","apiVersion":"a/b/c"}'"#),
+            (
+                r#"{"kind":"A","apiVersion":"a/b/c"}"#,
+                r#"Object 'Kind' is missing in '{"kind":"A","apiVersion":"a/b/c"}'"#,
+            ),
         ] {
             assert_eq!(raw(text), Err(why.to_owned()), "{text}");
         }

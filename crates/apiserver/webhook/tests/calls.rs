@@ -201,8 +201,10 @@ async fn heads_may_be_long_and_folded() {
     ] {
         for pooled in [true, false] {
             let port = answers(format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n")).await;
-            let client = StreamingClient::new(&TlsSettings { insecure: true, ..TlsSettings::default() }).expect("a client");
-            let request = Request::builder().uri(format!("http://127.0.0.1:{port}/")).body(nothing()).expect("a request");
+            let client =
+                StreamingClient::new(&TlsSettings { insecure: true, ..TlsSettings::default() }).expect("a client");
+            let request =
+                Request::builder().uri(format!("http://127.0.0.1:{port}/")).body(nothing()).expect("a request");
             let answer = if pooled { client.send(request).await } else { client.upgrade(request).await };
             let found = answer.ok().and_then(|answer| answer.headers().get(name).cloned());
             assert_eq!(found.as_ref().map(|value| value.as_bytes()), expected.map(str::as_bytes), "{name} {pooled}");

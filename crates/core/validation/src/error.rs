@@ -2,9 +2,9 @@
 //! Guarantees that an error is a value with path, kind, bad value and detail, which is formatted in one place, here.
 
 use pintle_codec::json;
-use pintle_schema::{Str, Value};
 use pintle_schema::names::quoted;
 pub use pintle_schema::rules::ErrorKind;
+use pintle_schema::{Str, Value};
 use std::collections::HashSet;
 use std::fmt::Write;
 

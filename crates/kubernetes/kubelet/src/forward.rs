@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn an_upgraded_connection_keeps_its_headers() {
         let sent = |pairs: &[(&'static str, &'static str)]| -> HeaderMap {
-            let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+            let pairs =
+                pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
             pairs.collect()
         };
         let headers = sent(&[

@@ -277,8 +277,9 @@ impl Config {
         self.feature_gates = self.gates()?;
         self.versions.apply(&mut self.runtime_config, &mut self.warnings, &self.feature_gates)?;
         // Without these gates, earlier releases keep allocated addresses in one object, too.
-        let records_ranges =
-            ["MultiCIDRServiceAllocator", "DisableAllocatorDualWrite"].iter().any(|gate| !self.feature_gates.enabled(gate));
+        let records_ranges = ["MultiCIDRServiceAllocator", "DisableAllocatorDualWrite"]
+            .iter()
+            .any(|gate| !self.feature_gates.enabled(gate));
         if let Some(sentence) = self.service_cluster_ip_ranges.too_large().filter(|_| records_ranges) {
             return Err(FlagError::Combination(sentence));
         }
@@ -412,8 +413,9 @@ mod tests {
 
     #[test]
     fn priority_and_fairness_needs_its_api() {
-        let refused =
-            |name: &str| Err(format!("--runtime-config={name}=false conflicts with --enable-priority-and-fairness=true"));
+        let refused = |name: &str| {
+            Err(format!("--runtime-config={name}=false conflicts with --enable-priority-and-fairness=true"))
+        };
         for (line, expected) in [
             ("--runtime-config=api/all=false,v1=true", refused("api/all")),
             ("--runtime-config=api/ga=false", refused("api/ga")),
@@ -449,9 +451,8 @@ mod tests {
 
     #[test]
     fn flags_of_peers_need_their_gate() {
-        let refused = |flag: &str| {
-            Err(format!("--{flag} requires UnknownVersionInteroperabilityProxy feature to be turned on"))
-        };
+        let refused =
+            |flag: &str| Err(format!("--{flag} requires UnknownVersionInteroperabilityProxy feature to be turned on"));
         let off = "--feature-gates=UnknownVersionInteroperabilityProxy=false";
         for (line, expected) in [
             ("--peer-advertise-ip=10.0.0.9".to_owned(), Ok(())),
@@ -479,7 +480,8 @@ mod tests {
 
     #[test]
     fn earlier_releases_bound_the_ranges_of_services() {
-        let too_large = "specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12";
+        let too_large =
+            "specified --service-cluster-ip-range is too large; for 32-bit addresses, the mask must be >= 12";
         for (line, expected) in [
             ("--service-cluster-ip-range=10.0.0.0/8", Ok("10.0.0.0/8")),
             ("--service-cluster-ip-range=10.0.0.0/8 --emulated-version=1.34", Ok("10.0.0.0/8")),

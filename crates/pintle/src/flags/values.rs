@@ -350,7 +350,9 @@ mod tests {
             ),
             (
                 "10.0.0.0/24,fd00::/107",
-                Some("specified --service-cluster-ip-range[1] is too large; for 128-bit addresses, the mask must be >= 108"),
+                Some(
+                    "specified --service-cluster-ip-range[1] is too large; for 128-bit addresses, the mask must be >= 108",
+                ),
             ),
         ];
         for (text, expected) in rows {

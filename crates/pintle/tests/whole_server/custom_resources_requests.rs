@@ -248,7 +248,8 @@ fn patches_change_no_type() {
     };
     let other_version = patch("", json!({"apiVersion": "example.com/v9", "spec": {"set": ["a", "a"]}}));
     assert_eq!(other_version.header("warning"), "299 - \"unknown field \\\"spec\\\"\"");
-    let invalid = "Widget.example.com \"a\" is invalid: apiVersion: Invalid value: \"example.com/v9\": must be example.com/v1";
+    let invalid =
+        "Widget.example.com \"a\" is invalid: apiVersion: Invalid value: \"example.com/v9\": must be example.com/v1";
     assert_eq!(other_version.expect(422)["message"], invalid);
     let rows = [
         (
@@ -387,8 +388,7 @@ fn scales_are_those_of_the_paths() {
     let set = patch(&scale, json!({"spec": {"replicas": 4}})).expect(200);
     assert_eq!((&set["spec"]["replicas"], &set["status"]), (&json!(4), &json!({"replicas": 1, "selector": "a=b"})));
     let unversioned = patch(&scale, json!({"metadata": {"resourceVersion": "0"}, "spec": {"replicas": 3}})).expect(422);
-    let message =
-        "widgets.example.com \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update";
+    let message = "widgets.example.com \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update";
     assert_eq!(unversioned["message"], message);
     let refused = patch(&scale, json!({"spec": {"replicas": -1}})).expect(422);
     let message =

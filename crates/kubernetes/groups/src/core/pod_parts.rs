@@ -34,12 +34,8 @@ pub(super) static EPHEMERAL_CONTAINERS: Part = Part {
     ..pintle_resource::STATUS
 };
 
-pub(super) static RESIZE: Part = Part {
-    keeps: ALL_BUT_SPEC,
-    reset_fields: &[],
-    prepare: Some(prepare_resize),
-    ..pintle_resource::STATUS
-};
+pub(super) static RESIZE: Part =
+    Part { keeps: ALL_BUT_SPEC, reset_fields: &[], prepare: Some(prepare_resize), ..pintle_resource::STATUS };
 
 /// Keeps the QoS class and the observed generation, which older kubelets omit.
 fn prepare_status(new: &mut Value, old: &Value, _: &mut Context) {

@@ -35,10 +35,7 @@ fn selectors_are_refused_one_by_one() {
         "[1].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
         "[1]: Invalid value: null: invalid label selector.",
     ];
-    assert_eq!(
-        validate(ClusterRole::schema(), &role, None, ""),
-        expected.map(|error| format!("{list}{error}"))
-    );
+    assert_eq!(validate(ClusterRole::schema(), &role, None, ""), expected.map(|error| format!("{list}{error}")));
 }
 
 #[test]
