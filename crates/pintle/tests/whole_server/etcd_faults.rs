@@ -12,6 +12,8 @@ use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, Process};
 use crate::common::reference::{Found, Reference, config_map, uid_and_entry};
 use crate::common::{name, resource_version, wait_for};
+use pintle_etcd::{EtcdOptions, EtcdStore};
+use pintle_storage::{CommitError, Expect, Observer, Record, Revision, Store, Transaction, Write};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -366,4 +368,44 @@ fn faults_of_a_cluster_that_tells_progress() {
 #[test]
 fn faults_of_a_cluster_that_cannot_be_trusted_with_progress() {
     survives("3.4");
+}
+
+/// An observer that does not look at anything.
+struct Blind;
+
+impl Observer for Blind {
+    fn replay(&mut self, _: Record, _: bool) {}
+
+    fn publish(&mut self, _: &[Record], _: Revision) {}
+}
+
+#[test]
+fn an_equal_write_of_another_server_is_not_taken_for_the_lost_one() {
+    let Some(program) = program("3.5") else { return };
+    let etcd = Etcd::start(program, 1);
+    let wires = Wires::to(&etcd);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let _context = runtime.enter();
+    let [one, other] = [wires.urls(), etcd.urls()].map(|url| {
+        let store = EtcdStore::new(EtcdOptions { endpoints: vec![url], ..EtcdOptions::default() }).expect("a store");
+        store.start(Box::new(Blind)).expect("a start");
+        store
+    });
+    let put = |key: &str, expect, value: &'static str| Write::put(key.into(), expect, value.into());
+    let (quota, objects) = ("/registry/quota", ["/registry/objects/one", "/registry/objects/other"]);
+    let first = Transaction::of(vec![put(quota, Expect::Absent, "0")]);
+    let at = runtime.block_on(other.commit(first)).expect("stored");
+    // Both servers charge their object, and write the same usage.
+    let charged =
+        |object: &str| Transaction::of(vec![put(object, Expect::Absent, "{}"), put(quota, Expect::At(at), "1")]);
+    wires.cut();
+    let lost = runtime.spawn(one.commit(charged(objects[0])));
+    wait_for("an attempt", || wires.block(objects[0]).then_some(()));
+    runtime.block_on(other.commit(charged(objects[1]))).expect("stored");
+    wires.replace();
+    let outcome = runtime.block_on(lost).expect("no panic");
+    assert!(matches!(outcome, Err(CommitError::Conflict { index: 1, .. })), "{outcome:?}");
+    one.close();
+    other.close();
 }

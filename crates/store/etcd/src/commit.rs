@@ -6,8 +6,8 @@ use crate::client::{RetryBudget, is_passing, method};
 use crate::limits;
 use crate::store::Shared;
 use crate::wire::{
-    Compare, CompareTarget, Compared, DeleteRangeRequest, EventType, Op, PutRequest, RangeRequest, RequestOp,
-    TxnRequest, TxnResponse, WatchAction, WatchCreateRequest, WatchRequest, WatchResponse,
+    Compare, CompareTarget, Compared, DeleteRangeRequest, EventType, Op, PutRequest, RangeRequest, RangeResponse,
+    RequestOp, TxnRequest, TxnResponse, WatchAction, WatchCreateRequest, WatchRequest, WatchResponse,
 };
 use pintle_grpc::{Code, Status};
 use pintle_storage::{CommitError, Condition, Expect, Revision, Transaction, Write};
@@ -200,7 +200,9 @@ impl Shared {
         let Some(write) = writes.get(index) else { return Err(CommitError::Invalid("nothing is written".to_owned())) };
         if let Some(since) = in_doubt {
             let done = self.done_before(write, since, revision(index)).await.map_err(failed)?;
-            if let Some(revision) = done {
+            if let Some(revision) = done
+                && self.made(revision, writes, index).await.map_err(failed)?
+            {
                 return Ok(revision);
             }
             // A changed key never changes back, but an existing key may be deleted: then a delayed attempt could still
@@ -233,6 +235,28 @@ impl Shared {
                 return Err(undecided());
             }
         }
+    }
+
+    /// Whether a revision, which has a change that equals one of the writes, has all of them. Otherwise it is another transaction's:
+    /// two servers that charge a quota in the same second may write the very same usage, each with an object of its own.
+    async fn made(&self, revision: u64, writes: &[Write], known: usize) -> Result<bool, Status> {
+        for (_, write) in writes.iter().enumerate().filter(|(index, _)| *index != known) {
+            let request = RangeRequest {
+                key: self.keys.outer(&write.key),
+                revision: i64::try_from(revision).unwrap_or(i64::MAX),
+                ..RangeRequest::default()
+            };
+            let answer: RangeResponse = self.client.call(method::RANGE, &request).await?;
+            let is_made = match (&write.value, answer.kvs.first()) {
+                (None, found) => found.is_none(),
+                (Some(value), Some(found)) => found.mod_revision.unsigned_abs() == revision && found.value == *value,
+                (Some(_), None) => false,
+            };
+            if !is_made {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The revision of a change of a key that equals the write, after one revision and up to the first change at or

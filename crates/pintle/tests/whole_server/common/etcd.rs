@@ -11,8 +11,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The executable of a version, such as `3.5`; `None` where it is not installed, which is a failure on CI only.
@@ -231,6 +231,8 @@ struct WireState {
     cut: AtomicBool,
     /// Connections made before this changed are closed.
     generation: AtomicU64,
+    /// What has come while the wires were cut.
+    blocked: Mutex<Vec<u8>>,
 }
 
 impl Wires {
@@ -247,6 +249,12 @@ impl Wires {
     /// Drops all bytes without closing the connections.
     pub fn cut(&self) {
         self.state.cut.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether bytes are blocked that contain a text.
+    pub fn block(&self, text: &str) -> bool {
+        let blocked = self.state.blocked.lock().expect("no panic");
+        blocked.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
     /// Resumes blocked traffic.
@@ -299,19 +307,24 @@ fn wire(target: u16, state: Arc<WireState>) -> u16 {
 }
 
 fn copy(mut from: TcpStream, mut to: TcpStream, state: &WireState, generation: u64) {
-    let mut buffer = vec![0; 64 << 10];
+    let (mut buffer, mut held, mut is_over) = (vec![0; 64 << 10], Vec::new(), false);
     // Otherwise a connection on which nothing comes would never see that it is lost.
     let _ = from.set_read_timeout(Some(Duration::from_millis(50)));
-    loop {
-        let read = from.read(&mut buffer);
-        if !state.open(generation) {
+    while !is_over {
+        match from.read(&mut buffer) {
+            Ok(count) if count > 0 => held.extend(&buffer[..count]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            _ => is_over = true,
+        }
+        let is_current = state.generation.load(Ordering::SeqCst) == generation;
+        if is_current && !is_over && state.cut.load(Ordering::SeqCst) {
+            state.blocked.lock().expect("no panic").extend(&held[..]);
+            continue;
+        }
+        if !state.open(generation) || to.write_all(&held).is_err() {
             break;
         }
-        match read {
-            Ok(count) if count > 0 && to.write_all(&buffer[..count]).is_ok() => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            _ => break,
-        }
+        held.clear();
     }
     let _ = (to.shutdown(std::net::Shutdown::Both), from.shutdown(std::net::Shutdown::Both));
 }
