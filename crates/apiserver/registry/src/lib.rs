@@ -34,6 +34,7 @@ mod testing;
 pub mod unreadable;
 pub mod update;
 mod write_environment;
+mod writes_of_others;
 
 pub use admission::{
     AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, Charge, Charges, Committed,
@@ -51,6 +52,7 @@ pub use page::{Items, Page};
 pub use resource_path::ResourcePath;
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
+pub use writes_of_others::Seen;
 
 use pintle_cache::{Cache, EncodedObject, Object, ResourceCache, encoded_object};
 use pintle_codec::json;
@@ -155,13 +157,6 @@ impl Target {
     pub fn get(&self) -> Result<Arc<Object>> {
         self.cache.get(&self.key()).ok_or_else(|| self.missing())
     }
-}
-
-/// How far the caches were when a decision was made.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    main: Revision,
-    own: Revision,
 }
 
 /// An object as an operation leaves it.
@@ -512,93 +507,6 @@ impl Registry {
     pub fn namespace(&self, name: &str) -> Option<Target> {
         let hub = self.resources.read().namespaces()?.hub.clone();
         self.target(&hub, "", name)
-    }
-
-    /// Waits until a cache holds every write of its resource that any server acknowledged before this call. Returns at once
-    /// when no other server writes to the store.
-    ///
-    /// # Errors
-    /// The store cannot be reached.
-    pub async fn catch_up(&self, cache: &ResourceCache) -> Result<()> {
-        self.catch_up_with(&cache.prefix).await
-    }
-
-    /// The same for all resources of the main store.
-    ///
-    /// # Errors
-    /// The store cannot be reached.
-    pub async fn catch_up_main(&self) -> Result<()> {
-        self.catch_up_with("").await
-    }
-
-    async fn catch_up_with(&self, key: &str) -> Result<()> {
-        match self.store.catch_up(key) {
-            None => Ok(()),
-            Some(reached) => reached.await.map(drop).map_err(|error| commit_failed(&error)),
-        }
-    }
-
-    /// Whether a key is in another store than the main one, and has no common revisions and transactions with it.
-    pub fn is_apart(&self, key: &str) -> bool {
-        self.store.partitions().iter().any(|partition| partition.holds(key))
-    }
-
-    /// The state that a decision about objects of a cache is based on: theirs, and that of the main store, which has the
-    /// namespaces and quotas.
-    pub fn seen(&self, cache: &ResourceCache) -> Seen {
-        Seen { main: self.cache.current(), own: cache.current() }
-    }
-
-    /// Whether a decision made on a state may change now, since other servers write too: catches up with the store.
-    pub async fn has_learned(&self, cache: &ResourceCache, since: Seen) -> bool {
-        let is_known = self.is_shared()
-            && self.catch_up(cache).await.is_ok()
-            && (!self.is_apart(&cache.prefix) || self.catch_up_main().await.is_ok());
-        let now = self.seen(cache);
-        is_known && (now.main > since.main || now.own > since.own)
-    }
-
-    /// The revisions of all stores that the cache has reached.
-    pub fn revisions(&self) -> Vec<Revision> {
-        self.cache.progress().map(|progress| progress.current()).collect()
-    }
-
-    /// The same as `has_learned` for a decision about objects of several resources.
-    pub async fn has_learned_any(&self, since: &[Revision]) -> bool {
-        if !self.is_shared() {
-            return false;
-        }
-        let apart = self.store.partitions().iter().filter_map(|partition| partition.prefixes.first());
-        for key in [""].into_iter().chain(apart.map(|prefix| &**prefix)) {
-            // What one store does not tell says nothing about the others.
-            let _ = self.catch_up_with(key).await;
-        }
-        self.revisions().iter().zip(since).any(|(now, since)| now > since)
-    }
-
-    /// Whether a rejection may be due to writes of others that were not visible yet: catches up with the store. Other
-    /// failures may have committed, and must not be retried.
-    pub(crate) async fn may_accept_now(&self, refusal: &Status, cache: &ResourceCache, since: Seen) -> bool {
-        refusal.code < 500 && self.has_learned(cache, since).await
-    }
-
-    /// Whether an object has not changed since it was found, by this server or another.
-    pub(crate) async fn is_current(&self, target: &Target, found: &Object) -> Result<bool> {
-        if !self.is_shared() {
-            return Ok(true);
-        }
-        self.catch_up(&target.cache).await?;
-        Ok(target.cache.get(&found.key).is_some_and(|now| now.revision == found.revision))
-    }
-
-    /// How many attempts to make at something for which `usual` attempts are enough when one server writes.
-    pub(crate) fn attempts(&self, usual: usize) -> usize {
-        if self.is_shared() { usual * 8 } else { usual }
-    }
-
-    /// Whether others write to the store too.
-    pub fn is_shared(&self) -> bool {
-        self.store.is_shared()
     }
 }
 

@@ -67,7 +67,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::encoded_object::{self, EncodedObject};
-    use crate::resource::Object;
+    use crate::object::Object;
     use pintle_schema::value;
     use pintle_storage::Revision;
 

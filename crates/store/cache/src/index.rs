@@ -3,8 +3,8 @@
 //! changes it only when a field's value changes.
 //! Must never answer for a field that was not declared.
 
+use crate::object::Object;
 use crate::objects::{Keys, Objects};
-use crate::resource::Object;
 use imbl::OrdMap;
 use pintle_storage::Key;
 use std::collections::BTreeMap;

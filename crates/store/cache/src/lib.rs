@@ -8,6 +8,7 @@ pub mod encoded_object;
 mod history;
 pub mod index;
 pub mod limits;
+mod object;
 pub mod objects;
 mod progress;
 mod replay;
@@ -18,8 +19,9 @@ mod writers;
 
 pub use derived::{Derived, Variant};
 pub use encoded_object::EncodedObject;
+pub use object::Object;
 pub use progress::Progress;
-pub use resource::{Event, Expired, Object, ResourceCache, State, Watcher};
+pub use resource::{Event, Expired, ResourceCache, State, Watcher};
 pub use stats::{Listed, Stats};
 pub use watch_filter::WatchFilter;
 

@@ -3,7 +3,7 @@
 //! matching object.
 //! Must never fetch an object that its summary excludes: summaries are adjacent in the map, objects are not.
 
-use crate::resource::Object;
+use crate::object::Object;
 use imbl::ordmap::DiffItem;
 use imbl::{OrdMap, OrdSet};
 use pintle_storage::Key;

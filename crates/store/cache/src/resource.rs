@@ -9,6 +9,7 @@ use crate::encoded_object::EncodedObject;
 use crate::history::History;
 use crate::index::Index;
 use crate::limits;
+use crate::object::Object;
 use crate::objects::{Keys, Objects};
 use crate::stats::{Listed, Stats};
 use crate::watch_filter::{Waiter, Waiters, WatchFilter};
@@ -18,47 +19,8 @@ use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-
-/// An object at one revision.
-#[derive(Debug)]
-pub struct Object {
-    /// Unique for this state of this object while the process lives.
-    pub id: u64,
-    pub key: Key,
-    /// The revision of its last change.
-    pub revision: Revision,
-    pub encoded: EncodedObject,
-    prefix: u16,
-}
-
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-impl Object {
-    pub fn new(key: Key, prefix_length: usize, revision: Revision, encoded: EncodedObject) -> Self {
-        let prefix = u16::try_from(prefix_length.min(key.len())).unwrap_or(0);
-        Object { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), key, revision, encoded, prefix }
-    }
-
-    /// The key without the resource's prefix: `namespace/name` or `name`.
-    pub fn path(&self) -> &str {
-        &self.key[usize::from(self.prefix)..]
-    }
-
-    pub fn namespace(&self) -> &str {
-        self.path().rsplit_once('/').map_or("", |(namespace, _)| namespace)
-    }
-
-    pub fn name(&self) -> &str {
-        self.path().rsplit_once('/').map_or(self.path(), |(_, name)| name)
-    }
-
-    /// The value of the resource's selectable field with this index; "" if there is none.
-    pub fn field(&self, index: usize) -> &str {
-        self.encoded.field(index).unwrap_or("")
-    }
-}
 
 /// A change of an object at a revision.
 #[derive(Debug)]

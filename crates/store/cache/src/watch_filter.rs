@@ -4,7 +4,8 @@
 //! Must never be locked by the writer: the index is a persistent map behind a pointer, which watches replace when
 //! they come and go.
 
-use crate::resource::{Event, Object};
+use crate::object::Object;
+use crate::resource::Event;
 use arc_swap::ArcSwap;
 use futures_util::task::AtomicWaker;
 use imbl::OrdMap;
