@@ -12,7 +12,7 @@ use crate::meta::v1::Condition;
 
 /// Outcome of a claim and its users.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(proto = 3, name = "deallocationRequested"))]
+#[k8s(reserved(proto = 3, name = "deallocationRequested"), validation_order("reservedFor", "devices", "allocation"))]
 pub struct ResourceClaimStatus {
     /// Devices given to the claim; unset until allocated.
     #[k8s(proto = 1, optional)]
@@ -101,7 +101,7 @@ pub struct DeviceRequestAllocationResult {
     #[k8s(proto = 5, optional, gate = "DRAAdminAccess")]
     pub admin_access: Option<bool>,
     /// Tolerations copied from the request.
-    #[k8s(proto = 6, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 6, optional, opaque_type, list_type = atomic, gate = "DRADeviceTaints")]
     pub tolerations: Vec<DeviceToleration>,
     /// Binding conditions copied from the device.
     #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]

@@ -86,7 +86,7 @@ pub struct ResourcePool {
 
 /// One device offered for allocation.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("name", "attributes", "capacity", "taints", "consumesCounters"))]
+#[k8s(validation_order("name", "attributes", "capacity", "taints", "consumesCounters", "nodeName"))]
 pub struct Device {
     /// Name of the device, unique in its pool; a DNS label.
     #[k8s(proto = 1, published = required, always, format = "dns1123-label")]
