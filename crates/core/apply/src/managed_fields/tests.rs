@@ -2,6 +2,7 @@
 
 use super::scale::Mapping;
 use super::*;
+use crate::typed;
 use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -64,6 +65,9 @@ impl Versions for Kinds {
             object.set_at(&[new], data);
         }
         object.set_at(&["apiVersion"], to);
+        if let Some(schema) = self.schema(to) {
+            typed::validate(schema, &object, typed::Duplicates::Refused)?;
+        }
         Ok(Cow::Owned(object))
     }
 
