@@ -84,7 +84,7 @@ impl Write<'_> {
         let may_mismatch = self.versions.may_mismatch();
         for entry in managed.entries().iter().filter(|entry| may_mismatch && entry.api_version != self.api_version) {
             match self.versions.convert(live, self.api_version, &entry.api_version) {
-                // Whoever needs it waits for it, and for others together with it.
+                // The comparison that needs it waits for it, and for other conversions together with it.
                 Ok(_) | Err(Error::NotConverted) => {}
                 Err(error) => return Err(error),
             }
