@@ -68,6 +68,15 @@ mod tests {
     use super::*;
     use crate::error::ErrorList;
 
+    /// `1.name` as a path in the list `q`.
+    fn place(text: &str) -> String {
+        match text.split_once('.') {
+            Some((at, rest)) => format!("q[{at}].{rest}"),
+            None if text.is_empty() => "q".to_owned(),
+            None => format!("q[{text}]"),
+        }
+    }
+
     #[test]
     fn repetitions_stand_with_their_items() {
         let rows: &[(&[&str], &[&str], &str)] = &[
@@ -80,11 +89,6 @@ mod tests {
         ];
         for (own, items, expected) in rows {
             let root = FieldPath::new("q");
-            let place = |text: &str| match text.split_once('.') {
-                Some((at, rest)) => format!("q[{at}].{rest}"),
-                None if text.is_empty() => "q".to_owned(),
-                None => format!("q[{text}]"),
-            };
             let mut errors = ErrorList::default();
             errors.required("before", "");
             own.iter().for_each(|text| errors.duplicate(place(text), 1));
@@ -107,11 +111,6 @@ mod tests {
         ];
         for (items, own, expected) in rows {
             let root = FieldPath::new("q");
-            let place = |text: &str| match text.split_once('.') {
-                Some((at, rest)) => format!("q[{at}].{rest}"),
-                None if text.is_empty() => "q".to_owned(),
-                None => format!("q[{text}]"),
-            };
             let mut errors = ErrorList::default();
             errors.required("before", "");
             items.iter().for_each(|text| errors.required(place(text), ""));
