@@ -1,6 +1,7 @@
 //! The registered claims of a token, with the types that they must have, and other claims by their names. Guarantees
 //! kube-apiserver's texts for claims of the wrong type. Must never treat a claim of the wrong type as absent.
 
+use pintle_auth::authentication::json_type;
 use pintle_schema::{Str, Value};
 
 /// The claims that every token is checked by.
@@ -134,15 +135,7 @@ fn whole_seconds(seconds: f64) -> i64 {
 pub(crate) const NO_TIME: i64 = i64::MIN;
 
 fn wrong_type(found: &Value, into: &str, expected: &str) -> String {
-    let found = match found {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
-        Value::String(_) | Value::Raw(_) => "string",
-        Value::List(_) => "array",
-        Value::Map(_) => "object",
-    };
-    format!("json: cannot unmarshal {found} into {into} of type {expected}")
+    format!("json: cannot unmarshal {} into {into} of type {expected}", json_type(found))
 }
 
 #[cfg(test)]

@@ -178,15 +178,19 @@ fn as_text(value: &Value) -> Result<&str, String> {
 
 /// The error for a value of another type than a token's field has.
 pub fn wrong_type(found: &Value, expected: &str) -> String {
-    let found = match found {
+    format!("json: cannot unmarshal {} into Go value of type {expected}", json_type(found))
+}
+
+/// The name of a value's type in errors of Go's JSON decoder.
+pub fn json_type(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
         Value::Int(_) | Value::Float(_) => "number",
         Value::String(_) | Value::Raw(_) => "string",
         Value::List(_) => "array",
         Value::Map(_) => "object",
-    };
-    format!("json: cannot unmarshal {found} into Go value of type {expected}")
+    }
 }
 
 #[cfg(test)]
