@@ -6,6 +6,7 @@
 
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
+use crate::own_thread::OwnThread;
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, flow_control, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck, ExtensionContent, PeerServers, PeerSettings};
@@ -261,10 +262,18 @@ impl Builder {
         opened.builder.metrics.add_source(move |out| counted.render(&of, out));
         let generic = opened.serve()?;
         let api = generic.api();
-        let controllers = Controllers::start(api.registry.clone(), &controllers);
+        let controllers_thread = OwnThread::start("controllers")?;
+        let controllers = controllers_thread.within(|| Controllers::start(api.registry.clone(), &controllers));
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        Ok(Server { address, generic, tasks, controllers, identity_lease: (identity_lease, keeping) })
+        Ok(Server {
+            address,
+            generic,
+            tasks,
+            controllers,
+            _controllers_thread: controllers_thread,
+            identity_lease: (identity_lease, keeping),
+        })
     }
 
     /// Opens the generic server with the built-in parts, after writing the bootstrap objects and announcing this server
@@ -532,6 +541,7 @@ pub struct Server {
     /// The tasks that follow roles and bindings, flow schemas, and the documents of extension servers and of other servers.
     tasks: Vec<JoinHandle<()>>,
     controllers: Controllers,
+    _controllers_thread: OwnThread,
     identity_lease: (Arc<IdentityLease>, JoinHandle<()>),
 }
 

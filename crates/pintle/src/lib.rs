@@ -18,6 +18,7 @@ pub mod external_signer;
 mod flow_control;
 mod identity_lease;
 mod node_objects;
+mod own_thread;
 pub mod progress;
 mod rbac;
 mod repair;
