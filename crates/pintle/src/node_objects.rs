@@ -158,7 +158,7 @@ impl Cluster<'_> {
         let Some(resource) = storage_version("", plural) else { return false };
         let Some(target) = self.registry.target(resource, namespace, "") else { return false };
         let Ok(selection) = Selection::parse(resource, &resource.selectable, "", fields) else { return false };
-        let Ok(page) = self.registry.list(&target, &selection, &ListOptions::default()) else { return false };
+        let Ok(page) = self.registry.list_at_once(&target, &selection, &ListOptions::default()) else { return false };
         page.items.iter().any(|object| {
             str::from_utf8(object.encoded.as_written()).is_ok_and(&may_be)
                 && self.registry.decode(&target, object).is_ok_and(|value| is(&value))

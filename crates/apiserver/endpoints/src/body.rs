@@ -11,6 +11,8 @@ use crate::upgrade::Takeover;
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, Stream, StreamExt};
 use http_body::{Frame, SizeHint};
+use pintle_compute::{Turns, pieces};
+use pintle_schema::Str;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -85,6 +87,15 @@ impl Body {
                 })
             })),
             ends => ends,
+        }
+    }
+
+    /// The same body: what takes long to make is made in turns with what others compute.
+    pub fn in_turns(self, turns: &Arc<Turns>, user: &Str) -> Self {
+        match self {
+            Body::Chunks(chunks, size) => Body::Chunks(Box::pin(pieces(turns, user, chunks)), size),
+            Body::Watch(chunks, held) => Body::Watch(Box::pin(pieces(turns, user, chunks)), held),
+            body => body,
         }
     }
 

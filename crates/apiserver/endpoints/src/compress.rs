@@ -1,5 +1,5 @@
 //! Compression of responses while they are sent. Guarantees that a response is never buffered whole for compression, and that
-//! compression runs on blocking threads only, as many as there are processors. Must never run ahead of the client by more than
+//! compression runs on blocking threads only, in turns with other long computations. Must never run ahead of the client by more than
 //! one chunk.
 
 use crate::body::Body;
@@ -7,9 +7,10 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream::{self, BoxStream, StreamExt};
+use pintle_compute::Turns;
+use pintle_schema::Str;
 use std::io::Write;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// Bytes that are compressed at a time, which takes about 8 ms. With a quarter of it, a single reader of 3 MB cost two fifths
@@ -20,13 +21,14 @@ struct Compressing {
     body: Body,
     /// `None` once everything is compressed.
     encoder: Option<GzEncoder<Vec<u8>>>,
-    compressors: Arc<Semaphore>,
+    turns: Arc<Turns>,
+    user: Str,
 }
 
 /// The compressed bytes of a body that ends.
-pub(crate) fn compressed(body: Body, compressors: Arc<Semaphore>) -> BoxStream<'static, Bytes> {
+pub(crate) fn compressed(body: Body, turns: Arc<Turns>, user: Str) -> BoxStream<'static, Bytes> {
     let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
-    stream::unfold(Compressing { body, encoder, compressors }, |mut all| async move {
+    stream::unfold(Compressing { body, encoder, turns, user }, |mut all| async move {
         let bytes = all.next().await?;
         Some((bytes, all))
     })
@@ -38,8 +40,7 @@ impl Compressing {
         loop {
             let mut encoder = self.encoder.take()?;
             let (pieces, is_last) = self.plain().await;
-            // The semaphore is never closed, and the work ends early only with the runtime.
-            let turn = Arc::clone(&self.compressors).acquire_owned().await.ok()?;
+            let turn = self.turns.turn(&self.user).await;
             let work = move || {
                 // Writing to memory cannot fail.
                 pieces.iter().for_each(|piece| drop(encoder.write_all(piece)));
@@ -49,6 +50,7 @@ impl Compressing {
                     false => (std::mem::take(encoder.get_mut()), Some(encoder)),
                 }
             };
+            // The work ends early only with the runtime.
             let (bytes, encoder) = spawn_blocking(work).await.ok()?;
             self.encoder = encoder;
             if !bytes.is_empty() {
@@ -88,7 +90,7 @@ mod tests {
             let pieces: Vec<_> = expected.chunks(60_000).map(Bytes::copy_from_slice).collect();
             let chunks = Body::Chunks(stream::iter(pieces).boxed(), Size::About(0));
             for body in [Body::Full(expected.clone().into()), chunks] {
-                let sent: Vec<_> = compressed(body, Arc::new(Semaphore::new(1))).collect().await;
+                let sent: Vec<_> = compressed(body, Arc::default(), Str::new_static("user")).collect().await;
                 let mut read = Vec::new();
                 GzDecoder::new(&*sent.concat()).read_to_end(&mut read).expect("it is gzip");
                 assert!(read == expected, "{length}");
@@ -111,7 +113,7 @@ mod tests {
             bytes.take(PIECE).collect::<Bytes>()
         });
         let body = Body::Chunks(stream::iter(endless).boxed(), Size::About(0));
-        let mut sent = compressed(body, Arc::new(Semaphore::new(1)));
+        let mut sent = compressed(body, Arc::default(), Str::new_static("user"));
         assert_eq!(made.load(Ordering::Relaxed), 0);
         for taken in 1..5 {
             assert!(sent.next().await.is_some());

@@ -19,6 +19,7 @@ use count::Count;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use pintle_auth::{Attributes, UserInfo, groups};
+use pintle_compute::Turns;
 use pintle_flowcontrol::{
     Begun, Described, Details, FlowClass, FlowController, Permit, Rejected, WorkEstimate, bounds,
 };
@@ -27,11 +28,9 @@ use pintle_registry::{RequestContext, Status};
 use pintle_schema::Str;
 use shares::{ShareGuard, SharedLimit};
 use std::borrow::Cow;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 
 pub(crate) use estimate::estimate;
 
@@ -104,8 +103,8 @@ pub struct InFlightLimits {
     waiting: [Count; 2],
     /// Requests that are not answered yet, whatever they wait for.
     unanswered: AtomicI64,
-    /// Who may compress at a time.
-    pub(crate) compressors: Arc<Semaphore>,
+    /// The processors, for what computes for long.
+    pub turns: Arc<Turns>,
 }
 
 impl InFlightLimits {
@@ -123,7 +122,6 @@ impl InFlightLimits {
             true => Seats::Fair(Box::new(FlowController::new(total.unsigned_abs()))),
             false => Seats::Limits(limits, Default::default()),
         };
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Arc::new(InFlightLimits {
             seats,
             streams: SharedLimit::new(settings.max_streams),
@@ -138,7 +136,7 @@ impl InFlightLimits {
             in_flight: [(); 2].map(|()| Count::new()),
             waiting: [(); 2].map(|()| Count::new()),
             unanswered: AtomicI64::new(0),
-            compressors: Arc::new(Semaphore::new(processors)),
+            turns: Arc::default(),
         })
     }
 

@@ -8,7 +8,6 @@ pub mod aggregated_discovery;
 mod apply;
 pub mod audit;
 pub mod backend;
-mod blocking;
 pub mod body;
 mod compress;
 mod connection;

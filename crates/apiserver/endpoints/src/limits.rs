@@ -72,15 +72,3 @@ pub const WARNINGS_CHARACTERS: usize = 4096;
 
 /// What is left of a warning where there are too many: kube-apiserver's 256 characters.
 pub const TRUNCATED_WARNING_CHARACTERS: usize = 256;
-
-/// Requests with larger bodies, and patches of larger stored objects, are processed with `block_in_place`: 128 KiB take a few
-/// milliseconds, which is how long other requests may wait.
-pub const LARGE_BODY_BYTES: usize = 128 * 1024;
-
-/// The total bytes of large requests in progress. An object takes up to two hundred times the size of its body while it is
-/// processed; this bounds their memory.
-pub const LARGE_REQUESTS_BYTES: usize = 6 * 1024 * 1024;
-
-/// The least that each of them counts for, so that at most four run at a time: more would not finish sooner, and would take
-/// processors from all others.
-pub const LARGE_REQUEST_BYTES: usize = LARGE_REQUESTS_BYTES / 4;

@@ -3,7 +3,6 @@
 
 use crate::apply::{self, Configuration};
 use crate::audit;
-use crate::blocking;
 use crate::context::Context;
 use crate::decode;
 use crate::negotiation::{Format, MediaTypeOptions};
@@ -36,10 +35,6 @@ pub async fn patch(
     let bytes = read_body(context, request.body).await?;
     let query = patch_options(&context.query, kind.applies(), context.request.clone())?;
     audit::request_patch(context, &bytes, kind.format());
-    if let Ok(stored) = target.get() {
-        // A small patch of a large object takes long.
-        blocking::expect(stored.encoded.size()).await;
-    }
     if let PatchType::Apply(format) = kind {
         let config = Configuration::read(&bytes, format)?;
         return apply::apply(context, target, wanted, config, &query, part).await;

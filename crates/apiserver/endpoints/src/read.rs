@@ -58,6 +58,9 @@ pub async fn get(context: &Context, target: &Target, wanted: MediaTypeOptions) -
     let object = target.get()?;
     let include_object = include_object(&context.query, wanted)?;
     let registry = &context.api.registry;
+    if wanted != MediaTypeOptions::JSON {
+        pintle_compute::expect_input(object.encoded.size()).await;
+    }
     let payload = Payload::Stored(object);
     let converted = &Converted::of(registry, target, std::slice::from_ref(&payload)).await?;
     let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
@@ -100,7 +103,7 @@ pub async fn list_or_watch(
             // Items that follow each other have no marks to cut messages at.
             return Err(Status::not_acceptable(&[Format::Json.content_type(), Format::Protobuf.content_type()]));
         }
-        let body = watch::start(&context.api, target, selection, &query, wanted, include_object)?;
+        let body = watch::start(context, target, selection, &query, wanted, include_object).await?;
         let body = match body {
             Body::Watch(events, _) if upgrade::is_websocket(&context.headers) => {
                 let binary = wanted.format == Format::Protobuf;
@@ -116,7 +119,7 @@ pub async fn list_or_watch(
     if let Some(revision) = query.list.revision() {
         await_revision(context, &target.cache, revision).await?;
     }
-    let mut page = registry.list(&target, &selection, &query.list)?;
+    let mut page = registry.list(&target, &selection, &query.list).await?;
     let converted = &Converted::of_stored(registry, &target, page.items.iter()).await?;
     let encoder = ObjectEncoder { registry, target: &target, wanted, include_object, converted };
     page.items = encoder.selected(page.items, &selection)?;

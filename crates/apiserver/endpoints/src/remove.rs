@@ -134,7 +134,7 @@ async fn delete_selected(
     let selection = Selection::of(target, &query.label_selector, &query.field_selector)?;
     target.check_key()?;
     let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
-    let mut page = registry.list(target, &selection, &query.list)?;
+    let mut page = registry.list(target, &selection, &query.list).await?;
     let include_object = include_object(&context.query, wanted)?;
     let converted = &Converted::of_stored(registry, target, page.items.iter()).await?;
     let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };

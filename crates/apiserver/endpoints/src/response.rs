@@ -10,9 +10,10 @@ use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, WARNING};
 use http::{HeaderMap, Response, StatusCode};
+use pintle_compute::Turns;
 use pintle_registry::Status;
+use pintle_schema::Str;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Adds warnings to a response or to an error.
 pub fn attach_warnings(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
@@ -95,8 +96,9 @@ pub struct ResponseOptions<'a> {
     pub accepts_gzip: bool,
     /// Without the body.
     pub is_head: bool,
-    /// Limits how many responses are compressed at a time.
-    pub compressors: &'a Arc<Semaphore>,
+    /// The processors, for which its user waits in turns with others.
+    pub turns: &'a Arc<Turns>,
+    pub user: &'a Str,
 }
 
 /// Converts a response to HTTP.
@@ -136,7 +138,8 @@ pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Re
             && !headers.contains_key("content-encoding") =>
         {
             headers.insert("content-encoding", HeaderValue::from_static("gzip"));
-            Body::Chunks(compressed(body, response_options.compressors.clone()), Size::About(size))
+            let (turns, user) = (response_options.turns.clone(), response_options.user.clone());
+            Body::Chunks(compressed(body, turns, user), Size::About(size))
         }
         body => body,
     };
@@ -224,9 +227,10 @@ mod tests {
 
     #[test]
     fn heads_show_the_length_of_short_texts() {
-        let compressors = Arc::new(Semaphore::new(1));
+        let (turns, user) = (Arc::default(), Str::new_static("user"));
         let length = |answer: ApiResponse, is_head: bool| {
-            let response = respond(answer, ResponseOptions { accepts_gzip: false, is_head, compressors: &compressors });
+            let response =
+                respond(answer, ResponseOptions { accepts_gzip: false, is_head, turns: &turns, user: &user });
             response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()).map(str::to_owned)
         };
         assert_eq!(length(ApiResponse::text(404, "404 page not found\n"), true).as_deref(), Some("19"));

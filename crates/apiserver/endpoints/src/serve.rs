@@ -4,7 +4,6 @@ use crate::aggregated_discovery::{AggregatedApi, DelegatedRequest};
 use crate::audit::{
     CompletionGuard, FinalStage, RecordBuilder, RequestStart, ResponseAuditor, audit_id, record_received, set_audit_id,
 };
-use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
 use crate::deprecation;
@@ -40,16 +39,20 @@ use std::time::{Duration, Instant};
 /// Closes HTTP/2 connections of unauthenticated clients after one response: over HTTP/2 they could have many requests at a time.
 const HTTP2_DOS_MITIGATION_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
 
+/// The kind of requests for paths that name no resource, to those who take the time of requests.
+const DOCUMENTS: u64 = 0;
+
+/// The user of what is answered before the user of the request is known.
+static NOBODY: Str = Str::new_static("");
+
 /// Serves a request.
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
     let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let shared = api.clone();
-    let response_options = ResponseOptions {
-        accepts_gzip,
-        is_head: request.method == Method::HEAD,
-        compressors: &shared.flow.compressors,
-    };
+    let is_head = request.method == Method::HEAD;
+    let turns = &shared.flow.turns;
+    let response_options = ResponseOptions { accepts_gzip, is_head, turns, user: &NOBODY };
     if !well_escaped(&request.path) {
         return respond(bad_escape(), response_options);
     }
@@ -117,7 +120,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let code = answer.code;
     // kube-apiserver hands over the connection before headers are set, and its timeout drops those that were set meanwhile.
     let (has_id, has_class) = (code != 101, code != 101 && !is_timed_out(&answer));
-    let mut response = respond(answer, response_options);
+    let mut response = respond(answer, ResponseOptions { user: &context.user().name, ..response_options });
     if has_id {
         set_audit_id(&mut response, &context.id);
     }
@@ -256,7 +259,9 @@ async fn process(
                 delegate(server, delegated, &in_flight, accounting).await
             }
             None => {
-                let outcome = non_resource(&api, &query, &request, accounting);
+                let answering = Box::pin(non_resource(&api, &query, request, accounting));
+                let answering = pintle_compute::run(&api.flow.turns, &user.name, DOCUMENTS, answering);
+                let outcome = before_deadline(request_context, answering).await?;
                 accounting.keep_slot(&in_flight, outcome)
             }
         };
@@ -300,7 +305,10 @@ async fn process(
             false => Err(status),
         };
     }
-    accounting.series = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
+    let series = api.metrics.requests.series(labels_of(resource, path, verb, &query, &request));
+    // Requests that are counted together are those that cost about the same.
+    let kind = Arc::as_ptr(&series).addr() as u64;
+    accounting.series = Some(series);
     if !verb.reads() && !long_running {
         request.body = api.metrics.bodies.counted(request.body, resource, verb);
     }
@@ -316,7 +324,7 @@ async fn process(
         traced.act(verb, path, context.header(ACCEPT));
     }
     let acting = pin!(act_as_defined(&context, resource, path, verb, request));
-    let acting = pin!(blocking::work(acting));
+    let acting = pin!(pintle_compute::run(&context.api.flow.turns, &user.name, kind, acting));
     let outcome = match long_running {
         true => acting.await,
         false => tokio::time::timeout_at(deadline(request_context), acting).await.unwrap_or_else(|_| {
@@ -324,6 +332,10 @@ async fn process(
             Ok(timed_out())
         }),
     };
+    let outcome = outcome.map(|mut answer| {
+        answer.body = answer.body.in_turns(&context.api.flow.turns, &user.name);
+        answer
+    });
     let outcome = accounting.keep_slot(&context.in_flight, deprecation::with_warning(resource, outcome));
     match context.in_flight.rejection_code() {
         Some(429) => {
@@ -536,11 +548,11 @@ fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, req
     }
 }
 
-/// Paths that name no resource: discovery, OpenAPI, version, health, metrics.
-fn non_resource(
+/// Paths that name no resource: discovery, OpenAPI, version, health, metrics. All but health may take long.
+async fn non_resource(
     api: &Api,
     query: &Query,
-    request: &Request,
+    request: Request,
     accounting: &mut Accounting,
 ) -> Result<ApiResponse, Status> {
     let path = request.path.as_str();
@@ -557,11 +569,12 @@ fn non_resource(
     if let Some(answer) = health::serve(&api.health, path, query) {
         return Ok(answer);
     }
+    pintle_compute::expect_long().await;
     match path {
-        "/metrics" | "/metrics/slis" => Ok(metrics::answer(api, request)),
+        "/metrics" | "/metrics/slis" => Ok(metrics::answer(api, &request)),
         _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
         _ => {
-            let answer = documents::serve(api, request, query);
+            let answer = documents::serve(api, &request, query);
             // Only aggregated discovery, which alone has an ETag, is counted.
             let aggregated = metrics::DISCOVERY.into_iter().find(|name| path.strip_prefix('/') == Some(*name));
             let is_tagged = |answer: &ApiResponse| answer.headers.iter().any(|(name, _)| *name == "etag");

@@ -7,8 +7,8 @@
 
 mod frames;
 
-use crate::Api;
 use crate::body::Body;
+use crate::context::Context as RequestContext;
 use crate::encoding::IncludeObject;
 use crate::encoding::converted::Converted;
 use crate::negotiation::MediaTypeOptions;
@@ -20,6 +20,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::objects::end_of;
 use pintle_cache::{Object, State, WatchFilter, Watcher};
+use pintle_compute::Loop;
 use pintle_registry::{Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use std::collections::VecDeque;
@@ -33,8 +34,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes of frames sent at a time.
 const CHUNK: usize = 64 << 10;
-/// Maximum number of events taken from the history at a time.
+/// Maximum number of events taken from the history at a time; fewer if it costs much to match them.
 const BATCH: usize = 256;
+/// How often events are taken of which none is selected, before the thread is left to others.
+const BATCHES: usize = 4;
+/// The kind of the beginnings of watches, to those who take the time of requests.
+const BEGINNINGS: u64 = 1;
 /// How often an idle watch is sent a bookmark.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 /// The last bookmark is sent this long before the end.
@@ -59,8 +64,8 @@ struct Watch {
 
 /// The fields that a watch needs only at its beginning, at its end and for bookmarks.
 struct ColdState {
-    /// Waits for the requested revision, and returns whether it was reached in time.
-    awaited: Option<(Revision, BoxFuture<'static, bool>)>,
+    /// Waits for the requested revision; where the watch begins, if that was reached in time.
+    awaited: Option<(Revision, BoxFuture<'static, Option<Beginning>>)>,
     initial: VecDeque<Arc<Object>>,
     /// The bookmark after the initial events has not been sent yet.
     initial_end: bool,
@@ -72,6 +77,9 @@ struct ColdState {
     /// When it began, until the initial events are sent.
     listing_since: Option<Instant>,
 }
+
+/// The revision and the objects that a watch begins with.
+type Beginning = (Revision, VecDeque<Arc<Object>>);
 
 /// What waits for its conversion.
 enum Pending {
@@ -104,18 +112,19 @@ impl ColdState {
     }
 }
 
-/// Starts a watch.
+/// Starts a watch, and gives way to others while it looks for what it begins with.
 ///
 /// # Errors
 /// The resourceVersion cannot be read. Later errors are sent in the stream.
-pub fn start(
-    api: &Arc<Api>,
+pub async fn start(
+    context: &RequestContext,
     target: Target,
     selection: Selection,
     query: &ListQuery,
     wanted: MediaTypeOptions,
     include_object: IncludeObject,
 ) -> Result<Body> {
+    let api = &context.api;
     let asked = match query.list.resource_version.as_str() {
         "" => 0,
         text => pintle_registry::list::parse_version(text).map_err(Status::unexplained)?,
@@ -130,14 +139,15 @@ pub fn start(
     let timeout = query.timeout.unwrap_or_else(|| Duration::from_secs(api.default_watch_seconds()));
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
-    let awaited = (with_state && asked > current.0).then(|| {
-        let (cache, revision) = (target.cache.clone(), Revision(asked));
-        (revision, async move { wait_for_revision(&cache, revision).await }.boxed())
-    });
     let cursor = target.cache.watch_matching(start, interest(&target, &selection));
     let frames = Frames::new(api.clone(), target, selection, wanted, include_object);
+    let awaited = (with_state && asked > current.0).then(|| {
+        let beginning = beginning(frames.subject.clone(), Revision(asked)).boxed();
+        let user = &context.request.user().name;
+        (Revision(asked), pintle_compute::run(&api.flow.turns, user, BEGINNINGS, beginning).boxed())
+    });
     let initial = match with_state && awaited.is_none() {
-        true => initial(&frames.subject, &state),
+        true => initial(&frames.subject, &state).await,
         false => VecDeque::new(),
     };
     frames.counters.begins_with(initial.len());
@@ -182,13 +192,31 @@ fn scope(target: &Target) -> String {
 }
 
 /// The watched objects in their current state.
-fn initial(subject: &WatchTarget, state: &State) -> VecDeque<Arc<Object>> {
+async fn initial(subject: &WatchTarget, state: &State) -> VecDeque<Arc<Object>> {
     let WatchTarget { target, selection } = subject;
     let from = format!("{}{}", target.storage().prefix, scope(target));
     let (keys, end) = (selection.indexed(state), end_of(&from));
     let entries = state.objects.within(keys.as_ref(), (Bound::Included(&from), Bound::Excluded(&end)));
-    let shown = entries.filter(|entry| selection.may_select(entry) && subject.shows(&entry.object));
-    shown.map(|entry| entry.object.clone()).collect()
+    let (mut shown, mut steps, cost) = (VecDeque::new(), Loop::default(), selection.cost());
+    for entry in entries {
+        steps.step(cost).await;
+        if selection.may_select(entry) && subject.shows(&entry.object) {
+            shown.push_back(entry.object.clone());
+        }
+    }
+    shown
+}
+
+/// What a watch begins with once a revision is reached; `None` if that takes too long.
+async fn beginning(subject: Arc<WatchTarget>, revision: Revision) -> Option<Beginning> {
+    let cache = &subject.target.cache;
+    if !wait_for_revision(cache, revision).await {
+        return None;
+    }
+    // The state, loaded after the revision, includes everything up to it.
+    let current = cache.current();
+    let state = cache.state();
+    Some((current.max(state.last), initial(&subject, &state).await))
 }
 
 /// The narrowest index that finds every event the watch can need.
@@ -212,7 +240,7 @@ impl Stream for Watch {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watch = self.get_mut();
-        let mut out = Chunk::default();
+        let (mut out, mut gathered) = (Chunk::default(), 0);
         if watch.unsettled {
             if watch.cold.ended {
                 return Poll::Ready(None);
@@ -231,6 +259,12 @@ impl Stream for Watch {
                 watch.cold.ended = true;
                 watch.frames.error(&status, &mut out);
             } else if !watch.followed || watch.cursor.poll_changed(context).is_ready() {
+                if gathered == BATCHES {
+                    // Nothing of many events is selected: others come first.
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                gathered += 1;
                 watch.gather(&mut out);
             } else {
                 ready!(watch.poll_timer(context));
@@ -263,9 +297,9 @@ impl Watch {
     /// Appends more of the initial state, once the requested revision is reached.
     fn poll_begin(&mut self, context: &mut Context<'_>, out: &mut Chunk) -> Poll<()> {
         if let Some((revision, reached)) = &mut self.cold.awaited {
-            let (revision, reached) = (*revision, ready!(reached.as_mut().poll(context)));
+            let (revision, beginning) = (*revision, ready!(reached.as_mut().poll(context)));
             self.cold.awaited = None;
-            self.begin(revision, reached);
+            self.begin(revision, beginning);
         }
         if let Some((_, converted)) = &mut self.cold.converting {
             let converted = ready!(converted.as_mut().poll(context));
@@ -277,16 +311,11 @@ impl Watch {
     }
 
     /// Starts with the current state, if the requested revision was reached.
-    fn begin(&mut self, revision: Revision, reached: bool) {
-        let subject = &self.frames.subject;
-        let WatchTarget { target, selection } = &**subject;
-        if reached {
-            // The state, loaded after the revision, includes everything up to it.
-            let current = target.cache.current();
-            let state = target.cache.state();
-            let from = current.max(state.last);
+    fn begin(&mut self, revision: Revision, beginning: Option<Beginning>) {
+        let WatchTarget { target, selection } = &*self.frames.subject;
+        if let Some((from, initial)) = beginning {
             self.cursor = target.cache.watch_matching(from, interest(target, selection));
-            self.cold.initial = initial(subject, &state);
+            self.cold.initial = initial;
         } else {
             let status = Status::too_large_resource_version(revision.0, target.cache.current().0);
             self.cold.failure = Some(status);
@@ -371,7 +400,7 @@ impl Watch {
     fn gather(&mut self, out: &mut Chunk) {
         let Watch { cursor, frames, .. } = self;
         let (mut failure, mut held) = (None, Vec::new());
-        let taken = cursor.visit(BATCH, |event| {
+        let taken = cursor.visit(frames.batch, |event| {
             if frames.waits {
                 held.push(Candidate::Event(event.clone()));
             } else if let Err(status) = frames.event(event, out) {

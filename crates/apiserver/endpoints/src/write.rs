@@ -1,7 +1,6 @@
 //! Create and update: from a body to the registry and back, and the common steps of all writes.
 
 use crate::audit;
-use crate::blocking;
 use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::encoding::ObjectEncoder;
@@ -29,7 +28,7 @@ pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
         Err(failure) => Err(failure),
     };
     let bytes = in_flight.enter_with_body(body).await?;
-    blocking::expect(bytes.len()).await;
+    pintle_compute::expect_input(bytes.len()).await;
     Ok(bytes)
 }
 

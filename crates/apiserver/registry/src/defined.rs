@@ -158,6 +158,8 @@ impl Registry {
     /// # Errors
     /// It cannot be decoded or converted.
     pub(crate) async fn decode_as(&self, target: &Target, object: &Object, version: &Target) -> Result<Decoded> {
+        // A small change of a large object takes long.
+        pintle_compute::expect_input(object.encoded.size()).await;
         let mut value = self.decode(target, object)?;
         if target.resource.custom.is_none() {
             return Ok(Decoded { value, stored: None, is_current: true });

@@ -6,9 +6,11 @@
 use crate::status::{Result, Status};
 use crate::{Items, Page, Registry, Selection, Target};
 use data_encoding::BASE64URL_NOPAD;
+use futures_util::FutureExt;
 use pintle_cache::Object;
 use pintle_cache::objects::{Entry, end_of};
 use pintle_codec::{Strictness, json};
+use pintle_compute::Loop;
 use pintle_schema::{Value, base64, value};
 use pintle_storage::Revision;
 use std::ops::Bound;
@@ -87,16 +89,19 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Examines objects until the page is full, and then as many as it takes to know whether another page follows.
-    fn over(
+    async fn over(
         entries: impl Iterator<Item = &'a Entry>,
         selection: &Selection,
         limit: usize,
         following: Option<i64>,
+        mut steps: Loop,
     ) -> Self {
+        let cost = selection.cost();
         let everything = selection.is_everything();
         let counts = selection.has_no_terms();
         let mut walk = Walk::default();
         for entry in entries {
+            steps.step(cost).await;
             walk.fetched += 1;
             if limit > 0 && walk.count == limit {
                 walk.rest += 1;
@@ -123,11 +128,31 @@ impl<'a> Walk<'a> {
 }
 
 impl Registry {
-    /// Lists a target's collection.
+    /// Lists a target's collection, and gives way to others meanwhile.
     ///
     /// # Errors
     /// The revision is too old, too new or unreadable; the continue token is.
-    pub fn list(&self, target: &Target, selection: &Selection, options: &ListOptions) -> Result<Page> {
+    pub async fn list(&self, target: &Target, selection: &Selection, options: &ListOptions) -> Result<Page> {
+        self.list_in(target, selection, options, Loop::default()).await
+    }
+
+    /// The same in one go, for collections that are small or callers that may take long.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub fn list_at_once(&self, target: &Target, selection: &Selection, options: &ListOptions) -> Result<Page> {
+        let listed = self.list_in(target, selection, options, Loop::unbroken()).now_or_never();
+        // Nothing else in it waits.
+        listed.unwrap_or_else(|| Err(Status::internal("a list has given way")))
+    }
+
+    async fn list_in(
+        &self,
+        target: &Target,
+        selection: &Selection,
+        options: &ListOptions,
+        steps: Loop,
+    ) -> Result<Page> {
         // The revision first, then the state: the state then holds everything up to it.
         let current = target.cache.current();
         let state = target.cache.state();
@@ -183,7 +208,7 @@ impl Registry {
         let end = end_of(&within);
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
         let everything = selection.is_everything();
-        let walk = Walk::over(objects.within(indexed.as_ref(), range), selection, limit, following);
+        let walk = Walk::over(objects.within(indexed.as_ref(), range), selection, limit, following, steps).await;
         let Walk { fetched, count, picked, last, rest, passed } = walk;
         page.items = match last {
             Some(last) if everything => Items::stretch(&objects, lower, &last.key, count),

@@ -87,6 +87,12 @@ impl Selection {
         Ok(self)
     }
 
+    /// What it costs to match an object, in comparisons.
+    pub fn cost(&self) -> usize {
+        let labels = self.labels.requirements().iter().map(|requirement| 1 + requirement.values().len());
+        1 + self.fields.len() + labels.sum::<usize>()
+    }
+
     pub fn is_everything(&self) -> bool {
         self.has_no_terms() && self.shard.is_none()
     }

@@ -53,7 +53,7 @@ fn rows(registry: &Registry, target: &Target, include_object: IncludeObject) -> 
     let converted = &Converted::default();
     let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
     let everything = Selection::parse(&target.resource, &target.resource.selectable, "", "").expect("a selection");
-    let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
+    let page = registry.list_at_once(target, &everything, &ListOptions::default()).expect("a page");
     let mut body = encoder.list(page).expect("a table");
     let pieces = std::iter::from_fn(|| body.next_piece().now_or_never().expect("it waits for nothing"));
     let table = json::parse(&pieces.collect::<Vec<_>>().concat(), Strictness::Ignore).expect("JSON").value;
@@ -118,7 +118,7 @@ fn a_list_in_chunks_is_the_list() {
     {
         let target = target(namespace, "");
         let options = ListOptions { limit, ..ListOptions::default() };
-        let page = registry.list(&target, selection, &options).expect("a page");
+        let page = registry.list_at_once(&target, selection, &options).expect("a page");
         let objects = page.items.iter().map(|object| object.encoded.json().clone());
         let wanted: Vec<_> = objects
             .map(|bytes| json::parse(&bytes, Strictness::Ignore).expect("JSON").value)

@@ -3,6 +3,7 @@
 //! A frame of a stored object is encoded once and shared by all watchers of that form. Tables are the exception: they contain
 //! ages, and their columns are sent once.
 
+use super::BATCH;
 use crate::Api;
 use crate::encoding::converted::{Converted, waits};
 use crate::encoding::{self, IncludeObject, ObjectEncoder, TABLE_END};
@@ -43,8 +44,10 @@ pub(super) struct WatchTarget {
 /// Encodes the events of one watch.
 pub(super) struct Frames {
     pub api: Arc<Api>,
-    /// Boxed: watchers of everything do not read it.
-    pub subject: Box<WatchTarget>,
+    /// Apart: watchers of everything do not read it.
+    pub subject: Arc<WatchTarget>,
+    /// How many events are matched at a time.
+    pub batch: usize,
     shows_everything: bool,
     wanted: MediaTypeOptions,
     include_object: IncludeObject,
@@ -164,10 +167,12 @@ impl Frames {
         if selection.shard().is_some() {
             counters.shard_begins();
         }
-        let subject = Box::new(WatchTarget { target, selection });
+        let batch = (BATCH / selection.cost()).max(1);
+        let subject = Arc::new(WatchTarget { target, selection });
         Frames {
             api,
             subject,
+            batch,
             shows_everything,
             wanted,
             include_object,

@@ -86,12 +86,12 @@ fn pages_by_an_indexed_field_hold_what_a_filter_leaves() {
             let selection = select(labels, fields);
             for (namespace, limit) in ["", "ns1", "ns9"].into_iter().flat_map(|it| [0, 1, 2, 100].map(|n| (it, n))) {
                 let target = pods(&registry, namespace);
-                let all = registry.list(&target, &select("", ""), &ListOptions::default()).unwrap();
+                let all = registry.list_at_once(&target, &select("", ""), &ListOptions::default()).unwrap();
                 let wanted: Vec<_> = all.items.iter().filter(|object| selection.matches(object)).cloned().collect();
                 let mut options = ListOptions { limit, ..ListOptions::default() };
                 let mut listed = Vec::new();
                 loop {
-                    let page = registry.list(&target, &selection, &options).unwrap();
+                    let page = registry.list_at_once(&target, &selection, &options).unwrap();
                     assert!(limit == 0 || page.items.len() <= limit as usize);
                     assert_eq!(page.revision, all.revision);
                     assert!(selection.is_everything() || page.remaining.is_none());
@@ -115,7 +115,7 @@ fn pages_by_an_indexed_field_hold_what_a_filter_leaves() {
 
 /// The names on a page, and whether more follow.
 fn page(registry: &Registry, namespace: &str, selection: &Selection, options: &ListOptions) -> (Vec<String>, bool) {
-    let page = registry.list(&pods(registry, namespace), selection, options).unwrap();
+    let page = registry.list_at_once(&pods(registry, namespace), selection, options).unwrap();
     (page.items.iter().map(|pod| pod.name().to_owned()).collect(), !page.continue_token.is_empty())
 }
 
