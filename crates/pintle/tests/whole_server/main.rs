@@ -14,6 +14,7 @@ mod churn;
 mod cluster;
 mod commands;
 mod common;
+mod computing;
 mod concurrency;
 mod controllers;
 mod crash;

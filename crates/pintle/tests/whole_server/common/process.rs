@@ -90,9 +90,10 @@ fn private(path: &Path) {
     std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("its permissions set");
 }
 
-/// The binary, to be started in a folder, without output.
+/// The binary, to be started in a folder, without output. `PINTLE_TEST_PROGRAM` names another build of it.
 pub fn pintle(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pintle"));
+    let other = std::env::var_os("PINTLE_TEST_PROGRAM");
+    let mut command = Command::new(other.unwrap_or_else(|| env!("CARGO_BIN_EXE_pintle").into()));
     command.current_dir(folder).stdin(Stdio::null());
     command
 }
