@@ -1,11 +1,11 @@
 //! Create: a new object, durable before the response.
 
-use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
 use crate::defined::{check_definition, other_type};
 use crate::environment::generate_name;
+use crate::namespace_condition::NewObject;
 use crate::prepare::{clear_on_create, validate_create, warn};
-use crate::status::{Cause, Result, Status};
+use crate::status::{Result, Status};
 use crate::update::{Change, ManagedFieldsUpdate};
 use crate::write_environment::WriteEnvironment;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     metadata,
 };
 use pintle_resource::{Context, NameRule};
-use pintle_schema::{Value, empties, names};
+use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use std::time::Instant;
 
@@ -76,6 +76,7 @@ impl Registry {
                 Ok(CreateOutcome::AllocationTaken) => break,
                 // Another write was charged, so that the writes together make progress.
                 Ok(CreateOutcome::ChargeChanged) => self.catch_up_main().await?,
+                Ok(CreateOutcome::NamespaceReplaced) => {}
                 Ok(CreateOutcome::Created(payload)) => return Ok(Written { payload, created: true, warnings }),
                 Err(refusal) if !has_waited && self.appears(refusal.awaits.as_deref()).await => has_waited = true,
                 Err(refusal) if !has_learned && self.may_accept_now(&refusal, &target.cache, since).await => {
@@ -160,37 +161,6 @@ impl Registry {
             _ => Ok(()),
         }
     }
-
-    /// Nothing is created in a namespace that does not exist or is going away, unless admission is configured to allow it.
-    ///
-    /// # Errors
-    /// The namespace is not there, or is going away.
-    pub fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
-        let check = self.admission.namespace_check;
-        let is_checked = target.resource.namespaced && check != NamespaceCheck::None;
-        let namespace = target.namespace.as_str();
-        // Validation reports a namespace without a name.
-        let home = self.namespace(namespace).filter(|_| is_checked && !namespace.is_empty());
-        let Some(home) = home else { return Ok(()) };
-        let faults = names::path_segment_name(namespace);
-        if !faults.is_empty() {
-            let why = format!("invalid resource name {}: [{}]", names::quoted(namespace), faults.join(" "));
-            return Err(Status::internal(why));
-        }
-        if !home.get()?.encoded.terminating || check == NamespaceCheck::Exists {
-            return Ok(());
-        }
-        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-        let mut status = Status::forbidden(&target.resource, name, &why);
-        if let Some(details) = &mut status.details {
-            details.causes.push(Cause {
-                reason: "NamespaceTerminating".into(),
-                message: format!("namespace {namespace} is being terminated"),
-                field: "metadata.namespace".into(),
-            });
-        }
-        Err(status)
-    }
 }
 
 /// The outcome of one attempt to create an object.
@@ -200,6 +170,8 @@ enum CreateOutcome {
     AllocationTaken,
     /// The state that the write is charged to has changed meanwhile.
     ChargeChanged,
+    /// The namespace was deleted and created again meanwhile, and admission has not seen the new one.
+    NamespaceReplaced,
 }
 
 /// A requested object, before its name and addresses are generated.
@@ -326,8 +298,9 @@ impl<'a> Creation<'a> {
     async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<CreateOutcome> {
         let Creation { registry, target, stored, .. } = *self;
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
-        registry.check_namespace(target, metadata::text(&object, "name"))?;
-        check_definition(target, metadata::text(&object, "name"))?;
+        let sent_name = metadata::text(&object, "name").to_owned();
+        let namespace = registry.admitting_namespace(target, &sent_name)?;
+        check_definition(target, &sent_name)?;
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
         if target.resource.namespaced && target.namespace.is_empty() {
             // Its key would be that of an object outside namespaces.
@@ -355,8 +328,9 @@ impl<'a> Creation<'a> {
         let mut charges = charges.take();
         reserved.committing();
         let started = Instant::now();
-        let outcome =
-            registry.commit_object(&place, Expect::Absent, &mut object, self.owners, others, &mut charges).await;
+        let namespace_key = namespace.as_ref().map(|namespace| namespace.key.clone());
+        let new = NewObject { target: &place, sent_name: &sent_name, owners: self.owners };
+        let outcome = registry.store_new(&new, namespace, &mut object, others, &mut charges).await;
         self.options.context.spent(Step::Commit, started);
         reserved.settled();
         match outcome? {
@@ -364,6 +338,9 @@ impl<'a> Creation<'a> {
             Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
             Err(CommitError::Conflict { index, .. }) if index > allocated => Ok(CreateOutcome::ChargeChanged),
             Err(CommitError::Conflict { .. }) => Ok(CreateOutcome::AllocationTaken),
+            Err(CommitError::ConditionFailed { key, .. }) if namespace_key.as_ref() == Some(&key) => {
+                Ok(CreateOutcome::NamespaceReplaced)
+            }
             Err(error) => Err(commit_failed(&error)),
         }
     }

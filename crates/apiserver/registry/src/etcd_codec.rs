@@ -152,6 +152,11 @@ impl ValueCodec for EtcdCodec {
             None => encoded_object::encode(&object, &fields),
         })
     }
+
+    /// A definition may have changed or gone.
+    fn may_change(&self, key: &str) -> bool {
+        !self.versions_of(key).is_ok_and(|versions| versions.hub.custom.is_none())
+    }
 }
 
 /// How the storage version of a resource is stored.

@@ -18,6 +18,7 @@ mod gates;
 mod known_sets;
 pub mod list;
 pub mod metadata;
+mod namespace_condition;
 pub mod options;
 #[cfg(test)]
 mod owners_tests;
@@ -337,20 +338,20 @@ impl Registry {
         expect: Expect,
         object: Encoded,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        let committed = self.commit_with(target, expect, object, Vec::new(), &mut []).await;
+        let committed = self.commit_with(target, expect, object, Transaction::default(), &mut []).await;
         // Only charges are refused.
         committed.unwrap_or_else(|status| Err(CommitError::Invalid(status.message)))
     }
 
-    /// Encodes and commits one object together with other writes. If it is too large for etcd or the store, the commit is
-    /// retried without managed fields, unless it was applied: apply needs them.
+    /// Encodes and commits one object together with other writes, under conditions. If it is too large for etcd or the store, the
+    /// commit is retried without managed fields, unless it was applied: apply needs them.
     pub(crate) async fn commit_object(
         &self,
         target: &Target,
         expect: Expect,
         object: &mut Value,
         owners: update::ManagedFieldsUpdate,
-        others: Vec<Write>,
+        others: Transaction,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
         match self.commit_bounded(target, expect, object, others.clone(), charges).await {
@@ -370,7 +371,7 @@ impl Registry {
         target: &Target,
         expect: Expect,
         object: &mut Value,
-        others: Vec<Write>,
+        others: Transaction,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
         let encoded = self.encode(target, object);
@@ -383,14 +384,14 @@ impl Registry {
         self.commit_with(target, expect, encoded, others, charges).await
     }
 
-    /// Commits one object together with other writes. The object's is the first of the transaction. It fails if the object was
-    /// prepared under a definition that has changed since.
+    /// Commits one object together with other writes, under conditions. The object's is the first of the transaction. It fails if
+    /// the object was prepared under a definition that has changed since.
     pub(crate) async fn commit_with(
         &self,
         target: &Target,
         expect: Expect,
         object: Encoded,
-        others: Vec<Write>,
+        others: Transaction,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
         let key: Key = target.key().into();
@@ -400,6 +401,7 @@ impl Registry {
         if let Err(error) = encoded_object::check(&record) {
             return Ok(Err(unreadable(error)));
         }
+        let Transaction { writes: others, mut conditions } = others;
         let (own, allocated) = (object.put(key.clone(), expect), others.len());
         let is_split = allocated > 0 && self.store.makes_several_revisions();
         let writes = match is_split {
@@ -407,13 +409,16 @@ impl Registry {
             true => others.into_iter().chain([Write { begins_revision: true, ..own }]).collect(),
             false => [own].into_iter().chain(others).collect(),
         };
-        let transaction = Transaction { writes, conditions: defined::condition(target).into_iter().collect() };
-        let committed = self.commit_charged(transaction, charges).await?.map_err(|error| match error {
-            CommitError::Conflict { index, key, actual } if is_split && index <= allocated => {
-                CommitError::Conflict { index: if index == allocated { 0 } else { index + 1 }, key, actual }
-            }
-            error => error,
-        });
+        conditions.extend(defined::condition(target));
+        // A transaction takes place in one store. Where a condition's key is in another, it can only be looked at before or after.
+        conditions.retain(|condition| self.is_in_same_store(&condition.key, &key));
+        let committed =
+            self.commit_charged(Transaction { writes, conditions }, charges).await?.map_err(|error| match error {
+                CommitError::Conflict { index, key, actual } if is_split && index <= allocated => {
+                    CommitError::Conflict { index: if index == allocated { 0 } else { index + 1 }, key, actual }
+                }
+                error => error,
+            });
         Ok(committed.and_then(|revision| {
             let encoded = EncodedObject::from_record(&record, revision).map_err(unreadable)?;
             Ok(Arc::new(Object::new(key, target.storage().prefix.len(), revision, encoded)))

@@ -65,10 +65,14 @@ pub(crate) fn registry_in(environment: Box<dyn Environment>) -> Registry {
     registry_of(Arc::new(MemoryStore::new()), environment)
 }
 
-fn registry_of(store: Arc<dyn Store>, environment: Box<dyn Environment>) -> Registry {
-    let cache =
-        Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
+/// The same over another store, which may have partitions.
+pub(crate) fn registry_of(store: Arc<dyn Store>, environment: Box<dyn Environment>) -> Registry {
+    let prefixes = pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str()));
+    let cache = Cache::partitioned(prefixes.map(|prefix| (prefix, Vec::new())), store.partitions());
     store.start(Box::new(cache.writer())).unwrap();
+    for (number, partition) in (1..).zip(store.partitions()) {
+        partition.store.start(Box::new(cache.writer_of(number))).unwrap();
+    }
     let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
     let namespaces = pintle_groups::find("", "v1", "namespaces").unwrap();
     let namespace = registry.target(namespaces, "", "default").unwrap();

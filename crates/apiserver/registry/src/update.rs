@@ -230,6 +230,7 @@ impl Attempt<'_> {
         let Attempt { registry, target, update, .. } = *self;
         let expect = Expect::At(stored.revision);
         if !is_finished(target, &object) {
+            let others = Transaction::of(others);
             return registry.commit_object(target, expect, &mut object, update.owners, others, charges).await;
         }
         let mut writes = vec![Write::delete(target.key().into(), expect)];

@@ -42,6 +42,12 @@ impl Registry {
         self.store.partitions().iter().any(|partition| partition.holds(key))
     }
 
+    /// Whether two keys are in the same store, so that one transaction can be about both.
+    pub fn is_in_same_store(&self, one: &str, other: &str) -> bool {
+        let place = |key: &str| self.store.partitions().iter().position(|partition| partition.holds(key));
+        place(one) == place(other)
+    }
+
     /// The state that a decision about objects of a cache is based on: theirs, and that of the main store, which has the
     /// namespaces and quotas.
     pub fn seen(&self, cache: &ResourceCache) -> Seen {

@@ -174,6 +174,8 @@ impl Definitions {
             if definition::is_established(&definition) {
                 self.install(name, &definition);
             }
+            // Objects are stored only under the definition as it is, so what was before the deletion began is visible then.
+            kind.target.cache.progress.reached(stored.revision).await;
             return self.end(&kind.at(&stored), &definition).await;
         }
         let accepted = self.accept(&definition);

@@ -47,6 +47,7 @@ mod limits;
 mod lists;
 mod logs;
 mod mapped_addresses;
+mod namespaces;
 mod nodes;
 mod outside_services;
 mod own_group;

@@ -35,6 +35,14 @@ impl Progress {
         self.changes.subscribe()
     }
 
+    /// Waits until every resource of the store has been published up to a revision.
+    pub async fn reached(&self, revision: Revision) {
+        if self.current() < revision {
+            // The sender is in `self`.
+            let _ = self.changes().wait_for(|current| *current >= revision).await;
+        }
+    }
+
     /// Everything up to this revision has been published.
     pub(crate) fn advance(&self, to: Revision) {
         self.current.store(to.0, Ordering::Release);

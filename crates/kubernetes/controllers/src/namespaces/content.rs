@@ -111,7 +111,9 @@ impl NamespaceController {
         }
         let (registry, cache) = (&self.world.registry, &kind.target.cache);
         // Where the store has other revisions, what was written before the namespace was deleted may still be missing.
-        if registry.is_apart(&cache.prefix)
+        let namespaces = self.world.kind(self.namespaces);
+        let is_apart = |of: &Kind| !registry.is_in_same_store(&of.target.cache.prefix, &cache.prefix);
+        if namespaces.is_some_and(|namespaces| is_apart(&namespaces))
             && let Err(status) = registry.catch_up(cache).await
         {
             emptied.failures.push(status.message);

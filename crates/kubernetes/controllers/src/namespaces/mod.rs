@@ -90,6 +90,8 @@ impl NamespaceController {
         if view.field(Namespace::SPEC).field(NamespaceSpec::FINALIZERS).iter().len() == 0 {
             return Outcome::Done;
         }
+        // Nothing is stored in the namespace after its deletion began, and what was before is visible then.
+        kind.target.cache.progress.reached(stored.revision).await;
         let now = self.world.registry.environment.now_unix();
         let emptied = self.empty(stored.name(), now.saturating_sub(deleted.seconds)).await;
         let target = kind.at(&stored);

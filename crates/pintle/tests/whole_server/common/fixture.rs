@@ -5,7 +5,7 @@ use super::http::{Client, Endpoint, MERGE_PATCH};
 use super::streams::Redirected;
 use pintle::{Builder, Server, SocketConnector};
 use pintle_http::ClientTlsMaterial;
-use pintle_storage::MemoryStore;
+use pintle_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
@@ -39,9 +39,14 @@ impl Fixture {
 
     /// A server without a node.
     pub fn empty(prepare: impl FnOnce(&mut Builder)) -> Fixture {
+        Fixture::over(Arc::new(MemoryStore::new()), prepare)
+    }
+
+    /// The same over a store.
+    pub fn over(store: Arc<dyn Store>, prepare: impl FnOnce(&mut Builder)) -> Fixture {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
-        let mut builder = Builder::new(Arc::new(MemoryStore::new()));
+        let mut builder = Builder::new(store);
         prepare(&mut builder);
         let server = runtime.block_on(async {
             let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
