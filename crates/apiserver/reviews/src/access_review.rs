@@ -259,7 +259,7 @@ fn of_labels(labels: Labels<'_>) -> Option<Value> {
             &parsed
         }
     };
-    let requirement = |it: &pintle_schema::label_selector::Requirement| {
+    let requirement = |it: pintle_schema::label_selector::RequirementRef<'_>| {
         let operator = match it.operator() {
             Operator::In | Operator::Equals | Operator::DoubleEquals => "In",
             Operator::NotIn | Operator::NotEquals => "NotIn",
@@ -269,12 +269,13 @@ fn of_labels(labels: Labels<'_>) -> Option<Value> {
             Operator::GreaterThan | Operator::LessThan => return None,
         };
         let mut requirement = value!({"key": (it.key()), "operator": operator});
-        if !it.values().is_empty() {
-            requirement.set_at(&["values"], strings(it.values()));
+        let values: Vec<Str> = it.values().map(Str::new).collect();
+        if !values.is_empty() {
+            requirement.set_at(&["values"], strings(&values));
         }
         Some(requirement)
     };
-    requirements(selector.requirements().iter().filter_map(requirement).collect())
+    requirements(selector.requirements().filter_map(requirement).collect())
 }
 
 fn requirements(requirements: Vec<Value>) -> Option<Value> {

@@ -2,6 +2,7 @@
 //! Guarantees kube-apiserver's parsing of texts and selector fields, its errors and its canonical text.
 //! Must never panic on any text; matching allocates nothing.
 
+mod packed;
 mod parser;
 
 #[cfg(test)]
@@ -9,9 +10,12 @@ mod tests;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::names;
 use crate::value::Str;
+use packed::Packed;
+pub use packed::RequirementRef;
 
 /// The operator of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +40,7 @@ pub enum Operator {
     LessThan,
 }
 
-/// One requirement on a label.
+/// One requirement on a label, from which selectors are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     key: Str,
@@ -61,71 +65,14 @@ impl Requirement {
         }
         Err(LabelSelectorError(aggregate(errors)))
     }
-
-    /// The key of the label.
-    pub fn key(&self) -> &str {
-        &self.key
-    }
-
-    /// The operator.
-    pub fn operator(&self) -> Operator {
-        self.operator
-    }
-
-    /// The values to compare with.
-    pub fn values(&self) -> &[Str] {
-        &self.values
-    }
-
-    /// Whether the requirement holds for a label's value, or its absence.
-    pub fn holds(&self, label: Option<&str>) -> bool {
-        let has = |label: &str| self.values.iter().any(|value| value == label);
-        match self.operator {
-            Operator::In | Operator::Equals | Operator::DoubleEquals => label.is_some_and(has),
-            Operator::NotIn | Operator::NotEquals => !label.is_some_and(has),
-            Operator::Exists => label.is_some(),
-            Operator::DoesNotExist => label.is_none(),
-            Operator::GreaterThan => self.numbers(label).is_some_and(|(label, value)| label > value),
-            Operator::LessThan => self.numbers(label).is_some_and(|(label, value)| label < value),
-        }
-    }
-
-    fn numbers(&self, label: Option<&str>) -> Option<(i64, i64)> {
-        Some((label?.parse().ok()?, self.values.first()?.parse().ok()?))
-    }
-
-    fn exact_value(&self) -> Option<&str> {
-        match (self.operator, self.values.as_slice()) {
-            (Operator::In | Operator::Equals | Operator::DoubleEquals, [value]) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Requirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sorted = self.values.clone();
-        sorted.sort_unstable();
-        let (key, values) = (&self.key, sorted.join(","));
-        match self.operator {
-            Operator::In => write!(f, "{key} in ({values})"),
-            Operator::NotIn => write!(f, "{key} notin ({values})"),
-            Operator::Equals => write!(f, "{key}={values}"),
-            Operator::DoubleEquals => write!(f, "{key}=={values}"),
-            Operator::NotEquals => write!(f, "{key}!={values}"),
-            Operator::GreaterThan => write!(f, "{key}>{values}"),
-            Operator::LessThan => write!(f, "{key}<{values}"),
-            Operator::Exists => write!(f, "{key}"),
-            Operator::DoesNotExist => write!(f, "!{key}"),
-        }
-    }
 }
 
 /// Requirements on labels, sorted by key. Without requirements it selects everything, unless it is created to select
-/// nothing.
+/// nothing. Copies share the requirements, which take about as many bytes as their text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
-    requirements: Vec<Requirement>,
+    /// `None` if there are none.
+    requirements: Option<Arc<Packed>>,
     selects_nothing: bool,
 }
 
@@ -143,18 +90,29 @@ pub struct Expression<'a> {
 impl LabelSelector {
     /// Selects everything.
     pub const fn everything() -> LabelSelector {
-        LabelSelector { requirements: Vec::new(), selects_nothing: false }
+        LabelSelector { requirements: None, selects_nothing: false }
     }
 
     /// Selects nothing, as an unset selector field does.
     pub const fn nothing() -> LabelSelector {
-        LabelSelector { requirements: Vec::new(), selects_nothing: true }
+        LabelSelector { requirements: None, selects_nothing: true }
     }
 
     /// Requirements in any order.
     pub fn new(mut requirements: Vec<Requirement>) -> LabelSelector {
         requirements.sort_by(|left, right| left.key.cmp(&right.key));
-        LabelSelector { requirements, selects_nothing: false }
+        let packed = requirements.iter().map(|it| (&*it.key, it.operator, it.values.iter().map(Str::as_str)));
+        LabelSelector { requirements: Packed::new(packed), selects_nothing: false }
+    }
+
+    /// The requirements of several selectors together.
+    pub fn all<'a>(selectors: impl IntoIterator<Item = &'a LabelSelector>) -> LabelSelector {
+        let selectors: Vec<_> = selectors.into_iter().collect();
+        let mut requirements: Vec<_> = selectors.iter().flat_map(|selector| selector.requirements()).collect();
+        requirements.sort_by_key(|requirement| requirement.key());
+        let packed = requirements.iter().map(|it| (it.key(), it.operator(), it.values()));
+        let selects_nothing = selectors.iter().any(|selector| selector.selects_nothing);
+        LabelSelector { requirements: Packed::new(packed), selects_nothing }
     }
 
     /// Parses `a=b,c!=d,e in (x,y),!f,g notin (z),h>1,i<2`.
@@ -201,35 +159,40 @@ impl LabelSelector {
     }
 
     /// The requirements, sorted by key.
-    pub fn requirements(&self) -> &[Requirement] {
-        &self.requirements
+    pub fn requirements(&self) -> impl Iterator<Item = RequirementRef<'_>> + Clone {
+        self.requirements.iter().flat_map(|packed| packed.iter())
+    }
+
+    /// How many bytes of memory the requirements take.
+    pub fn held_bytes(&self) -> usize {
+        self.requirements.as_ref().map_or(0, |packed| packed.held_bytes())
     }
 
     /// Whether it selects every object.
     pub fn is_everything(&self) -> bool {
-        self.requirements.is_empty() && !self.selects_nothing
+        self.requirements.is_none() && !self.selects_nothing
     }
 
     /// Whether all requirements hold. `get` returns the value of a label.
     pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> bool {
-        !self.selects_nothing && self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
+        !self.selects_nothing && self.requirements().all(|requirement| requirement.holds(get(requirement.key())))
     }
 
     /// The labels that every selected object has, as keys and values.
     pub fn exact_matches(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.requirements.iter().filter_map(|requirement| Some((requirement.key(), requirement.exact_value()?)))
+        self.requirements().filter_map(|requirement| Some((requirement.key(), requirement.exact_value()?)))
     }
 
     /// The value that a label must have, if the first requirement on it requires one.
     pub fn exact_match(&self, key: &str) -> Option<&str> {
-        self.requirements.iter().find(|requirement| requirement.key == key)?.exact_value()
+        self.requirements().find(|requirement| requirement.key() == key)?.exact_value()
     }
 }
 
 /// The canonical text; empty for a selector of nothing too.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, requirement) in self.requirements.iter().enumerate() {
+        for (at, requirement) in self.requirements().enumerate() {
             let comma = if at > 0 { "," } else { "" };
             write!(f, "{comma}{requirement}")?;
         }

@@ -84,8 +84,8 @@ pub fn label_selector(asked: &ResourceAttributes) -> Option<LabelSelector> {
     if selector.requirements.is_empty() {
         return LabelSelector::parse(&selector.raw_selector).ok();
     }
-    let terms = selector.requirements.iter().filter_map(label_term);
-    Some(LabelSelector::new(terms.flat_map(|term| term.requirements().to_vec()).collect()))
+    let terms: Vec<_> = selector.requirements.iter().filter_map(label_term).collect();
+    Some(LabelSelector::all(&terms))
 }
 
 #[cfg(test)]
