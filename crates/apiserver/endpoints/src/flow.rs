@@ -6,6 +6,7 @@
 mod count;
 mod estimate;
 mod shares;
+mod watch_bytes;
 
 use crate::limits::{
     BODY_BASE_BYTES, FRESHNESS_WAITS, IN_FLIGHT_POLL, OPEN_ANSWERS, RECEIVED_BYTES, RESPONSE_BYTES, RETRY_AFTER_SECONDS,
@@ -33,6 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) use estimate::estimate;
+pub(crate) use watch_bytes::WatchBytes;
 
 /// A request, as the dumps of flow control show it.
 #[derive(Clone, Debug)]
@@ -85,6 +87,8 @@ pub struct InFlightLimits {
     /// For connections to backends, and for watches.
     streams: Arc<SharedLimit>,
     watches: Arc<SharedLimit>,
+    /// Bytes that watches hold.
+    watch_bytes: Arc<SharedLimit>,
     /// For reads that wait until a revision of the future has come.
     waits: Arc<SharedLimit>,
     /// Bytes of bodies that are being received.
@@ -126,6 +130,7 @@ impl InFlightLimits {
             seats,
             streams: SharedLimit::new(settings.max_streams),
             watches: SharedLimit::new(settings.max_watches),
+            watch_bytes: SharedLimit::new(settings.max_watch_bytes),
             waits: SharedLimit::new(FRESHNESS_WAITS),
             bodies: SharedLimit::new(RECEIVED_BYTES),
             answers: SharedLimit::new(RESPONSE_BYTES),
@@ -465,6 +470,18 @@ impl InFlightRequest {
             slot.answer = Some(self.flow.answers.acquire(&self.user, bytes).ok_or_else(|| self.too_many_requests())?);
         }
         Ok(())
+    }
+
+    /// Counts the bytes that a watch holds as long as it lasts.
+    ///
+    /// # Errors
+    /// The user's watches hold too many, or all together do.
+    pub(crate) fn hold_watch(&self, bytes: u64) -> Result<WatchBytes, Status> {
+        if self.is_exempt {
+            return Ok(WatchBytes::uncounted());
+        }
+        let held = self.flow.watch_bytes.acquire(&self.user, bytes).ok_or_else(|| self.too_many_requests())?;
+        Ok(WatchBytes::of(held))
     }
 
     /// Hands the slot over to the code that sends the answer. The seats are free then: what is left is to copy bytes as the client

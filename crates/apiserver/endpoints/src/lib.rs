@@ -78,6 +78,8 @@ pub struct Settings {
     pub max_streams: u64,
     /// How many watches there may be at a time, of all users.
     pub max_watches: u64,
+    /// How many bytes they may hold of what was asked for with them.
+    pub max_watch_bytes: u64,
     /// The longest time a request may take that is no watch.
     pub request_timeout: Duration,
     /// The shortest time a watch without a timeout is kept open.
@@ -114,6 +116,7 @@ impl Default for Settings {
             max_read_only_in_flight: limits::READ_ONLY_REQUESTS_IN_FLIGHT,
             max_streams: limits::STREAMS,
             max_watches: limits::WATCHES,
+            max_watch_bytes: limits::WATCH_BYTES,
             request_timeout: limits::REQUEST_TIMEOUT,
             min_request_timeout_seconds: limits::MIN_WATCH_SECONDS,
             delete_collection_workers: 1,

@@ -29,6 +29,12 @@ pub const STREAMS: u64 = 4000;
 /// watches 20 resources, has as many; a kubelet has a few hundred. kube-apiserver has no limit.
 pub const WATCHES: u64 = 400_000;
 
+/// Bytes that all watches hold of what was asked for with them: selectors, paths, names of clients and users, and events that are joined
+/// to be sent. A user may have a quarter, so that their 100,000 watches may hold 1.3 KiB each; an ordinary one holds 300 bytes to
+/// 600. The largest selector that a URL has room for takes 130 KiB. What every watch takes besides, whatever is asked for, is
+/// bounded by their number. kube-apiserver has no limit.
+pub const WATCH_BYTES: u64 = 512 << 20;
+
 /// Reads that wait at a time until a revision of the future has come, each for three seconds at most, or until a store that
 /// others write to has said what there is: they hold a request's head and a timer, so there may be more of them than slots.
 pub const FRESHNESS_WAITS: u64 = 2000;

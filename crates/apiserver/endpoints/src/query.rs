@@ -18,6 +18,11 @@ use std::time::Duration;
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
+    /// The bytes of all parameters.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
+    }
+
     /// Parses a query. Malformed pairs (with an invalid escape or a semicolon) are ignored, as by kube-apiserver.
     pub fn parse(query: &str) -> Self {
         let well_formed = |pair: &&str| !pair.is_empty() && !pair.contains(';') && well_escaped(pair);

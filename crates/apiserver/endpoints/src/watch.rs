@@ -11,6 +11,7 @@ use crate::body::Body;
 use crate::context::Context as RequestContext;
 use crate::encoding::IncludeObject;
 use crate::encoding::converted::Converted;
+use crate::flow::WatchBytes;
 use crate::negotiation::MediaTypeOptions;
 use crate::query::ListQuery;
 use crate::read::wait_for_revision;
@@ -34,12 +35,15 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes of frames sent at a time.
 const CHUNK: usize = 64 << 10;
-/// Maximum number of events taken from the history at a time; fewer if it costs much to match them.
+/// Maximum number of events taken from the history at a time, if their frames do not fill a chunk before; fewer if it costs much
+/// to match them.
 const BATCH: usize = 256;
 /// How often events are taken of which none is selected, before the thread is left to others.
 const BATCHES: usize = 4;
 /// The kind of the beginnings of watches, to those who take the time of requests.
 const BEGINNINGS: u64 = 1;
+/// Bytes of stored objects that are converted at a time, for a watch whose objects have to wait for their conversion.
+const CONVERTED_BYTES: usize = 1 << 20;
 /// How often an idle watch is sent a bookmark.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 /// The last bookmark is sent this long before the end.
@@ -49,6 +53,8 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// `ColdState`.
 struct Watch {
     frames: Frames,
+    /// What it holds of what was asked for with it, and the frames that it joined.
+    held: WatchBytes,
     cursor: Watcher,
     bookmarks: bool,
     next_bookmark: Instant,
@@ -115,7 +121,7 @@ impl ColdState {
 /// Starts a watch, and gives way to others while it looks for what it begins with.
 ///
 /// # Errors
-/// The resourceVersion cannot be read. Later errors are sent in the stream.
+/// The resourceVersion cannot be read, or the user's watches hold too much memory. Later errors are sent in the stream.
 pub async fn start(
     context: &RequestContext,
     target: Target,
@@ -125,6 +131,7 @@ pub async fn start(
     include_object: IncludeObject,
 ) -> Result<Body> {
     let api = &context.api;
+    let held = context.in_flight.hold_watch(held_bytes(context, &target, &selection) as u64)?;
     let asked = match query.list.resource_version.as_str() {
         "" => 0,
         text => pintle_registry::list::parse_version(text).map_err(Status::unexplained)?,
@@ -164,6 +171,7 @@ pub async fn start(
     };
     let watch = Watch {
         frames,
+        held,
         cursor,
         bookmarks: query.allow_bookmarks,
         next_bookmark: next_bookmark(now, deadline),
@@ -174,6 +182,19 @@ pub async fn start(
         cold: Box::new(cold),
     };
     Ok(Body::Watch(Box::pin(watch), None))
+}
+
+/// How many bytes a watch holds of what was asked for with it: its selection, which also waits for events by a value of it, its place,
+/// and what the context, the audit record and the log line of its request keep until its end.
+fn held_bytes(context: &RequestContext, target: &Target, selection: &Selection) -> usize {
+    let awaited = selection.single_value().map_or(0, |(_, value)| value.len());
+    let is_audited = context.request.audit().is_some();
+    // Addresses of proxies take a few times their text.
+    let proxies = context.headers.get_all("x-forwarded-for").iter().map(|value| 8 * value.len());
+    let proxies = proxies.filter(|_| is_audited).sum::<usize>();
+    let agent = context.header(http::header::USER_AGENT).len();
+    let place = target.namespace.len() + target.name.len();
+    selection.held_bytes() + awaited + place + context.request.held_bytes() + context.query.bytes() + agent + proxies
 }
 
 /// The time of the next bookmark; none is sent shortly before the deadline.
@@ -241,6 +262,8 @@ impl Stream for Watch {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watch = self.get_mut();
         let (mut out, mut gathered) = (Chunk::default(), 0);
+        // The frames before have been taken.
+        watch.held.joined(0);
         if watch.unsettled {
             if watch.cold.ended {
                 return Poll::Ready(None);
@@ -280,6 +303,7 @@ impl Stream for Watch {
             watch.unsettled = true;
             return Poll::Ready(None);
         }
+        watch.held.joined(out.joined_bytes());
         Poll::Ready(Some(out.finish()))
     }
 }
@@ -369,13 +393,20 @@ impl Watch {
     /// Appends what is left of the initial state, up to a chunk, and the bookmark that ends it.
     fn put_initial(&mut self, out: &mut Chunk) {
         if self.frames.waits && self.cold.converting.is_none() {
-            let batch = self.cold.initial.len().min(BATCH);
+            let mut bytes = 0;
+            let is_within = |object: &&Arc<Object>| {
+                bytes += object.encoded.json().len();
+                bytes < CONVERTED_BYTES
+            };
+            // One more than there is room for, so that there is one at least.
+            let fitting = self.cold.initial.iter().take_while(is_within).take(BATCH - 1).count();
+            let batch = self.cold.initial.len().min(fitting + 1);
             let candidates = self.cold.initial.drain(..batch).map(Candidate::Initial).collect();
             self.convert_candidates(candidates);
         }
-        let Watch { frames, cold, .. } = self;
+        let Watch { frames, cold, held, .. } = self;
         while !frames.waits
-            && out.len() < CHUNK
+            && (out.len() == 0 || out.len() < CHUNK && held.may_join())
             && !out.is_refused
             && let Some(object) = cold.initial.pop_front()
         {
@@ -398,14 +429,18 @@ impl Watch {
 
     /// Appends the frames of new events.
     fn gather(&mut self, out: &mut Chunk) {
-        let Watch { cursor, frames, .. } = self;
-        let (mut failure, mut held) = (None, Vec::new());
-        let taken = cursor.visit(frames.batch, |event| {
+        let Watch { cursor, frames, held, .. } = self;
+        let (mut failure, mut candidates, mut bytes) = (None, Vec::new(), 0);
+        let taken = cursor.visit_while(frames.batch, |event| {
             if frames.waits {
-                held.push(Candidate::Event(event.clone()));
-            } else if let Err(status) = frames.event(event, out) {
+                candidates.push(Candidate::Event(event.clone()));
+                bytes += event.object.encoded.json().len();
+                return bytes < CONVERTED_BYTES;
+            }
+            if let Err(status) = frames.event(event, out) {
                 failure = Some(status);
             }
+            out.len() == 0 || out.len() < CHUNK && held.may_join()
         });
         if taken.is_err() && cursor.is_ended() {
             // The resource was removed: the stream ends, as in kube-apiserver.
@@ -423,7 +458,7 @@ impl Watch {
             self.unsettled = true;
         }
         self.followed = true;
-        self.convert_candidates(held);
+        self.convert_candidates(candidates);
     }
 
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {
@@ -431,7 +466,9 @@ impl Watch {
         // Everything up to the store's revision has been published before it, and gathered by this watch.
         let reached = self.frames.subject.target.cache.current();
         self.gather(out);
-        if reached > self.cold.bookmarked {
+        // Neither events that are left nor those that are being converted may lie before a bookmark.
+        let is_complete = !self.cursor.is_behind() && self.cold.converting.is_none();
+        if is_complete && reached > self.cold.bookmarked {
             self.bookmark(reached.max(self.cursor.revision()), false, out);
         }
     }

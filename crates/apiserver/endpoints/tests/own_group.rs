@@ -163,6 +163,10 @@ fn censuses() -> Resource {
 
 /// A server of the group alone.
 fn server() -> SharedApi {
+    server_with(Settings::default())
+}
+
+fn server_with(settings: Settings) -> SharedApi {
     let store = Arc::new(MemoryStore::new());
     let cache = Cache::new([]);
     store.start(Box::new(cache.writer())).expect("the store starts");
@@ -175,7 +179,6 @@ fn server() -> SharedApi {
     handlers.register(GROUP, "frobbers", "frob", Arc::new(Frob));
     handlers.register(GROUP, "censuses", "", Arc::new(Census));
     let always: Arc<dyn Authorizer> = Arc::new(AlwaysAllow);
-    let settings = Settings::default();
     Arc::new(Api {
         registry: Arc::new(registry),
         authenticator: RequestAuthenticator {
@@ -219,12 +222,18 @@ impl UnreadBody for Whole {
 
 /// Code and body of an answer.
 async fn call(api: &SharedApi, method: Method, path: &str, sent: Option<Value>) -> (u16, String) {
+    let (code, body) = ask(api, method, path, "", sent).await;
+    (code, text(body).await)
+}
+
+/// Code and unread body of an answer.
+async fn ask(api: &SharedApi, method: Method, path: &str, query: &str, sent: Option<Value>) -> (u16, Body) {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     let request = Request {
         method,
         path: path.to_owned(),
-        query: String::new(),
+        query: query.to_owned(),
         headers,
         body: Box::new(Whole(sent.map(|sent| json::to_vec(&sent)).unwrap_or_default().into())),
         client_certs: Vec::new(),
@@ -234,17 +243,20 @@ async fn call(api: &SharedApi, method: Method, path: &str, sent: Option<Value>) 
         is_unauthenticated: false,
     };
     let answer = serve::serve(api.clone(), request).await;
-    let code = answer.status().as_u16();
-    (code, text(answer.into_body()).await)
+    (answer.status().as_u16(), answer.into_body())
+}
+
+/// The next piece of a body; `None` at its end.
+async fn piece(body: &mut Body) -> Option<Bytes> {
+    let mut body = Pin::new(body);
+    let frame = poll_fn(|context| http_body::Body::poll_frame(body.as_mut(), context)).await?;
+    frame.expect("a piece").into_data().ok()
 }
 
 async fn text(mut body: Body) -> String {
     let mut text = Vec::new();
-    let mut body = Pin::new(&mut body);
-    while let Some(frame) = poll_fn(|context| http_body::Body::poll_frame(body.as_mut(), context)).await {
-        if let Ok(data) = frame.expect("a piece").into_data() {
-            text.extend_from_slice(&data);
-        }
+    while let Some(piece) = piece(&mut body).await {
+        text.extend_from_slice(&piece);
     }
     String::from_utf8(text).expect("text")
 }
@@ -370,4 +382,85 @@ async fn a_group_may_bring_the_kind_that_namespaces_are() {
     assert_eq!(create().await.0, 404);
     api.registry.uninstall(GROUP, "v6", "spaces");
     assert_eq!(create().await.0, 201);
+}
+
+/// Creates frobbers with so many bytes of annotations each.
+async fn create_frobbers(api: &SharedApi, count: usize, bytes: usize) {
+    for at in 0..count {
+        let mut object = frobber(1);
+        object.set_at(&["metadata", "name"], format!("f{at}"));
+        object.set_at(&["metadata", "annotations", "a"], "x".repeat(bytes));
+        assert_eq!(call(api, Method::POST, COLLECTION, Some(object)).await.0, 201);
+    }
+}
+
+async fn watch(api: &SharedApi, query: &str) -> (u16, Body) {
+    ask(api, Method::GET, COLLECTION, &format!("watch=true&{query}"), None).await
+}
+
+/// The sizes of the pieces in which a watch sends so many events.
+async fn pieces(body: &mut Body, events: usize) -> Vec<usize> {
+    let (mut seen, mut sizes) = (0, Vec::new());
+    while seen < events {
+        let piece = piece(body).await.expect("events");
+        seen += piece.iter().filter(|byte| **byte == b'\n').count();
+        sizes.push(piece.len());
+    }
+    assert_eq!(seen, events);
+    sizes
+}
+
+#[tokio::test]
+async fn a_watch_that_lags_is_sent_a_bounded_piece_at_a_time() {
+    let api = server();
+    create_frobbers(&api, 10, 100_000).await;
+    // From the history, and from the current state.
+    for query in ["resourceVersion=1", "resourceVersion=0"] {
+        let (code, mut body) = watch(&api, query).await;
+        assert_eq!(code, 200);
+        let sizes = pieces(&mut body, 10).await;
+        let largest = sizes.iter().max().copied().unwrap_or_default();
+        assert!(largest < (64 << 10) + 101_000, "{query}: {largest}");
+    }
+    let api = server();
+    create_frobbers(&api, 10, 1_000).await;
+    let (_, mut body) = watch(&api, "resourceVersion=1").await;
+    assert_eq!(pieces(&mut body, 10).await.len(), 1, "small events are joined");
+}
+
+#[tokio::test]
+async fn watches_are_bounded_by_the_bytes_that_they_hold() {
+    const SHARE: u64 = 60_000;
+    let api = server_with(Settings { max_watch_bytes: 4 * SHARE, ..Settings::default() });
+    create_frobbers(&api, 10, 1_000).await;
+    let selector = |bytes: usize| format!("labelSelector={}", vec!["a"; bytes / 2].join(","));
+    // As many as there is room for, and what became of the next.
+    let open = async |query: &str| {
+        let mut open = Vec::new();
+        loop {
+            match watch(&api, query).await {
+                (200, body) => open.push(body),
+                (code, body) => return (open, code, text(body).await),
+            }
+        }
+    };
+    let (ordinary, code, refused) = open("labelSelector=app%3Dweb").await;
+    let each = SHARE / ordinary.len() as u64;
+    assert!(code == 429 && (50..=600).contains(&each), "{code} {each}");
+    assert!(refused.contains("Too many requests, please try again later."), "{refused}");
+    // What ends gives back what it held.
+    drop(ordinary);
+    for (query, most) in [
+        (selector(30_000), 2),
+        (format!("labelSelector=a+in+({})", vec!["b"; 15_000].join(",")), 2),
+        (format!("fieldSelector=metadata.name%3D{}", "n".repeat(30_000)), 2),
+        (format!("other={}", "n".repeat(30_000)), 2),
+    ] {
+        let (open, code, _) = open(&query).await;
+        assert!(code == 429 && open.len() <= most, "{} of {:.30}", open.len(), query);
+    }
+    // While there is no room, events are sent one by one.
+    let (_, mut body) = watch(&api, "resourceVersion=1").await;
+    let (_rest, _, _) = open("labelSelector=app%3Dweb").await;
+    assert_eq!(pieces(&mut body, 10).await.len(), 10);
 }

@@ -108,6 +108,19 @@ impl RequestContext {
         let _ = self.identity.set(identity);
     }
 
+    /// How many bytes of memory the request's own texts take, for as long as it lasts: its path, its client's name and its user.
+    pub fn held_bytes(&self) -> usize {
+        let path = self.resource_path.as_ref().map_or(0, |path| {
+            let ResourcePath { group, version, namespace, resource, name, subresource, rest, .. } = path;
+            [group, version, namespace, resource, name, subresource, rest].iter().map(|part| part.len()).sum()
+        });
+        let user = self.user();
+        let lengths = |texts: &[pintle_auth::Str]| texts.iter().map(|text| text.len()).sum::<usize>();
+        let extra = user.extra.iter().map(|(key, values)| key.len() + lengths(values));
+        let user = user.name.len() + user.uid.len() + lengths(&user.groups) + extra.sum::<usize>();
+        path + self.other_path.len() + self.agent.len() + user
+    }
+
     /// The identity; `None` until the request is authenticated.
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.get()

@@ -11,6 +11,7 @@ use pintle_resource::{FieldValue, Resource, Selectable, StoredVersions};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{Str, Value};
+use std::sync::Arc;
 
 /// A label selector, a field selector and a shard selector, resolved against a resource.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct Selection {
     labels: LabelSelector,
     /// Of the labels that every object selected has.
     sketch: LabelSketch,
-    fields: Vec<FieldTerm>,
+    fields: Box<[FieldTerm]>,
     shard: Option<Box<ShardSelector>>,
 }
 
@@ -29,14 +30,14 @@ struct FieldTerm {
     equal: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Source {
     Name,
     Namespace,
     Header(usize),
     Unset,
     /// The scalar at a path in the object as the version of the request shows it, which it has to be converted for.
-    Shown(Vec<Str>),
+    Shown(Arc<FieldValue>),
 }
 
 impl Selection {
@@ -47,11 +48,17 @@ impl Selection {
     pub fn of(target: &Target, labels: &str, fields: &str) -> Result<Self> {
         let mut selection = Selection::parse(&target.resource, &target.stored.selectable, labels, fields)?;
         if target.stored.converts_later() {
+            let of_path = |field: &Selectable| match &field.value {
+                FieldValue::Path(_) => Some(Arc::new(field.value.clone())),
+                _ => None,
+            };
+            // Terms of one field share its path.
+            let shown: Vec<_> = target.stored.selectable.iter().map(of_path).collect();
             for term in &mut selection.fields {
                 if let Source::Header(at) = term.source
-                    && let Some(FieldValue::Path(path)) = target.stored.selectable.get(at).map(|field| &field.value)
+                    && let Some(Some(value)) = shown.get(at)
                 {
-                    term.source = Source::Shown(path.clone());
+                    term.source = Source::Shown(value.clone());
                 }
             }
         }
@@ -72,7 +79,7 @@ impl Selection {
                 equal: !term.negated,
             })
         });
-        let fields = terms.collect::<Result<Vec<_>>>()?;
+        let fields = terms.collect::<Result<Box<[_]>>>()?;
         Ok(Selection { sketch: labels.exact_matches().collect(), labels, fields, shard: None })
     }
 
@@ -87,10 +94,16 @@ impl Selection {
         Ok(self)
     }
 
-    /// What it costs to match an object, in comparisons.
+    /// How many bytes of memory it takes, which follows from what was asked for.
+    pub fn held_bytes(&self) -> usize {
+        let terms = self.fields.iter().map(|term| size_of::<FieldTerm>() + term.value.len());
+        let shard = self.shard.as_ref().map_or(0, |shard| shard.held_bytes());
+        self.labels.held_bytes() + terms.sum::<usize>() + shard
+    }
+
+    /// What it costs to match an object, in comparisons: a requirement takes some eight bytes and more.
     pub fn cost(&self) -> usize {
-        let labels = self.labels.requirements().iter().map(|requirement| 1 + requirement.values().len());
-        1 + self.fields.len() + labels.sum::<usize>()
+        1 + self.fields.len() + self.labels.held_bytes() / 8
     }
 
     pub fn is_everything(&self) -> bool {
@@ -137,8 +150,8 @@ impl Selection {
     /// Whether an object that matches otherwise is selected, as the version of the request shows it.
     pub fn matches_shown(&self, resource: &Resource, shown: &Value) -> bool {
         self.fields.iter().all(|term| match &term.source {
-            Source::Shown(path) => {
-                let value = FieldValue::Path(path.clone()).read(&resource.schema, shown).unwrap_or_default();
+            Source::Shown(field) => {
+                let value = field.read(&resource.schema, shown).unwrap_or_default();
                 (value == *term.value) == term.equal
             }
             _ => true,
@@ -148,14 +161,14 @@ impl Selection {
     /// The same for an object that is stored nowhere and has nothing but a name.
     pub fn matches_name(&self, name: &str) -> bool {
         self.fields.iter().all(|term| {
-            let value = if term.source == Source::Name { name } else { "" };
+            let value = if matches!(term.source, Source::Name) { name } else { "" };
             (value == term.value) == term.equal
         }) && self.labels.matches(|_| None)
     }
 
     /// The only name that the selection can match, if there is one.
     pub fn single_name(&self) -> Option<&str> {
-        self.single(Source::Name)
+        self.single(|source| matches!(source, Source::Name))
     }
 
     /// Whether a request that names an object may have this selection: if fields are selected at all, the name is one.
@@ -165,7 +178,7 @@ impl Selection {
 
     /// The only namespace that the selection can match, if there is one.
     pub fn single_namespace(&self) -> Option<&str> {
-        self.single(Source::Namespace)
+        self.single(|source| matches!(source, Source::Namespace))
     }
 
     /// The index of a selectable field, and the only value of it that can match, if there is one.
@@ -189,8 +202,8 @@ impl Selection {
         })
     }
 
-    fn single(&self, source: Source) -> Option<&str> {
-        let term = self.fields.iter().find(|term| term.source == source && term.equal)?;
+    fn single(&self, is_it: impl Fn(&Source) -> bool) -> Option<&str> {
+        let term = self.fields.iter().find(|term| is_it(&term.source) && term.equal)?;
         Some(&term.value)
     }
 }

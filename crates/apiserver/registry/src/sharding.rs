@@ -53,6 +53,11 @@ impl ShardSelector {
         read(text).map_err(|why| Status::unexplained(format!("invalid shard selector: {why}")))
     }
 
+    /// How many bytes of memory it takes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        size_of::<ShardSelector>() + self.ranges.capacity() * size_of::<Range>()
+    }
+
     /// Whether an object is in one of the ranges.
     pub fn matches(&self, object: &Object) -> bool {
         let hash = match self.field {

@@ -220,7 +220,7 @@ pub struct Selectable {
 }
 
 /// The source of a field label's value.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum FieldValue {
     /// The scalar at a path; when absent its type's zero value (`""`, `false`, `0`).
     Path(Vec<Str>),

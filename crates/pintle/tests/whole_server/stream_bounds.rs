@@ -164,6 +164,41 @@ fn a_message_goes_on_while_it_arrives() {
 }
 
 #[test]
+fn watches_with_large_selectors_have_a_budget_in_bytes() {
+    let fixture = Fixture::empty(|builder| {
+        let tokens = "greedy,greedy,1\nother,other,2";
+        builder.generic.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
+        // A user has a quarter.
+        builder.generic.settings.max_watch_bytes = 400_000;
+    });
+    // The connection of a watch that began, or the head of the answer that it was refused with.
+    let open = |token: &str, selector: &str| {
+        let mut stream = fixture.connect();
+        let path = format!("/api/v1/configmaps?watch=true&labelSelector={selector}");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the head of an answer");
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).expect("text");
+        if head.starts_with("HTTP/1.1 200") { Ok(stream) } else { Err(head) }
+    };
+    let large = format!("a in ({})", vec!["b"; 30_000].join(",")).replace(' ', "+");
+    let first = open("greedy", &large).expect("room for the first");
+    // It holds more than a share alone.
+    for selector in [large.as_str(), "app=web"] {
+        let refused = open("greedy", selector).err().unwrap_or_default();
+        assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("retry-after: 1\r\n"), "{refused}");
+        let _others = wait_for("others have their own", || open("other", selector).ok());
+    }
+    drop(first);
+    let _next = wait_for("the room of what has ended", || open("greedy", "app=web").ok());
+}
+
+#[test]
 fn no_user_has_more_than_a_share_of_connections_and_watches() {
     let backend = Backend::tls(|head, stream| {
         match head.path() {

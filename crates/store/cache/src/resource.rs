@@ -500,6 +500,17 @@ impl Watcher {
     /// # Errors
     /// As `take`.
     pub fn visit(&mut self, limit: usize, mut visitor: impl FnMut(&Arc<Event>)) -> Result<(), Expired> {
+        self.visit_while(limit, |event| {
+            visitor(event);
+            true
+        })
+    }
+
+    /// The same, and stops when the visitor has enough, after the last event of its revision.
+    ///
+    /// # Errors
+    /// As `take`.
+    pub fn visit_while(&mut self, limit: usize, mut visitor: impl FnMut(&Arc<Event>) -> bool) -> Result<(), Expired> {
         let state = self.cache.state.load();
         self.behind = false;
         if self.waiter.has_gap() {
@@ -515,14 +526,14 @@ impl Watcher {
         if from < state.compacted {
             return Err(Expired { requested: from, oldest: state.compacted });
         }
-        let (mut visited, mut last) = (0, None);
+        let (mut visited, mut last, mut goes_on) = (0, None, true);
         for event in state.new_events(from) {
-            if visited >= limit && last.is_some_and(|last| last != event.revision) {
+            if (visited >= limit || !goes_on) && last.is_some_and(|last| last != event.revision) {
                 self.behind = true;
                 break;
             }
             if self.filter.concerns(event) {
-                visitor(event);
+                goes_on &= visitor(event);
                 visited += 1;
                 last = Some(event.revision);
             }
@@ -540,6 +551,11 @@ impl Watcher {
     /// How far the resources of the watched store are published.
     pub fn progress(&self) -> &Progress {
         &self.cache.progress
+    }
+
+    /// Whether events were left by the last visit.
+    pub fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// The position: all matching events up to here have been taken.

@@ -5,6 +5,7 @@
 use crate::limits::USERS_PER_LIMIT;
 use pintle_schema::Str;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A limited amount.
@@ -14,49 +15,57 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct SharedLimit {
     limit: u64,
     share: u64,
-    held: Mutex<Usage>,
-}
-
-#[derive(Default)]
-pub(super) struct Usage {
-    total: u64,
-    by_user: HashMap<Str, u64>,
+    /// Changed under the lock, except by [`ShareGuard::exchange`].
+    total: AtomicU64,
+    by_user: Mutex<HashMap<Str, Arc<AtomicU64>>>,
 }
 
 impl SharedLimit {
     pub fn new(limit: u64) -> Arc<SharedLimit> {
-        Arc::new(SharedLimit { limit, share: limit.div_ceil(USERS_PER_LIMIT), held: Mutex::default() })
+        let share = limit.div_ceil(USERS_PER_LIMIT);
+        Arc::new(SharedLimit { limit, share, total: AtomicU64::new(0), by_user: Mutex::default() })
     }
 
     /// Whether a user may take more.
     pub fn may_take(&self, user: &str) -> bool {
-        self.has_room(&self.usage(), user)
+        self.has_room(self.users().get(user).map_or(0, |own| own.load(Ordering::Relaxed)))
     }
 
-    fn has_room(&self, held: &Usage, user: &str) -> bool {
-        held.total < self.limit && held.by_user.get(user).is_none_or(|own| *own < self.share)
+    /// Whether a user who holds so much may take more.
+    fn has_room(&self, own: u64) -> bool {
+        self.total.load(Ordering::Relaxed) < self.limit && own < self.share
     }
 
+    /// Takes an amount, or one if it is 0: who holds a part holds something.
     pub fn acquire(self: &Arc<Self>, user: &Str, amount: u64) -> Option<ShareGuard> {
-        let mut usage = self.usage();
-        if !self.has_room(&usage, user) {
+        let amount = amount.max(1);
+        let mut users = self.users();
+        let own = users.get(user).cloned();
+        if !self.has_room(own.as_ref().map_or(0, |own| own.load(Ordering::Relaxed))) {
             return None;
         }
-        usage.total += amount;
-        *usage.by_user.entry(user.clone()).or_default() += amount;
-        Some(ShareGuard { shares: Arc::clone(self), user: user.clone(), amount })
+        let own = own.unwrap_or_else(|| users.entry(user.clone()).or_default().clone());
+        self.total.fetch_add(amount, Ordering::Relaxed);
+        own.fetch_add(amount, Ordering::Relaxed);
+        drop(users);
+        Some(ShareGuard { shares: Arc::clone(self), user: user.clone(), own, amount })
+    }
+
+    /// How much a user holds.
+    #[cfg(test)]
+    pub fn held_by(&self, user: &str) -> u64 {
+        self.users().get(user).map_or(0, |own| own.load(Ordering::Relaxed))
     }
 
     /// Whether nobody holds anything.
     #[cfg(test)]
     pub fn is_untouched(&self) -> bool {
-        let usage = self.usage();
-        usage.total == 0 && usage.by_user.is_empty()
+        self.users().is_empty() && self.total.load(Ordering::Relaxed) == 0
     }
 
-    fn usage(&self) -> MutexGuard<'_, Usage> {
+    fn users(&self) -> MutexGuard<'_, HashMap<Str, Arc<AtomicU64>>> {
         // Nothing that holds the lock can fail half way.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_user.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,32 +73,47 @@ impl SharedLimit {
 pub(super) struct ShareGuard {
     shares: Arc<SharedLimit>,
     user: Str,
+    /// All that the user holds.
+    own: Arc<AtomicU64>,
     amount: u64,
 }
 
 impl ShareGuard {
     /// Takes more, if there is room.
     pub fn grow(&mut self, amount: u64) -> bool {
-        let mut usage = self.shares.usage();
-        let has_room = self.shares.has_room(&usage, &self.user);
+        let shares = Arc::clone(&self.shares);
+        let _users = shares.users();
+        let has_room = self.has_room();
         if has_room {
-            usage.total += amount;
-            *usage.by_user.entry(self.user.clone()).or_default() += amount;
-            self.amount += amount;
+            self.exchange(0, amount);
         }
         has_room
+    }
+
+    /// Whether there is room for more, as far as is known without a lock.
+    pub fn has_room(&self) -> bool {
+        self.shares.has_room(self.own.load(Ordering::Relaxed))
+    }
+
+    /// Gives back a part of it and takes another amount, whether there is room or not. Takes no lock.
+    pub fn exchange(&mut self, back: u64, amount: u64) {
+        let back = back.min(self.amount);
+        for counter in [&self.shares.total, &*self.own] {
+            counter.fetch_add(amount, Ordering::Relaxed);
+            counter.fetch_sub(back, Ordering::Relaxed);
+        }
+        self.amount = self.amount - back + amount;
     }
 }
 
 impl Drop for ShareGuard {
     fn drop(&mut self) {
-        let mut usage = self.shares.usage();
-        usage.total -= self.amount;
-        if let Some(own) = usage.by_user.get_mut(&self.user) {
-            *own -= self.amount;
-            if *own == 0 {
-                usage.by_user.remove(&self.user);
-            }
+        let mut users = self.shares.users();
+        self.shares.total.fetch_sub(self.amount, Ordering::Relaxed);
+        let before = self.own.fetch_sub(self.amount, Ordering::Relaxed);
+        // Other parts of the user's hold something.
+        if before == self.amount {
+            users.remove(&self.user);
         }
     }
 }

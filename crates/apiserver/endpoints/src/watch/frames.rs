@@ -83,6 +83,11 @@ impl Chunk {
         self.alone.len() + self.gathered.len()
     }
 
+    /// The bytes of frames that were joined here, or made for this watch alone.
+    pub fn joined_bytes(&self) -> usize {
+        self.gathered.len()
+    }
+
     /// Whether there is nothing to be done yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && !self.is_refused
