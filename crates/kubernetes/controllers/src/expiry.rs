@@ -2,7 +2,7 @@
 //! for its whole lifetime, and that a change restarts it. Must never depend on the store: a store with leases does not
 //! need this.
 //!
-//! Budget: a change costs one queue entry of some tens of bytes; there is one timer.
+//! Budget: an object has one queue entry of some tens of bytes, however often it changes; there is one timer.
 
 use crate::feed::{Listed, Observer};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
@@ -11,7 +11,7 @@ use pintle_codec::json;
 use pintle_schema::{ApiType, View};
 use pintle_storage::{CommitFuture, Revision};
 use pintle_types::meta::v1::{ManagedFieldsEntry, ObjectMeta};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -23,12 +23,47 @@ pub struct Expiry {
     world: Arc<ResourceIndex>,
     /// A lifetime in seconds that overrides the kind's own; 0 for ever.
     lifetime: Option<i64>,
-    line: Mutex<VecDeque<Entry>>,
+    line: Mutex<Line>,
     /// Notified when the queue is no longer empty.
     filled: Notify,
 }
 
-/// A state of an object and when it expires. Lifetimes are equal, so the queue is in order.
+/// The last known states of objects, in the order in which they expire.
+#[derive(Default)]
+struct Line {
+    due: BTreeMap<(i64, ObjectKey), Revision>,
+    /// When each object expires.
+    times: HashMap<ObjectKey, i64>,
+}
+
+impl Line {
+    /// Takes the place of the object's state before.
+    fn set(&mut self, entry: Entry) {
+        let Entry { at_unix, place, revision } = entry;
+        self.remove(&place);
+        self.due.insert((at_unix, place.clone()), revision);
+        self.times.insert(place, at_unix);
+    }
+
+    fn remove(&mut self, place: &ObjectKey) {
+        if let Some(at_unix) = self.times.remove(place) {
+            self.due.remove(&(at_unix, place.clone()));
+        }
+    }
+
+    /// When the first object expires.
+    fn first(&self) -> Option<i64> {
+        self.due.first_key_value().map(|((at_unix, _), _)| *at_unix)
+    }
+
+    fn take_first(&mut self) -> Option<Entry> {
+        let ((at_unix, place), revision) = self.due.pop_first()?;
+        self.times.remove(&place);
+        Some(Entry { at_unix, place, revision })
+    }
+}
+
+/// A state of an object and when it expires.
 struct Entry {
     at_unix: i64,
     place: ObjectKey,
@@ -46,7 +81,7 @@ impl Expiry {
         loop {
             let now = self.world.registry.environment.now_unix();
             self.expire(now).await;
-            let next = self.line().front().map(|entry| entry.at_unix);
+            let next = self.line().first();
             match next {
                 None => self.filled.notified().await,
                 Some(at) if at <= now => {}
@@ -69,15 +104,18 @@ impl Expiry {
         due.len()
     }
 
-    fn line(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+    fn line(&self) -> MutexGuard<'_, Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes expired entries from the queue, up to a limit.
     fn due(&self, now_unix: i64) -> Vec<Entry> {
         let mut line = self.line();
-        let expired = line.iter().take(AT_A_TIME).take_while(|entry| entry.at_unix <= now_unix).count();
-        line.drain(..expired).collect()
+        let mut due = Vec::new();
+        while due.len() < AT_A_TIME && line.first().is_some_and(|at_unix| at_unix <= now_unix) {
+            due.extend(line.take_first());
+        }
+        due
     }
 
     /// Deletes an object, unless it has changed since.
@@ -114,22 +152,53 @@ impl Observer for Expiry {
     }
 
     fn list(&self, listed: &[Listed]) {
-        let mut entries = Vec::new();
+        let mut line = Line::default();
         for Listed { id, state, .. } in listed {
             let Some(lifetime) = self.lifetime(*id) else { continue };
             let objects = state.objects.values();
-            entries
-                .extend(objects.map(|object| Expiry::entry(*id, object, last_change(object).unwrap_or(0), lifetime)));
+            objects.for_each(|object| {
+                line.set(Expiry::entry(*id, object, last_change(object).unwrap_or(0), lifetime));
+            });
         }
-        entries.sort_by_key(|entry| entry.at_unix);
-        *self.line() = entries.into();
+        *self.line() = line;
         self.filled.notify_one();
     }
 
     fn observe(&self, kind: KindId, event: &Event) {
-        let Some(lifetime) = self.lifetime(kind).filter(|_| !event.removed) else { return };
+        let Some(lifetime) = self.lifetime(kind) else { return };
+        if event.removed {
+            return self.line().remove(&ObjectKey { kind, key: event.object.key.clone() });
+        }
         let now = self.world.registry.environment.now_unix();
-        self.line().push_back(Expiry::entry(kind, &event.object, now, lifetime));
+        self.line().set(Expiry::entry(kind, &event.object, now, lifetime));
         self.filled.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, at_unix: i64, revision: u64) -> Entry {
+        let place = ObjectKey { kind: KindId::default(), key: name.into() };
+        Entry { at_unix, place, revision: Revision(revision) }
+    }
+
+    #[test]
+    fn an_object_has_one_entry_however_often_it_changes() {
+        let mut line = Line::default();
+        for revision in 0..1_000 {
+            line.set(entry("a", 100 + i64::try_from(revision / 10).unwrap_or(0), revision));
+            line.set(entry("b", 50, revision));
+        }
+        line.set(entry("c", 120, 7));
+        assert_eq!((line.due.len(), line.times.len()), (3, 3));
+        line.remove(&entry("b", 0, 0).place);
+        assert_eq!((line.due.len(), line.times.len(), line.first()), (2, 2, Some(120)));
+        let taken: Vec<_> = std::iter::from_fn(|| line.take_first())
+            .map(|entry| (entry.place.key.to_string(), entry.at_unix, entry.revision.0))
+            .collect();
+        assert_eq!(taken, [("c".to_owned(), 120, 7), ("a".to_owned(), 199, 999)]);
+        assert!(line.due.is_empty() && line.times.is_empty());
     }
 }
