@@ -217,3 +217,26 @@ fn a_tab_in_a_long_line_of_many_nodes() {
         Err("yaml: line 2: found character that cannot start any token".to_owned())
     );
 }
+
+/// libyaml ends a document with `...` after a text with empty lines at its end, even if other keys follow; kube-apiserver does not.
+#[test]
+fn documents_do_not_end_with_a_mark() {
+    let value = value!({"data": {"a": "x\n\n"}, "kind": "ConfigMap"});
+    assert_eq!(yaml::encode(&value), "data:\n  a: |+\n    x\n\nkind: ConfigMap\n");
+    let value = value!({"data": {"a": "x\n\n"}});
+    assert_eq!(yaml::encode(&value), "data:\n  a: |+\n    x\n\n");
+}
+
+#[test]
+fn documents_in_parts_are_the_whole_documents() {
+    let items = value!([{"b": ["x\n\n", {"c": null}], "a": "yes"}, "text", [], [1, [2]], {}]);
+    for key in ["items", "zzz", "a"] {
+        let mut list = value!({"kind": "List", "apiVersion": "v1", "metadata": {}});
+        list.set_at(&[key], value!([]));
+        let [mut text, tail] = yaml::encode_around(list.as_map().expect("a map"), key);
+        items.as_list().expect("a list").iter().for_each(|item| yaml::encode_item(item, &mut text));
+        text.extend_from_slice(&tail);
+        list.set_at(&[key], items.clone());
+        assert_eq!(String::from_utf8_lossy(&text), yaml::encode(&list), "{key}");
+    }
+}

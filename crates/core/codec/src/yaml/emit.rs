@@ -1,32 +1,87 @@
-//! The YAML encoder: block style, with keys in kube-apiserver's natural order.
+//! The YAML encoder: block style, with keys in kube-apiserver's natural order. What is simple is written directly (`block.rs`), the rest
+//! by libyaml's emitter.
 
+use super::block;
 use super::resolve::{Resolved, is_base_60, resolve};
 use crate::json::opened;
 use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, Result, ScalarStyle, SequenceStyle};
-use pintle_schema::Value;
+use pintle_schema::{Map, Str, Value};
 use std::cmp::Ordering;
 
-pub(super) fn document(value: &Value) -> String {
+pub(super) fn document(value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    match value {
+        Value::Map(map) if !map.is_empty() => block::entries(&sorted(map), 0, false, &mut out),
+        Value::List(items) if !items.is_empty() => block::items(items, 0, false, &mut out),
+        value => out = emit(|emitter| write(emitter, value)),
+    }
+    out
+}
+
+/// Appends an item of a list at a key of the document, whose items are not indented.
+pub(super) fn item(value: &Value, out: &mut Vec<u8>) {
+    block::items(std::slice::from_ref(value), 0, false, out);
+}
+
+/// The parts of a document before and after the items of the list at a key.
+pub(super) fn around(object: &Map, key: &str) -> [Vec<u8>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    let mut part = 0;
+    for entry in sorted(object) {
+        if entry.0 != key {
+            block::entries(&[entry], 0, false, &mut parts[part]);
+            continue;
+        }
+        block::entries(&[(entry.0, &Value::Null)], 0, false, &mut parts[0]);
+        let end = parts[0].len().saturating_sub(" null\n".len());
+        parts[0].truncate(end);
+        parts[0].push(b'\n');
+        part = 1;
+    }
+    parts
+}
+
+/// A document of what `write` emits.
+pub(super) fn emit(write: impl FnOnce(&mut Emitter<'_>) -> Result<()>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut emitter = Emitter::new();
     emitter.set_output_string(&mut out);
     emitter.set_unicode(true);
     // Writing to memory fails only if events come in a wrong order; then the output so far remains.
-    let _ = write_document(&mut emitter, value);
+    let _ = write_document(&mut emitter, write);
     drop(emitter);
-    String::from_utf8(out).unwrap_or_default()
+    out
 }
 
-fn write_document(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
+fn write_document(emitter: &mut Emitter<'_>, write: impl FnOnce(&mut Emitter<'_>) -> Result<()>) -> Result<()> {
     emitter.emit(Event::stream_start(Encoding::Utf8))?;
     emitter.emit(Event::document_start(None, &[], true))?;
-    write(emitter, value)?;
+    write(emitter)?;
     emitter.emit(Event::document_end(true))?;
-    emitter.emit(Event::stream_end())?;
+    // The end of the stream is not emitted: it writes `...` where a text with empty lines at its end is the last that needed lines
+    // of its own, wherever it is. kube-apiserver never writes that.
     emitter.flush()
 }
 
-fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
+/// An entry of a mapping.
+pub(super) type Keyed<'a> = (&'a Str, &'a Value);
+
+pub(super) fn sorted(map: &Map) -> Vec<Keyed<'_>> {
+    let mut entries: Vec<_> = map.iter().collect();
+    entries.sort_by(|(a, _), (b, _)| natural(a, b));
+    entries
+}
+
+pub(super) fn mapping(emitter: &mut Emitter<'_>, entries: &[Keyed<'_>]) -> Result<()> {
+    emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
+    for (key, value) in entries {
+        string(emitter, key)?;
+        write(emitter, value)?;
+    }
+    emitter.emit(Event::mapping_end())
+}
+
+pub(super) fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
     match value {
         Value::Null => plain(emitter, "null"),
         Value::Bool(value) => plain(emitter, if *value { "true" } else { "false" }),
@@ -38,16 +93,7 @@ fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
             items.iter().try_for_each(|item| write(emitter, item))?;
             emitter.emit(Event::sequence_end())
         }
-        Value::Map(map) => {
-            emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by(|(a, _), (b, _)| natural(a, b));
-            for (key, value) in entries {
-                string(emitter, key)?;
-                write(emitter, value)?;
-            }
-            emitter.emit(Event::mapping_end())
-        }
+        Value::Map(map) => mapping(emitter, &sorted(map)),
         Value::Raw(_) => write(emitter, &opened(value)),
     }
 }
@@ -59,10 +105,10 @@ fn plain(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
     emitter.emit(Event::scalar(None, None, text, true, true, ScalarStyle::Plain))
 }
 
-fn string(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
+pub(super) fn string(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
     let style = if text.contains('\n') {
         ScalarStyle::Literal
-    } else if resolve(text) == Resolved::String && !is_base_60(text) && text != MERGE {
+    } else if is_plain(text) {
         ScalarStyle::Plain
     } else {
         ScalarStyle::DoubleQuoted
@@ -70,8 +116,13 @@ fn string(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
     emitter.emit(Event::scalar(None, None, text, true, true, style))
 }
 
+/// Whether a text without quotes is that text.
+pub(super) fn is_plain(text: &str) -> bool {
+    resolve(text) == Resolved::String && !is_base_60(text) && text != MERGE
+}
+
 /// A number that passed through JSON: integral ones have become integers.
-fn number_text(float: f64) -> String {
+pub(super) fn number_text(float: f64) -> String {
     if float.is_finite() && float.fract() == 0.0 && float.abs() < 1e18 {
         return format!("{float:.0}");
     }

@@ -1,6 +1,7 @@
 //! YAML as kube-apiserver reads and writes it: through JSON.
 //! Guarantees YAML 1.1 (`yes` and `on` are booleans, `0777` is octal), of the first document only, with sorted keys.
 
+mod block;
 mod build;
 mod emit;
 mod flow;
@@ -10,7 +11,7 @@ mod resolve;
 
 use crate::error::{DecodeError, StrictProblem};
 use crate::{Decoded, Strictness, json};
-use pintle_schema::{Struct, Value};
+use pintle_schema::{Map, Struct, Value};
 
 /// Decodes the first document with a schema. Duplicate keys are reported as one problem before all others.
 ///
@@ -45,5 +46,15 @@ pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeErro
 
 /// Encodes a value as YAML, with sorted keys.
 pub fn encode(value: &Value) -> String {
-    emit::document(value)
+    String::from_utf8(emit::document(value)).unwrap_or_default()
+}
+
+/// Encodes an object whose list at `key` is left empty: what comes before its items, and after them. [`encode_item`] appends items.
+pub fn encode_around(object: &Map, key: &str) -> [Vec<u8>; 2] {
+    emit::around(object, key)
+}
+
+/// Appends an item of a list that is at a key of the document.
+pub fn encode_item(item: &Value, out: &mut Vec<u8>) {
+    emit::item(item, out);
 }
