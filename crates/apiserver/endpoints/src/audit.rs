@@ -328,9 +328,15 @@ async fn buffer(body: &mut Body) {
     let (mut pieces, mut bytes) = (Vec::new(), 0);
     while bytes <= limits::AUDITED_BODY_BYTES {
         match chunks.next().await {
-            Some(piece) => {
+            Some(Ok(piece)) => {
                 bytes += piece.len();
                 pieces.push(piece);
+            }
+            Some(Err(error)) => {
+                // It is broken off where it was.
+                let pieces = pieces.into_iter().map(Ok).chain([Err(error)]);
+                *body = Body::Chunks(Box::pin(stream::iter(pieces)), Size::About(size.bytes()));
+                return;
             }
             None => {
                 *body = Body::Full(pieces.concat().into());
@@ -338,7 +344,7 @@ async fn buffer(body: &mut Body) {
             }
         }
     }
-    *body = Body::Chunks(Box::pin(stream::iter(pieces).chain(chunks)), Size::About(size.bytes()));
+    *body = Body::Chunks(Box::pin(stream::iter(pieces.into_iter().map(Ok)).chain(chunks)), Size::About(size.bytes()));
 }
 
 /// The `Status` that a good response is, as those of deletes are.

@@ -21,8 +21,8 @@ use std::task::{Context, Poll, ready};
 /// The body of a response.
 pub enum Body {
     Full(Bytes),
-    /// Ends by itself.
-    Chunks(BoxStream<'static, Bytes>, Size),
+    /// Ends by itself, or fails, which breaks off the response.
+    Chunks(ByteStream, Size),
     /// Ends when the client disconnects, its timeout expires, or the server stops. The second part is dropped with it.
     Watch(BoxStream<'static, Bytes>, Option<Box<dyn Send>>),
     /// The body of a backend's response, streamed; fails where the backend does.
@@ -51,15 +51,13 @@ impl Drop for Tracked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     Exactly(u64),
-    /// The exact number of bytes, all of which are in memory already.
-    Buffered(u64),
     About(u64),
 }
 
 impl Size {
     pub fn bytes(self) -> u64 {
         match self {
-            Size::Exactly(bytes) | Size::Buffered(bytes) | Size::About(bytes) => bytes,
+            Size::Exactly(bytes) | Size::About(bytes) => bytes,
         }
     }
 }
@@ -118,15 +116,14 @@ impl Body {
     pub(crate) fn buffered_bytes(&self) -> Option<u64> {
         match self {
             Body::Full(bytes) if bytes.len() > PIECE_BYTES => Some(bytes.len() as u64),
-            Body::Chunks(_, Size::Buffered(bytes)) => Some(*bytes),
             _ => None,
         }
     }
 
     /// The next piece of a body that ends.
-    pub(crate) async fn next_piece(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next_piece(&mut self) -> Option<io::Result<Bytes>> {
         match self {
-            Body::Full(bytes) => split_piece(bytes),
+            Body::Full(bytes) => split_piece(bytes).map(Ok),
             Body::Chunks(chunks, _) => chunks.next().await,
             _ => None,
         }
@@ -167,10 +164,10 @@ impl http_body::Body for Body {
                 sent.bytes += data.map_or(0, |data| data.len() as u64);
                 Poll::Ready(frame)
             }
-            Body::Chunks(stream, _) | Body::Watch(stream, _) => {
+            Body::Watch(stream, _) => {
                 stream.poll_next_unpin(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
-            Body::Proxied(stream) => stream.poll_next_unpin(context).map_ok(Frame::data),
+            Body::Chunks(stream, _) | Body::Proxied(stream) => stream.poll_next_unpin(context).map_ok(Frame::data),
             Body::Upgrade(_) => Poll::Ready(None),
         }
     }
@@ -187,7 +184,7 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Body::Chunks(_, Size::Exactly(size) | Size::Buffered(size)) => SizeHint::with_exact(*size),
+            Body::Chunks(_, Size::Exactly(size)) => SizeHint::with_exact(*size),
             Body::Tracked(sent) => sent.body.size_hint(),
             _ => SizeHint::default(),
         }

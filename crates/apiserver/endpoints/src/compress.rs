@@ -2,14 +2,15 @@
 //! compression runs on blocking threads only, in turns with other long computations. Must never run ahead of the client by more than
 //! one chunk.
 
+use crate::backend::ByteStream;
 use crate::body::Body;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, StreamExt};
 use pintle_compute::Turns;
 use pintle_schema::Str;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
@@ -25,8 +26,8 @@ struct Compressing {
     user: Str,
 }
 
-/// The compressed bytes of a body that ends.
-pub(crate) fn compressed(body: Body, turns: Arc<Turns>, user: Str) -> BoxStream<'static, Bytes> {
+/// The compressed bytes of a body that ends. They fail where the body does.
+pub(crate) fn compressed(body: Body, turns: Arc<Turns>, user: Str) -> ByteStream {
     let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     stream::unfold(Compressing { body, encoder, turns, user }, |mut all| async move {
         let bytes = all.next().await?;
@@ -36,10 +37,13 @@ pub(crate) fn compressed(body: Body, turns: Arc<Turns>, user: Str) -> BoxStream<
 }
 
 impl Compressing {
-    async fn next(&mut self) -> Option<Bytes> {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
         loop {
             let mut encoder = self.encoder.take()?;
-            let (pieces, is_last) = self.plain().await;
+            let (pieces, is_last) = match self.plain().await {
+                Ok(plain) => plain,
+                Err(error) => return Some(Err(error)),
+            };
             let turn = self.turns.turn(&self.user).await;
             let work = move || {
                 // Writing to memory cannot fail.
@@ -54,20 +58,21 @@ impl Compressing {
             let (bytes, encoder) = spawn_blocking(work).await.ok()?;
             self.encoder = encoder;
             if !bytes.is_empty() {
-                return Some(bytes.into());
+                return Some(Ok(bytes.into()));
             }
         }
     }
 
     /// The next chunks to compress, and whether they are the last.
-    async fn plain(&mut self) -> (Vec<Bytes>, bool) {
+    async fn plain(&mut self) -> io::Result<(Vec<Bytes>, bool)> {
         let (mut pieces, mut size) = (Vec::new(), 0);
         while size < PIECE {
-            let Some(piece) = self.body.next_piece().await else { return (pieces, true) };
+            let Some(piece) = self.body.next_piece().await else { return Ok((pieces, true)) };
+            let piece = piece?;
             size += piece.len();
             pieces.push(piece);
         }
-        (pieces, false)
+        Ok((pieces, false))
     }
 }
 
@@ -76,6 +81,7 @@ mod tests {
     use super::*;
     use crate::body::Size;
     use flate2::read::GzDecoder;
+    use futures_util::TryStreamExt;
     use std::io::Read;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -87,10 +93,11 @@ mod tests {
     async fn compressed_bodies_decompress_to_the_original() {
         for length in [0, 1, PIECE - 1, PIECE, 3 * PIECE + 17] {
             let expected = plain(length);
-            let pieces: Vec<_> = expected.chunks(60_000).map(Bytes::copy_from_slice).collect();
+            let pieces: Vec<_> = expected.chunks(60_000).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
             let chunks = Body::Chunks(stream::iter(pieces).boxed(), Size::About(0));
             for body in [Body::Full(expected.clone().into()), chunks] {
-                let sent: Vec<_> = compressed(body, Arc::default(), Str::new_static("user")).collect().await;
+                let sent = compressed(body, Arc::default(), Str::new_static("user"));
+                let sent: Vec<_> = sent.try_collect().await.expect("it ends");
                 let mut read = Vec::new();
                 GzDecoder::new(&*sent.concat()).read_to_end(&mut read).expect("it is gzip");
                 assert!(read == expected, "{length}");
@@ -110,7 +117,7 @@ mod tests {
                 noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (noise >> 56) as u8
             });
-            bytes.take(PIECE).collect::<Bytes>()
+            Ok(bytes.take(PIECE).collect::<Bytes>())
         });
         let body = Body::Chunks(stream::iter(endless).boxed(), Size::About(0));
         let mut sent = compressed(body, Arc::default(), Str::new_static("user"));

@@ -3,26 +3,29 @@
 //! The common case copies the stored bytes. Everything else is made from the decoded object, and what does not depend
 //! on the time of day is kept in the side cache.
 
+mod batches;
 pub mod converted;
+mod indent;
+mod list;
 mod list_metadata;
 mod message;
 mod partial;
+mod pieces;
 mod rows;
-mod splice;
 
-use crate::body::{Body, Size};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+pub(crate) use batches::batch;
 use bytes::Bytes;
 use converted::Converted;
-use list_metadata::{custom_list_meta, list_meta, typed_list_meta};
-use message::message_size;
+use indent::indent;
+pub use list::ListEncoder;
 pub use message::put_message;
 pub use partial::partial;
 use partial::{MetadataForm, hide, put_partial};
 use pintle_cache::{Object, Variant};
 use pintle_codec::{cbor, json, protobuf, yaml};
-use pintle_meta::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
-use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
+use pintle_meta::meta::v1::{ObjectMeta, PartialObjectMetadata, Table};
+use pintle_registry::{Payload, Registry, Result, Status, Target};
 use pintle_resource::Resource;
 use pintle_resource::{Now, Printer};
 use pintle_schema::{ApiType, Map, Str, Struct, Value, canonicalize, value};
@@ -89,57 +92,6 @@ impl ObjectEncoder<'_> {
             (ResponseKind::PartialList, _) => {
                 Err(not_a_list(&self.target.storage().schema, &self.target.resource.kind))
             }
-        }
-    }
-
-    /// A list as the body of a response.
-    ///
-    /// # Errors
-    /// A stored object cannot be decoded, or the form does not fit a list.
-    pub fn list(&self, page: Page) -> Result<Body> {
-        match self.wanted.shape {
-            ResponseKind::Object
-                if self.wanted == MediaTypeOptions::JSON
-                    && self.registry.serves_stored_form(self.target)
-                    && self.converted.is_empty() =>
-            {
-                Ok(if self.target.resource.custom.is_some() { self.spliced_whole(page) } else { self.spliced(page) })
-            }
-            ResponseKind::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(page),
-            ResponseKind::Object => {
-                let is_custom = self.target.resource.custom.is_some();
-                let mut items = Vec::with_capacity(page.items.len());
-                for object in page.items.iter() {
-                    let mut item = self.served(&Payload::Stored(object.clone()))?;
-                    // Items of built-in lists have no `apiVersion` and `kind`.
-                    if !is_custom {
-                        let map = item.make_map();
-                        map.remove("kind");
-                        map.remove("apiVersion");
-                    }
-                    items.push(item);
-                }
-                let resource = &self.target.resource;
-                let (kind, api_version) = (resource.list_kind().into_owned(), resource.api_version());
-                let list = match is_custom {
-                    true => value!({
-                        "apiVersion": api_version, "items": (Value::List(items)), "kind": kind,
-                        "metadata": (custom_list_meta(&page))
-                    }),
-                    false => value!({
-                        "kind": kind, "apiVersion": api_version, "metadata": (typed_list_meta(&page)), "items": (Value::List(items))
-                    }),
-                };
-                Ok(Body::Full(self.finish(&list)))
-            }
-            ResponseKind::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(page),
-            ResponseKind::Table => {
-                let rows = page.items.iter().map(|object| self.row(&Payload::Stored(object.clone())));
-                let rows = rows.collect::<Result<Vec<_>>>()?;
-                Ok(Body::Full(self.encode_table(list_meta(&page), rows)))
-            }
-            ResponseKind::PartialList => self.list_partial(page),
-            ResponseKind::Partial => Err(is_a_list(&self.target.resource)),
         }
     }
 
@@ -210,104 +162,23 @@ impl ObjectEncoder<'_> {
         }
     }
 
-    fn spliced(&self, page: Page) -> Body {
-        let resource = &self.target.resource;
-        let mut head = Vec::with_capacity(256);
-        head.extend_from_slice(
-            format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":", resource.kind, resource.api_version())
-                .as_bytes(),
-        );
-        json::encode(&Value::Map(typed_list_meta(&page)), &mut head);
-        head.extend_from_slice(b",\"items\":[");
-        // Items of built-in lists have no `apiVersion` and `kind`: this prefix of fixed length is cut off.
-        let skip = format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", resource.kind, resource.api_version()).len();
-        let tail = b"]}\n";
-        let items: usize = page.items.iter().map(|object| from(object, skip).len() + 1).sum();
-        let total = head.len() + items + page.items.len().saturating_sub(1) + tail.len();
-        let mut separator = b"".as_slice();
-        let put = move |object: &Object, out: &mut Vec<u8>| {
-            out.extend_from_slice(std::mem::replace(&mut separator, b","));
-            out.push(b'{');
-            out.extend_from_slice(from(object, skip));
-        };
-        splice::items(page.items, Size::Exactly(total as u64), head, put, tail)
-    }
-
-    /// The same for custom resources, whose lists are sorted by field and whose items have `apiVersion` and `kind`.
-    fn spliced_whole(&self, page: Page) -> Body {
-        let resource = &self.target.resource;
-        let head = format!("{{\"apiVersion\":\"{}\",\"items\":[", resource.api_version()).into_bytes();
-        let mut tail = format!("],\"kind\":\"{}\",\"metadata\":", resource.list_kind()).into_bytes();
-        json::encode(&Value::Map(custom_list_meta(&page)), &mut tail);
-        tail.extend_from_slice(b"}\n");
-        let items: usize = page.items.iter().map(|object| object.encoded.json().len() + 1).sum();
-        let total = head.len() + items.saturating_sub(1) + tail.len();
-        let mut separator = b"".as_slice();
-        let put = move |object: &Object, out: &mut Vec<u8>| {
-            out.extend_from_slice(std::mem::replace(&mut separator, b","));
-            out.extend_from_slice(object.encoded.json());
-        };
-        splice::items(page.items, Size::Exactly(total as u64), head, put, tail)
-    }
-
-    fn list_protobuf(&self, page: Page) -> Result<Body> {
-        let mut meta = Vec::new();
-        protobuf::encode(pintle_meta::meta::v1::ListMeta::schema(), &Value::Map(typed_list_meta(&page)), &mut meta);
-        let messages = page.items.iter().map(|object| self.stored_protobuf(object)).collect::<Result<Vec<_>>>()?;
-        let raw = message_size(meta.len()) + messages.iter().map(|message| message_size(message.len())).sum::<usize>();
-        let resource = &self.target.resource;
-        let mut head = Vec::new();
-        let tail = protobuf::open_envelope(&resource.api_version(), &format!("{}List", resource.kind), raw, &mut head);
-        let total = head.len() + raw + tail.len();
-        put_message(&mut head, 1, &meta);
-        let mut messages = messages.into_iter();
-        let put = move |_: &Object, out: &mut Vec<u8>| {
-            messages.next().into_iter().for_each(|message| put_message(out, 2, &message));
-        };
-        Ok(splice::items(page.items, Size::Buffered(total as u64), head, put, tail))
-    }
-
-    fn list_partial(&self, page: Page) -> Result<Body> {
-        let is_spliced =
-            self.wanted == (MediaTypeOptions { shape: ResponseKind::PartialList, ..MediaTypeOptions::JSON });
-        if !is_spliced || !self.converted.is_empty() {
-            let items =
-                page.items.iter().map(|object| Ok(self.partial(&self.printed(&Payload::Stored(object.clone()))?)));
-            let items = items.collect::<Result<Vec<_>>>()?;
-            let items = if items.is_empty() { Value::Null } else { Value::List(items) };
-            let list = value!({
-                "kind": "PartialObjectMetadataList", "apiVersion": (self.wanted.meta_version()), "metadata": (list_meta(&page)), "items": items
-            });
-            return Ok(Body::Full(encode(&list, PartialObjectMetadataList::schema(), self.wanted)));
-        }
-        let mut head =
-            b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":".to_vec();
-        json::encode(&Value::Map(list_meta(&page)), &mut head);
-        head.extend_from_slice(b",\"items\":");
-        if page.items.is_empty() {
-            // Unlike other lists: kube-apiserver gathers these items, and gathers nothing.
-            head.extend_from_slice(b"null}\n");
-            return Ok(Body::Full(head.into()));
-        }
-        let size: usize = page.items.iter().map(|object| object.encoded.metadata().len() + 80).sum();
-        let form = self.metadata_form();
-        let mut separator = b"[".as_slice();
-        let put = move |object: &Object, out: &mut Vec<u8>| {
-            out.extend_from_slice(std::mem::replace(&mut separator, b","));
-            put_partial(object, form, out);
-        };
-        Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
-    }
-
     /// The table row of an object.
     ///
     /// # Errors
     /// The object cannot be converted to the target's version.
     pub fn row(&self, payload: &Payload) -> Result<Value> {
+        self.row_at(payload, &self.now())
+    }
+
+    /// The same with the ages of a time.
+    ///
+    /// # Errors
+    /// The object cannot be converted to the target's version.
+    fn row_at(&self, payload: &Payload, now: &Now) -> Result<Value> {
         let object = &self.printed(payload)?;
         let printer = self.printer();
         let mut row = Map::new();
-        row.push(Str::new_static("cells"), Value::List(printer.cells(object, &self.now())));
+        row.push(Str::new_static("cells"), Value::List(printer.cells(object, now)));
         let conditions = printer.conditions(object).unwrap_or_default();
         if !conditions.is_empty() {
             row.push(Str::new_static("conditions"), Value::List(conditions));
@@ -344,42 +215,8 @@ impl ObjectEncoder<'_> {
         out.truncate(out.len().saturating_sub(TABLE_END.len()));
     }
 
-    /// A table written row by row.
-    fn list_table(&self, page: Page) -> Result<Body> {
-        if page.items.is_empty() {
-            return Ok(Body::Full(self.encode_table(list_meta(&page), Vec::new())));
-        }
-        let rows = page.items.iter().map(|object| self.stored_row(object)).collect::<Result<Vec<_>>>()?;
-        let size: usize = rows.iter().zip(page.items.iter()).map(|(row, object)| row.size(object)).sum();
-        let mut head = Vec::new();
-        self.put_table_head(list_meta(&page), true, &mut head);
-        let now = self.now();
-        let mut rows = rows.into_iter();
-        let mut separator = b"".as_slice();
-        let put = move |object: &Object, out: &mut Vec<u8>| {
-            out.extend_from_slice(std::mem::replace(&mut separator, b","));
-            rows.next().into_iter().for_each(|row| row.put(object, now, out));
-        };
-        Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
-    }
-
     fn encode_table(&self, meta: Map, rows: Vec<Value>) -> Bytes {
-        let is_null = rows.is_empty() && self.printer().empty_is_null();
-        let mut table = self.table(meta, true, rows);
-        if is_null {
-            table.set_at(&["rows"], Value::Null);
-        }
-        encode(&table, Table::schema(), self.wanted)
-    }
-
-    fn finish(&self, list: &Value) -> Bytes {
-        let schema = &self.target.resource.schema;
-        if self.wanted.format == Format::Cbor {
-            let mut bytes = Vec::new();
-            cbor::encode_list(schema, list, &mut bytes);
-            return bytes.into();
-        }
-        encode(list, schema, self.wanted)
+        encode(&self.table(meta, true, rows), Table::schema(), self.wanted)
     }
 
     /// Annotations that are shown in the whole object only.
@@ -389,7 +226,8 @@ impl ObjectEncoder<'_> {
 
     /// How the metadata of stored objects are shown alone.
     fn metadata_form(&self) -> MetadataForm {
-        MetadataForm { hidden: self.hidden(), is_sorted: self.target.resource.custom.is_some() }
+        let (hidden, version) = (self.hidden(), self.wanted.meta_version());
+        MetadataForm { hidden, is_sorted: self.target.resource.custom.is_some(), version }
     }
 
     /// An object's metadata (`PartialObjectMetadata`).
@@ -401,13 +239,26 @@ impl ObjectEncoder<'_> {
         shown
     }
 
+    /// The metadata of a stored object alone, which is not decoded as a whole unless it was converted.
+    ///
+    /// # Errors
+    /// The object cannot be decoded.
+    fn partial_of(&self, object: &Arc<Object>) -> Result<Value> {
+        if self.converted.has(object) {
+            return Ok(self.partial(&self.served(&Payload::Stored(object.clone()))?));
+        }
+        let metadata =
+            json::decode_trusted(ObjectMeta::schema(), object.encoded.metadata()).map_err(Status::internal)?;
+        Ok(self.partial(&value!({"metadata": metadata})))
+    }
+
     /// Appends the metadata of a stored object alone, spliced from its bytes if it was not converted.
     ///
     /// # Errors
     /// The object cannot be decoded.
     pub fn put_partial(&self, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
         match self.converted.has(object) {
-            true => json::encode(&self.partial(&self.served(&Payload::Stored(object.clone()))?), out),
+            true => json::encode(&self.partial_of(object)?, out),
             false => put_partial(object, self.metadata_form(), out),
         }
         Ok(())
@@ -416,11 +267,6 @@ impl ObjectEncoder<'_> {
 
 /// The end of a table in JSON.
 pub(crate) const TABLE_END: &[u8] = b"]}";
-
-/// The JSON of a stored object without its first `skip` bytes.
-fn from(object: &Object, skip: usize) -> &[u8] {
-    object.encoded.json().get(skip..).unwrap_or_default()
-}
 
 /// Encodes an object that is not stored, whole or as its metadata.
 ///
@@ -535,51 +381,6 @@ pub fn encode(value: &Value, schema: &Struct, wanted: MediaTypeOptions) -> Bytes
             bytes.into()
         }
     }
-}
-
-/// JSON with two spaces of indentation, as Go's `Indent` writes it.
-pub fn indent(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len() * 2);
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    let newline = |out: &mut Vec<u8>, depth: usize| {
-        out.push(b'\n');
-        out.extend(std::iter::repeat_n(b' ', depth * 2));
-    };
-    for (at, byte) in json.iter().enumerate() {
-        if in_string {
-            in_string = *byte != b'"' || escaped;
-            escaped = *byte == b'\\' && !escaped;
-            out.push(*byte);
-            continue;
-        }
-        match byte {
-            b'"' => {
-                in_string = true;
-                out.push(*byte);
-            }
-            b'{' | b'[' => {
-                out.push(*byte);
-                if !matches!(json.get(at + 1), Some(b'}' | b']')) {
-                    depth += 1;
-                    newline(&mut out, depth);
-                }
-            }
-            b'}' | b']' => {
-                if !matches!(json.get(at.wrapping_sub(1)), Some(b'{' | b'[')) {
-                    depth = depth.saturating_sub(1);
-                    newline(&mut out, depth);
-                }
-                out.push(*byte);
-            }
-            b',' => {
-                out.push(*byte);
-                newline(&mut out, depth);
-            }
-            b':' => out.extend_from_slice(b": "),
-            byte => out.push(*byte),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

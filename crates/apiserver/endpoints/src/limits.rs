@@ -46,9 +46,14 @@ pub const RECEIVED_BYTES: u64 = 256 << 20;
 /// What a body counts for before a byte of it has come: about what its stream and its task hold in memory.
 pub const BODY_BASE_BYTES: u64 = 16 << 10;
 
-/// Bytes of answers that are held in memory while they are sent. Most lists are put together piece by piece as they are sent, and
-/// small answers are let be: what counts is what is encoded as a whole, as lists in protobuf and in YAML are.
+/// Bytes of answers that are held in memory while they are sent. Lists are encoded piece by piece as they are sent, in every form, and
+/// small answers are let be: what counts is what is encoded as a whole, as single objects and documents are.
 pub const RESPONSE_BYTES: u64 = 512 << 20;
+
+/// Bytes of objects of a list, or of a watch's events, that are sent to a conversion webhook together, and are decoded in memory until
+/// they have been encoded: some hundred objects of usual size, which a webhook converts in a few milliseconds. An object that is larger
+/// goes alone. kube-apiserver sends a list as one review, or each object as its own where it has a cache.
+pub const CONVERSION_BATCH_BYTES: usize = 512 << 10;
 
 /// How large an answer is that counts as held in memory; it is sent in one piece below.
 pub const PIECE_BYTES: usize = 64 << 10;

@@ -3,7 +3,7 @@
 use crate::body::Body;
 use crate::context::Context;
 use crate::encoding::converted::Converted;
-use crate::encoding::{IncludeObject, ObjectEncoder};
+use crate::encoding::{IncludeObject, ListEncoder, ObjectEncoder};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{Query, list_options};
 use crate::request::ResourcePath;
@@ -120,11 +120,10 @@ pub async fn list_or_watch(
         await_revision(context, &target.cache, revision).await?;
     }
     let mut page = registry.list(&target, &selection, &query.list).await?;
-    let converted = &Converted::of_stored(registry, &target, page.items.iter()).await?;
-    let encoder = ObjectEncoder { registry, target: &target, wanted, include_object, converted };
-    page.items = encoder.selected(page.items, &selection)?;
+    let mut encoder = ListEncoder::new(registry, &target, wanted, include_object);
+    page.items = encoder.selected(page.items, &selection).await?;
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
-    answer.body = encoder.list(page)?;
+    answer.body = encoder.list(page).await?;
     Ok(answer)
 }
 

@@ -3,7 +3,7 @@
 use crate::audit;
 use crate::context::Context;
 use crate::encoding::converted::Converted;
-use crate::encoding::{self, ObjectEncoder};
+use crate::encoding::{self, ListEncoder, ObjectEncoder};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
@@ -136,9 +136,10 @@ async fn delete_selected(
     let selection = selection.sharded(&query.shard_selector, &*registry.environment)?;
     let mut page = registry.list(target, &selection, &query.list).await?;
     let include_object = include_object(&context.query, wanted)?;
-    let converted = &Converted::of_stored(registry, target, page.items.iter()).await?;
-    let encoder = ObjectEncoder { registry, target, wanted, include_object, converted };
-    page.items = encoder.selected(page.items, &selection)?;
+    let mut encoder = ListEncoder::new(registry, target, wanted, include_object);
+    page.items = encoder.selected(page.items, &selection).await?;
+    // Nothing is deleted that cannot be converted for the response.
+    encoder.check(&page.items).await?;
     let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
         async move {
@@ -153,7 +154,7 @@ async fn delete_selected(
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
     deleting.try_collect::<()>().await?;
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
-    answer.body = encoder.list(page)?;
+    answer.body = encoder.list(page).await?;
     Ok(answer)
 }
 

@@ -247,6 +247,66 @@ fn a_list_is_converted_at_once_and_a_watch_in_batches() {
 }
 
 #[test]
+fn a_long_list_is_converted_in_batches_while_it_is_sent() {
+    const COUNT: usize = 40;
+    let fixture = Fixture::start();
+    let client = &mut fixture.client();
+    let long = |name: &str, inches: i64| {
+        let mut object = frobber("v6", name, "height", inches);
+        object["spec"]["color"] = json!("r".repeat(40_000));
+        object
+    };
+    let names: Vec<_> = (0..COUNT).map(|at| format!("f{at:02}")).collect();
+    for name in &names {
+        client.post(V6, &long(name, 1)).expect("an answer").expect(201);
+    }
+    let check_calls = |what: &str| {
+        let calls = fixture.calls();
+        assert_eq!(calls.iter().sum::<usize>(), COUNT, "{what}: {calls:?}");
+        // A batch has 512 KiB: twelve objects.
+        assert!(calls.iter().all(|objects| *objects <= 13), "{what}: {calls:?}");
+    };
+    fixture.calls();
+    let listed = client.get(V7).expect("an answer").expect(200);
+    let items = listed["items"].as_array().expect("items");
+    assert!(items.iter().all(|item| item["spec"]["heightInInches"] == 1 && item["apiVersion"].is_null()));
+    assert!(
+        items.iter().map(|item| item["metadata"]["name"].as_str()).eq(names.iter().map(|name| Some(name.as_str())))
+    );
+    check_calls("a list");
+    let indented = client.get(&format!("{V7}?pretty=true")).expect("an answer");
+    assert!(indented.text().starts_with("{\n  \"kind\": \"FrobberList\",\n"));
+    assert_eq!(indented.json(), listed);
+    check_calls("an indented list");
+    let mut watch = fixture.client().watch(&format!("{V7}?watch=true")).expect("a watch");
+    for name in &names {
+        let (kind, object) = watch.event();
+        assert_eq!((kind.as_str(), &object["metadata"]["name"]), ("ADDED", &json!(name)));
+        assert_eq!(object["spec"]["heightInInches"], 1);
+    }
+    check_calls("a watch");
+    // An object of the last batch that cannot be converted.
+    client.post(V6, &long("g", 13)).expect("an answer").expect(201);
+    assert!(fixture.client().get(V7).is_err(), "a list that has begun is broken off");
+    let refused = client.delete(V7).expect("an answer").expect(500);
+    assert!(
+        refused["message"].as_str().is_some_and(|text| text.contains("conversion of height 13 failed")),
+        "{refused}"
+    );
+    let kept = client.get(V6).expect("an answer").expect(200);
+    assert_eq!(kept["items"].as_array().map(Vec::len), Some(COUNT + 1), "nothing is deleted that cannot be shown");
+    client.delete(&format!("{V6}/g")).expect("an answer").expect(200);
+    fixture.calls();
+    let deleted = client.delete(V7).expect("an answer").expect(200);
+    assert_eq!(deleted["items"].as_array().map(Vec::len), Some(COUNT));
+    assert!(deleted["items"].as_array().expect("items").iter().all(|item| item["spec"]["heightInInches"] == 1));
+    assert_eq!(client.get(V6).expect("an answer").expect(200)["items"], json!([]));
+    // Of the first batch.
+    client.post(V6, &long("g", 13)).expect("an answer").expect(201);
+    client.get(V7).expect("an answer").expect(500);
+}
+
+#[test]
 fn a_conversion_that_fails_is_answered_and_stores_nothing() {
     let fixture = Fixture::start();
     let client = &mut fixture.client();

@@ -1,9 +1,9 @@
 //! `Object`: an object of a resource at one revision.
-//! Guarantees that its ID is unique while the process lives. Must never change.
+//! Guarantees that its ID is unique while the process lives. Must never change, but for what is noted about it.
 
 use crate::encoded_object::EncodedObject;
 use pintle_storage::{Key, Revision};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// An object at one revision.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct Object {
     pub encoded: EncodedObject,
     /// The length of the prefix of its resource in the key.
     pub(crate) prefix: u16,
+    /// 0 is not noted yet.
+    protobuf_bytes: AtomicU32,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -23,7 +25,23 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 impl Object {
     pub fn new(key: Key, prefix_length: usize, revision: Revision, encoded: EncodedObject) -> Self {
         let prefix = u16::try_from(prefix_length.min(key.len())).unwrap_or(0);
-        Object { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), key, revision, encoded, prefix }
+        Object {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            key,
+            revision,
+            encoded,
+            prefix,
+            protobuf_bytes: AtomicU32::new(0),
+        }
+    }
+
+    /// How long the object is in protobuf, in its storage version, if that is noted: lists say it before their first item.
+    pub fn protobuf_bytes(&self) -> Option<usize> {
+        Some(self.protobuf_bytes.load(Ordering::Relaxed) as usize).filter(|bytes| *bytes > 0)
+    }
+
+    pub fn note_protobuf_bytes(&self, bytes: usize) {
+        self.protobuf_bytes.store(u32::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
     }
 
     /// The key without the resource's prefix: `namespace/name` or `name`.

@@ -5,7 +5,7 @@
 use super::ObjectEncoder;
 use pintle_cache::Object;
 use pintle_registry::defined::conversion_between;
-use pintle_registry::{Items, Payload, Registry, Result, Selection, Status, Target};
+use pintle_registry::{Payload, Registry, Result, Status, Target};
 use pintle_resource::Conversion;
 use pintle_schema::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -91,23 +91,6 @@ impl Converted {
 }
 
 impl ObjectEncoder<'_> {
-    /// The objects of a page that are selected as the target's version shows them, if the selection needs that.
-    ///
-    /// # Errors
-    /// An object cannot be decoded.
-    pub fn selected(&self, items: Items, selection: &Selection) -> Result<Items> {
-        if !selection.needs_shown() {
-            return Ok(items);
-        }
-        let mut picked = Vec::new();
-        for object in items.iter() {
-            if selection.matches_shown(&self.target.resource, &self.served(&Payload::Stored(object.clone()))?) {
-                picked.push(object.clone());
-            }
-        }
-        Ok(Items::Picked(picked))
-    }
-
     /// What is printed and whose metadata is shown: of kinds that were defined at run time the object in the target's version,
     /// of others as it is stored.
     pub(crate) fn printed(&self, payload: &Payload) -> Result<Value> {
@@ -143,7 +126,7 @@ fn conversion<'a>(target: &'a Target, from: &str, to: &str) -> Result<&'a dyn Co
 
 /// Whether the JSON of a stored object begins with its being of a version. The fields of custom resources stand in the order of
 /// their names.
-fn says_version(object: &Object, api_version: &str) -> bool {
+pub(super) fn says_version(object: &Object, api_version: &str) -> bool {
     let rest = object.encoded.json().strip_prefix(b"{\"apiVersion\":\"");
     rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes())).is_some_and(|rest| rest.starts_with(b"\""))
 }

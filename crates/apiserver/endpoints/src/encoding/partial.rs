@@ -15,10 +15,14 @@ pub(super) struct MetadataForm {
     pub(super) hidden: &'static [&'static str],
     /// They are stored in the order of names, and shown in that of their type.
     pub(super) is_sorted: bool,
+    /// The `apiVersion` that they are shown in.
+    pub(super) version: &'static str,
 }
 
 pub(super) fn put_partial(object: &Object, form: MetadataForm, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"");
+    out.extend_from_slice(form.version.as_bytes());
+    out.extend_from_slice(b"\",\"metadata\":");
     put_metadata(object.encoded.metadata(), form, out);
     out.push(b'}');
 }
@@ -78,7 +82,7 @@ mod tests {
         let expected = |annotations: &str| format!("{head}\"annotations\":{annotations},{owners},{managers}}}");
         let put = |hidden: &'static [&'static str], is_sorted: bool| {
             let mut out = Vec::new();
-            put_metadata(&json::to_vec(&sorted), MetadataForm { hidden, is_sorted }, &mut out);
+            put_metadata(&json::to_vec(&sorted), MetadataForm { hidden, is_sorted, version: "" }, &mut out);
             String::from_utf8_lossy(&out).into_owned()
         };
         let whole = expected(r#"{"a":"b","secret":"x"}"#);

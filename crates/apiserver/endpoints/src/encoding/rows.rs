@@ -59,9 +59,8 @@ impl ObjectEncoder<'_> {
         let members = if open { kept } else { printed(self.now())? };
         let shown = match self.include_object {
             IncludeObject::None => Shown::Nothing,
-            IncludeObject::Metadata if self.wanted.beta || self.converted.has(object) => {
-                let partial = self.partial(&self.printed(&Payload::Stored(object.clone()))?);
-                Shown::Json(json::to_vec(&partial).into())
+            IncludeObject::Metadata if self.converted.has(object) => {
+                Shown::Json(json::to_vec(&self.partial_of(object)?).into())
             }
             IncludeObject::Metadata => Shown::Metadata(self.metadata_form()),
             IncludeObject::Object => Shown::Json(self.stored_json(object)?),

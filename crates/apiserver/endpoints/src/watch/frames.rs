@@ -325,7 +325,6 @@ impl Frames {
                 encoder.stored_json(object).map(|json| put_json_event(kind.name(), &json, out))
             }
             (ResponseKind::Table, _) => self.table_frame(&encoder, kind, object, out),
-            (ResponseKind::Partial, Format::Json) if self.wanted.beta => self.partial_json(&encoder, kind, object, out),
             (ResponseKind::Partial, Format::Protobuf) => encoder
                 .object(&Payload::Stored(object.clone()))
                 .map(|message| put_protobuf_event(kind.name(), &message, out)),
@@ -346,14 +345,6 @@ impl Frames {
         encoder.put_table_head(version_meta(object.revision), !self.columns_sent, &mut json);
         row.put(object, encoder.now(), &mut json);
         json.extend_from_slice(TABLE_END);
-        put_json_event(kind.name(), &json, out);
-        Ok(())
-    }
-
-    fn partial_json(&self, encoder: &ObjectEncoder, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
-        let value = encoder.partial(&encoder.printed(&Payload::Stored(object.clone()))?);
-        let mut json = Vec::new();
-        json::encode(&value, &mut json);
         put_json_event(kind.name(), &json, out);
         Ok(())
     }

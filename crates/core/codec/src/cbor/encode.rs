@@ -5,7 +5,7 @@
 use super::half;
 use super::item::{ARRAY, AS_BASE64, BYTES, FALSE, MAP, NEGATIVE, NULL, PRIMITIVE, TAG, TRUE, UNSIGNED, put_head};
 use crate::json::opened;
-use pintle_schema::{Form, Map, Struct, Type, Value, base64};
+use pintle_schema::{Form, Map, Str, Struct, Type, Value, base64};
 
 pub(super) fn structure(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
     match (schema.form, value) {
@@ -24,15 +24,21 @@ pub(super) fn structure(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn list_object(schema: &Struct, list: &Value, out: &mut Vec<u8>) {
-    let Value::Map(map) = list else { return put(None, list, out) };
-    entries(map, out, |key, value, out| match value {
-        Value::List(items) if key == "items" => {
-            put_head(ARRAY, items.len() as u64, out);
-            items.iter().for_each(|item| structure(schema, item, out));
+/// An object without a schema of its own, up to the items of its list at a key, and what comes after them.
+pub(super) fn around(object: &Map, key: &str, count: usize) -> [Vec<u8>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    put_head(MAP, object.len() as u64, &mut parts[0]);
+    let mut part = 0;
+    for (name, value) in sorted(object) {
+        text(name, &mut parts[part]);
+        if name == key {
+            put_head(ARRAY, count as u64, &mut parts[0]);
+            part = 1;
+            continue;
         }
-        value => put(None, value, out),
-    });
+        put(None, value, &mut parts[part]);
+    }
+    parts
 }
 
 /// The shorter key comes first.
@@ -84,12 +90,16 @@ fn put(ty: Option<&Type>, value: &Value, out: &mut Vec<u8>) {
 /// Encodes a map with keys in the order of their encoded bytes: by length first.
 fn entries(map: &Map, out: &mut Vec<u8>, mut put: impl FnMut(&str, &Value, &mut Vec<u8>)) {
     put_head(MAP, map.len() as u64, out);
-    let mut sorted: Vec<_> = map.iter().collect();
-    sorted.sort_by(|(a, _), (b, _)| (a.len(), a.as_bytes()).cmp(&(b.len(), b.as_bytes())));
-    for (key, value) in sorted {
+    for (key, value) in sorted(map) {
         text(key, out);
         put(key, value, out);
     }
+}
+
+fn sorted(map: &Map) -> Vec<(&Str, &Value)> {
+    let mut sorted: Vec<_> = map.iter().collect();
+    sorted.sort_by(|(a, _), (b, _)| (a.len(), a.as_bytes()).cmp(&(b.len(), b.as_bytes())));
+    sorted
 }
 
 fn text(text: &str, out: &mut Vec<u8>) {

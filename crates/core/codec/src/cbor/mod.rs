@@ -13,7 +13,7 @@ mod tests;
 use crate::error::DecodeError;
 use crate::json::TypeMeta;
 use crate::{Decoded, Strictness, json};
-use pintle_schema::{Str, Struct, Value};
+use pintle_schema::{Map, Str, Struct, Value};
 
 /// The head of tag 55799, with which every encoded object begins.
 pub const SELF_DESCRIBED: &[u8; 3] = &[0xd9, 0xd9, 0xf7];
@@ -24,10 +24,16 @@ pub fn encode(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
     encode::structure(schema, value, out);
 }
 
-/// Appends a list whose items are of a schema.
-pub fn encode_list(item: &Struct, list: &Value, out: &mut Vec<u8>) {
-    out.extend_from_slice(SELF_DESCRIBED);
-    encode::list_object(item, list, out);
+/// Encodes an object whose list at `key` is left empty: what comes before its items, which are `count`, and after them.
+/// [`encode_item`] appends items.
+pub fn encode_around(object: &Map, key: &str, count: usize) -> [Vec<u8>; 2] {
+    let [head, tail] = encode::around(object, key, count);
+    [[&SELF_DESCRIBED[..], &head].concat(), tail]
+}
+
+/// Appends a canonical object that is an item of a list.
+pub fn encode_item(schema: &Struct, item: &Value, out: &mut Vec<u8>) {
+    encode::structure(schema, item, out);
 }
 
 /// Appends a watch event with an encoded object.

@@ -22,12 +22,34 @@ pub use type_meta::{TypeMeta, type_meta};
 use crate::error::DecodeError;
 use crate::shape::{DecodeErrors, Problems};
 use crate::{Decoded, Strictness};
-use pintle_schema::{Struct, Value};
+use pintle_schema::{Map, Struct, Value};
 
 /// Appends a value as compact JSON, as Go's encoder writes it. The value should be canonical, because this is a plain
 /// walk.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     encode::write(value, encode::Escape::Html, out);
+}
+
+/// Encodes an object whose list at `key` is left empty: what comes before its items, and after them. Items are separated by commas.
+pub fn encode_around(object: &Map, key: &str) -> [Vec<u8>; 2] {
+    let mut parts = [b"{".to_vec(), Vec::new()];
+    let mut part = 0;
+    for (at, (name, value)) in object.iter().enumerate() {
+        if at > 0 {
+            parts[part].push(b',');
+        }
+        encode_str(name, &mut parts[part]);
+        parts[part].push(b':');
+        if name == key {
+            parts[0].push(b'[');
+            part = 1;
+            parts[1].push(b']');
+            continue;
+        }
+        encode(value, &mut parts[part]);
+    }
+    parts[part].push(b'}');
+    parts
 }
 
 /// [`encode`], with raw JSON as it was written: the form of stored objects. Returns whether that differs from the

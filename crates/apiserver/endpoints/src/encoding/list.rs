@@ -1,0 +1,386 @@
+//! Lists in every form: what a list consists of besides its items, and how an item is written. Guarantees that a list is encoded piece
+//! by piece from its snapshot, in every form. Must never hold the encodings of all items of a list.
+
+use super::batches::Batches;
+use super::indent::Indenter;
+use super::list_metadata::{custom_list_meta, list_meta, typed_list_meta};
+use super::message::{message_size, put_message};
+use super::partial::{MetadataForm, put_partial};
+use super::pieces::{Budget, Pieces, Walked};
+use super::{IncludeObject, ObjectEncoder, encode, is_a_list};
+use crate::body::Body;
+use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use pintle_cache::Object;
+use pintle_codec::{cbor, json, protobuf, yaml};
+use pintle_meta::meta::v1::{ListMeta, PartialObjectMetadata, PartialObjectMetadataList, Table, TableRow};
+use pintle_registry::{Items, Page, Payload, Registry, Result, Selection, Target};
+use pintle_resource::Now;
+use pintle_schema::{ApiType, Map, Struct, Value, value};
+use std::sync::Arc;
+use tokio::task::yield_now;
+
+/// Encodes a list. It has its own references, because it outlives its request.
+pub struct ListEncoder {
+    pub(super) registry: Arc<Registry>,
+    pub(super) target: Target,
+    wanted: MediaTypeOptions,
+    include_object: IncludeObject,
+    is_stored_form: bool,
+    pub(super) batches: Batches,
+}
+
+impl ListEncoder {
+    pub fn new(
+        registry: &Arc<Registry>,
+        target: &Target,
+        wanted: MediaTypeOptions,
+        include_object: IncludeObject,
+    ) -> Self {
+        let (registry, target) = (registry.clone(), target.clone());
+        let is_stored_form = registry.serves_stored_form(&target);
+        ListEncoder { registry, target, wanted, include_object, is_stored_form, batches: Batches::default() }
+    }
+
+    pub(super) fn encoder(&self) -> ObjectEncoder<'_> {
+        ObjectEncoder {
+            registry: &self.registry,
+            target: &self.target,
+            wanted: self.wanted,
+            include_object: self.include_object,
+            converted: &self.batches.converted,
+        }
+    }
+
+    /// The objects of a page that are selected as the target's version shows them, if the selection needs that.
+    ///
+    /// # Errors
+    /// An object cannot be decoded or converted.
+    pub async fn selected(&mut self, items: Items, selection: &Selection) -> Result<Items> {
+        if !selection.needs_shown() {
+            return Ok(items);
+        }
+        self.batches.prepare(&self.target, self.is_stored_form, &items);
+        let mut picked = Vec::new();
+        self.visit_all(&items, |encoder, object| {
+            if selection.matches_shown(&encoder.target.resource, &encoder.served(&Payload::Stored(object.clone()))?) {
+                picked.push(object.clone());
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(Items::Picked(picked))
+    }
+
+    /// Checks that objects can be shown before they are changed: those that a webhook has to convert.
+    ///
+    /// # Errors
+    /// An object cannot be decoded or converted.
+    pub async fn check(&mut self, items: &Items) -> Result<()> {
+        self.batches.prepare(&self.target, self.is_stored_form, items);
+        match self.batches.is_needed() {
+            true => self.visit_all(items, |_, _| Ok(())).await,
+            false => Ok(()),
+        }
+    }
+
+    /// A list as the body of a response. Errors of objects that come later break the body off.
+    ///
+    /// # Errors
+    /// One of the first objects cannot be decoded or converted, or the form does not fit a list.
+    pub async fn list(mut self, page: Page) -> Result<Body> {
+        if self.wanted.shape == ResponseKind::Partial {
+            return Err(is_a_list(&self.target.resource));
+        }
+        let (object, key) = self.document(&page);
+        let items = page.items;
+        self.batches.prepare(&self.target, self.is_stored_form, &items);
+        if items.is_empty()
+            && let Some(schema) = self.schema()
+        {
+            return Ok(Body::Full(self.empty(object, key, schema)));
+        }
+        let form = self.item_form();
+        let is_indented = self.wanted.pretty && self.wanted.format == Format::Json;
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        let (mut size, mut item_bytes, mut separator) = (None, None, &b""[..]);
+        match self.wanted.format {
+            Format::Json => {
+                [head, tail] = json::encode_around(&object, key);
+                separator = b",";
+                if is_indented {
+                    // Indented text ends without a line break.
+                } else {
+                    tail.push(b'\n');
+                    item_bytes = self.copied_bytes(&form, &items);
+                }
+            }
+            Format::Yaml => [head, tail] = yaml::encode_around(&object, key),
+            Format::Cbor => [head, tail] = cbor::encode_around(&object, key, items.len()),
+            Format::Protobuf => {
+                let (api_version, kind) = (object.get("apiVersion"), object.get("kind"));
+                let [api_version, kind] = [api_version, kind].map(|text| text.and_then(Value::as_str).unwrap_or(""));
+                let mut meta = Vec::new();
+                protobuf::encode(ListMeta::schema(), object.get("metadata").unwrap_or(&Value::Null), &mut meta);
+                let bytes = self.protobuf_bytes(&form, &items).await?;
+                let raw = message_size(meta.len()) as u64 + bytes;
+                let raw = usize::try_from(raw).unwrap_or(usize::MAX);
+                tail.extend_from_slice(protobuf::open_envelope(api_version, kind, raw, &mut head));
+                put_message(&mut head, 1, &meta);
+                item_bytes = Some(bytes);
+            }
+        }
+        if let Some(bytes) = item_bytes {
+            size = Some((head.len() + tail.len()) as u64 + bytes);
+        }
+        let mut pieces = Pieces::new(self, items, form);
+        (pieces.separator, pieces.tail, pieces.announced) = (separator, tail, item_bytes);
+        pieces.indenter = is_indented.then(Indenter::default);
+        pieces.body(head, size).await
+    }
+
+    /// A list without its items, and the key of these.
+    fn document(&self, page: &Page) -> (Map, &'static str) {
+        let resource = &self.target.resource;
+        let (kind, api_version) = (resource.list_kind().into_owned(), resource.api_version());
+        let (list, key) = match self.wanted.shape {
+            ResponseKind::Table => (self.encoder().table(list_meta(page), true, Vec::new()), "rows"),
+            ResponseKind::PartialList | ResponseKind::Partial => (
+                value!({
+                    "kind": "PartialObjectMetadataList", "apiVersion": (self.wanted.meta_version()),
+                    "metadata": (list_meta(page)), "items": []
+                }),
+                "items",
+            ),
+            // Lists of custom resources are sorted by field.
+            ResponseKind::Object if resource.custom.is_some() => (
+                value!({"apiVersion": api_version, "items": [], "kind": kind, "metadata": (custom_list_meta(page))}),
+                "items",
+            ),
+            ResponseKind::Object => (
+                value!({"kind": kind, "apiVersion": api_version, "metadata": (typed_list_meta(page)), "items": []}),
+                "items",
+            ),
+        };
+        match list {
+            Value::Map(list) => (list, key),
+            _ => (Map::new(), key),
+        }
+    }
+
+    /// The type of the whole list. Lists of objects have none: those of JSON and YAML need none.
+    fn schema(&self) -> Option<&Struct> {
+        match (self.wanted.shape, self.wanted.format) {
+            (ResponseKind::Table, _) => Some(Table::schema()),
+            (ResponseKind::PartialList, _) => Some(PartialObjectMetadataList::schema()),
+            (_, Format::Json | Format::Yaml) => Some(&self.target.resource.schema),
+            _ => None,
+        }
+    }
+
+    fn empty(&self, mut object: Map, key: &str, schema: &Struct) -> bytes::Bytes {
+        let is_null = match self.wanted.shape {
+            ResponseKind::Table => self.encoder().printer().empty_is_null(),
+            // kube-apiserver gathers these items, and gathers nothing.
+            ResponseKind::PartialList => true,
+            _ => false,
+        };
+        if is_null {
+            object.set(key, Value::Null);
+        }
+        encode(&Value::Map(object), schema, self.wanted)
+    }
+
+    fn item_form(&self) -> ItemForm {
+        let resource = &self.target.resource;
+        let skip = match resource.custom {
+            Some(_) => 0,
+            None => format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", resource.kind, resource.api_version()).len(),
+        };
+        let encoder = self.encoder();
+        let (now, metadata) = (encoder.now(), encoder.metadata_form());
+        let (is_stored_form, is_custom) = (self.is_stored_form, resource.custom.is_some());
+        ItemForm { wanted: self.wanted, is_stored_form, is_custom, skip, metadata, now }
+    }
+
+    /// How many bytes the items have in JSON, if they are copied.
+    fn copied_bytes(&self, form: &ItemForm, items: &Items) -> Option<u64> {
+        if self.wanted.shape != ResponseKind::Object || !self.is_stored_form || self.batches.is_needed() {
+            return None;
+        }
+        let begin = usize::from(form.skip > 0);
+        let size = |object: &Arc<Object>| (begin + object.encoded.json().len()).saturating_sub(form.skip);
+        Some((items.iter().map(size).sum::<usize>() + items.len().saturating_sub(1)) as u64)
+    }
+
+    /// How many bytes the items have in protobuf, which a list says before its first item. What has to be encoded for that is not kept,
+    /// but for the side cache.
+    async fn protobuf_bytes(&mut self, form: &ItemForm, items: &Items) -> Result<u64> {
+        let (mut total, mut scratch) = (0, Vec::new());
+        self.visit_all(items, |encoder, object| {
+            total += form.protobuf_bytes(encoder, object, &mut scratch)? as u64;
+            Ok(())
+        })
+        .await?;
+        Ok(total)
+    }
+
+    /// Visits all objects, and lets others work in between.
+    async fn visit_all(
+        &mut self,
+        items: &Items,
+        mut visit: impl FnMut(&ObjectEncoder<'_>, &Arc<Object>) -> Result<()>,
+    ) -> Result<()> {
+        let mut last = None;
+        loop {
+            let mut budget = Budget::new(DECODED_BYTES);
+            let visit = |encoder: &ObjectEncoder<'_>, object: &Arc<Object>| {
+                visit(encoder, object)?;
+                Ok(budget.take(object))
+            };
+            if self.walk(items, &mut last, visit).await? == Walked::ToTheEnd {
+                return Ok(());
+            }
+            yield_now().await;
+        }
+    }
+}
+
+/// How each item of a list is written.
+pub(super) struct ItemForm {
+    wanted: MediaTypeOptions,
+    /// Stored objects are shown as they are.
+    is_stored_form: bool,
+    is_custom: bool,
+    /// Items of built-in lists have no `apiVersion` and `kind`: this prefix of fixed length is cut off.
+    skip: usize,
+    metadata: MetadataForm,
+    /// Ages are those of the beginning of the list.
+    now: Now,
+}
+
+/// Bytes of stored objects that are decoded and encoded in about a millisecond.
+const DECODED_BYTES: usize = 64 << 10;
+/// The same for YAML, which takes longer to write.
+const YAML_BYTES: usize = 16 << 10;
+/// The same where most objects are not decoded, or not as a whole.
+const COPIED_BYTES: usize = 256 << 10;
+
+impl ItemForm {
+    /// After how many bytes of stored objects others get their turn.
+    pub(super) fn work_bytes(&self) -> usize {
+        match (self.wanted.format, self.wanted.shape) {
+            (Format::Yaml, _) => YAML_BYTES,
+            (Format::Json, ResponseKind::Object) if self.is_stored_form => usize::MAX,
+            (_, ResponseKind::PartialList) | (Format::Json, ResponseKind::Table) => COPIED_BYTES,
+            _ => DECODED_BYTES,
+        }
+    }
+
+    /// How many bytes of an object are shown, in JSON.
+    pub(super) fn source_bytes(&self, object: &Object) -> usize {
+        match self.wanted.shape {
+            ResponseKind::Object => object.encoded.json().len(),
+            _ => object.encoded.metadata().len(),
+        }
+    }
+
+    /// Appends an item.
+    ///
+    /// # Errors
+    /// The object cannot be decoded.
+    pub(super) fn put(&self, encoder: &ObjectEncoder<'_>, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        match self.wanted.shape {
+            ResponseKind::Object => self.put_object(encoder, object, out),
+            ResponseKind::Table => self.put_row(encoder, object, out),
+            ResponseKind::PartialList | ResponseKind::Partial => self.put_metadata(encoder, object, out),
+        }
+    }
+
+    fn put_object(&self, encoder: &ObjectEncoder<'_>, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let schema = &encoder.target.resource.schema;
+        match self.wanted.format {
+            Format::Json if self.is_stored_form && !encoder.converted.has(object) => {
+                self.put_json(object.encoded.json(), out);
+            }
+            // Objects that a webhook converted are not kept.
+            Format::Json if encoder.converted.has(object) => {
+                self.put_json(&json::to_vec(&encoder.served(&Payload::Stored(object.clone()))?), out);
+            }
+            Format::Json => self.put_json(&encoder.stored_json(object)?, out),
+            Format::Protobuf => put_message(out, 2, &encoder.stored_protobuf(object)?),
+            Format::Yaml => yaml::encode_item(&self.item(encoder, object)?, out),
+            Format::Cbor => cbor::encode_item(schema, &self.item(encoder, object)?, out),
+        }
+        Ok(())
+    }
+
+    /// How many bytes an item has in protobuf. Objects in their storage version remember it.
+    fn protobuf_bytes(
+        &self,
+        encoder: &ObjectEncoder<'_>,
+        object: &Arc<Object>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<usize> {
+        if self.wanted.shape != ResponseKind::Object || !self.is_stored_form {
+            scratch.clear();
+            self.put(encoder, object, scratch)?;
+            return Ok(scratch.len());
+        }
+        if let Some(bytes) = object.protobuf_bytes() {
+            return Ok(message_size(bytes));
+        }
+        let bytes = encoder.stored_protobuf(object)?.len();
+        object.note_protobuf_bytes(bytes);
+        Ok(message_size(bytes))
+    }
+
+    fn put_json(&self, json: &[u8], out: &mut Vec<u8>) {
+        if self.skip > 0 {
+            out.push(b'{');
+        }
+        out.extend_from_slice(json.get(self.skip..).unwrap_or_default());
+    }
+
+    fn item(&self, encoder: &ObjectEncoder<'_>, object: &Arc<Object>) -> Result<Value> {
+        let mut item = encoder.served(&Payload::Stored(object.clone()))?;
+        if !self.is_custom {
+            let map = item.make_map();
+            map.remove("kind");
+            map.remove("apiVersion");
+        }
+        Ok(item)
+    }
+
+    fn put_row(&self, encoder: &ObjectEncoder<'_>, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        match self.wanted.format {
+            Format::Json => encoder.stored_row(object)?.put(object, self.now, out),
+            format => {
+                let row = encoder.row_at(&Payload::Stored(object.clone()), &self.now)?;
+                put_value(format, TableRow::schema(), &row, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn put_metadata(&self, encoder: &ObjectEncoder<'_>, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        match self.wanted.format {
+            Format::Json if !encoder.converted.has(object) => put_partial(object, self.metadata, out),
+            format => put_value(format, PartialObjectMetadata::schema(), &encoder.partial_of(object)?, out),
+        }
+        Ok(())
+    }
+}
+
+/// Appends an item of a list of a type of its own.
+fn put_value(format: Format, schema: &Struct, item: &Value, out: &mut Vec<u8>) {
+    match format {
+        Format::Json => json::encode(item, out),
+        Format::Yaml => yaml::encode_item(item, out),
+        Format::Cbor => cbor::encode_item(schema, item, out),
+        Format::Protobuf => {
+            let mut message = Vec::with_capacity(1024);
+            protobuf::encode(schema, item, &mut message);
+            put_message(out, 2, &message);
+        }
+    }
+}
