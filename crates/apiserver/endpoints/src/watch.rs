@@ -9,9 +9,10 @@ mod frames;
 
 use crate::body::Body;
 use crate::context::Context as RequestContext;
-use crate::encoding::IncludeObject;
 use crate::encoding::converted::Converted;
+use crate::encoding::{IncludeObject, batch};
 use crate::flow::WatchBytes;
+use crate::limits::CONVERSION_BATCH_BYTES;
 use crate::negotiation::MediaTypeOptions;
 use crate::query::ListQuery;
 use crate::read::wait_for_revision;
@@ -26,7 +27,7 @@ use pintle_registry::{Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use std::collections::VecDeque;
 use std::future::Future;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -42,8 +43,6 @@ const BATCH: usize = 256;
 const BATCHES: usize = 4;
 /// The kind of the beginnings of watches, to those who take the time of requests.
 const BEGINNINGS: u64 = 1;
-/// Bytes of stored objects that are converted at a time, for a watch whose objects have to wait for their conversion.
-const CONVERTED_BYTES: usize = 1 << 20;
 /// How often an idle watch is sent a bookmark.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 /// The last bookmark is sent this long before the end.
@@ -78,6 +77,8 @@ struct ColdState {
     bookmarked: Revision,
     /// What comes next, while it is converted to the version that is watched.
     converting: Option<(Pending, BoxFuture<'static, Result<Converted>>)>,
+    /// What has been converted, until its frames are sent.
+    converted: VecDeque<WatchedEvent>,
     failure: Option<Status>,
     ended: bool,
     /// When it began, until the initial events are sent.
@@ -112,9 +113,13 @@ impl Pending {
 
 impl ColdState {
     fn is_settled(&self) -> bool {
-        let begins =
-            self.awaited.is_some() || !self.initial.is_empty() || self.initial_end || self.converting.is_some();
+        let begins = self.awaited.is_some() || !self.initial.is_empty() || self.initial_end || self.is_converting();
         !begins && self.failure.is_none() && !self.ended
+    }
+
+    /// Whether there is something to be sent that has to be converted, or has been.
+    fn is_converting(&self) -> bool {
+        self.converting.is_some() || !self.converted.is_empty()
     }
 }
 
@@ -165,6 +170,7 @@ pub async fn start(
         initial_end: query.send_initial_events == Some(true) && query.allow_bookmarks,
         bookmarked: start,
         converting: None,
+        converted: VecDeque::new(),
         failure: None,
         ended: false,
         listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
@@ -271,7 +277,7 @@ impl Stream for Watch {
             ready!(watch.poll_begin(context, &mut out));
         }
         while out.is_empty() {
-            if watch.cold.converting.is_some() {
+            if watch.cold.is_converting() {
                 ready!(watch.poll_begin(context, &mut out));
                 continue;
             }
@@ -327,8 +333,9 @@ impl Watch {
         }
         if let Some((_, converted)) = &mut self.cold.converting {
             let converted = ready!(converted.as_mut().poll(context));
-            self.put_converted(converted, out);
+            self.converted(converted);
         }
+        self.put_converted(out);
         self.put_initial(out);
         self.unsettled = !self.cold.is_settled();
         Poll::Ready(())
@@ -346,24 +353,40 @@ impl Watch {
         }
     }
 
-    /// Appends the frames of what has been converted, or finds out what of it is shown.
-    fn put_converted(&mut self, converted: Result<Converted>, out: &mut Chunk) {
+    /// Takes what has been converted, or finds out what of it is shown.
+    fn converted(&mut self, converted: Result<Converted>) {
         let Watch { frames, cold, .. } = self;
         let Some((pending, _)) = cold.converting.take() else { return };
-        let mut selected = Vec::new();
-        let put = converted.and_then(|converted| {
-            frames.converted = converted;
-            match pending {
-                Pending::Candidates(candidates) => {
-                    selected.extend(candidates.iter().filter_map(|candidate| frames.shown_of(candidate)));
-                    Ok(())
-                }
-                Pending::Shown(shown) => shown.iter().try_for_each(|shown| frames.put(shown, out)),
+        match (converted, pending) {
+            (Err(status), _) => cold.failure = cold.failure.take().or(Some(status)),
+            (Ok(converted), Pending::Candidates(candidates)) => {
+                frames.converted = converted;
+                let selected = candidates.iter().filter_map(|candidate| frames.shown_of(candidate)).collect();
+                frames.converted = Converted::default();
+                self.convert(Pending::Shown(selected));
             }
-        });
-        frames.converted = Converted::default();
-        cold.failure = cold.failure.take().or(put.err());
-        self.convert(Pending::Shown(selected));
+            (Ok(converted), Pending::Shown(shown)) => {
+                frames.converted = converted;
+                cold.converted = shown.into();
+            }
+        }
+    }
+
+    /// Appends the frames of what has been converted, up to a chunk.
+    fn put_converted(&mut self, out: &mut Chunk) {
+        let Watch { frames, cold, .. } = self;
+        while out.len() < CHUNK
+            && !out.is_refused
+            && let Some(shown) = cold.converted.pop_front()
+        {
+            if let Err(status) = frames.put(&shown, out) {
+                cold.failure = cold.failure.take().or(Some(status));
+                cold.converted.clear();
+            }
+        }
+        if cold.converted.is_empty() {
+            frames.converted = Converted::default();
+        }
     }
 
     /// Begins to convert what comes next.
@@ -392,16 +415,11 @@ impl Watch {
 
     /// Appends what is left of the initial state, up to a chunk, and the bookmark that ends it.
     fn put_initial(&mut self, out: &mut Chunk) {
-        if self.frames.waits && self.cold.converting.is_none() {
-            let mut bytes = 0;
-            let is_within = |object: &&Arc<Object>| {
-                bytes += object.encoded.json().len();
-                bytes < CONVERTED_BYTES
-            };
-            // One more than there is room for, so that there is one at least.
-            let fitting = self.cold.initial.iter().take_while(is_within).take(BATCH - 1).count();
-            let batch = self.cold.initial.len().min(fitting + 1);
-            let candidates = self.cold.initial.drain(..batch).map(Candidate::Initial).collect();
+        if self.frames.waits && !self.cold.is_converting() {
+            let initial = &mut self.cold.initial;
+            let mut objects = initial.iter();
+            let count = objects.next().map_or(0, |first| batch(first, objects.take(BATCH - 1)).len());
+            let candidates = initial.drain(..count).map(Candidate::Initial).collect();
             self.convert_candidates(candidates);
         }
         let Watch { frames, cold, held, .. } = self;
@@ -414,7 +432,7 @@ impl Watch {
                 cold.failure = Some(status);
             }
         }
-        if !cold.initial.is_empty() || cold.converting.is_some() || cold.failure.is_some() {
+        if !cold.initial.is_empty() || cold.is_converting() || cold.failure.is_some() {
             return;
         }
         if std::mem::take(&mut cold.initial_end) {
@@ -430,17 +448,20 @@ impl Watch {
     /// Appends the frames of new events.
     fn gather(&mut self, out: &mut Chunk) {
         let Watch { cursor, frames, held, .. } = self;
-        let (mut failure, mut candidates, mut bytes) = (None, Vec::new(), 0);
-        let taken = cursor.visit_while(frames.batch, |event| {
+        let (mut failure, mut candidates, mut candidate_bytes) = (None, Vec::new(), 0);
+        let taken = cursor.visit_until(frames.batch, |event| {
             if frames.waits {
-                candidates.push(Candidate::Event(event.clone()));
-                bytes += event.object.encoded.json().len();
-                return bytes < CONVERTED_BYTES;
-            }
-            if let Err(status) = frames.event(event, out) {
+                let candidate = Candidate::Event(event.clone());
+                candidate_bytes += candidate.objects().map(|object| object.encoded.json().len()).sum::<usize>();
+                candidates.push(candidate);
+            } else if let Err(status) = frames.event(event, out) {
                 failure = Some(status);
             }
-            out.len() == 0 || out.len() < CHUNK && held.may_join()
+            let has_room = out.len() == 0 || out.len() < CHUNK && held.may_join();
+            match has_room && candidate_bytes < CONVERSION_BATCH_BYTES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
         });
         if taken.is_err() && cursor.is_ended() {
             // The resource was removed: the stream ends, as in kube-apiserver.
@@ -463,12 +484,15 @@ impl Watch {
 
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {
         self.next_bookmark = next_bookmark(now, self.deadline);
-        // Everything up to the store's revision has been published before it, and gathered by this watch.
+        // Everything up to the store's revision has been published before it, and gathered by this watch, unless that is too much at
+        // a time or has to be converted first.
         let reached = self.frames.subject.target.cache.current();
         self.gather(out);
-        // Neither events that are left nor those that are being converted may lie before a bookmark.
-        let is_complete = !self.cursor.is_behind() && self.cold.converting.is_none();
-        if is_complete && reached > self.cold.bookmarked {
+        if self.cursor.is_behind() || self.cold.is_converting() {
+            self.next_bookmark = now;
+            return;
+        }
+        if reached > self.cold.bookmarked {
             self.bookmark(reached.max(self.cursor.revision()), false, out);
         }
     }

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
 use std::future::poll_fn;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -500,17 +501,22 @@ impl Watcher {
     /// # Errors
     /// As `take`.
     pub fn visit(&mut self, limit: usize, mut visitor: impl FnMut(&Arc<Event>)) -> Result<(), Expired> {
-        self.visit_while(limit, |event| {
+        self.visit_until(limit, |event| {
             visitor(event);
-            true
+            ControlFlow::Continue(())
         })
     }
 
-    /// The same, and stops when the visitor has enough, after the last event of its revision.
+    /// The same until the visitor breaks, or rather until the end of the revision in which it does: the other events of the revision
+    /// are visited too.
     ///
     /// # Errors
     /// As `take`.
-    pub fn visit_while(&mut self, limit: usize, mut visitor: impl FnMut(&Arc<Event>) -> bool) -> Result<(), Expired> {
+    pub fn visit_until(
+        &mut self,
+        limit: usize,
+        mut visitor: impl FnMut(&Arc<Event>) -> ControlFlow<()>,
+    ) -> Result<(), Expired> {
         let state = self.cache.state.load();
         self.behind = false;
         if self.waiter.has_gap() {
@@ -526,14 +532,14 @@ impl Watcher {
         if from < state.compacted {
             return Err(Expired { requested: from, oldest: state.compacted });
         }
-        let (mut visited, mut last, mut goes_on) = (0, None, true);
+        let (mut visited, mut last, mut has_enough) = (0, None, false);
         for event in state.new_events(from) {
-            if (visited >= limit || !goes_on) && last.is_some_and(|last| last != event.revision) {
+            if (has_enough || visited >= limit) && last.is_some_and(|last| last != event.revision) {
                 self.behind = true;
                 break;
             }
             if self.filter.concerns(event) {
-                goes_on &= visitor(event);
+                has_enough |= visitor(event).is_break();
                 visited += 1;
                 last = Some(event.revision);
             }
@@ -548,14 +554,14 @@ impl Watcher {
         if visited == 0 { self.check_end(&state) } else { Ok(()) }
     }
 
+    /// Whether there may be more events to take already.
+    pub fn is_behind(&self) -> bool {
+        self.behind
+    }
+
     /// How far the resources of the watched store are published.
     pub fn progress(&self) -> &Progress {
         &self.cache.progress
-    }
-
-    /// Whether events were left by the last visit.
-    pub fn is_behind(&self) -> bool {
-        self.behind
     }
 
     /// The position: all matching events up to here have been taken.
