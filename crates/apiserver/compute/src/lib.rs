@@ -186,6 +186,11 @@ pub async fn expect_long() {
     }
 }
 
+/// Gives way if the current request has computed for long: between two pieces of work of up to a millisecond.
+pub async fn give_way() {
+    Loop::default().step(limits::STEPS_PER_LOOK).await;
+}
+
 /// A loop over much, which gives way between two steps.
 #[derive(Default)]
 pub struct Loop {

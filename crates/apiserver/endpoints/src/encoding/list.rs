@@ -12,12 +12,12 @@ use crate::body::Body;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use pintle_cache::Object;
 use pintle_codec::{cbor, json, protobuf, yaml};
+use pintle_compute::give_way;
 use pintle_meta::meta::v1::{ListMeta, PartialObjectMetadata, PartialObjectMetadataList, Table, TableRow};
 use pintle_registry::{Items, Page, Payload, Registry, Result, Selection, Target};
 use pintle_resource::Now;
 use pintle_schema::{ApiType, Map, Struct, Value, value};
 use std::sync::Arc;
-use tokio::task::yield_now;
 
 /// Encodes a list. It has its own references, because it outlives its request.
 pub struct ListEncoder {
@@ -240,7 +240,7 @@ impl ListEncoder {
             if self.walk(items, &mut last, visit).await? == Walked::ToTheEnd {
                 return Ok(());
             }
-            yield_now().await;
+            give_way().await;
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::body::{Body, Size};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use pintle_cache::Object;
+use pintle_compute::give_way;
 use pintle_registry::{Items, Result, Status};
 use std::future::ready;
 use std::io;
@@ -120,7 +121,7 @@ impl Pieces {
             if first.len() >= PIECE {
                 break;
             }
-            yield_now().await;
+            give_way().await;
         }
         let size = match size {
             Some(size) => Size::Exactly(size),
