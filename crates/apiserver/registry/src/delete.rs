@@ -9,6 +9,7 @@ use pintle_cache::Object;
 use pintle_resource::GarbageCollection;
 use pintle_schema::{Value, time};
 use pintle_storage::{CommitError, CommitFuture, Expect, Transaction, Write};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// How many times a delete is retried because the object's allocations have changed. When the object itself has changed,
@@ -326,9 +327,14 @@ fn raise_generation(object: &mut Value, old: &Value) {
     }
 }
 
-/// The order of finalizers means nothing.
+/// Whether two lists have equally many finalizers and all of the first are in the second: their order means nothing. There
+/// may be a hundred thousand.
 fn same_set(a: &[String], b: &[&str]) -> bool {
-    a.len() == b.len() && a.iter().all(|name| b.contains(&name.as_str()))
+    if a.len() != b.len() {
+        return false;
+    }
+    let known: HashSet<&str> = b.iter().copied().collect();
+    a.iter().all(|name| known.contains(name.as_str()))
 }
 
 /// The finalizers an object has once its propagation policy is written into them.
@@ -377,6 +383,28 @@ mod tests {
         assert_eq!(settle_for(DELETE_COLLECTION, "pods", pod), (Some(5), None), "one of a collection");
         assert_eq!(settle("configmaps", value!({"metadata": {"uid": "u"}})), (Some(5), None));
         assert_eq!(settle("namespaces", value!({"metadata": {"uid": "u"}})), (Some(5), uid()));
+    }
+
+    #[test]
+    fn finalizers_are_compared_as_sets() {
+        let names = ["a", "b", "c"];
+        let lists: Vec<Vec<&str>> = (0..256)
+            .map(|digits: usize| {
+                (0..4).map(|at| digits >> (2 * at) & 3).filter_map(|name| names.get(name).copied()).collect()
+            })
+            .collect();
+        for a in &lists {
+            for b in &lists {
+                let owned: Vec<String> = a.iter().map(|name| (*name).to_owned()).collect();
+                let model = a.len() == b.len() && a.iter().all(|name| b.contains(name));
+                assert_eq!(same_set(&owned, b), model, "{a:?} {b:?}");
+            }
+        }
+        // Comparing each with each would take minutes.
+        let many: Vec<String> = (0..300_000).map(|number| format!("example.com/f{number}")).collect();
+        let reversed: Vec<&str> = many.iter().rev().map(String::as_str).collect();
+        assert!(same_set(&many, &reversed));
+        assert!(!same_set(&many[1..], &reversed[1..]));
     }
 
     #[test]

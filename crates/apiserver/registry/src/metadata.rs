@@ -5,8 +5,9 @@
 use crate::environment::{Environment, new_uid};
 use pintle_meta::meta::v1::ObjectMeta;
 use pintle_resource::Path;
-use pintle_schema::{ApiType, Str, Value, View, canonicalize, time};
+use pintle_schema::{ApiType, Value, View, canonicalize, time};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 /// Typed view of an object's metadata.
 pub fn view(object: &Value) -> View<'_, ObjectMeta> {
@@ -82,11 +83,12 @@ pub fn dedup_owners(object: &mut Value, after_admission: bool, warnings: &mut Ve
     let Some(owners) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else { return };
     let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
     let mut dropped: Vec<String> = Vec::new();
-    // Only those of one uid are compared: there may be a hundred thousand owners.
-    let mut places: HashMap<Str, Vec<usize>> = HashMap::new();
+    // Only those with equal texts are compared: there may be a hundred thousand owners, all with one uid.
+    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    let hashing = RandomState::new();
     for owner in std::mem::take(owners) {
-        let uid = owner.get("uid").and_then(Value::as_str).map(Str::new).unwrap_or_default();
-        let same = places.entry(uid).or_default();
+        let texts = ["apiVersion", "kind", "name", "uid"].map(|field| owner.str_at(&[field]));
+        let same = places.entry(hashing.hash_one(texts)).or_default();
         match same.iter().any(|at| kept.get(*at) == Some(&owner)) {
             true => dropped.push(owner.str_at(&["uid"]).to_owned()),
             false => {
@@ -153,4 +155,40 @@ pub fn keep_path(object: &mut Value, old: &Value, path: Path) {
 /// Brings the metadata of an object that is canonical otherwise into canonical form.
 pub fn finish(object: &mut Value) {
     canonicalize(ObjectMeta::schema(), object.map_entry("metadata"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    fn owner(name: String, controller: Option<bool>) -> Value {
+        let mut owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": (name), "uid": "u"});
+        controller.into_iter().for_each(|controller| owner.set_at(&["controller"], controller));
+        owner
+    }
+
+    fn deduplicated(owners: Vec<Value>) -> (Value, usize) {
+        let mut object = value!({"metadata": {"ownerReferences": (Value::List(owners))}});
+        let mut warnings = Vec::new();
+        dedup_owners(&mut object, false, &mut warnings);
+        let kept = object.at(&["metadata", "ownerReferences"]).cloned().unwrap_or_default();
+        (kept, warnings.first().map_or(0, |warning| warning.matches(", u").count() + 1))
+    }
+
+    #[test]
+    fn owners_that_differ_in_one_field_stay() {
+        let name = || "a".to_owned();
+        let each = || vec![owner(name(), None), owner(name(), Some(true)), owner(name(), Some(false))];
+        assert_eq!(deduplicated(each()), (Value::List(each()), 0));
+        assert_eq!(deduplicated([each(), each()].concat()), (Value::List(each()), 3));
+    }
+
+    #[test]
+    fn many_owners_of_one_uid_are_compared_by_hash() {
+        // Comparing each with each would take minutes.
+        let many: Vec<Value> = (0..100_000).map(|number| owner(format!("o{number}"), None)).collect();
+        let (kept, dropped) = deduplicated(many);
+        assert_eq!((kept.as_list().map(<[Value]>::len), dropped), (Some(100_000), 0));
+    }
 }
