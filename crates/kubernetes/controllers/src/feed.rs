@@ -6,7 +6,9 @@
 //! microseconds.
 
 use crate::resource_index::{Kind, KindId, ResourceIndex};
+use crate::slices::{Slices, Work};
 use crate::stats::QueueSnapshot;
+use futures_util::future::BoxFuture;
 use pintle_cache::{Event, Expired, State, WatchFilter, Watcher};
 use pintle_storage::Revision;
 use std::future::{pending, poll_fn};
@@ -37,8 +39,17 @@ pub trait Observer: Send + Sync {
     /// Receives a change.
     fn observe(&self, kind: KindId, event: &Event);
 
+    /// Receives a change, which may concern very many objects: the work is then done in slices.
+    fn observe_in_slices<'a>(&'a self, kind: KindId, event: &'a Event) -> Option<BoxFuture<'a, ()>> {
+        self.observe(kind, event);
+        None
+    }
+
     /// Receives a new kind, after its objects.
     fn added(&self, _kind: KindId) {}
+
+    /// Receives that kinds or versions of kinds were added, after the objects of new kinds.
+    fn kinds_changed(&self) {}
 
     /// The statistics of its queue, if it has one.
     fn queue(&self) -> Option<QueueSnapshot<'_>> {
@@ -60,7 +71,7 @@ pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, b
         }
         world.set_observed(&revisions);
         // Also ends when a kind is removed, and all is listed again.
-        while let Ok(seen) = show(&world, &mut cursors, &observers) {
+        while let Ok(seen) = show(&world, &mut cursors, &observers).await {
             let mut stores = world.registry.cache.progress().zip(seen);
             if let Some((progress, seen)) = stores.find(|(progress, seen)| *seen > world.observed(progress.number())) {
                 // The cache may publish a part of a commit: the rest must be observed too.
@@ -73,8 +84,9 @@ pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, b
                 Ok(()) = tables.changed() => {
                     for (id, kind) in world.refresh() {
                         let state = kind.target.cache.state();
-                        add(Listed { id, kind, state }, &observers, &mut cursors);
+                        add(Listed { id, kind, state }, &observers, &mut cursors).await;
                     }
+                    observers.iter().for_each(|observer| observer.kinds_changed());
                 }
             }
             if !batch.is_zero() {
@@ -92,11 +104,13 @@ fn follow(one: &Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(Kind
 }
 
 /// Passes on the objects of a new kind as if they had just been created, and watches it.
-fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Watcher)>) {
+async fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Watcher)>) {
     cursors.retain(|(id, _)| *id != new.id);
+    let work = Work::default();
+    let mut slices = work.slices();
     for object in new.state.objects.values() {
         let event = Event { revision: object.revision, object: object.clone(), previous: None, removed: false };
-        observers.iter().for_each(|observer| observer.observe(new.id, &event));
+        pass_on(new.id, &event, observers, &mut slices).await;
     }
     observers.iter().for_each(|observer| observer.added(new.id));
     follow(&new, observers, cursors);
@@ -136,20 +150,31 @@ async fn changed(cursors: &mut [(KindId, Watcher)]) {
     .await;
 }
 
+async fn pass_on(kind: KindId, event: &Event, observers: &[Arc<dyn Observer>], slices: &mut Slices<'_>) {
+    for observer in observers {
+        if let Some(rest) = observer.observe_in_slices(kind, event) {
+            rest.await;
+        }
+    }
+    slices.step().await;
+}
+
 /// Passes on changes; returns the revision of the last one, by store.
-fn show(
+async fn show(
     world: &ResourceIndex,
     cursors: &mut [(KindId, Watcher)],
     observers: &[Arc<dyn Observer>],
 ) -> Result<Vec<Revision>, Expired> {
     let revisions = world.registry.revisions();
     let mut seen = revisions.clone();
+    let work = Work::default();
+    let mut slices = work.slices();
     for (id, cursor) in cursors {
         let store = cursor.progress().number();
         loop {
             let events = cursor.take(EVENTS_AT_A_TIME)?;
             for event in &events {
-                observers.iter().for_each(|observer| observer.observe(*id, event));
+                pass_on(*id, event, observers, &mut slices).await;
             }
             if let (Some(seen), Some(last)) = (seen.get_mut(store), events.last()) {
                 *seen = last.revision.max(*seen);

@@ -18,6 +18,7 @@ mod reconcile;
 mod requests;
 mod resource_index;
 mod served_versions;
+mod slices;
 mod stats;
 #[cfg(test)]
 mod tests;

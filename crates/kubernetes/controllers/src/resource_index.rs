@@ -3,16 +3,19 @@
 
 use arc_swap::ArcSwap;
 use pintle_cache::Object;
-use pintle_codec::json;
+use pintle_codec::json::Members;
 use pintle_registry::{Registry, Target};
 use pintle_resource::{GarbageCollection, Resource, Verbs};
-use pintle_schema::{ApiType, Str, Value, View};
+use pintle_schema::{Str, Value};
 use pintle_storage::{Key, Revision};
-use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
+
+/// The member of the metadata that has the finalizers, before the list.
+const FINALIZERS: &str = "\"finalizers\":";
 
 /// Identifies a kind: a resource keeps its number for the lifetime of the server, even if it is removed and added
 /// again.
@@ -150,10 +153,11 @@ impl ResourceIndex {
         Some(ObjectKey { kind, key })
     }
 
-    /// The kind that an owner reference names.
-    pub fn named(&self, api_version: &str, kind: &str) -> Option<Arc<Kind>> {
-        let id = *self.kinds.load().by_name.get(api_version)?.get(kind)?;
-        self.kind(id)
+    /// The kind that an owner reference names, with its number.
+    pub fn named(&self, api_version: &str, kind: &str) -> Option<(KindId, Arc<Kind>)> {
+        let kinds = self.kinds.load();
+        let id = *kinds.by_name.get(api_version)?.get(kind)?;
+        Some((id, kinds.kinds.get(id as usize)?.clone()?))
     }
 
     /// The current object with a key.
@@ -190,17 +194,22 @@ impl ResourceIndex {
 
     /// The objects of a kind in a namespace.
     pub fn content(kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
-        let first = format!("{}{namespace}/", kind.target.storage().prefix);
         let state = kind.target.cache.state();
-        state.objects.under(&first).map(|entry| entry.object.clone()).collect()
+        state.objects.under(&ResourceIndex::prefix(kind, namespace)).map(|entry| entry.object.clone()).collect()
+    }
+
+    /// The beginning of the keys of the objects of a kind in a namespace.
+    pub fn prefix(kind: &Kind, namespace: &str) -> String {
+        format!("{}{namespace}/", kind.target.storage().prefix)
     }
 
     /// The number of objects of a kind in a namespace that cannot be decoded, and so cannot be deleted in the usual
     /// way.
     pub fn unreadable(kind: &Kind, namespace: &str) -> usize {
-        let first = format!("{}{namespace}/", kind.target.storage().prefix);
+        let first = ResourceIndex::prefix(kind, namespace);
         let state = kind.target.cache.state();
-        state.unreadable.keys().filter(|key| key.starts_with(&first)).count()
+        let from = state.unreadable.range::<_, str>((Bound::Included(&*first), Bound::Unbounded));
+        from.take_while(|(key, _)| key.starts_with(&first)).count()
     }
 
     /// The revision of the store with this number up to which the controllers have received all changes.
@@ -221,20 +230,21 @@ impl ResourceIndex {
     }
 }
 
-/// The metadata of a stored object without managedFields; `Null` if the record is damaged.
-///
-/// Budget: some microseconds, whatever the size of the object.
-pub fn metadata(object: &Object) -> Value {
-    let schema = ObjectMeta::schema();
-    let omitted = [(schema, ObjectMeta::MANAGED_FIELDS.name())];
-    json::decode_trusted_without(schema, object.encoded.metadata(), &omitted).unwrap_or(Value::Null)
+/// The finalizers of an object, as they are written in its JSON.
+pub fn finalizers(object: &Object) -> impl Iterator<Item = &str> {
+    let [_, finalizers] = object.encoded.ties();
+    let mut items = Vec::new();
+    if let Some(list) = str::from_utf8(finalizers).ok().and_then(|member| member.strip_prefix(FINALIZERS)) {
+        Members::of(list).each_item(|item| items.push(item));
+    }
+    items.into_iter().map(|item| item.trim_matches('"'))
 }
 
 /// Whether an object is being deleted and waits for this finalizer.
 pub fn waits_for(object: &Object, finalizer: &str) -> bool {
-    object.encoded.terminating && has_finalizer(&metadata(object), finalizer)
+    object.encoded.terminating && has_finalizer(object, finalizer)
 }
 
-pub fn has_finalizer(metadata: &Value, finalizer: &str) -> bool {
-    View::<ObjectMeta>::new(metadata).field(ObjectMeta::FINALIZERS).iter().any(|name| name.as_str() == finalizer)
+pub fn has_finalizer(object: &Object, finalizer: &str) -> bool {
+    finalizers(object).any(|name| name == finalizer)
 }

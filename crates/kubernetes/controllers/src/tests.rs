@@ -3,6 +3,8 @@
 
 mod aggregated;
 mod conditions;
+mod false_owners;
+mod random_owners;
 mod reconcile;
 
 use crate::expiry::Expiry;
@@ -42,13 +44,13 @@ impl Environment for Simulated {
     }
 }
 
-struct Fixture {
-    registry: Arc<Registry>,
+pub(crate) struct Fixture {
+    pub(crate) registry: Arc<Registry>,
     now: Arc<AtomicI64>,
 }
 
 impl Fixture {
-    async fn new() -> Fixture {
+    pub(crate) async fn new() -> Fixture {
         let cache =
             Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
@@ -63,12 +65,12 @@ impl Fixture {
         fixture
     }
 
-    fn target(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Target {
+    pub(crate) fn target(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Target {
         let resource = pintle_groups::find(group, "v1", plural).expect("a resource");
         self.registry.target(resource, namespace, name).expect("stored")
     }
 
-    async fn create(&self, group: &str, plural: &str, namespace: &str, object: Value) -> String {
+    pub(crate) async fn create(&self, group: &str, plural: &str, namespace: &str, object: Value) -> String {
         let target = self.target(group, plural, namespace, "");
         let name = object.str_at(&["metadata", "name"]).to_owned();
         let created = self.registry.create(&target, object, &WriteOptions::default()).await;
@@ -77,11 +79,17 @@ impl Fixture {
     }
 
     /// A config map in the namespace `default` that these own.
-    async fn owned(&self, name: &str, owners: &[(&str, &str)], finalizers: &[&str]) -> String {
+    pub(crate) async fn owned(&self, name: &str, owners: &[(&str, &str)], finalizers: &[&str]) -> String {
         self.owned_in("default", name, owners, finalizers).await
     }
 
-    async fn owned_in(&self, namespace: &str, name: &str, owners: &[(&str, &str)], finalizers: &[&str]) -> String {
+    pub(crate) async fn owned_in(
+        &self,
+        namespace: &str,
+        name: &str,
+        owners: &[(&str, &str)],
+        finalizers: &[&str],
+    ) -> String {
         let reference = |(name, uid): &(&str, &str)| value!({"apiVersion": "v1", "kind": "ConfigMap", "name": (*name), "uid": (*uid), "blockOwnerDeletion": true});
         let owners = Value::List(owners.iter().map(reference).collect());
         let finalizers = Value::List(finalizers.iter().map(|name| Value::from(*name)).collect());
@@ -89,19 +97,19 @@ impl Fixture {
         self.create("", "configmaps", namespace, object).await
     }
 
-    fn map(&self, name: &str) -> Option<Arc<Object>> {
+    pub(crate) fn map(&self, name: &str) -> Option<Arc<Object>> {
         self.get(&self.target("", "configmaps", "default", name))
     }
 
-    fn get(&self, target: &Target) -> Option<Arc<Object>> {
+    pub(crate) fn get(&self, target: &Target) -> Option<Arc<Object>> {
         target.cache.get(&target.key())
     }
 
-    async fn delete(&self, name: &str, propagation: Propagation) {
+    pub(crate) async fn delete(&self, name: &str, propagation: Propagation) {
         self.delete_with(name, DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() }).await;
     }
 
-    async fn delete_with(&self, name: &str, options: DeleteOptions) {
+    pub(crate) async fn delete_with(&self, name: &str, options: DeleteOptions) {
         let target = self.target("", "configmaps", "default", name);
         self.registry.delete(&target, &options).await.map(drop).expect("deleted");
     }
@@ -130,6 +138,11 @@ impl Fixture {
         self.owned("probe", &[("never", "never")], &[]).await;
         self.gone(&["probe"]).await;
     }
+}
+
+/// An owner reference that blocks the owner's deletion.
+pub(crate) fn owner(api_version: &str, kind: &str, name: &str, uid: &str) -> Value {
+    value!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "blockOwnerDeletion": true})
 }
 
 #[tokio::test]

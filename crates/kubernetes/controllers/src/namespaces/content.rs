@@ -4,15 +4,13 @@
 
 use super::NamespaceController;
 use crate::requests::AT_A_TIME;
-use crate::resource_index::{Kind, ResourceIndex, metadata};
+use crate::resource_index::{Kind, ResourceIndex, finalizers};
 use futures_util::StreamExt;
 use futures_util::stream;
 use pintle_cache::Object;
 use pintle_registry::Status;
 use pintle_registry::options::Propagation;
 use pintle_resource::Verbs;
-use pintle_schema::View;
-use pintle_types::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -133,8 +131,7 @@ impl NamespaceController {
         }
         let resource = &kind.resource;
         let left = ResourceIndex::content(kind, namespace);
-        let finalizers =
-            left.iter().map(|object| View::<ObjectMeta>::new(&metadata(object)).field(ObjectMeta::FINALIZERS).get());
+        let finalizers = left.iter().map(|object| finalizers(object).map(str::to_owned).collect());
         emptied.count([&resource.group, &resource.version, &resource.plural], namespace, finalizers, estimate);
     }
 
