@@ -198,6 +198,11 @@ impl ResourceIndex {
         state.objects.under(&ResourceIndex::prefix(kind, namespace)).map(|entry| entry.object.clone()).collect()
     }
 
+    /// Whether a kind has an object in a namespace.
+    pub fn has_content(kind: &Kind, namespace: &str) -> bool {
+        kind.target.cache.state().objects.under(&ResourceIndex::prefix(kind, namespace)).next().is_some()
+    }
+
     /// The beginning of the keys of the objects of a kind in a namespace.
     pub fn prefix(kind: &Kind, namespace: &str) -> String {
         format!("{}{namespace}/", kind.target.storage().prefix)

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The steps of a slice. A step takes some microseconds, so that a slice takes less than a millisecond.
 pub const STEPS: u32 = 128;
 
+/// The steps that decoding an object is worth.
+pub const DECODING: u32 = 16;
+
 /// The steps that a controller has made since its start.
 #[derive(Default)]
 pub struct Work(AtomicU64);

@@ -2,7 +2,7 @@
 //! server's resources are unknown or its objects remain. Must never send a request: an `AggregatedClient` does.
 
 use super::NamespaceController;
-use super::content::Emptied;
+use super::content::{Emptied, Remaining};
 use crate::requests::AT_A_TIME;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -102,8 +102,9 @@ impl NamespaceController {
         for (AggregatedResource { group, version, name, .. }, outcome) in outcomes {
             match outcome {
                 Ok(left) => {
-                    let finalizers = left.into_iter().map(|object| object.finalizers);
-                    emptied.count([group, version, name], namespace, finalizers, 0);
+                    let mut remaining = Remaining::default();
+                    left.iter().for_each(|object| remaining.add(object.finalizers.iter().map(String::as_str)));
+                    emptied.count([group, version, name], namespace, remaining, 0);
                 }
                 Err(why) => emptied.failures.push(why),
             }

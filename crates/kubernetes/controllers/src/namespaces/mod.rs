@@ -5,6 +5,8 @@
 mod aggregated;
 mod conditions;
 mod content;
+#[cfg(test)]
+mod tests;
 
 pub use aggregated::{
     AggregatedClient, AggregatedCollection, AggregatedError, AggregatedResource, AggregatedResources,
@@ -13,13 +15,14 @@ pub use aggregated::{
 use crate::feed::{Listed, Observer};
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
-use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use crate::resource_index::{Kind, KindId, ObjectKey, ResourceIndex};
+use crate::slices::Work;
 use crate::stats::QueueSnapshot;
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus};
 use pintle_types::meta::v1::ObjectMeta;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -32,13 +35,15 @@ pub struct NamespaceController {
     /// The kind Namespace.
     namespaces: KindId,
     queue: Queue<ObjectKey>,
-    /// The namespaces being deleted, by name.
-    terminating: Mutex<HashSet<String>>,
+    /// The namespaces being deleted, by name, with the kinds that the last attempt left objects of: the next attempt comes
+    /// when these are gone, not for each object.
+    terminating: Mutex<HashMap<String, HashSet<KindId>>>,
     settle: Duration,
     /// Sends requests to extension servers, if there can be any.
     aggregated: Option<Arc<dyn AggregatedClient>>,
     /// A permit for each namespace whose own content is deleted. None is held while an extension server is waited for.
     emptying: Semaphore,
+    work: Work,
 }
 
 impl NamespaceController {
@@ -57,6 +62,7 @@ impl NamespaceController {
             settle,
             aggregated,
             emptying: Semaphore::new(EMPTYING),
+            work: Work::default(),
         })
     }
 
@@ -69,7 +75,7 @@ impl NamespaceController {
         }
     }
 
-    fn terminating(&self) -> MutexGuard<'_, HashSet<String>> {
+    fn terminating(&self) -> MutexGuard<'_, HashMap<String, HashSet<KindId>>> {
         self.terminating.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,6 +115,9 @@ impl NamespaceController {
             return Outcome::Retry;
         }
         if emptied.estimate_seconds > 0 {
+            if self.await_kinds(stored.name(), &emptied.awaited) {
+                return Outcome::After(Duration::ZERO);
+            }
             let seconds = u64::try_from(emptied.estimate_seconds / 2 + 1).unwrap_or(1);
             return Outcome::After(Duration::from_secs(seconds));
         }
@@ -124,9 +133,44 @@ impl NamespaceController {
         retry_on_failure(&requests.change(&target, "finalize", finalize).await)
     }
 
+    /// Records the kinds that an attempt left objects of; returns whether there were some, and are none any more.
+    fn await_kinds(&self, namespace: &str, awaited: &HashSet<KindId>) -> bool {
+        if let Some(known) = self.terminating().get_mut(namespace) {
+            known.clone_from(awaited);
+        }
+        // Objects that are removed from now on are observed with these kinds recorded.
+        let has_content =
+            |kind: &KindId| self.world.kind(*kind).is_some_and(|kind| ResourceIndex::has_content(&kind, namespace));
+        !awaited.is_empty() && !awaited.iter().any(has_content)
+    }
+
+    /// Whether an event concerns the next attempt to empty a namespace: an object is new, or was the last of those that the
+    /// previous attempt left.
+    fn ends_wait(&self, awaited: &mut HashSet<KindId>, kind: KindId, event: &Event) -> bool {
+        if !event.removed {
+            return event.previous.is_none();
+        }
+        let namespace = event.object.namespace();
+        let has_content = |kind: Arc<Kind>| ResourceIndex::has_content(&kind, namespace);
+        if !awaited.contains(&kind) || self.world.kind(kind).is_some_and(has_content) {
+            return false;
+        }
+        awaited.remove(&kind);
+        awaited.is_empty()
+    }
+
     fn add(&self, namespace: &Object) {
         self.queue.add(ObjectKey { kind: self.namespaces, key: namespace.key.clone() }, self.settle);
     }
+}
+
+/// Whether an object begins to be deleted. Later changes, such as those of its status, need no attempt.
+fn begins_deletion(event: &Event) -> bool {
+    let was_terminating = event
+        .previous
+        .as_ref()
+        .is_some_and(|previous| previous.encoded.terminating && previous.encoded.uid() == event.object.encoded.uid());
+    event.object.encoded.terminating && !was_terminating
 }
 
 /// Whether it is still the same namespace.
@@ -150,7 +194,7 @@ impl Observer for NamespaceController {
         let mut terminating = self.terminating();
         terminating.clear();
         for namespace in gone {
-            terminating.insert(namespace.name().to_owned());
+            terminating.insert(namespace.name().to_owned(), HashSet::new());
             self.add(namespace);
         }
     }
@@ -160,12 +204,13 @@ impl Observer for NamespaceController {
         if kind == self.namespaces {
             if event.removed {
                 terminating.remove(event.object.name());
-            } else if event.object.encoded.terminating {
-                terminating.insert(event.object.name().to_owned());
+            } else if begins_deletion(event) {
+                terminating.entry(event.object.name().to_owned()).or_default();
                 self.add(&event.object);
             }
-        } else if terminating.contains(event.object.namespace()) {
-            // The object that delayed the deletion may be gone.
+        } else if let Some(awaited) = terminating.get_mut(event.object.namespace())
+            && self.ends_wait(awaited, kind, event)
+        {
             let namespaces = self.world.kind(self.namespaces);
             let key = namespaces.map(|kind| format!("{}{}", kind.target.storage().prefix, event.object.namespace()));
             let place = key.map(|key| ObjectKey { kind: self.namespaces, key: key.into() });
