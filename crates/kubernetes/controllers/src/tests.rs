@@ -114,6 +114,10 @@ impl Fixture {
         self.registry.delete(&target, &options).await.map(drop).expect("deleted");
     }
 
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.now.fetch_add(seconds, Ordering::SeqCst);
+    }
+
     fn start(&self) -> Controllers {
         Controllers::start(self.registry.clone(), &Settings::default())
     }

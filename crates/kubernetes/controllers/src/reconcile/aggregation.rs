@@ -6,10 +6,11 @@ use crate::queue::Outcome;
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
 use pintle_cache::{Event, Object, WatchFilter};
+use pintle_codec::json;
 use pintle_registry::admission::read_selector;
 use pintle_schema::{Value, View};
 use pintle_types::rbac::v1::{AggregationRule, ClusterRole};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,8 +30,8 @@ impl Aggregation {
     fn rules(&self, name: &str, aggregate: &Value) -> Vec<Value> {
         let rule = View::<ClusterRole>::new(aggregate).field(ClusterRole::AGGREGATION_RULE).or_zero();
         let selectors = rule.field(AggregationRule::CLUSTER_ROLE_SELECTORS).value().as_list().unwrap_or_default();
-        let mut rules: Vec<Value> = Vec::new();
-        let Some(kind) = self.world.kind(self.roles) else { return rules };
+        let mut rules = Rules::default();
+        let Some(kind) = self.world.kind(self.roles) else { return rules.list };
         let state = kind.target.cache.state();
         for selector in selectors.iter().filter_map(|selector| read_selector(Some(selector)).ok()) {
             let is_chosen =
@@ -38,14 +39,25 @@ impl Aggregation {
             for role in state.objects.values().filter(is_chosen) {
                 let Ok(role) = self.world.registry.decode(&kind.target, role) else { continue };
                 let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
-                for rule in own {
-                    if !rules.contains(rule) {
-                        rules.push(rule.clone());
-                    }
-                }
+                own.iter().for_each(|rule| rules.add(rule));
             }
         }
-        rules
+        rules.list
+    }
+}
+
+/// Rules, each once. Roles may have some ten thousand.
+#[derive(Default)]
+struct Rules {
+    list: Vec<Value>,
+    known: HashSet<Vec<u8>>,
+}
+
+impl Rules {
+    fn add(&mut self, rule: &Value) {
+        if self.known.insert(json::to_vec(rule)) {
+            self.list.push(rule.clone());
+        }
     }
 }
 
@@ -109,5 +121,21 @@ impl Reconciler for Aggregation {
             }
         };
         retry_on_failure(&requests.change(&kind.at(&stored), "", change).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn each_rule_is_added_once() {
+        let mut rules = Rules::default();
+        let rule = |number: usize| value!({"verbs": ["get"], "resources": [(format!("r{number}"))]});
+        // Comparing each with each would take minutes.
+        let numbers = (0..100_000).chain(0..100_000).chain([100_000]);
+        numbers.for_each(|number| rules.add(&rule(number)));
+        assert_eq!((rules.list.len(), rules.list.last()), (100_001, Some(&rule(100_000))));
     }
 }

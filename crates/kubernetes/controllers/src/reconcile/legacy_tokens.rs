@@ -6,12 +6,14 @@ use super::{Reconciler, read};
 use crate::queue::Outcome;
 use crate::requests::{Requests, Who};
 use crate::resource_index::{Kind, KindId, ObjectKey, ResourceIndex};
+use crate::slices::{DECODING, Slices, Work};
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, metadata};
 use pintle_schema::{Time, Value, View};
 use pintle_types::core::v1::{ObjectReference, Secret, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +35,7 @@ pub struct LegacyTokens {
     secrets: KindId,
     accounts: KindId,
     pods: KindId,
+    work: Work,
 }
 
 /// The next step for a secret.
@@ -70,31 +73,84 @@ fn step(secret: View<'_, Secret>, tracked_since: &str, now_unix: i64) -> Step {
     }
 }
 
+/// What keeps the secrets of one namespace, read when it is first asked: a namespace may have very many secrets, and an
+/// account list them all.
+#[derive(Default)]
+struct Keepers {
+    namespace: String,
+    /// The secrets that pods mount.
+    mounted: Option<Mounted>,
+    /// By account: its uid, and the secrets that it lists.
+    accounts: HashMap<String, Option<(String, HashSet<String>)>>,
+}
+
+struct Mounted {
+    secrets: HashSet<String>,
+    /// Whether a pod cannot be decoded, which may mount any secret.
+    is_incomplete: bool,
+}
+
 impl LegacyTokens {
     /// Whether a secret's account exists and lists the secret.
-    fn is_of_account(&self, secret: View<'_, Secret>, namespace: &str, name: &str) -> bool {
+    async fn is_of_account(
+        &self,
+        secret: View<'_, Secret>,
+        name: &str,
+        keepers: &mut Keepers,
+        slices: &mut Slices<'_>,
+    ) -> bool {
         let annotations = secret.field(Secret::METADATA).field(ObjectMeta::ANNOTATIONS).get();
         let Some(account) = annotations.get(ACCOUNT) else { return false };
-        let place = self.world.place(self.accounts, namespace, account);
-        let Some((_, account)) = place.and_then(|place| read(&self.world, &place)) else { return false };
+        if !keepers.accounts.contains_key(account) {
+            slices.steps(DECODING).await;
+            let found = self.account(&keepers.namespace, account);
+            keepers.accounts.insert(account.clone(), found);
+        }
         let uid = annotations.get(ACCOUNT_UID).map(String::as_str).unwrap_or_default();
-        let mut listed = View::<ServiceAccount>::new(&account).field(ServiceAccount::SECRETS).iter();
-        metadata::text(&account, "uid") == uid
-            && listed.any(|reference| reference.field(ObjectReference::NAME).as_str() == name)
+        let found = keepers.accounts.get(account).and_then(Option::as_ref);
+        found.is_some_and(|(own, secrets)| own == uid && secrets.contains(name))
+    }
+
+    /// The uid of an account and the secrets that it lists.
+    fn account(&self, namespace: &str, name: &str) -> Option<(String, HashSet<String>)> {
+        let (_, account) = read(&self.world, &self.world.place(self.accounts, namespace, name)?)?;
+        let listed = View::<ServiceAccount>::new(&account).field(ServiceAccount::SECRETS);
+        let secrets = listed.iter().map(|reference| reference.field(ObjectReference::NAME).as_str().to_owned());
+        Some((metadata::text(&account, "uid").to_owned(), secrets.collect()))
     }
 
     /// Whether a pod of the namespace mounts a secret.
-    fn is_mounted(&self, namespace: &str, name: &str) -> bool {
-        let Some(pods) = self.world.kind(self.pods) else { return false };
-        let mounts = |pod: &Arc<Object>| {
-            let Ok(pod) = self.world.registry.decode(&pods.target, pod) else { return true };
-            let volumes = pod.at(&["spec", "volumes"]).and_then(Value::as_list).unwrap_or_default();
-            volumes.iter().any(|volume| volume.str_at(&["secret", "secretName"]) == name)
-        };
-        ResourceIndex::content(&pods, namespace).iter().any(mounts)
+    async fn is_mounted(&self, name: &str, keepers: &mut Keepers, slices: &mut Slices<'_>) -> bool {
+        if keepers.mounted.is_none() {
+            keepers.mounted = Some(self.mounted(&keepers.namespace, slices).await);
+        }
+        keepers.mounted.as_ref().is_some_and(|mounted| mounted.is_incomplete || mounted.secrets.contains(name))
     }
 
-    async fn look_at(&self, kind: &Kind, stored: &Object, tracked_since: &str) {
+    async fn mounted(&self, namespace: &str, slices: &mut Slices<'_>) -> Mounted {
+        let mut mounted = Mounted { secrets: HashSet::new(), is_incomplete: false };
+        let Some(pods) = self.world.kind(self.pods) else { return mounted };
+        for pod in ResourceIndex::content(&pods, namespace) {
+            slices.steps(DECODING).await;
+            let Ok(pod) = self.world.registry.decode(&pods.target, &pod) else {
+                mounted.is_incomplete = true;
+                continue;
+            };
+            let volumes = pod.at(&["spec", "volumes"]).and_then(Value::as_list).unwrap_or_default();
+            let secrets = volumes.iter().map(|volume| volume.str_at(&["secret", "secretName"]));
+            mounted.secrets.extend(secrets.filter(|name| !name.is_empty()).map(str::to_owned));
+        }
+        mounted
+    }
+
+    async fn look_at(
+        &self,
+        kind: &Kind,
+        stored: &Object,
+        tracked_since: &str,
+        keepers: &mut Keepers,
+        slices: &mut Slices<'_>,
+    ) {
         let Ok(object) = self.world.registry.decode(&kind.target, stored) else { return };
         let secret = View::<Secret>::new(&object);
         if secret.field(Secret::TYPE).get() != TYPE || metadata::is_terminating(&object) {
@@ -102,8 +158,11 @@ impl LegacyTokens {
         }
         let now = self.world.registry.environment.now_unix();
         let step = step(secret, tracked_since, now);
-        let (namespace, name) = (stored.namespace(), stored.name());
-        if step == Step::Keep || !self.is_of_account(secret, namespace, name) || self.is_mounted(namespace, name) {
+        let name = stored.name();
+        if step == Step::Keep
+            || !self.is_of_account(secret, name, keepers, slices).await
+            || self.is_mounted(name, keepers, slices).await
+        {
             return;
         }
         let requests = Requests { world: &self.world, who: Who::Account("legacy-service-account-token-cleaner") };
@@ -136,7 +195,7 @@ impl Reconciler for LegacyTokens {
         let stored = |plural| world.stored("", plural);
         let (config_maps, secrets) = (stored("configmaps")?, stored("secrets")?);
         let (accounts, pods) = (stored("serviceaccounts")?, stored("pods")?);
-        Some(LegacyTokens { world, config_maps, secrets, accounts, pods })
+        Some(LegacyTokens { world, config_maps, secrets, accounts, pods, work: Work::default() })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -154,8 +213,15 @@ impl Reconciler for LegacyTokens {
         let since = tracking.str_at(&["data", "since"]);
         let Some(kind) = self.world.kind(self.secrets).filter(|_| is_day(since)) else { return Outcome::Done };
         let state = kind.target.cache.state();
+        let mut slices = self.work.slices();
+        let mut keepers = Keepers::default();
+        // In the order of namespaces.
         for stored in state.objects.values() {
-            self.look_at(&kind, stored, since).await;
+            slices.steps(DECODING).await;
+            if keepers.namespace != stored.namespace() {
+                keepers = Keepers { namespace: stored.namespace().to_owned(), ..Keepers::default() };
+            }
+            self.look_at(&kind, stored, since, &mut keepers, &mut slices).await;
         }
         Outcome::After(DAY)
     }
@@ -164,6 +230,8 @@ impl Reconciler for LegacyTokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slices::tests::in_slices;
+    use crate::tests::Fixture;
     use pintle_schema::value;
 
     #[test]
@@ -191,5 +259,40 @@ mod tests {
         for (secret, tracked, expected) in rows {
             assert_eq!(step(View::new(&secret), &ago(tracked), NOW), expected, "{secret:?} {tracked}");
         }
+    }
+
+    /// Secrets of an account that lists them, all unused for long, beside pods that mount some of them.
+    #[tokio::test]
+    async fn pods_and_accounts_are_read_once_for_all_secrets() {
+        const SECRETS: u64 = 60;
+        let fixture = Fixture::new().await;
+        fixture.create("", "namespaces", "", value!({"metadata": {"name": NAMESPACE}})).await;
+        let tracking = value!({"metadata": {"name": TRACKING}, "data": {"since": "1970-01-01"}});
+        fixture.create("", "configmaps", NAMESPACE, tracking).await;
+        let name = |number: u64| format!("token{number}");
+        let listed = (0..SECRETS).map(|number| value!({"name": (name(number))})).collect();
+        let account = value!({"metadata": {"name": "account"}, "secrets": (Value::List(listed))});
+        let uid = fixture.create("", "serviceaccounts", "default", account).await;
+        for number in 0..SECRETS {
+            let mut secret = value!({"metadata": {"name": (name(number))}, "type": TYPE});
+            secret.set_at(&["metadata", "annotations", ACCOUNT], "account");
+            secret.set_at(&["metadata", "annotations", ACCOUNT_UID], uid.as_str());
+            fixture.create("", "secrets", "default", secret).await;
+            let volume = value!({"name": "v", "secret": {"secretName": (name(2 * number))}});
+            let container = value!({"name": "c", "image": "i"});
+            let spec = value!({"volumes": (Value::List(vec![volume])), "containers": (Value::List(vec![container]))});
+            fixture.create("", "pods", "default", value!({"metadata": {"name": (name(number))}, "spec": spec})).await;
+        }
+        fixture.pass(3 * UNUSED_SECONDS);
+        let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+        let tokens = LegacyTokens::new(world.clone()).expect("stored");
+        let tracking = world.place(tokens.config_maps, NAMESPACE, TRACKING).expect("stored");
+        let (outcome, steps) = in_slices(&tokens.work, tokens.sync(&tracking)).await;
+        assert_eq!((outcome, steps), (Outcome::After(DAY), (2 * SECRETS + 1) * u64::from(DECODING)));
+        let is_marked = |number: u64| {
+            let secret = fixture.get(&fixture.target("", "secrets", "default", &name(number)));
+            secret.is_some_and(|secret| secret.encoded.label(INVALID_SINCE).is_some())
+        };
+        assert!((0..SECRETS).all(|number| is_marked(number) == (number % 2 == 1)), "pods mount every other secret");
     }
 }

@@ -22,6 +22,10 @@ const RECOUNT: Duration = Duration::from_secs(5 * 60);
 /// all the time, leaves the processor to others.
 const LAST_RETRY: Duration = Duration::from_secs(2);
 
+/// The wait before a count in a namespace that is being deleted: each object that goes frees something, and nobody can
+/// use it.
+const IN_ENDING_NAMESPACE: Duration = Duration::from_secs(10);
+
 pub struct Quotas {
     world: Arc<ResourceIndex>,
     quotas: KindId,
@@ -142,7 +146,12 @@ impl Reconciler for Quotas {
         let Some(event) = event else { return };
         let quotas = self.known().by_namespace.get(object.namespace()).cloned();
         let Some(quotas) = quotas.filter(|_| self.frees(kind, event)) else { return };
-        quotas.into_iter().for_each(|place| due(place, Duration::ZERO));
+        let home = self.world.registry.namespace(object.namespace()).and_then(|home| home.get().ok());
+        let delay = match home.is_some_and(|home| home.encoded.terminating) {
+            true => IN_ENDING_NAMESPACE,
+            false => Duration::ZERO,
+        };
+        quotas.into_iter().for_each(|place| due(place, delay));
     }
 
     /// A quota may limit a resource that is defined later. Until its usage is known, admission refuses new objects.

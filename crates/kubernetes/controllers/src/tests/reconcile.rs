@@ -224,3 +224,30 @@ async fn policies_are_checked_against_types_once_for_each_generation() {
     fixture.until("the change is checked", || observed(2)).await;
     assert_eq!(status().get("typeChecking"), Some(&Value::map()));
 }
+
+#[tokio::test]
+async fn a_namespace_that_ends_is_not_counted_for_each_object() {
+    let fixture = Fixture::new().await;
+    let quotas = Quotas::new(Arc::new(ResourceIndex::new(fixture.registry.clone()))).expect("quotas are stored");
+    let world = ResourceIndex::new(fixture.registry.clone());
+    let kind = |plural| world.stored("", plural).expect("stored");
+    for namespace in ["default", "other"] {
+        fixture.owned_in(namespace, "a", &[], &[]).await;
+        let quota = value!({"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": "5"}}});
+        fixture.create("", "resourcequotas", namespace, quota).await;
+        let quota = fixture.get(&fixture.target("", "resourcequotas", namespace, "q")).expect("stored");
+        quotas.due(kind("resourcequotas"), &quota, None, &mut |_, _| {});
+    }
+    let ending = fixture.target("", "namespaces", "", "other");
+    fixture.registry.delete(&ending, &DeleteOptions::default()).await.map(drop).expect("deleted");
+    let mut delays = Vec::new();
+    for namespace in ["default", "other"] {
+        let maps = fixture.target("", "configmaps", namespace, "a");
+        let mut cursor = maps.cache.cursor(maps.cache.state().last);
+        fixture.registry.delete(&maps, &DeleteOptions::default()).await.map(drop).expect("deleted");
+        for event in cursor.take(10).expect("history") {
+            quotas.due(kind("configmaps"), &event.object, Some(&event), &mut |_, delay| delays.push(delay.as_secs()));
+        }
+    }
+    assert_eq!(delays, [0, 10]);
+}
