@@ -169,6 +169,7 @@ impl NamespaceController {
         // An object whose grace period has passed takes longer than estimated.
         let estimate = if longest > age_seconds { longest } else { 0 };
         if let Err(status) = outcome {
+            emptied.awaited.insert(id);
             emptied.failures.push(status.message);
             emptied.estimate_seconds = emptied.estimate_seconds.max(estimate);
             return;

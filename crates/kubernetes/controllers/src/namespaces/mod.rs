@@ -111,13 +111,13 @@ impl NamespaceController {
             }
         };
         let changed = requests.change(&target, "status", change).await;
+        if self.await_kinds(stored.name(), &emptied.awaited) {
+            return Outcome::After(Duration::ZERO);
+        }
         if !emptied.undiscovered.is_empty() || !emptied.failures.is_empty() || changed.is_err() {
             return Outcome::Retry;
         }
         if emptied.estimate_seconds > 0 {
-            if self.await_kinds(stored.name(), &emptied.awaited) {
-                return Outcome::After(Duration::ZERO);
-            }
             let seconds = u64::try_from(emptied.estimate_seconds / 2 + 1).unwrap_or(1);
             return Outcome::After(Duration::from_secs(seconds));
         }

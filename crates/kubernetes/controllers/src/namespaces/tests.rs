@@ -7,6 +7,7 @@ use crate::slices::tests::in_slices;
 use crate::tests::Fixture;
 use pintle_registry::DeleteOptions;
 use pintle_registry::options::Propagation;
+use pintle_schema::value;
 
 #[tokio::test]
 async fn a_namespace_is_not_visited_again_for_each_object() {
@@ -19,11 +20,7 @@ async fn a_namespace_is_not_visited_again_for_each_object() {
     fixture.registry.delete(&target, &DeleteOptions::default()).await.map(drop).expect("deleted");
     let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
     let controller = NamespaceController::new(world.clone(), Duration::ZERO, None).expect("stored");
-    let listed = |(id, kind): (KindId, &Arc<crate::resource_index::Kind>)| Listed {
-        id,
-        kind: kind.clone(),
-        state: kind.target.cache.state(),
-    };
+    let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
     controller.list(&world.kinds().iter().map(listed).collect::<Vec<_>>());
     let maps = world.stored("", "configmaps").expect("stored");
     let place = controller.queue.next().await;
@@ -67,4 +64,33 @@ async fn what_is_gone_before_the_wait_begins_does_not_delay_the_namespace() {
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
     fixture.registry.delete(&maps_of, &options).await.map(drop).expect("deleted");
     assert!(controller.await_kinds("other", &maps));
+}
+
+#[tokio::test]
+async fn the_end_of_what_outlived_its_grace_period_ends_the_wait() {
+    let fixture = Fixture::new().await;
+    let container = value!({"name": "c", "image": "i"});
+    let spec =
+        value!({"nodeName": "n", "terminationGracePeriodSeconds": 30, "containers": (Value::List(vec![container]))});
+    fixture.create("", "pods", "other", value!({"metadata": {"name": "a"}, "spec": spec})).await;
+    let target = fixture.target("", "namespaces", "", "other");
+    fixture.registry.delete(&target, &DeleteOptions::default()).await.map(drop).expect("deleted");
+    let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+    let controller = NamespaceController::new(world.clone(), Duration::ZERO, None).expect("stored");
+    let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
+    controller.list(&world.kinds().iter().map(listed).collect::<Vec<_>>());
+    // The deletion began long ago.
+    fixture.pass(100);
+    let place = controller.queue.next().await;
+    let outcome = controller.sync(&place).await;
+    assert_eq!(outcome, Outcome::Retry, "nobody knows how long it takes");
+    controller.queue.finish(place, Outcome::Done);
+
+    let pod = fixture.target("", "pods", "other", "a");
+    let mut cursor = pod.cache.cursor(pod.cache.state().last);
+    let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    fixture.registry.delete(&pod, &options).await.map(drop).expect("deleted");
+    let pods = world.stored("", "pods").expect("stored");
+    cursor.take(10).expect("history").iter().for_each(|event| controller.observe(pods, event));
+    assert_eq!(controller.queue.read().depth, 1);
 }
