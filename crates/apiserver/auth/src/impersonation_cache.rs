@@ -1,48 +1,42 @@
 //! Decisions of the constrained modes of impersonation, kept for a short time. Guarantees that what is kept was allowed, for the
-//! same requestor and the same wish, and that the number of entries is bounded. Must never keep a refusal.
+//! same requestor and the same wish, and that the bytes of all entries are bounded. Must never keep a refusal.
 
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use pintle_schema::label_selector::LabelSelector;
 use ring::digest::{Context, SHA256};
 
 use crate::authorization::{Attributes, Labels};
+use crate::kept::{Kept, Key};
 use crate::{Str, UserInfo};
 
 /// How long a decision is kept.
 const LIFETIME: Duration = Duration::from_secs(10);
 
-/// Decisions kept at most: a few for each of many users.
-const MAX_ENTRIES: usize = 1 << 15;
+/// Bytes of the decisions: a few for each of thousands of users, at a kilobyte each.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The hash of everything that a decision depends on.
-pub(crate) type Key = [u8; 32];
-
-/// The users that requestors may act as, by what the decisions depended on.
-#[derive(Default)]
+/// The users that requestors may act as, by the hash of everything that the decisions depended on.
 pub(crate) struct ImpersonationCache {
-    entries: RwLock<HashMap<Key, (Instant, UserInfo)>>,
+    entries: Kept<(Instant, UserInfo)>,
+}
+
+impl Default for ImpersonationCache {
+    fn default() -> Self {
+        ImpersonationCache { entries: Kept::with_bound(MAX_BYTES) }
+    }
 }
 
 impl ImpersonationCache {
     /// The user that was allowed before.
     pub fn get(&self, key: &Key, now: Instant) -> Option<UserInfo> {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        entries.get(key).filter(|(until, _)| now < *until).map(|(_, user)| user.clone())
+        self.entries.get(key).filter(|(until, _)| now < *until).map(|(_, user)| user)
     }
 
     /// Keeps a user that was allowed.
     pub fn keep(&self, key: Key, user: UserInfo, now: Instant) {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= MAX_ENTRIES {
-            entries.retain(|_, (until, _)| now < *until);
-        }
-        if entries.len() >= MAX_ENTRIES {
-            entries.clear();
-        }
-        entries.insert(key, (now + LIFETIME, user));
+        let bytes = user.heap_bytes();
+        self.entries.set(key, (now + LIFETIME, user), bytes);
     }
 }
 
@@ -135,6 +129,17 @@ mod tests {
         cache.keep(key, user("joe"), now);
         assert_eq!(cache.get(&key, now + LIFETIME - Duration::from_millis(1)), Some(user("joe")));
         assert_eq!(cache.get(&key, now + LIFETIME), None);
+    }
+
+    #[test]
+    fn users_with_very_many_groups_are_not_kept() {
+        let (cache, now) = (ImpersonationCache::default(), Instant::now());
+        let grouped = |groups: usize| UserInfo { groups: vec!["g".into(); groups], ..user("joe") };
+        for groups in [1, 1000, 100_000] {
+            let key = user_key("user-info", &grouped(groups), &user("bob"));
+            cache.keep(key, grouped(groups), now);
+            assert_eq!(cache.get(&key, now).is_some(), groups < 100_000, "{groups}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod authentication;
 pub mod authorization;
 pub mod impersonation;
 mod impersonation_cache;
+pub mod kept;
 mod user;
 
 pub use authentication::{
@@ -15,4 +16,4 @@ pub use authentication::{
 pub use authorization::{Attributes, Authorizer, AuthorizerUnion, Decision, NamedAuthorizer};
 pub use impersonation::Impersonator;
 pub use smol_str::SmolStr as Str;
-pub use user::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, UserInfo, groups, users};
+pub use user::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, UserInfo, groups, heap_bytes, users};

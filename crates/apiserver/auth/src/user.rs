@@ -85,6 +85,12 @@ impl UserInfo {
         self.groups.iter().any(|own| own == group)
     }
 
+    /// The bytes that the user takes on the heap, at most.
+    pub fn heap_bytes(&self) -> usize {
+        let extra = self.extra.iter().map(|(key, values)| size_of_val(values) + key.len() + heap_bytes(values));
+        size_of_val(self) + self.name.len() + self.uid.len() + heap_bytes(&self.groups) + extra.sum::<usize>()
+    }
+
     /// The user with the group of all authenticated users. An anonymous user stays as it is.
     pub fn authenticated(mut self) -> UserInfo {
         let exempt = self.name == users::ANONYMOUS
@@ -95,6 +101,11 @@ impl UserInfo {
         }
         self
     }
+}
+
+/// The bytes that a list of texts takes on the heap, at most.
+pub fn heap_bytes(texts: &[Str]) -> usize {
+    texts.iter().map(|text| size_of_val(text) + text.len()).sum()
 }
 
 #[cfg(test)]

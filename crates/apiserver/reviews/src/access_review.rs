@@ -131,7 +131,8 @@ impl AccessReviews {
         let times = self.config.times;
         let time = if status.allowed { times.allowed } else { times.others };
         if let Some(key) = key {
-            self.known.set(key, status.clone(), Instant::now(), time);
+            let bytes = status.reason.len() + status.evaluation_error.len();
+            self.known.set(key, status.clone(), bytes, Instant::now(), time);
         }
         status.into_decision()
     }

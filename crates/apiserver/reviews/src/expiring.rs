@@ -1,62 +1,44 @@
-//! A cache with expiry, by the hash of the request. Guarantees a bound of entries. Must never return an expired entry.
+//! A cache with expiry, by the hash of the request. Guarantees a bound in bytes. Must never return an expired entry.
 
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use ring::digest::{SHA256, digest};
+use pintle_auth::kept::{Kept, key_of};
 
-/// As many as kube-apiserver keeps of access reviews.
-const MAX_ENTRIES: usize = 8192;
+pub use pintle_auth::kept::Key;
 
-/// The hash of a question.
-pub type Key = [u8; 32];
+/// Bytes of kept access reviews: as many as kube-apiserver keeps, 8192, at a kilobyte each.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Values with their expiry times.
 #[derive(Debug)]
-pub struct ExpiringCache<T> {
-    entries: RwLock<HashMap<Key, (Instant, T)>>,
-    max_entries: usize,
-}
+pub struct ExpiringCache<T>(Kept<(Instant, T)>);
 
-impl<T> Default for ExpiringCache<T> {
+impl<T: Clone> Default for ExpiringCache<T> {
     fn default() -> Self {
-        ExpiringCache::with_bound(MAX_ENTRIES)
-    }
-}
-
-impl<T> ExpiringCache<T> {
-    /// A cache of at most so many entries.
-    pub fn with_bound(max_entries: usize) -> Self {
-        ExpiringCache { entries: RwLock::default(), max_entries }
+        ExpiringCache::with_bound(MAX_BYTES)
     }
 }
 
 impl<T: Clone> ExpiringCache<T> {
+    /// A cache of at most so many bytes.
+    pub fn with_bound(max_bytes: usize) -> Self {
+        ExpiringCache(Kept::with_bound(max_bytes))
+    }
+
     /// The key of a question.
     pub fn key(question: &[u8]) -> Key {
-        let mut key = [0; 32];
-        key.copy_from_slice(digest(&SHA256, question).as_ref());
-        key
+        key_of(question)
     }
 
     /// The value, unless it is expired.
     pub fn get(&self, key: &Key, now: Instant) -> Option<T> {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        entries.get(key).filter(|(until, _)| now < *until).map(|(_, answer)| answer.clone())
+        self.0.get(key).filter(|(until, _)| now < *until).map(|(_, answer)| answer)
     }
 
-    /// Adds a value for some time; 0 adds nothing.
-    pub fn set(&self, key: Key, answer: T, now: Instant, time: Duration) {
+    /// Adds a value, which refers to so many bytes on the heap, for some time; 0 adds nothing.
+    pub fn set(&self, key: Key, answer: T, bytes: usize, now: Instant, time: Duration) {
         let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) else { return };
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= self.max_entries {
-            entries.retain(|_, (until, _)| now < *until);
-        }
-        if entries.len() >= self.max_entries {
-            entries.clear();
-        }
-        entries.insert(key, (until, answer));
+        self.0.set(key, (until, answer), bytes);
     }
 }
 
@@ -68,18 +50,20 @@ mod tests {
     fn answers_end() {
         let (cache, start) = (ExpiringCache::default(), Instant::now());
         let [one, two] = [b"one", b"two"].map(|question| ExpiringCache::<u8>::key(question));
-        cache.set(one, 1, start, Duration::from_secs(2));
-        cache.set(two, 2, start, Duration::ZERO);
+        cache.set(one, 1, 0, start, Duration::from_secs(2));
+        cache.set(two, 2, 0, start, Duration::ZERO);
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!([cache.get(&one, at(1)), cache.get(&one, at(2)), cache.get(&two, start)], [Some(1), None, None]);
     }
 
     #[test]
-    fn their_number_has_a_bound() {
+    fn their_bytes_have_a_bound() {
         let (cache, start) = (ExpiringCache::default(), Instant::now());
-        for number in 0..3 * MAX_ENTRIES {
-            cache.set(ExpiringCache::<usize>::key(&number.to_le_bytes()), number, start, Duration::from_secs(1));
+        for number in 0..100_usize {
+            let key = ExpiringCache::<usize>::key(&number.to_le_bytes());
+            cache.set(key, number, MAX_BYTES / 40, start, Duration::from_secs(1));
+            assert_eq!(cache.get(&key, start), Some(number));
         }
-        assert!(cache.entries.read().expect("unlocked").len() <= MAX_ENTRIES);
+        assert!(cache.0.bytes() <= MAX_BYTES);
     }
 }

@@ -23,8 +23,8 @@ pub const PLUGIN: Plugin =
 
 const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 
-/// As many reviews as kube-apiserver keeps.
-const MAX_KEPT: usize = 1024;
+/// Bytes of kept reviews: as many as kube-apiserver keeps, 1024, at two kilobytes each.
+const MAX_KEPT_BYTES: usize = 2 * 1024 * 1024;
 
 /// Annotations whose keys contain this are sent to the webhook.
 const SHOWN_ANNOTATIONS: &str = ".image-policy.k8s.io/";
@@ -49,7 +49,7 @@ impl ImagePolicy {
     /// Reviews are sent with `posted`, and cached for `allow_ttl` or `deny_ttl`; 0 disables the cache. `default_allow`
     /// admits pods when the webhook fails.
     pub fn new(posted: ReviewClient, allow_ttl: Duration, deny_ttl: Duration, default_allow: bool) -> ImagePolicy {
-        ImagePolicy { posted, allow_ttl, deny_ttl, default_allow, known: ExpiringCache::with_bound(MAX_KEPT) }
+        ImagePolicy { posted, allow_ttl, deny_ttl, default_allow, known: ExpiringCache::with_bound(MAX_KEPT_BYTES) }
     }
 
     /// The review of a pod's images, kept or new.
@@ -65,7 +65,10 @@ impl ImagePolicy {
         let ImageReview { status, .. } =
             self.posted.review("imagepolicy.k8s.io", "ImageReview", spec, status, |_, _| ()).await?;
         let ttl = if status.allowed { self.allow_ttl } else { self.deny_ttl };
-        self.known.set(key, status.clone(), Instant::now(), ttl);
+        let annotations =
+            status.audit_annotations.iter().map(|(key, value)| 2 * size_of::<String>() + key.len() + value.len());
+        let bytes = status.reason.len() + annotations.sum::<usize>();
+        self.known.set(key, status.clone(), bytes, Instant::now(), ttl);
         Ok(status)
     }
 }

@@ -66,6 +66,11 @@ impl Identity {
     pub fn of(user: Arc<UserInfo>) -> Identity {
         Identity { user, audiences: Vec::new(), warnings: Vec::new() }
     }
+
+    /// The bytes that the identity takes on the heap, at most.
+    fn heap_bytes(&self) -> usize {
+        self.user.heap_bytes() + crate::heap_bytes(&self.audiences) + size_of_val(&*self.warnings)
+    }
 }
 
 /// Why a request is not authenticated. The client gets 401 without the reason; only token reviews show it.

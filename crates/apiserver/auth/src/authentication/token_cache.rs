@@ -1,9 +1,9 @@
 //! A cache for a token authenticator that calls others: a key issuer, a webhook, another API server. Guarantees that concurrent
-//! requests with one token make one call, that the number of entries is bounded, and that only hashes of tokens are kept. Must
-//! never keep a result longer than its configured time.
+//! requests with one token make one call, that the bytes of all entries are bounded, and that only hashes of tokens are kept.
+//! Must never return a result after its configured time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
@@ -14,17 +14,17 @@ use pintle_resource::MaybeReady;
 use ring::digest::{Context, SHA256};
 
 use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity};
+use crate::kept::{Kept, Key};
 
 /// Parts of the cache that are locked apart.
 const SHARDS: usize = 16;
 
-/// Tokens in one part: twice those of a large cluster's clients in all.
-const MAX_ENTRIES_PER_SHARD: usize = 2048;
+/// Bytes of all entries: twice the tokens of a large cluster's clients, at a kilobyte each.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// With more calls in progress, abandoned ones are removed.
 const MANY_CALLS: usize = 64;
 
-type Key = [u8; 32];
 type Outcome = Result<Option<Identity>, AuthenticationError>;
 
 /// How long results are kept; 0 disables the cache.
@@ -63,11 +63,12 @@ impl Default for TokenCacheStats {
 pub struct TokenCache {
     inner: Arc<dyn Authenticator>,
     times: TokenCacheTimes,
-    shards: Box<[RwLock<HashMap<Key, Entry>>]>,
+    shards: Box<[Kept<Entry>]>,
     calls: Mutex<HashMap<Key, WeakShared<BoxFuture<'static, Outcome>>>>,
     pub stats: TokenCacheStats,
 }
 
+#[derive(Clone)]
 struct Entry {
     until: SystemTime,
     identity: Option<Identity>,
@@ -79,7 +80,7 @@ impl TokenCache {
         Arc::new(TokenCache {
             inner,
             times,
-            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            shards: (0..SHARDS).map(|_| Kept::with_bound(MAX_BYTES / SHARDS)).collect(),
             calls: Mutex::default(),
             stats: TokenCacheStats::default(),
         })
@@ -91,27 +92,20 @@ impl TokenCache {
         calls.values().filter(|call| call.upgrade().is_some()).count()
     }
 
-    fn shard(&self, key: &Key) -> &RwLock<HashMap<Key, Entry>> {
+    fn shard(&self, key: &Key) -> &Kept<Entry> {
         &self.shards[usize::from(key[0]) % SHARDS]
     }
 
     fn known(&self, key: &Key, now: SystemTime) -> Option<Option<Identity>> {
-        let shard = self.shard(key).read().unwrap_or_else(PoisonError::into_inner);
-        shard.get(key).filter(|entry| now < entry.until).map(|entry| entry.identity.clone())
+        self.shard(key).get(key).filter(|entry| now < entry.until).map(|entry| entry.identity)
     }
 
     fn keep(&self, key: Key, outcome: &Outcome, now: SystemTime) {
         let Ok(identity) = outcome else { return };
         let time = if identity.is_some() { self.times.success } else { self.times.failure };
         let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) else { return };
-        let mut shard = self.shard(&key).write().unwrap_or_else(PoisonError::into_inner);
-        if shard.len() >= MAX_ENTRIES_PER_SHARD {
-            shard.retain(|_, entry| now < entry.until);
-        }
-        if shard.len() >= MAX_ENTRIES_PER_SHARD {
-            shard.clear();
-        }
-        shard.insert(key, Entry { until, identity: identity.clone() });
+        let bytes = identity.as_ref().map_or(0, Identity::heap_bytes);
+        self.shard(&key).set(key, Entry { until, identity: identity.clone() }, bytes);
     }
 
     /// The call for a token: the one under way, or a new one.

@@ -107,13 +107,21 @@ fn requests_that_come_together_make_one_call() {
 }
 
 #[test]
-fn the_number_of_entries_has_a_bound() {
+fn the_bytes_of_entries_have_a_bound() {
     let cache = TokenCache::new(Arc::new(Slow::default()), TIMES);
-    for number in 0..2 * SHARDS * MAX_ENTRIES_PER_SHARD {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&number.to_le_bytes());
-        cache.keep(key, &Ok(None), at(1));
+    let bytes = || cache.shards.iter().map(Kept::bytes).sum::<usize>();
+    let found = |audiences: usize| {
+        let audiences = (0..audiences).map(|number| Str::from(number.to_string())).collect();
+        Ok(Some(Identity { audiences, ..Identity::of(Arc::new(UserInfo::default())) }))
+    };
+    let key = |number: u32| crate::kept::key_of(&number.to_le_bytes());
+    // As many as a token of 64 KiB may have: such entries are too large to be kept.
+    for number in 0..1000 {
+        cache.keep(key(number), &found(11_500), at(1));
     }
-    let lengths = cache.shards.iter().map(|shard| shard.read().expect("unlocked").len());
-    assert!(lengths.max() <= Some(MAX_ENTRIES_PER_SHARD));
+    assert_eq!(bytes(), 0);
+    for number in 0..50_000 {
+        cache.keep(key(number), &found(30), at(1));
+    }
+    assert!((MAX_BYTES / 3..=MAX_BYTES).contains(&bytes()), "{}", bytes());
 }

@@ -49,7 +49,24 @@ pub struct Claims {
 /// The claim with everything that is specific to Kubernetes.
 const PRIVATE: &str = "kubernetes.io";
 
+impl ObjectRef {
+    /// The bytes that the reference takes on the heap, at most.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.name.len() + self.uid.len()
+    }
+}
+
 impl Claims {
+    /// The bytes that the claims take on the heap, at most.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let texts = [&self.issuer, &self.id, &self.subject, &self.namespace];
+        let objects = [Some(&self.service_account), self.pod.as_ref(), self.secret.as_ref(), self.node.as_ref()];
+        size_of_val(self)
+            + texts.iter().map(|text| text.len()).sum::<usize>()
+            + objects.into_iter().flatten().map(ObjectRef::heap_bytes).sum::<usize>()
+            + pintle_auth::heap_bytes(&self.audiences)
+    }
+
     pub(super) fn to_value(&self) -> Value {
         let reference = |object: &ObjectRef| match object.uid.is_empty() {
             true => value!({"name": (object.name.clone())}),

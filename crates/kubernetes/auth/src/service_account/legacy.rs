@@ -55,6 +55,14 @@ pub(super) struct LegacyClaims {
 }
 
 impl LegacyClaims {
+    /// The bytes that the claims take on the heap, at most.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let texts = [&self.subject, &self.namespace, &self.secret];
+        texts.iter().map(|text| text.len()).sum::<usize>()
+            + self.account.heap_bytes()
+            + pintle_auth::heap_bytes(&self.audiences)
+    }
+
     /// # Errors
     /// A claim has the wrong form.
     pub(super) fn from_value(payload: &Value) -> Result<LegacyClaims, String> {

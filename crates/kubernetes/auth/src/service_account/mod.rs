@@ -7,8 +7,7 @@ mod key_set;
 mod keys;
 mod legacy;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
@@ -16,12 +15,12 @@ use pintle_codec::{StrictProblem, Strictness, json};
 use pintle_metrics::Counter;
 use pintle_schema::names::{self, path_segment_name};
 use pintle_schema::{Value, value};
-use ring::digest;
 
 use futures_util::future::BoxFuture;
 use pintle_auth::authentication::{
     AuthenticationError, AuthenticationRequest, Authenticator, Identity, TokenHeader, common_audiences,
 };
+use pintle_auth::kept::{Kept, key_of};
 use pintle_auth::{CREDENTIAL_ID_KEY, NODE_NAME_KEY, Str, UserInfo, groups, users};
 use pintle_resource::MaybeReady;
 
@@ -35,8 +34,10 @@ pub use legacy::{INVALID_SINCE_LABEL, LAST_USED_LABEL, TokenSecret, UsedSecret};
 const LEEWAY_SECONDS: i64 = 60;
 /// A longer token is not one of this server's. Headers have a bound of their own, the bodies of reviews have a wider one.
 const MAX_TOKEN: usize = 64 * 1024;
-/// The number of cached verified tokens: those of a large cluster's clients, at half a kilobyte each.
-const CACHED_TOKENS: usize = 8192;
+/// Bytes of verified tokens: those of a large cluster's clients, 8192, at a kilobyte each.
+const VERIFIED_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of the hashes of tokens of other issuers.
+const FOREIGN_BYTES: usize = 1024 * 1024;
 
 /// The lifetime of tokens for clients that may not reload them: a year.
 pub const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
@@ -150,9 +151,9 @@ pub struct ServiceAccountTokens {
     config: TokenConfig,
     objects: Box<dyn BoundObjects>,
     /// By the token's hash. Signatures do not change, so they are verified once.
-    verified: RwLock<HashMap<[u8; 32], Arc<Verified>>>,
+    verified: Kept<Arc<Verified>>,
     /// The hashes of tokens of other issuers, which are not decoded for each request.
-    foreign: RwLock<HashSet<[u8; 32]>>,
+    foreign: Kept<()>,
 }
 
 /// A token with a valid signature.
@@ -161,6 +162,17 @@ struct Verified {
     user: Arc<UserInfo>,
     /// The keys that it was verified with.
     keys: Arc<KeySet>,
+}
+
+impl Verified {
+    /// The bytes that the token takes on the heap, at most: nearly all are audiences, or the user's.
+    fn heap_bytes(&self) -> usize {
+        let claims = match &self.claims {
+            TokenClaims::Bound(claims) => claims.heap_bytes(),
+            TokenClaims::Legacy(claims) => claims.heap_bytes(),
+        };
+        size_of_val(self) + claims + self.user.heap_bytes()
+    }
 }
 
 /// The claims of a token, by the kind of token.
@@ -190,7 +202,7 @@ impl ServiceAccountTokens {
         if config.audiences.is_empty() {
             config.audiences.clone_from(&config.issuers);
         }
-        let (verified, foreign) = Default::default();
+        let (verified, foreign) = (Kept::with_bound(VERIFIED_BYTES), Kept::with_bound(FOREIGN_BYTES));
         ServiceAccountTokens { stats: TokenStats::default(), config, objects, verified, foreign }
     }
 
@@ -273,25 +285,19 @@ impl ServiceAccountTokens {
         if token.len() > MAX_TOKEN {
             return Ok(None);
         }
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest::digest(&digest::SHA256, token).as_ref());
+        let hash = key_of(token);
         let keys = self.config.keys.current();
-        let known = self.verified.read().ok().and_then(|known| known.get(&hash).cloned());
+        let known = self.verified.get(&hash);
         // A key that is gone does not verify any more.
         if let Some(known) = known.filter(|known| Arc::ptr_eq(&known.keys, &keys)) {
             self.stats.hits.increment();
             return Ok(Some(known));
         }
-        if self.foreign.read().is_ok_and(|foreign| foreign.contains(&hash)) {
+        if self.foreign.get(&hash).is_some() {
             return Ok(None);
         }
         let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else {
-            if let Ok(mut foreign) = self.foreign.write() {
-                if foreign.len() >= CACHED_TOKENS {
-                    foreign.clear();
-                }
-                foreign.insert(hash);
-            }
+            self.foreign.set(hash, (), 0);
             return Ok(None);
         };
         self.stats.misses.increment();
@@ -300,12 +306,7 @@ impl ServiceAccountTokens {
         counter.increment();
         let claims = claims?;
         let verified = Arc::new(Verified { user: Arc::new(claims.user()), claims, keys });
-        if let Ok(mut known) = self.verified.write() {
-            if known.len() >= CACHED_TOKENS {
-                known.clear();
-            }
-            known.insert(hash, verified.clone());
-        }
+        self.verified.set(hash, verified.clone(), verified.heap_bytes());
         Ok(Some(verified))
     }
 

@@ -144,8 +144,8 @@ fn a_token_of_another_issuer_is_decoded_once() {
     let tokens = tokens();
     let other = ServiceAccountTokens::new(TokenConfig::new("https://other", key()), Box::new(Objects));
     let token = issued(&other, claims());
-    for known in [0, 1] {
-        assert_eq!(tokens.foreign.read().expect("no panic").len(), known);
+    for is_known in [false, true] {
+        assert_eq!(tokens.foreign.get(&key_of(token.as_bytes())).is_some(), is_known);
         assert_eq!(authenticate(&tokens, &token), Ok(None));
     }
 }
@@ -221,15 +221,36 @@ fn a_cached_token_still_expires() {
         let outcome = tokens.identity(token.as_bytes(), &[audience.into()], at(seconds), &mut None);
         assert_eq!(outcome.is_ok(), is_valid, "{audience} {seconds}");
     }
-    let known = tokens.verify(token.as_bytes()).expect("good").expect("ours");
-    for number in 0..CACHED_TOKENS {
-        let mut hash = [0; 32];
-        hash[..8].copy_from_slice(&number.to_le_bytes());
-        tokens.verified.write().expect("a lock").insert(hash, known.clone());
+}
+
+#[test]
+fn verified_tokens_are_bounded_in_bytes() {
+    let tokens = tokens();
+    let of = |audiences: usize, id: &str| {
+        let audiences = std::iter::repeat_n("a", audiences).chain(["https://issuer"]).map(Str::from).collect();
+        issued(&tokens, Claims { audiences, id: id.into(), ..claims() })
+    };
+    // As many audiences as fit in a token: it is accepted, but verified each time.
+    let large = of(11_500, "large");
+    assert!(large.len() < MAX_TOKEN, "{}", large.len());
+    for verified in [1, 2] {
+        assert!(matches!(authenticate(&tokens, &large), Ok(Some(_))));
+        assert_eq!((tokens.stats.verified.get(), tokens.stats.hits.get()), (verified, 0));
     }
-    let other = issued(&tokens, Claims { id: "k".into(), ..claims() });
-    assert!(matches!(authenticate(&tokens, &other), Ok(Some(_))));
-    assert_eq!(tokens.verified.read().expect("a lock").len(), 1);
+    assert_eq!(tokens.verified.bytes(), 0);
+    // Tokens of clients are verified once.
+    let small = of(1, "small");
+    for hits in [0, 1] {
+        assert!(matches!(authenticate(&tokens, &small), Ok(Some(_))));
+        assert_eq!((tokens.stats.verified.get(), tokens.stats.hits.get()), (3, hits));
+    }
+    let one = tokens.verified.bytes();
+    assert!((500..2000).contains(&one), "{one}");
+    let known = tokens.verify(small.as_bytes()).expect("good").expect("ours");
+    for number in 0..20_000_u32 {
+        tokens.verified.set(key_of(&number.to_le_bytes()), known.clone(), known.heap_bytes());
+    }
+    assert!((VERIFIED_BYTES / 3..=VERIFIED_BYTES).contains(&tokens.verified.bytes()));
 }
 
 #[test]
