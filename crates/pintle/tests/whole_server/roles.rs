@@ -93,13 +93,7 @@ fn device_status_of_claims_needs_the_right_to_bind() {
     admin.post(claims, &claim).expect("an answer").expect(201);
     let mut grant = |subresource: &str| {
         let rule = json!({"apiGroups": ["resource.k8s.io"], "resources": [format!("resourceclaims/{subresource}")], "verbs": ["patch"]});
-        let role = json!({"metadata": {"name": subresource}, "rules": [rule]});
-        let subject = json!({"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"});
-        let of = json!({"kind": "ClusterRole", "name": subresource, "apiGroup": "rbac.authorization.k8s.io"});
-        let binding = json!({"metadata": {"name": subresource}, "subjects": [subject], "roleRef": of});
-        for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
-            admin.post(&format!("{RBAC}/{plural}"), &object).expect("an answer").expect(201);
-        }
+        grant(&mut admin, subresource, rule);
     };
     let mut give = || -> Answer {
         let result = json!({"request": "r", "driver": "d.example.com", "pool": "p", "device": "d"});
@@ -115,6 +109,56 @@ fn device_status_of_claims_needs_the_right_to_bind() {
     assert!(message.contains(expected), "{message}");
     grant("binding");
     wait_for("the right to bind", || Some(give()).filter(|answer| answer.status != 422)).expect(200);
+}
+
+/// Lets the user `nobody` do some things everywhere, under a name of their own.
+fn grant(admin: &mut Client, name: &str, rule: Value) {
+    let role = json!({"metadata": {"name": name}, "rules": [rule]});
+    let subject = json!({"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"});
+    let of = json!({"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": name}, "subjects": [subject], "roleRef": of});
+    for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        admin.post(&format!("{RBAC}/{plural}"), &object).expect("an answer").expect(201);
+    }
+}
+
+#[test]
+fn a_role_with_thousands_of_millions_of_parts_is_refused() {
+    let installation = Installation::own();
+    let process = installation.start();
+    let mut admin = process.endpoint().client();
+    let mut nobody = Endpoint { token: Some(NOBODY_TOKEN.to_owned()), ..process.endpoint() }.client();
+    let rule = json!({"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": ["create"]});
+    grant(&mut admin, "roles", rule);
+    let many = |prefix: &str| (0..210).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>();
+    let rule = json!({"verbs": many("v"), "apiGroups": many("g"), "resources": many("r"), "resourceNames": many("n")});
+    let role = json!({"metadata": {"name": "large"}, "rules": [rule]});
+    let roles = format!("{RBAC}/namespaces/default/roles");
+    let is_known = |answer: &Answer| !answer.text().contains("cannot create resource");
+    let refused =
+        wait_for("the right to create roles", || Some(nobody.post(&roles, &role).expect("an answer")).filter(is_known));
+    let message = refused.expect(403)["message"].as_str().expect("a message").to_owned();
+    let head = "roles.rbac.authorization.k8s.io \"large\" is forbidden: user \"nobody\" (groups=[\"system:authenticated\"]) is \
+                attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"g0\"], Resources:[\"r0\"], \
+                ResourceNames:[\"n0\"], Verbs:[\"v0\" \"v1\"";
+    assert!(
+        message.starts_with(head) && message.ends_with("\n(and more)"),
+        "{} bytes: {}",
+        message.len(),
+        &message[..300]
+    );
+    assert!(message.len() < 1 << 20, "{}", message.len());
+    // A binding to such a role is compared in the same way.
+    admin.post(&roles, &role).expect("an answer").expect(201);
+    let of = json!({"kind": "Role", "name": "large", "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": "large"}, "subjects": [], "roleRef": of});
+    let bindings = format!("{RBAC}/namespaces/default/rolebindings");
+    let refused = nobody.post(&bindings, &binding).expect("an answer").expect(403);
+    assert!(
+        refused["message"].as_str().is_some_and(|message| message.ends_with("(and more)")),
+        "{}",
+        refused["reason"]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod escalation;
 mod index;
+mod missing;
 mod rule;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,6 +17,12 @@ use pintle_schema::names::quoted;
 
 pub use index::{RbacSnapshot, UserRule};
 pub use rule::PolicyRule;
+
+/// Bytes of the rules of a user that are listed in a review: hundreds of times those of an administrator.
+const MAX_LISTED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Why rules are missing in a review.
+const TOO_MANY: &str = "RBAC: the rules are too many to be listed";
 
 /// A role, or a cluster role when it has no namespace.
 #[derive(Clone, Debug, Default)]
@@ -196,7 +203,14 @@ impl Authorizer for RbacAuthorizer {
         let (found, errors) = snapshot.rules_of(user, namespace);
         // The list is complete even then: a missing role grants nothing.
         let mut rules = UserRules { errors, ..UserRules::default() };
+        let mut bytes = 0;
         for rule in found.iter().map(|found| found.rule) {
+            bytes += rule.heap_bytes();
+            if bytes > MAX_LISTED_BYTES {
+                rules.incomplete = true;
+                rules.errors.push(TOO_MANY.to_owned());
+                break;
+            }
             if !rule.resources.is_empty() {
                 rules.resource_rules.push(ResourceRule {
                     verbs: rule.verbs.clone(),

@@ -33,6 +33,12 @@ impl PolicyRule {
             && self.covers_name(attributes.name)
     }
 
+    /// The bytes that the rule takes on the heap, at most.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let lists = [&self.verbs, &self.api_groups, &self.resources, &self.resource_names, &self.non_resource_urls];
+        size_of_val(self) + lists.iter().map(|texts| pintle_auth::heap_bytes(texts)).sum::<usize>()
+    }
+
     fn covers_resource(&self, resource: &str, subresource: &str) -> bool {
         let covered = |rule: &Str| match (rule.as_str(), subresource) {
             ("*", _) => true,

@@ -252,3 +252,26 @@ fn publishing_replaces_the_snapshot() {
     let MaybeReady::Ready(rules) = authorizer.rules_for(&lost, "a") else { panic!("it waits for nothing") };
     assert_eq!((rules.errors.len(), rules.incomplete), (3, false));
 }
+
+#[test]
+fn a_list_of_rules_has_a_bound() {
+    let rule = |name: usize| PolicyRule {
+        verbs: vec!["get".into()],
+        api_groups: vec!["".into()],
+        resources: vec!["secrets".into()],
+        resource_names: vec![format!("{name:01$}", 1000).into(); 100],
+        ..PolicyRule::default()
+    };
+    let role = Role { namespace: "".into(), name: "many".into(), rules: (0..200).map(rule).collect() };
+    let binding = Binding {
+        namespace: "".into(),
+        name: "many".into(),
+        subjects: vec![Subject { kind: SubjectKind::User, name: "alice".into(), namespace: "".into() }],
+        role_ref: RoleRef { kind: RoleKind::ClusterRole, name: "many".into() },
+    };
+    let authorizer = RbacAuthorizer(Arc::new(Rbac::new(RbacSnapshot::build([role], [binding]))));
+    let alice = user("alice", &[]);
+    let MaybeReady::Ready(rules) = authorizer.rules_for(&alice, "") else { panic!("it waits for nothing") };
+    assert!((50..100).contains(&rules.resource_rules.len()), "{}", rules.resource_rules.len());
+    assert_eq!((rules.incomplete, rules.errors), (true, vec![TOO_MANY.to_owned()]));
+}
