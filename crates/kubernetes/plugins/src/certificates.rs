@@ -1,19 +1,23 @@
 //! CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest: who may approve
-//! and sign requests, and attest trust bundles. Guarantee that the requester has the permission for the signer name in
-//! an object. Must never change an object.
+//! and sign requests, and attest trust bundles; and who may answer requests of pods. Guarantee that the requester has the
+//! permission for the signer name in an object. Must never change an object.
 
 use crate::escalation::waits_for_less;
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use crate::signing_request;
-use pintle_registry::Phase;
-use pintle_registry::status::Result;
+use pintle_registry::status::{Result, Status};
+use pintle_registry::{Phase, metadata};
 use pintle_resource::MaybeReady;
+use pintle_schema::names::quoted;
 use pintle_schema::{Value, View};
 use pintle_types::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
 };
-use pintle_types::certificates::v1beta1::{ClusterTrustBundle, ClusterTrustBundleSpec};
+use pintle_types::certificates::v1beta1::{
+    ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec,
+};
+use pintle_validation::{ErrorList, same};
 
 const GROUP: &str = "certificates.k8s.io";
 const RESOURCE: &str = "certificatesigningrequests";
@@ -23,6 +27,13 @@ pub const APPROVAL: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "app
 
 pub const SIGNING: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "status")])
     .authorizing(Phase::Validate, |request, object| MaybeReady::wait(async move { sign(&request, object).await }));
+
+/// Checks every valid change of the status of a PodCertificateRequest, before all plugins: kube-apiserver does so while it
+/// validates. It cannot be disabled.
+pub static POD_SIGNING: Plugin = Plugin::on(&[Requests::update(GROUP, "podcertificaterequests", "status")])
+    .authorizing(Phase::Validate, |request, object| {
+        MaybeReady::wait(async move { sign_for_pod(&request, object).await })
+    });
 
 pub const SUBJECT_RESTRICTION: Plugin = Plugin::on(&[Requests::create(GROUP, RESOURCE)]).validating(restrict_subject);
 
@@ -52,6 +63,28 @@ async fn sign(request: &Request<'_>, object: &Value) -> Result<()> {
         return Ok(());
     }
     Err(request.forbidden(object, format!("user not permitted to sign requests with signerName {signer:?}")))
+}
+
+/// An answer to a request comes from its signer: a certificate, and a denial or failure, which is final too.
+async fn sign_for_pod(request: &Request<'_>, object: &Value) -> Result<()> {
+    let Some(old) = request.old() else { return Ok(()) };
+    let status = |object| View::<PodCertificateRequest>::new(object).field(PodCertificateRequest::STATUS);
+    if same(status(object).value(), status(old).value()) {
+        return Ok(());
+    }
+    let spec = View::<PodCertificateRequest>::new(old).field(PodCertificateRequest::SPEC);
+    let signer = spec.field(PodCertificateRequestSpec::SIGNER_NAME).as_str();
+    if may(request, "sign", signer).await {
+        return Ok(());
+    }
+    let user = quoted(&request.requester().name);
+    let mut errors = ErrorList::default();
+    errors.forbidden(
+        "spec.signerName",
+        format!("User {user} is not permitted to \"sign\" for signer {}", quoted(signer)),
+    );
+    let name = metadata::text(object, "name");
+    Err(Status::invalid(GROUP, &request.write.target.resource.kind, name, &errors))
 }
 
 /// A client certificate with the group `system:masters` would bypass authorization.
@@ -98,7 +131,8 @@ async fn may(request: &Request<'_>, verb: &str, signer: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Cluster;
+    use crate::testing::{Cluster, bound_to};
+    use pintle_kubernetes_auth::rbac::PolicyRule;
     use pintle_schema::value;
 
     fn csr(status: Value) -> Value {
@@ -147,6 +181,53 @@ mod tests {
         assert_eq!(ask(signer, "nothing").await, unreadable);
         assert_eq!(ask(signer, &signing_request::testing::pem(&[(0x0a, "people")])).await, None);
         assert_eq!(ask("a.b/c", &masters).await, None);
+    }
+
+    #[test]
+    fn only_signers_answer_requests_of_pods() {
+        const REQUESTS: &str = "podcertificaterequests";
+        let signers = |verb: &str, name: &str| {
+            let texts = |text: &str| vec![text.into()];
+            let rule = PolicyRule {
+                verbs: texts(verb),
+                api_groups: texts(GROUP),
+                resources: texts("signers"),
+                resource_names: texts(name),
+                non_resource_urls: Vec::new(),
+            };
+            Cluster::with_roles(bound_to("alice", vec![rule]))
+        };
+        let request = |status: Value| value!({"metadata": {"name": "r", "namespace": "ns"}, "spec": {"signerName": "a.b/c"}, "status": status});
+        let condition = |kind: &str| value!({"conditions": [{"type": kind, "status": "True"}]});
+        let mut issued = condition("Issued");
+        issued.set_at(&["certificateChain"], "PEM");
+        // (what alice may do, status before and after, whether it is refused)
+        let rows = [
+            (("sign", "a.b/c"), value!({}), issued.clone(), false),
+            (("sign", "a.b/*"), value!({}), issued.clone(), false),
+            (("sign", "a.b/d"), value!({}), issued.clone(), true),
+            (("sign", "b/*"), value!({}), issued.clone(), true),
+            (("approve", "a.b/c"), value!({}), issued.clone(), true),
+            (("approve", "a.b/c"), value!({}), condition("Denied"), true),
+            (("approve", "a.b/c"), value!({}), condition("Failed"), true),
+            (("approve", "a.b/c"), issued.clone(), issued.clone(), false),
+            (("approve", "a.b/c"), issued.clone(), value!({}), true),
+        ];
+        for ((verb, name), old, new, is_refused) in rows {
+            let cluster = signers(verb, name);
+            let update = |user: &str| {
+                cluster.update((GROUP, REQUESTS, "status"), &request(old.clone()), request(new.clone()), user)
+            };
+            let why = "PodCertificateRequest.certificates.k8s.io \"r\" is invalid: spec.signerName: Forbidden: User \"alice\" \
+                       is not permitted to \"sign\" for signer \"a.b/c\"";
+            let expected = is_refused.then_some(why);
+            assert_eq!(
+                update("alice").err().map(|status| status.message).as_deref(),
+                expected,
+                "{verb} {name} {new:?}"
+            );
+            assert!(update("admin").is_ok());
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod limits;
 mod namespace_lifecycle;
 mod node_restriction;
 mod owner_references;
+mod parameters;
 mod plugin;
 mod pod_groups;
 mod pod_node_selector;
@@ -150,7 +151,7 @@ pub fn chain(
     let context = Arc::new(PluginContext { authorizer: authorizer.clone(), roles, configuration });
     let built_in =
         |name, plugin| -> Arc<dyn AdmissionPlugin> { Arc::new(BuiltIn { name, plugin, context: context.clone() }) };
-    let mut plugins = Vec::new();
+    let mut plugins = vec![built_in("", &parameters::PLUGIN), built_in("", &certificates::POD_SIGNING)];
     if namespace_check == NamespaceCheck::Active {
         plugins.push(built_in(NAMESPACE_LIFECYCLE, &namespace_lifecycle::PLUGIN));
     }

@@ -125,6 +125,15 @@ impl<'a> Request<'a> {
         T::from_value(&registry.decode(&target, &stored)?).map(Some).map_err(Status::internal)
     }
 
+    /// Another object without a namespace, of a kind that has several versions, as it is stored; `None` if it does not exist or
+    /// cannot be read.
+    pub fn find_value(&self, group: &str, plural: &str, name: &str) -> Option<Value> {
+        let registry = self.write.registry;
+        let target = registry.target(pintle_groups::find(group, "v1", plural)?, "", name)?;
+        let stored = target.cache.get(&target.key())?;
+        registry.decode(&target, &stored).ok()
+    }
+
     /// All objects of a kind in a namespace ("" for kinds without one), by name.
     ///
     /// # Errors

@@ -4,7 +4,9 @@
 use crate::configuration::Configuration;
 use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer, UserInfo};
 use pintle_cache::Cache;
-use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer, RbacSnapshot};
+use pintle_kubernetes_auth::rbac::{
+    Binding, PolicyRule, Rbac, RbacAuthorizer, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind,
+};
 use pintle_registry::status::Result;
 use pintle_registry::{
     AdmissionChain, AdmissionRequest, Charges, Environment, Operation, Registry, RequestContext, Target, WriteOptions,
@@ -42,6 +44,16 @@ pub fn rbac(snapshot: RbacSnapshot) -> (AuthorizerUnion, Arc<Rbac>) {
     (AuthorizerUnion::new(vec![NamedAuthorizer::new("RBAC", "rbac", authorizer)]), roles)
 }
 
+/// One cluster role with these rules, bound to a user.
+pub fn bound_to(user: &str, rules: Vec<PolicyRule>) -> RbacSnapshot {
+    let (namespace, name) = ("", "own");
+    let subject = Subject { kind: SubjectKind::User, name: user.into(), namespace: namespace.into() };
+    let role_ref = RoleRef { kind: RoleKind::ClusterRole, name: name.into() };
+    let role = Role { namespace: namespace.into(), name: name.into(), rules };
+    let binding = Binding { namespace: namespace.into(), name: name.into(), subjects: vec![subject], role_ref };
+    RbacSnapshot::build([role], [binding])
+}
+
 pub struct Cluster {
     registry: Registry,
     chain: AdmissionChain,
@@ -61,6 +73,15 @@ impl Cluster {
 
     /// The same with settings of plugins.
     pub fn configured(plugins: &[&str], configuration: Configuration) -> Self {
+        Cluster::built(plugins, configuration, RbacSnapshot::default())
+    }
+
+    /// The same with roles and bindings.
+    pub fn with_roles(snapshot: RbacSnapshot) -> Self {
+        Cluster::built(&[], Configuration::default(), snapshot)
+    }
+
+    fn built(plugins: &[&str], configuration: Configuration, snapshot: RbacSnapshot) -> Self {
         let cache =
             Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -68,7 +89,7 @@ impl Cluster {
         let registry =
             Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_groups::resources());
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
-        let (authorizer, roles) = rbac(RbacSnapshot::default());
+        let (authorizer, roles) = rbac(snapshot);
         Cluster {
             registry,
             chain: crate::chain(&authorizer, roles, &enabled, &[], configuration, Vec::new()),

@@ -123,6 +123,148 @@ fn grant(admin: &mut Client, name: &str, rule: Value) {
 }
 
 #[test]
+fn parameters_of_policies_need_the_right_to_read_them() {
+    const POLICIES: &str = "/apis/admissionregistration.k8s.io";
+    const WHO: &str = "user &{nobody 2 [system:authenticated] map[]}";
+    const APPLY: &str = "application/apply-patch+yaml";
+    let versions = ["v1", "v1beta1", "v1alpha1"].map(|version| format!("admissionregistration.k8s.io/{version}=true"));
+    let installation = Installation::new();
+    let process = installation.start_with(&[format!("--runtime-config={}", versions.join(","))]);
+    let mut admin = process.endpoint().client();
+    let mut nobody = Endpoint { token: Some(NOBODY_TOKEN.to_owned()), ..process.endpoint() }.client();
+    let kind = |plural: &str| match plural {
+        "validatingadmissionpolicies" => "ValidatingAdmissionPolicy",
+        _ => "MutatingAdmissionPolicy",
+    };
+    let policy = |plural: &str, version: &str, name: &str, param_kind: &str| {
+        let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
+        let mut spec = json!({"paramKind": {"apiVersion": "v1", "kind": param_kind},
+            "matchConstraints": {"resourceRules": [rule]}});
+        if plural == "validatingadmissionpolicies" {
+            spec["validations"] = json!([{"expression": "true"}]);
+        } else {
+            let expression = "[JSONPatch{op: \"remove\", path: \"/spec\"}]";
+            spec["reinvocationPolicy"] = json!("Never");
+            spec["mutations"] = json!([{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]);
+        }
+        let api_version = format!("admissionregistration.k8s.io/{version}");
+        json!({"apiVersion": api_version, "kind": kind(plural), "metadata": {"name": name}, "spec": spec})
+    };
+    let refused = |answer: Answer, field: &str, why: &str| {
+        let status = answer.expect(422);
+        let message = status["message"].as_str().expect("a message");
+        let expected = format!("{field}: Forbidden: {WHO} {why}");
+        assert!(message.ends_with(&expected), "{message}");
+        assert_eq!(status["details"]["causes"][0]["reason"], "FieldValueForbidden", "{status}");
+    };
+    let rule = json!({"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["create", "update", "patch"]});
+    grant(&mut admin, "policies", rule);
+    grant(&mut admin, "maps", json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}));
+    let all = [
+        ("validatingadmissionpolicies", "v1"),
+        ("mutatingadmissionpolicies", "v1"),
+        ("mutatingadmissionpolicies", "v1beta1"),
+        ("mutatingadmissionpolicies", "v1alpha1"),
+    ];
+    let must = "must have \"get\" permission on all objects of the referenced paramKind (kind=Secret, apiVersion=v1)";
+    for (plural, version) in all {
+        let path = format!("{POLICIES}/{version}/{plural}");
+        let name = format!("maps-{version}");
+        let mut create = || {
+            let allowed = nobody.post(&path, &policy(plural, version, &name, "ConfigMap")).expect("an answer");
+            Some(allowed).filter(|answer| answer.status != 403 && answer.status != 422)
+        };
+        let mut created = wait_for("the rights", &mut create).expect(201);
+        let secrets = policy(plural, version, "secrets", "Secret");
+        refused(nobody.post(&path, &secrets).expect("an answer"), "spec.paramKind", must);
+        created["spec"]["paramKind"]["kind"] = json!("Secret");
+        refused(nobody.put(&format!("{path}/{name}"), &created).expect("an answer"), "spec.paramKind", must);
+        let change = json!({"spec": {"paramKind": {"kind": "Secret"}}}).to_string();
+        let patched = nobody.send("PATCH", &format!("{path}/{name}"), MERGE_PATCH, change.as_bytes());
+        refused(patched.expect("an answer"), "spec.paramKind", must);
+        let applied = format!("{path}/secrets?fieldManager=test");
+        let applied = nobody.send("PATCH", &applied, APPLY, secrets.to_string().as_bytes());
+        refused(applied.expect("an answer"), "spec.paramKind", must);
+        // What stays as it was needs no right.
+        admin
+            .post(&path, &policy(plural, version, &format!("secrets-{version}"), "Secret"))
+            .expect("an answer")
+            .expect(201);
+        let labels = json!({"metadata": {"labels": {"a": "b"}}}).to_string();
+        let labelled = nobody.send("PATCH", &format!("{path}/secrets-{version}"), MERGE_PATCH, labels.as_bytes());
+        labelled.expect("an answer").expect(200);
+    }
+    let bindings = [
+        ("validatingadmissionpolicybindings", "v1", "ValidatingAdmissionPolicyBinding"),
+        ("mutatingadmissionpolicybindings", "v1", "MutatingAdmissionPolicyBinding"),
+        ("mutatingadmissionpolicybindings", "v1alpha1", "MutatingAdmissionPolicyBinding"),
+    ];
+    for (plural, version, kind) in bindings {
+        let binding = |name: &str, policy: &str, param_ref: Value| {
+            let api_version = format!("admissionregistration.k8s.io/{version}");
+            let mut spec = json!({"policyName": policy, "paramRef": param_ref});
+            spec["paramRef"]["parameterNotFoundAction"] = json!("Deny");
+            if plural.starts_with("validating") {
+                spec["validationActions"] = json!(["Deny"]);
+            }
+            json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec})
+        };
+        let path = format!("{POLICIES}/{version}/{plural}");
+        let named = json!({"name": "a", "namespace": "default"});
+        let mut post = |binding: Value| nobody.post(&path, &binding).expect("an answer");
+        let no = "does not have \"get\" permission on the object referenced by paramRef";
+        refused(post(binding("secrets", "secrets-v1", named.clone())), "spec.paramRef", no);
+        let no = "does not have \"list\" permission on the object referenced by paramRef";
+        refused(post(binding("selected", "maps-v1", json!({"selector": {}}))), "spec.paramRef", no);
+        let name = format!("maps-{version}");
+        post(binding(&name, "maps-v1", named.clone())).expect(201);
+        let other = json!({"spec": {"policyName": "secrets-v1"}}).to_string();
+        let patched = nobody.send("PATCH", &format!("{path}/{name}"), MERGE_PATCH, other.as_bytes());
+        let no = "does not have \"get\" permission on the object referenced by paramRef";
+        refused(patched.expect("an answer"), "spec.paramRef", no);
+        admin.post(&path, &binding(&format!("secrets-{version}"), "secrets-v1", named)).expect("an answer").expect(201);
+    }
+}
+
+#[test]
+fn answers_to_requests_of_pods_need_the_right_to_sign() {
+    let installation = Installation::new();
+    let process = installation.start_with(&[
+        "--feature-gates=PodCertificateRequest=true",
+        "--runtime-config=certificates.k8s.io/v1beta1=true",
+    ]);
+    let mut admin = process.endpoint().client();
+    let mut nobody = Endpoint { token: Some(NOBODY_TOKEN.to_owned()), ..process.endpoint() }.client();
+    let requests = "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests";
+    let spec = json!({"signerName": "example.com/signer", "podName": "p", "podUID": "1", "serviceAccountName": "s",
+        "serviceAccountUID": "2", "nodeName": "n", "nodeUID": "3", "maxExpirationSeconds": 86400,
+        "stubPKCS10Request": "YQ=="});
+    admin.post(requests, &json!({"metadata": {"name": "r"}, "spec": spec})).expect("an answer").expect(201);
+    let rule = json!({"apiGroups": ["certificates.k8s.io"], "resources": ["podcertificaterequests/status"], "verbs": ["patch"]});
+    grant(&mut admin, "status", rule);
+    let signers = |name: &str| json!({"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "resourceNames": [name], "verbs": ["sign"]});
+    grant(&mut admin, "others", signers("example.org/*"));
+    let mut answer = |kind: &str| -> Answer {
+        let condition = json!({"type": kind, "status": "True", "reason": "R", "message": "m"});
+        let body =
+            json!({"status": {"certificateChain": (kind == "Issued").then_some("chain"), "conditions": [condition]}});
+        let path = format!("{requests}/r/status");
+        nobody.send("PATCH", &path, MERGE_PATCH, body.to_string().as_bytes()).expect("an answer")
+    };
+    let expected = "PodCertificateRequest.certificates.k8s.io \"r\" is invalid: spec.signerName: Forbidden: User \"nobody\" is \
+                    not permitted to \"sign\" for signer \"example.com/signer\"";
+    for kind in ["Issued", "Denied", "Failed"] {
+        let refused = wait_for("the right to write", || Some(answer(kind)).filter(|answer| answer.status != 403));
+        assert_eq!(refused.expect(422)["message"], expected, "{kind}");
+    }
+    grant(&mut admin, "own", signers("example.com/signer"));
+    let issued =
+        wait_for("the right to sign", || Some(answer("Issued")).filter(|answer| answer.status != 422)).expect(200);
+    assert_eq!(issued["status"]["certificateChain"], "chain");
+    assert!(issued["status"]["conditions"][0]["lastTransitionTime"].is_string(), "{issued}");
+}
+
+#[test]
 fn a_role_with_thousands_of_millions_of_parts_is_refused() {
     let installation = Installation::own();
     let process = installation.start();

@@ -16,6 +16,7 @@ use pintle_resource::{
 };
 use pintle_schema::{Str, Time, Value, View, ViewMut};
 use pintle_types::certificates::{v1, v1alpha1, v1beta1};
+use pintle_types::meta::v1::Condition;
 use v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
     CertificateSigningRequestStatus, ExtraValue, RequestConditionType,
@@ -175,7 +176,8 @@ fn cluster_trust_bundle_storage() -> Storage {
 static POD_CERTIFICATE_REQUEST: Strategy =
     Strategy { unconditional_update: false, create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, ..GENERAL };
 
-static POD_CERTIFICATE_REQUEST_STATUS: Part = Part { reset_fields: SPEC_PATHS, ..STATUS_ALONE };
+static POD_CERTIFICATE_REQUEST_STATUS: Part =
+    Part { reset_fields: SPEC_PATHS, prepare: Some(prepare_pod_status), ..STATUS_ALONE };
 
 type Conditions = Vec<CertificateSigningRequestCondition>;
 
@@ -231,6 +233,34 @@ fn prepare_status(new: &mut Value, old: &Value, context: &mut Context) {
     date_conditions(new, old, context);
 }
 
+/// Leaves answers to a request of a pod as they were, where the writer has as many of them, and dates new conditions.
+fn prepare_pod_status(new: &mut Value, old: &Value, context: &mut Context) {
+    type Status = v1beta1::PodCertificateRequestStatus;
+    let before: Vec<Condition> = {
+        let status = View::<v1beta1::PodCertificateRequest>::new(old).field(v1beta1::PodCertificateRequest::STATUS);
+        status.field(Status::CONDITIONS).get()
+    };
+    let status = ViewMut::<v1beta1::PodCertificateRequest>::new(new).field(v1beta1::PodCertificateRequest::STATUS);
+    let conditions = status.field(Status::CONDITIONS);
+    let mut now: Vec<Condition> = conditions.view().get();
+    for answer in ["Issued", "Denied", "Failed"] {
+        let is_answer = |condition: &&Condition| condition.r#type == answer;
+        if now.iter().filter(is_answer).count() == before.iter().filter(is_answer).count() {
+            let kept = before.iter().filter(is_answer).cloned();
+            now.iter_mut().filter(|condition| condition.r#type == answer).zip(kept).for_each(|(now, kept)| *now = kept);
+        }
+    }
+    for condition in now.iter_mut().filter(|condition| condition.last_transition_time.is_zero()) {
+        let same = |known: &&Condition| known.r#type == condition.r#type && known.status == condition.status;
+        let mut times = before.iter().filter(same).map(|known| known.last_transition_time);
+        let since = times.find(|time| !time.is_zero());
+        condition.last_transition_time = since.unwrap_or(Time::from_seconds(context.now_unix));
+    }
+    if !now.is_empty() {
+        conditions.set(now);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,5 +297,23 @@ mod tests {
         let expected = value!({"status": {"conditions": [{"type": "Approved", "status": "True",
             "lastUpdateTime": now, "lastTransitionTime": before}]}});
         assert_eq!(pruned(again), expected);
+    }
+
+    #[test]
+    fn answers_to_pods_stay_and_are_dated() {
+        let (now, before) = ("2001-09-09T01:46:40Z", "2001-01-01T00:00:00Z");
+        let condition = |kind: &str, message: &str, time: &str| {
+            let mut condition = value!({"type": kind, "status": "True", "reason": "R", "message": message});
+            condition.set_at(&["lastTransitionTime"], if time.is_empty() { Value::Null } else { Value::from(time) });
+            condition
+        };
+        let with = |conditions: Vec<Value>| value!({"status": {"conditions": (Value::List(conditions))}});
+        let old = with(vec![condition("Issued", "old", before), condition("Other", "", before)]);
+        let mut new =
+            with(vec![condition("Issued", "new", ""), condition("Other", "more", ""), condition("X", "", "")]);
+        with_context(|context| prepare_pod_status(&mut new, &old, context));
+        let expected =
+            with(vec![condition("Issued", "old", before), condition("Other", "more", before), condition("X", "", now)]);
+        assert_eq!(pruned(new), pruned(expected));
     }
 }
