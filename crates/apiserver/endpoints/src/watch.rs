@@ -424,7 +424,7 @@ impl Watch {
         }
         let Watch { frames, cold, held, .. } = self;
         while !frames.waits
-            && (out.len() == 0 || out.len() < CHUNK && held.may_join())
+            && (out.is_empty() || out.len() < CHUNK && held.may_join())
             && !out.is_refused
             && let Some(object) = cold.initial.pop_front()
         {
@@ -457,7 +457,7 @@ impl Watch {
             } else if let Err(status) = frames.event(event, out) {
                 failure = Some(status);
             }
-            let has_room = out.len() == 0 || out.len() < CHUNK && held.may_join();
+            let has_room = out.is_empty() || out.len() < CHUNK && held.may_join();
             match has_room && candidate_bytes < CONVERSION_BATCH_BYTES {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
