@@ -20,12 +20,15 @@ pub fn server_url(bind_address: IpAddr, port: u16) -> String {
     format!("https://{}", SocketAddr::new(reachable, port))
 }
 
-/// Writes the administrator's kubeconfig, with the directories it needs.
+/// Writes the administrator's kubeconfig, with the directories it needs, unless it is there already.
 pub fn write(path: &Path, server_url: &str, certs: &Certs) -> Result<(), CertsError> {
     if let Some(dir) = path.parent() {
         private_files::create_directory(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
     }
-    write_private(path, &render(server_url, certs))
+    let text = render(server_url, certs);
+    // A server whose disk is full starts too.
+    let is_there = std::fs::read(path).is_ok_and(|found| found == text.as_bytes());
+    if is_there { Ok(()) } else { write_private(path, &text) }
 }
 
 /// The text of the kubeconfig. Nothing in it needs quoting: a URL of an address, base64, and a token of its letters.

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use crate::fatal_signal::EndedFuture;
 use crate::partitioned::Partition;
 use crate::queue::{CommitFuture, CompactFuture};
+use crate::space::DiskSpace;
 use crate::transform::{TransformError, Unreadable};
 use crate::value_codec::ValueCodec;
 
@@ -245,6 +246,11 @@ pub trait Store: Send + Sync + 'static {
         self.inner().map_or(crate::limits::TRANSACTION_WRITES_MAX, Store::transaction_writes_max)
     }
 
+    /// The space of its disk, if it has one.
+    fn space(&self) -> Option<Arc<DiskSpace>> {
+        self.inner()?.space()
+    }
+
     /// Whether a transaction may make several revisions, which are durable and published together. The answer is the last.
     fn makes_several_revisions(&self) -> bool {
         self.inner().is_some_and(Store::makes_several_revisions)
@@ -288,9 +294,14 @@ pub enum CommitError {
     /// The value could not be encrypted. The transaction was not written.
     #[error("{0}")]
     Transform(TransformError),
-    /// The disk failed. Nothing was published; whether the transaction will be present after a restart is unknown.
+    /// The store could not be written: it is [full](crate::NoSpace), or the disk failed. The transaction was not written,
+    /// and does not appear later. A store that other processes write too may return this without knowing.
     #[error("the store could not be written: {0}")]
     Storage(#[source] Arc<dyn Error + Send + Sync>),
+    /// The store has [ended](Store::ended) while it wrote the transaction. Nothing was published; whether the transaction
+    /// will be present after a restart is unknown.
+    #[error("the store has failed, and may have written this or not: {0}")]
+    Unknown(#[source] Arc<dyn Error + Send + Sync>),
 }
 
 /// The state of a key, for the message of a failed precondition.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::api::{CommitError, Observer, Record, Revision, Started, Transaction};
 use crate::clock::Clock;
-use crate::key_index::{CompactionBatch, KeyIndex, Position};
+use crate::key_index::{self, CompactionBatch, KeyIndex, Position};
+use crate::limits;
 use crate::retention::{Mark, Retention};
 
 /// An engine's error, for humans.
@@ -27,11 +28,48 @@ pub(crate) struct Step<'a> {
     pub marks: Option<&'a [Mark]>,
 }
 
+/// Why a step was not persisted.
+#[derive(Debug)]
+pub(crate) enum PersistError {
+    /// It is absent, and stays so.
+    Refused(BackendError),
+    /// It is completely present or absent after the next start. The backend [has ended](Backend::ended).
+    Unknown(BackendError),
+}
+
+/// What a transaction is to a full disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It needs more space than what it replaces.
+    Growth,
+    /// It needs about as much as what it replaces.
+    Update,
+    /// It only deletes.
+    Deletion,
+    /// The store's own steps: those that free space, and a few bytes with each batch.
+    Internal,
+}
+
 /// Persists steps.
 pub(crate) trait Backend: Send + 'static {
-    /// Writes a step, and syncs it if it contains records (a removal that is lost is repeated). After an error the
-    /// step is either present or absent, never partial.
-    fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError>;
+    /// Makes room for entries of this size in the next step, unless too little is left for such. After an error nothing is
+    /// changed, and no such transaction may be in the next step.
+    fn make_room(&mut self, _bytes: u64, _claim: Claim) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Whether there is no room for growth. If so, other claims may be tried.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Writes a step, and syncs it if it contains records (a removal that is lost is repeated).
+    fn persist(&mut self, step: &Step<'_>) -> Result<(), PersistError>;
+
+    /// Why it can persist nothing any more.
+    fn ended(&self) -> Option<BackendError> {
+        None
+    }
 
     /// Does other work, such as freeing space. Returns when it wants to be called again if nothing is written until
     /// then.
@@ -45,7 +83,7 @@ pub(crate) trait Backend: Send + 'static {
 pub(crate) struct NoLog;
 
 impl Backend for NoLog {
-    fn persist(&mut self, _: &Step<'_>) -> Result<(), BackendError> {
+    fn persist(&mut self, _: &Step<'_>) -> Result<(), PersistError> {
         Ok(())
     }
 }
@@ -60,6 +98,8 @@ pub(crate) struct Replayed {
 pub(crate) struct Committer<B> {
     key_index: KeyIndex,
     retention: Option<Retention>,
+    /// Makes history shorter while the disk is full, so that what is deleted gives its space back soon.
+    retention_when_full: Option<Retention>,
     backend: B,
     observer: Box<dyn Observer>,
     clock: Arc<dyn Clock>,
@@ -94,6 +134,7 @@ impl<B: Backend> Committer<B> {
         Committer {
             key_index: replayed.key_index,
             retention,
+            retention_when_full: None,
             backend,
             observer,
             clock,
@@ -116,14 +157,17 @@ impl<B: Backend> Committer<B> {
         let base = self.key_index.current();
         let mut records = Vec::with_capacity(transactions.len());
         self.key_index.begin();
-        let mut answers: Vec<_> =
-            transactions.into_iter().map(|transaction| self.key_index.apply(transaction, &mut records)).collect();
+        let mut answers = self.apply(transactions, &mut records);
         if records.is_empty() {
+            if self.backend.is_full() {
+                // Requests that are refused must not keep it from freeing space. What fails is repeated.
+                let _ = self.compact_step();
+            }
             return answers;
         }
         let marks = self.marks(marked);
         let step = Step { base, records: &records, removal: removal.as_ref(), marks: marks.as_deref() };
-        match self.backend.persist(&step) {
+        let error = match self.backend.persist(&step) {
             Ok(()) => {
                 self.failed = false;
                 self.key_index.keep();
@@ -132,16 +176,47 @@ impl<B: Backend> Committer<B> {
                     self.observer.compacted(removal.compacted);
                 }
                 self.observer.publish(&records, self.key_index.current());
+                return answers;
             }
-            Err(error) => {
-                self.failed = true;
-                self.key_index.rollback();
-                for answer in answers.iter_mut().filter(|answer| answer.is_ok()) {
-                    *answer = Err(CommitError::Storage(error.clone()));
-                }
-            }
+            Err(PersistError::Refused(error)) => CommitError::Storage(error),
+            Err(PersistError::Unknown(error)) => CommitError::Unknown(error),
+        };
+        self.failed = true;
+        self.key_index.rollback();
+        for answer in answers.iter_mut().filter(|answer| answer.is_ok()) {
+            *answer = Err(error.clone());
         }
         answers
+    }
+
+    /// Applies transactions to the index. On a full disk only those that have room there are applied.
+    fn apply(
+        &mut self,
+        transactions: Vec<Transaction>,
+        records: &mut Vec<Record>,
+    ) -> Vec<Result<Revision, CommitError>> {
+        let Committer { key_index, backend, .. } = self;
+        let bytes = transactions.iter().map(key_index::bytes_in_log).sum();
+        let Err(error) = backend.make_room(bytes, Claim::Growth) else {
+            let apply = |transaction| key_index.apply(transaction, records, None);
+            return transactions.into_iter().map(apply).collect();
+        };
+        let mut used = 0;
+        let mut admit = |claim, bytes| match backend.is_full() {
+            true => {
+                backend.make_room(used + bytes, claim)?;
+                used += bytes;
+                Ok(())
+            }
+            false => Err(error.clone()),
+        };
+        let apply = |transaction| key_index.apply(transaction, records, Some(&mut admit));
+        transactions.into_iter().map(apply).collect()
+    }
+
+    /// Why nothing can be written any more.
+    pub fn ended(&self) -> Option<BackendError> {
+        self.backend.ended()
     }
 
     /// Compacts history up to `revision`. Returns the revision that `compacted` will reach.
@@ -164,7 +239,9 @@ impl<B: Backend> Committer<B> {
     pub fn compact_step(&mut self) -> Result<(), BackendError> {
         let Some(removal) = self.key_index.plan_removal(self.target) else { return Ok(()) };
         let step = Step { base: self.key_index.current(), records: &[], removal: Some(&removal), marks: None };
-        let result = self.backend.persist(&step);
+        let result = self.backend.persist(&step).map_err(|error| match error {
+            PersistError::Refused(error) | PersistError::Unknown(error) => error,
+        });
         self.failed = result.is_err();
         if result.is_ok() {
             self.key_index.removed(&removal);
@@ -204,10 +281,18 @@ impl<B: Backend> Committer<B> {
     /// Adds a time mark if it is due and moves the compaction target. Returns whether the marks changed.
     fn keep_time(&mut self) -> bool {
         let Some(retention) = &mut self.retention else { return false };
-        let now = self.clock.unix_seconds();
-        let changed = retention.observe(now, self.key_index.current());
+        let (now, current) = (self.clock.unix_seconds(), self.key_index.current());
+        let changed = retention.observe(now, current);
         let expired = retention.expire(now);
         self.target = self.target.max(expired.unwrap_or_default());
+        if self.backend.is_full() {
+            let short = limits::RETENTION_SECONDS_WHEN_FULL;
+            let retention = self.retention_when_full.get_or_insert_with(|| Retention::new(short, Vec::new()));
+            retention.observe(now, current);
+            self.target = self.target.max(retention.expire(now).unwrap_or_default());
+        } else {
+            self.retention_when_full = None;
+        }
         changed || expired.is_some()
     }
 

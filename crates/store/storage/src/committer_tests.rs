@@ -27,10 +27,10 @@ struct Disk {
 struct Fake(Arc<Mutex<Disk>>);
 
 impl Backend for Fake {
-    fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError> {
+    fn persist(&mut self, step: &Step<'_>) -> Result<(), PersistError> {
         let mut disk = self.0.lock().unwrap();
         if disk.fails {
-            return Err(Arc::new(std::io::Error::other("no space left")));
+            return Err(PersistError::Refused(Arc::new(std::io::Error::other("no space left"))));
         }
         disk.synced_steps += usize::from(!step.records.is_empty());
         for (position, record) in positions(step.records) {

@@ -25,6 +25,11 @@ impl FatalSignal {
         });
     }
 
+    /// Whether an end was reported.
+    pub fn is_reported(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
     /// Waits for the end.
     pub fn ended(&self) -> EndedFuture {
         let mut reason = self.0.subscribe();
@@ -69,6 +74,7 @@ mod tests {
         let fatal_signal = FatalSignal::default();
         let (mut before, mut context) = (fatal_signal.ended(), Context::from_waker(Waker::noop()));
         drop(fatal_signal.guard("one"));
+        assert!(!fatal_signal.is_reported());
         assert!(before.as_mut().poll(&mut context).is_pending());
         for what in ["two", "three"] {
             let guard = fatal_signal.guard(what);
@@ -78,6 +84,7 @@ mod tests {
             });
             assert!(failing.join().is_err());
         }
+        assert!(fatal_signal.is_reported());
         for mut reason in [before, fatal_signal.ended()] {
             assert_eq!(reason.as_mut().poll(&mut context), Poll::Ready("two has failed".into()));
         }

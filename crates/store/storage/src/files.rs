@@ -46,6 +46,8 @@ pub trait StorageFile: Send + Sync {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Makes the content and the length durable.
     fn sync(&self) -> io::Result<()>;
+    /// Shortens the file, which gives its space back to the file system.
+    fn set_len(&self, bytes: u64) -> io::Result<()>;
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
     /// Whether the file is empty.
@@ -163,6 +165,10 @@ impl StorageFile for OsFile {
         self.0.sync_data()
     }
 
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.0.set_len(bytes)
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }
@@ -174,20 +180,39 @@ impl fmt::Debug for dyn Storage {
     }
 }
 
+/// Why a file was not replaced.
+#[derive(Debug)]
+pub(crate) enum ReplaceError {
+    /// The previous content is there, and nothing else.
+    Before(io::Error),
+    /// The previous or the new content is there after a crash.
+    Unknown(io::Error),
+}
+
+impl From<ReplaceError> for io::Error {
+    fn from(error: ReplaceError) -> io::Error {
+        match error {
+            ReplaceError::Before(error) | ReplaceError::Unknown(error) => error,
+        }
+    }
+}
+
 /// Replaces the content of `path` with `bytes`, atomically for readers and crashes.
-pub(crate) fn replace(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<(), ReplaceError> {
     let new = path.with_extension("new");
     // A crash or failed attempt left a file of that name. It is not reused: after a failed sync its state in the
     // operating system is unknown.
     match storage.remove(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(ReplaceError::Before(error)),
         _ => {}
     }
-    let file = storage.create(&new)?;
-    file.write_at(bytes, 0)?;
-    file.sync()?;
-    storage.rename(&new, path)?;
-    sync_parent(storage, path)
+    let written = storage.create(&new).and_then(|file| file.write_at(bytes, 0).and_then(|()| file.sync()));
+    if let Err(error) = written {
+        // Its space may be needed. If it stays, the next attempt removes it.
+        let _ = storage.remove(&new);
+        return Err(ReplaceError::Before(error));
+    }
+    storage.rename(&new, path).and_then(|()| sync_parent(storage, path)).map_err(ReplaceError::Unknown)
 }
 
 /// Makes the name `path` durable.

@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::api::{CommitError, Expect, Key, Record, Revision, Transaction};
+use crate::api::{CommitError, Expect, Key, Record, Revision, Transaction, Write};
+use crate::committer::{BackendError, Claim};
 use crate::limits;
 
 /// The size of a log entry besides its key and value, in bytes.
@@ -161,8 +162,14 @@ impl KeyIndex {
     }
 
     /// Checks a transaction's preconditions against all earlier transactions and, if they hold, assigns the next
-    /// revision, or several, and appends its records. A conflict changes nothing. Returns the last revision.
-    pub fn apply(&mut self, transaction: Transaction, records: &mut Vec<Record>) -> Result<Revision, CommitError> {
+    /// revision, or several, and appends its records. A conflict changes nothing, nor does a refusal of `admit`, which is
+    /// asked on a full disk. Returns the last revision.
+    pub fn apply(
+        &mut self,
+        transaction: Transaction,
+        records: &mut Vec<Record>,
+        admit: Option<&mut dyn FnMut(Claim, u64) -> Result<(), BackendError>>,
+    ) -> Result<Revision, CommitError> {
         for (index, write) in transaction.writes.iter().enumerate() {
             let actual = self.live.get(&write.key).map(|position| position.revision);
             let holds = match write.expect {
@@ -174,11 +181,14 @@ impl KeyIndex {
                 return Err(CommitError::Conflict { index, key: write.key.clone(), actual });
             }
         }
-        for condition in transaction.conditions {
+        for condition in &transaction.conditions {
             let actual = self.live.get(&condition.key).map(|position| position.revision);
             if actual != Some(condition.at) {
-                return Err(CommitError::ConditionFailed { key: condition.key, actual });
+                return Err(CommitError::ConditionFailed { key: condition.key.clone(), actual });
             }
+        }
+        if let Some(admit) = admit {
+            admit(self.claim(&transaction), bytes_in_log(&transaction)).map_err(CommitError::Storage)?;
         }
         let mut revision = self.current.next();
         let mut ordinal = 0;
@@ -211,6 +221,24 @@ impl KeyIndex {
             self.current = revision;
         }
         Ok(self.current)
+    }
+
+    /// What a transaction is to a full disk.
+    fn claim(&self, transaction: &Transaction) -> Claim {
+        let (mut new, mut old) = (0, 0);
+        for write in &transaction.writes {
+            if let Some(known) = self.live.get(&write.key) {
+                old += u64::from(known.bytes) + limits::GROWTH_WHEN_FULL;
+            }
+            if write.value.is_some() {
+                new += bytes_of(write);
+            }
+        }
+        match new {
+            0 => Claim::Deletion,
+            new if new <= old => Claim::Update,
+            _ => Claim::Growth,
+        }
     }
 
     /// Records what the entry at `position` supersedes: the previous entry, and itself if it is a tombstone.
@@ -250,6 +278,16 @@ impl KeyIndex {
         self.dead.drain(..removal.entries.len().min(self.dead.len()));
         self.compacted = removal.compacted;
     }
+}
+
+/// The size of a write's entry in the log.
+fn bytes_of(write: &Write) -> u64 {
+    (ENTRY_HEADER_BYTES + write.key.len() + write.value.as_ref().map_or(0, Bytes::len)) as u64
+}
+
+/// The size of a transaction's entries in the log.
+pub(crate) fn bytes_in_log(transaction: &Transaction) -> u64 {
+    transaction.writes.iter().map(bytes_of).sum()
 }
 
 /// Checks a transaction against the bounds that do not depend on the content of the store, and returns its size in

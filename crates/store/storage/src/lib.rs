@@ -33,6 +33,7 @@ mod memory;
 mod partitioned;
 mod queue;
 mod retention;
+mod space;
 mod transform;
 mod value_codec;
 
@@ -47,6 +48,7 @@ pub use files::{OsStorage, Storage, StorageFile};
 pub use memory::MemoryStore;
 pub use partitioned::{Partition, PartitionedStore};
 pub use queue::{CommitFuture, CompactFuture};
+pub use space::{DiskSpace, NoSpace};
 pub use transform::{
     Changed, DecryptedValue, KeyFingerprint, TransformError, Transformer, Unreadable, UnreadableReason,
 };

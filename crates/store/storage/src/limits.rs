@@ -49,6 +49,33 @@ pub const SEGMENT_BYTES: u64 = 32 * 1024 * 1024;
 /// 512 KiB.
 pub const FILL_PART: u64 = 64;
 
+/// The part of a segment that the reserve has at least: 1 MiB. It grows with the log up to the size of a segment. A half
+/// is for the copies that free space (of a segment that is half dead), a quarter for deletions only, a quarter for deletions
+/// and updates.
+pub const RESERVE_PART_MIN: u64 = 32;
+
+/// How much larger than what it replaces a value may be on a full disk, in bytes: the deletion of an object begins with an
+/// update that adds a time, and that of a namespace with one that adds conditions.
+pub const GROWTH_WHEN_FULL: u64 = 2 * 1024;
+
+/// Seconds between two compactions while the disk is full: watches that are later than that begin anew, and what is
+/// deleted gives its space back.
+pub const RETENTION_SECONDS_WHEN_FULL: u64 = 10;
+
+/// On a full disk, a segment is rewritten if more than this part of it is dead.
+pub const DEAD_PART_WHEN_FULL: u64 = 8;
+
+/// The least bytes of the reserve that are given back at a time: some blocks of the file system, for a file's first bytes
+/// and a manifest.
+pub const RELEASE_BYTES_MIN: u64 = 64 * 1024;
+
+/// A disk has space again when there is space for what was refused last, but at most this part of a segment, 4 MiB: a larger
+/// batch must not keep smaller writes waiting.
+pub const WANTED_PART: u64 = 8;
+
+/// How often an idle writer looks for space while the disk is full.
+pub const FULL_POLL: Duration = Duration::from_secs(1);
+
 /// Largest manifest in bytes: that of a store of about 100,000 segments.
 pub const MANIFEST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 

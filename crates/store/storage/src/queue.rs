@@ -27,6 +27,20 @@ pub(crate) enum Request {
     Compact { revision: Revision, answer: oneshot::Sender<Answer> },
 }
 
+impl Request {
+    /// Answers a request that the writer did not take.
+    pub fn close(self) {
+        let (Request::Commit(Commit { answer, .. }) | Request::Compact { answer, .. }) = self;
+        // A dropped receiver needs no answer.
+        let _ = answer.send(Err(CommitError::Closed));
+    }
+}
+
+/// The answer to a request that the writer took and dropped, because it panicked.
+fn unanswered() -> CommitError {
+    CommitError::Unknown(Arc::new(std::io::Error::other("its writer has failed")))
+}
+
 /// A queued transaction.
 #[derive(Debug)]
 pub(crate) struct Commit {
@@ -86,7 +100,7 @@ impl Queue {
                     let room = queue.room.clone().acquire_many_owned(units).await;
                     let room = room.map_err(|_| CommitError::Closed)?;
                     let answer = queue.push_commit(transaction, bytes, room);
-                    answer.await.unwrap_or(Err(CommitError::Closed))
+                    answer.await.unwrap_or_else(|_| Err(unanswered()))
                 })))
             }
         }
@@ -110,11 +124,11 @@ impl Queue {
         CommitFuture(State::InLine(receiver))
     }
 
-    /// A request after the end is dropped, which answers it.
     fn push(&self, request: Request) {
         let mut line = self.line();
         if line.closed {
-            return;
+            drop(line);
+            return request.close();
         }
         line.requests.push_back(request);
         let first = line.requests.len() == 1;
@@ -164,7 +178,7 @@ impl Queue {
     pub fn abandon(&self) {
         self.close();
         let requests = std::mem::take(&mut self.line().requests);
-        drop(requests);
+        requests.into_iter().for_each(Request::close);
     }
 }
 
@@ -223,7 +237,7 @@ impl Future for CommitFuture {
             // A completed future may return anything when polled again, but must not panic.
             State::Ready(answer) => Poll::Ready(answer.take().unwrap_or(Err(CommitError::Closed))),
             State::InLine(receiver) => {
-                Pin::new(receiver).poll(context).map(|answer| answer.unwrap_or(Err(CommitError::Closed)))
+                Pin::new(receiver).poll(context).map(|answer| answer.unwrap_or_else(|_| Err(unanswered())))
             }
             State::Waiting(future) => future.as_mut().poll(context),
         }
@@ -275,12 +289,13 @@ mod tests {
     fn everyone_is_answered_when_the_writer_goes() {
         let queue = Arc::new(Queue::new());
         let inside = queue.commit(transaction(1));
-        let _batch = queue.take(Wait::No);
+        let batch = queue.take(Wait::No);
         let in_line = queue.commit(transaction(1));
         let compact = queue.compact(Revision(1));
         queue.abandon();
-        drop(_batch);
-        for future in [inside, in_line, compact, queue.commit(transaction(1)), queue.compact(Revision(1))] {
+        drop(batch);
+        assert!(matches!(inside.wait(), Err(CommitError::Unknown(_))), "the writer may have written it");
+        for future in [in_line, compact, queue.commit(transaction(1)), queue.compact(Revision(1))] {
             assert!(matches!(future.wait(), Err(CommitError::Closed)));
         }
         assert!(queue.take(Wait::Forever).is_none());

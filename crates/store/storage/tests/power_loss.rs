@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use pintle_storage::{Observer, Record, Revision, Started, Store};
 use support::Random;
 use support::script::{Kind, Script, commit, open};
-use support::sim::Sim;
+use support::sim::{Fault, Sim};
 
 /// Knows what was published: that is durable, whether it was acknowledged or not.
 #[derive(Clone, Default)]
@@ -152,7 +152,8 @@ fn the_disk_fails_at_every_operation() {
     for operation in 0..operations {
         for count in [1, 5] {
             let sim = Sim::new();
-            sim.disk().fails = Some((operation, count));
+            let (eighths, kind) = (4 * (operation % 2) as usize, std::io::ErrorKind::StorageFull);
+            sim.disk().fault = Some(Fault { first: operation, count, eighths, kind });
             let what = format!("operations {operation} and {} after it fail", count - 1);
             refused += run(&sim, &what);
             assert_eq!(sim.disk().violations, Vec::<String>::new(), "{what}");

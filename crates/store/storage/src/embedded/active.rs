@@ -1,6 +1,7 @@
 //! The segment that is being written, and the head file, which records how far it is synced.
-//! Guarantees one write per frame, and that the head never records more than was synced.
-//! Must never be used again after one of its operations has failed: the log begins a new segment then.
+//! Guarantees one write per frame, over zeros that are there already, so that a frame is not written for which there is no
+//! space; and that the head never records more than was synced.
+//! Must never be used again after a frame or a sync has failed: the log begins a new segment then.
 
 use std::io;
 use std::sync::Arc;
@@ -28,34 +29,41 @@ pub(crate) struct Active {
     /// The offset up to which everything is durable.
     pub synced: Point,
     pub contents: Contents,
-    /// The length of the file: the last frame is followed by zeros.
+    /// The end of the zeros after the last frame, up to which frames are written.
     pub allocated: u64,
-    /// Zeros to write after a frame that extends the file.
-    pub fill: u64,
 }
 
 impl Active {
     /// Makes a new segment. Its name is not durable yet.
-    pub fn create(files: &Files, info: SegmentInfo, fill: u64) -> io::Result<Active> {
+    pub fn create(files: &Files, info: SegmentInfo) -> io::Result<Active> {
         let segment = files.segment(info.number);
         let file = files.storage.create(&files.path(info.number))?;
         let (header, checksum) = format::encode_segment_header(segment, info.base);
         file.write_at(&header, 0)?;
         file.sync()?;
         let point = Point { offset: SEGMENT_HEADER as u64, checksum, revision: info.base };
-        Ok(Active {
-            file,
-            info,
-            segment,
-            point,
-            synced: point,
-            contents: Contents::default(),
-            allocated: point.offset,
-            fill,
-        })
+        Ok(Active { file, info, segment, point, synced: point, contents: Contents::default(), allocated: point.offset })
     }
 
-    /// Appends a frame. Budget: one copy, one system call, and one more for the sync.
+    /// Writes zeros up to `end`, for the frames to come. A sync that extends a file waits for the file system's journal;
+    /// one that overwrites zeros does not. A failure changes nothing that matters: zeros after the last frame mean nothing.
+    pub fn allocate(&mut self, end: u64) -> io::Result<()> {
+        let from = self.allocated.max(self.point.offset);
+        let bytes = end.saturating_sub(from);
+        if bytes > 0 {
+            let written = self.file.write_at(&vec![0; bytes as usize], from);
+            if written.is_err() {
+                // Gives back what was allocated in part.
+                let _ = self.file.set_len(from);
+            }
+            written?;
+        }
+        self.allocated = self.allocated.max(end);
+        Ok(())
+    }
+
+    /// Appends a frame in space that [was allocated](Active::allocate). Budget: one copy, one system call, and one more for
+    /// the sync.
     pub fn append(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -74,12 +82,8 @@ impl Active {
         let Point { offset, checksum, .. } = self.point;
         let (bytes, checksum) = frame.finish(self.segment, offset, last, self.synced.offset, checksum);
         let end = offset + bytes.len() as u64;
-        if end > self.allocated && (bytes.len() as u64) < self.fill {
-            // A sync that extends a file waits for the file system's journal; one that overwrites zeros does not.
-            buffer.resize(buffer.len() + self.fill as usize, 0);
-        }
-        self.file.write_at(buffer, offset)?;
-        self.allocated = self.allocated.max(offset + buffer.len() as u64);
+        self.file.write_at(bytes, offset)?;
+        self.allocated = self.allocated.max(end);
         self.point = Point { offset: end, checksum, revision: last };
         self.contents.entry_bytes += entry_bytes;
         if sync { self.sync() } else { Ok(()) }
@@ -95,6 +99,7 @@ impl Active {
         let checksum = format::seal_frame(buffer, header, self.segment, offset, checksum);
         self.file.write_at(buffer, offset)?;
         self.point = Point { offset: offset + buffer.len() as u64, checksum, revision: header.last };
+        self.allocated = self.allocated.max(self.point.offset);
         Ok(())
     }
 

@@ -16,7 +16,8 @@ use crate::files::Storage;
 /// A completed job.
 pub(crate) enum Job {
     Rewrite(Box<Plan>, Result<Rewritten, RewriteError>),
-    Remove,
+    /// The files that could not be removed.
+    Remove(Vec<PathBuf>),
 }
 
 /// Runs jobs on a thread, or immediately if threads are disabled.
@@ -54,18 +55,17 @@ impl Background {
         });
     }
 
-    /// Removes files. Files that cannot be removed are found again at the next start.
-    pub fn remove(&mut self, storage: Arc<dyn Storage>, paths: Vec<PathBuf>) {
+    /// Removes files. Files of a job that is lost are found again at the next start.
+    pub fn remove(&mut self, storage: Arc<dyn Storage>, mut paths: Vec<PathBuf>) {
         self.run("store-remover", move || {
-            for path in paths {
-                match storage.remove(&path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        warn!(path = %path.display(), err = %error, "a file of the store cannot be removed");
-                    }
-                    _ => {}
+            paths.retain(|path| match storage.remove(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    warn!(path = %path.display(), err = %error, "a file of the store cannot be removed");
+                    true
                 }
-            }
-            Job::Remove
+                _ => false,
+            });
+            Job::Remove(paths)
         });
     }
 

@@ -112,6 +112,13 @@ pub(crate) const SEGMENT_HEADER: usize = 64;
 pub(crate) const FRAME_HEADER: usize = 48;
 /// The checksum after a frame's payload.
 pub(crate) const FRAME_TRAILER: usize = 8;
+/// A frame's size besides its entries and marks.
+pub(crate) const FRAME_OVERHEAD: u64 = (FRAME_HEADER + PAYLOAD_HEADER + FRAME_TRAILER) as u64;
+
+/// The size of marks in a frame.
+pub(crate) fn marks_bytes(marks: &[Mark]) -> u64 {
+    (marks.len() * MARK) as u64
+}
 pub(crate) const FRAME_MAGIC: [u8; 4] = *b"PFRM";
 const SEGMENT_MAGIC: [u8; 8] = *b"PINTLSEG";
 const MANIFEST_MAGIC: [u8; 8] = *b"PINTLMAN";

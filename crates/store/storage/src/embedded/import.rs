@@ -31,7 +31,7 @@ pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result
     }
     let unfinished = directory.join(UNFINISHED);
     let io = |error| StoreError::Io { path: unfinished.clone(), error };
-    files::replace(storage.as_ref(), &unfinished, &[]).map_err(io)?;
+    files::replace(storage.as_ref(), &unfinished, &[]).map_err(|error| io(error.into()))?;
     let new = directory.join(NEW_LOG);
     let mut filler = Filler::new(storage, &new, options.log())?;
     records.iter().try_for_each(|record| filler.add(record.clone()))?;

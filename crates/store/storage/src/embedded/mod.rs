@@ -7,10 +7,13 @@ mod background;
 mod fill;
 pub mod format;
 mod frames;
+mod full;
 mod import;
 mod log;
 mod recovery;
+mod reserve;
 mod rewrite;
+mod tail;
 mod v1;
 
 pub use import::import;
@@ -22,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{debug, warn};
 
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
@@ -32,6 +35,7 @@ use crate::fatal_signal::{EndedFuture, FatalSignal};
 use crate::files::{self, OsStorage, Storage};
 use crate::limits;
 use crate::queue::{CommitFuture, CompactFuture, Queue, Request, Wait};
+use crate::space::DiskSpace;
 use format::{LOG, MARKER, VERSION, marker};
 use log::{Log, LogOptions, OpenLog};
 
@@ -85,6 +89,7 @@ pub struct EmbeddedStore {
     options: EmbeddedOptions,
     state: Mutex<State>,
     fatal_signal: FatalSignal,
+    space: Arc<DiskSpace>,
 }
 
 /// The lock on a data directory, while it is held.
@@ -147,6 +152,7 @@ impl EmbeddedStore {
             options,
             state: Mutex::new(state),
             fatal_signal: FatalSignal::default(),
+            space: Arc::default(),
         }
     }
 
@@ -176,15 +182,16 @@ impl Store for EmbeddedStore {
                 return Err(StoreError::AlreadyStarted);
             }
         };
-        let (replayed, log) = log.replay(observer.as_mut())?;
+        let (replayed, log) = log.replay(observer.as_mut(), self.space.clone())?;
         let retention_seconds = self.options.retention.map(|retention| retention.as_secs());
         let committer = Committer::new(log, observer, self.options.clock.clone(), retention_seconds, replayed);
         let started = committer.started();
         debug!(compacted = started.compacted.0, current = started.current.0, "the store was replayed");
         let (queue, guard) = (self.queue.clone(), self.fatal_signal.guard("the store's writer"));
+        let (fatal_signal, space) = (self.fatal_signal.clone(), self.space.clone());
         let run = move || {
             let _guard = guard;
-            write(&queue, committer);
+            write(&queue, committer, &fatal_signal, &space);
         };
         let writer = std::thread::Builder::new().name("store-writer".to_owned()).spawn(run);
         let writer = writer.map_err(|error| StoreError::Io { path: PathBuf::from("store-writer"), error })?;
@@ -206,6 +213,10 @@ impl Store for EmbeddedStore {
 
     fn ended(&self) -> EndedFuture {
         self.fatal_signal.ended()
+    }
+
+    fn space(&self) -> Option<Arc<DiskSpace>> {
+        Some(self.space.clone())
     }
 
     fn close(&self) {
@@ -293,11 +304,16 @@ fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, Store
         Found::Version1 | Found::Upgraded => v1::upgrade(storage, directory, options.log())?,
         Found::Nothing => {
             let made = log::create(storage, &log, Revision::EMPTY).and_then(|()| storage.sync_dir(directory));
-            made.and_then(|()| write_marker()).map_err(|error| StoreError::Io { path: log.clone(), error })?;
+            let made = made.and_then(|()| write_marker().map_err(io::Error::from));
+            made.map_err(|error| StoreError::Io { path: log.clone(), error })?;
         }
         Found::Log => {
             let marker = directory.join(MARKER);
-            let written = storage.exists(&marker).and_then(|there| if there { Ok(()) } else { write_marker() });
+            let written = storage.exists(&marker).and_then(|there| match there {
+                // What a killed process has renamed is not necessarily durable.
+                true => storage.sync_dir(directory),
+                false => write_marker().map_err(io::Error::from),
+            });
             written.map_err(|error| StoreError::Io { path: marker, error })?;
         }
     }
@@ -334,10 +350,12 @@ impl Drop for Abandon<'_> {
 }
 
 /// The writer thread. Compaction steps run when the queue is empty; otherwise one runs with each batch.
-fn write(queue: &Queue, mut committer: Committer<Log>) {
+fn write(queue: &Queue, mut committer: Committer<Log>, fatal_signal: &FatalSignal, space: &DiskSpace) {
     let abandon = Abandon(queue);
     let mut compactions = Vec::new();
-    loop {
+    // What was begun by an earlier run, and whether the disk has space.
+    committer.tend();
+    while !report_end(&committer, fatal_signal) {
         let wait = match committer.sleep() {
             _ if committer.wants_compaction() => Wait::No,
             Some(duration) => Wait::For(duration),
@@ -347,7 +365,14 @@ fn write(queue: &Queue, mut committer: Committer<Log>) {
         if requests.is_empty() {
             idle(&mut committer, &mut compactions);
         } else {
-            serve(&mut committer, requests, &mut compactions);
+            let results = serve(&mut committer, requests, &mut compactions);
+            // First the end is told, so that the server stops before anybody knows of the answers.
+            report_end(&committer, fatal_signal);
+            for (result, answer, _room) in results {
+                space.count(&result);
+                // A dropped receiver needs no answer.
+                let _ = answer.send(result);
+            }
         }
         committer.tend();
         let compacted = committer.compacted();
@@ -358,7 +383,19 @@ fn write(queue: &Queue, mut committer: Committer<Log>) {
     }
     // First everything is made durable and the engine stopped, then the last requests are answered.
     drop(committer);
+    for (revision, answer) in compactions {
+        Request::Compact { revision, answer }.close();
+    }
     drop(abandon);
+}
+
+/// Reports that nothing can be written any more. Returns whether that is so.
+fn report_end(committer: &Committer<Log>, fatal_signal: &FatalSignal) -> bool {
+    let ended = committer.ended();
+    if let Some(why) = &ended {
+        fatal_signal.report(format!("the store cannot be written, and what is in it is unknown: {why}"));
+    }
+    ended.is_some()
 }
 
 type Compactions = Vec<(Revision, oneshot::Sender<Result<Revision, CommitError>>)>;
@@ -373,7 +410,11 @@ fn idle(committer: &mut Committer<Log>, compactions: &mut Compactions) {
     }
 }
 
-fn serve(committer: &mut Committer<Log>, requests: Vec<Request>, compactions: &mut Compactions) {
+type Answers =
+    Vec<(Result<Revision, CommitError>, oneshot::Sender<Result<Revision, CommitError>>, OwnedSemaphorePermit)>;
+
+/// Executes requests. Returns the results of the transactions, with those who wait for them.
+fn serve(committer: &mut Committer<Log>, requests: Vec<Request>, compactions: &mut Compactions) -> Answers {
     let mut transactions = Vec::with_capacity(requests.len());
     let mut waiting = Vec::with_capacity(requests.len());
     let mut wanted = Vec::new();
@@ -386,11 +427,8 @@ fn serve(committer: &mut Committer<Log>, requests: Vec<Request>, compactions: &m
             Request::Compact { revision, answer } => wanted.push((revision, answer)),
         }
     }
-    if !transactions.is_empty() {
-        for (result, (answer, _room)) in committer.run(transactions).into_iter().zip(waiting) {
-            let _ = answer.send(result);
-        }
-    }
+    let results = if transactions.is_empty() { Vec::new() } else { committer.run(transactions) };
     // After the batch: a compaction may name a revision of the batch.
     compactions.extend(wanted.into_iter().map(|(revision, answer)| (committer.request_compaction(revision), answer)));
+    results.into_iter().zip(waiting).map(|(result, (answer, room))| (result, answer, room)).collect()
 }

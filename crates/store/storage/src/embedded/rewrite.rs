@@ -44,6 +44,11 @@ pub(crate) struct DeadEntry {
 }
 
 impl Contents {
+    /// Whether enough is dead for a rewrite on a full disk.
+    pub fn is_worth_a_copy(&self) -> bool {
+        self.dead_bytes * limits::DEAD_PART_WHEN_FULL > self.entry_bytes
+    }
+
     pub fn add_dead(&mut self, dead: &Dead) {
         let position = dead.position;
         self.dead_bytes += u64::from(position.bytes);
@@ -53,7 +58,7 @@ impl Contents {
 
 impl Sealed {
     /// The approximate size after a rewrite.
-    fn live_bytes(&self) -> u64 {
+    pub fn live_bytes(&self) -> u64 {
         let Contents { entry_bytes, dead_bytes, .. } = self.contents;
         let live = entry_bytes.saturating_sub(dead_bytes);
         u64::try_from(u128::from(self.end.offset) * u128::from(live.max(1)) / u128::from(entry_bytes.max(1)))
@@ -104,6 +109,12 @@ pub(crate) fn choose(sealed: &[Sealed], segment_bytes: u64) -> Option<Range<usiz
     None
 }
 
+/// The segment to rewrite on a full disk: the one whose copy is the smallest, if enough of it is dead.
+pub(crate) fn choose_when_full(sealed: &[Sealed]) -> Option<Range<usize>> {
+    let gives = sealed.iter().enumerate().filter(|(_, it)| !it.damaged && it.contents.is_worth_a_copy());
+    gives.min_by_key(|(_, it)| it.live_bytes()).map(|(at, _)| at..at + 1)
+}
+
 /// A plan for a rewrite.
 pub(crate) struct Plan {
     pub files: Files,
@@ -114,6 +125,8 @@ pub(crate) struct Plan {
     pub dead: Vec<DeadEntry>,
     /// The bytes of dead entries in each segment of the run.
     pub dead_bytes: Vec<u64>,
+    /// The approximate size of the new segment.
+    pub live_bytes: u64,
     /// The keys of dead values that may still be in older segments: their tombstones have to stay.
     pub below: HashSet<KeyHash>,
 }

@@ -4,6 +4,7 @@
 
 #![allow(dead_code)]
 
+pub mod model;
 pub mod script;
 pub mod sim;
 

@@ -28,10 +28,25 @@ pub struct Disk {
     pending: Vec<Change>,
     operations: u64,
     pub hook: Option<Hook>,
-    /// Fails this operation and so many after it.
-    pub fails: Option<(u64, u64)>,
+    /// Which operations fail.
+    pub fault: Option<Fault>,
+    /// The size of the disk in bytes, of which files take whole sectors.
+    pub capacity: Option<u64>,
+    /// How often each operation was called.
+    pub calls: BTreeMap<&'static str, u64>,
     /// Violations that must never happen.
     pub violations: Vec<String>,
+}
+
+/// Operations that fail.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// The first one, and how many fail.
+    pub first: u64,
+    pub count: u64,
+    /// How much of its effect takes place nevertheless, in eighths.
+    pub eighths: usize,
+    pub kind: io::ErrorKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -143,22 +158,58 @@ impl Disk {
             path.parent().is_none_or(|parent| parent == Path::new("/") || known.contains_key(parent))
         });
         let files = self.files.iter().map(|file| file.crashed(random)).collect();
-        Sim(Arc::new(Mutex::new(Disk { files, names: names.clone(), durable_names: names, ..Disk::default() })))
+        let capacity = self.capacity;
+        Sim(Arc::new(Mutex::new(Disk {
+            files,
+            names: names.clone(),
+            durable_names: names,
+            capacity,
+            ..Disk::default()
+        })))
     }
 
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Counts an operation. Returns whether it fails.
-    fn step(&mut self) -> bool {
+    /// The same disk after the process was killed: what was written is there, synced or not.
+    pub fn killed(&self) -> Sim {
+        let files = self.files.iter().map(|file| Inode { failed: false, ..file.clone() }).collect();
+        Sim(Arc::new(Mutex::new(Disk {
+            files,
+            names: self.names.clone(),
+            durable_names: self.durable_names.clone(),
+            pending: self.pending.clone(),
+            capacity: self.capacity,
+            ..Disk::default()
+        })))
+    }
+
+    /// The free space in bytes.
+    pub fn free(&self) -> u64 {
+        let Some(capacity) = self.capacity else { return u64::MAX };
+        let sectors = |file: &Inode| (file.current.len().div_ceil(SECTOR).max(1) * SECTOR) as u64;
+        let used: u64 = self
+            .names
+            .values()
+            .map(|node| match node {
+                Node::File(number) => sectors(&self.files[*number]),
+                Node::Directory => SECTOR as u64,
+            })
+            .sum();
+        capacity.saturating_sub(used)
+    }
+
+    /// Counts an operation. Returns the fault if it fails.
+    fn step(&mut self, name: &'static str) -> Option<Fault> {
+        *self.calls.entry(name).or_default() += 1;
         if let Some(mut hook) = self.hook.take() {
             hook(self, self.operations);
             self.hook = Some(hook);
         }
         let number = self.operations;
         self.operations += 1;
-        self.fails.is_some_and(|(first, count)| (first..first + count).contains(&number))
+        self.fault.filter(|fault| (fault.first..fault.first.saturating_add(fault.count)).contains(&number))
     }
 
     fn change(&mut self, change: Change) {
@@ -205,16 +256,33 @@ impl Sim {
     }
 }
 
+impl Fault {
+    fn error(self) -> io::Error {
+        self.kind.into()
+    }
+
+    /// Whether an effect that cannot be partial takes place.
+    fn has_effect(self) -> bool {
+        self.eighths >= 4
+    }
+}
+
+/// Performs a change of names, unless it fails without effect.
+fn change(disk: &mut Disk, fault: Option<Fault>, change: Change) -> io::Result<()> {
+    if fault.is_none_or(Fault::has_effect) {
+        disk.change(change);
+    }
+    fault.map_or(Ok(()), |fault| Err(fault.error()))
+}
+
 impl Storage for Sim {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         let mut disk = self.disk();
         let above: Vec<PathBuf> = path.ancestors().filter(|path| *path != Path::new("/")).map(Path::to_owned).collect();
         for path in above.into_iter().rev() {
             if !disk.names.contains_key(&path) {
-                if disk.step() {
-                    return Err(error(io::ErrorKind::Other));
-                }
-                disk.change(Change::Make(path, Node::Directory));
+                let fault = disk.step("create_dir");
+                change(&mut disk, fault, Change::Make(path, Node::Directory))?;
             }
         }
         Ok(())
@@ -222,14 +290,17 @@ impl Storage for Sim {
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>> {
         let mut disk = self.disk();
-        let fails = disk.step();
+        let fault = disk.step("create");
         if disk.names.contains_key(path) {
             return Err(error(io::ErrorKind::AlreadyExists));
         }
+        if disk.free() < SECTOR as u64 {
+            return Err(error(io::ErrorKind::StorageFull));
+        }
         let number = disk.files.len();
         disk.files.push(Inode::default());
-        disk.change(Change::Make(path.to_owned(), Node::File(number)));
-        if fails { Err(error(io::ErrorKind::StorageFull)) } else { Ok(self.file(number)) }
+        change(&mut disk, fault, Change::Make(path.to_owned(), Node::File(number)))?;
+        Ok(self.file(number))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>> {
@@ -241,12 +312,9 @@ impl Storage for Sim {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut disk = self.disk();
-        let fails = disk.step();
+        let fault = disk.step("rename");
         let node = *disk.names.get(from).ok_or(error(io::ErrorKind::NotFound))?;
-        if !fails || disk.operations.is_multiple_of(2) {
-            disk.change(Change::Rename(from.to_owned(), to.to_owned(), node));
-        }
-        if fails { Err(error(io::ErrorKind::Other)) } else { Ok(()) }
+        change(&mut disk, fault, Change::Rename(from.to_owned(), to.to_owned(), node))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -254,21 +322,16 @@ impl Storage for Sim {
         if !disk.names.contains_key(path) {
             return Err(error(io::ErrorKind::NotFound));
         }
-        if disk.step() {
-            return Err(error(io::ErrorKind::Other));
-        }
-        disk.change(Change::Remove(path.to_owned()));
-        Ok(())
+        let fault = disk.step("remove");
+        change(&mut disk, fault, Change::Remove(path.to_owned()))
     }
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         let mut disk = self.disk();
         let below: Vec<PathBuf> = disk.names.keys().filter(|known| known.starts_with(path)).cloned().collect();
         for path in below.into_iter().rev() {
-            if disk.step() {
-                return Err(error(io::ErrorKind::Other));
-            }
-            disk.change(Change::Remove(path));
+            let fault = disk.step("remove");
+            change(&mut disk, fault, Change::Remove(path))?;
         }
         Ok(())
     }
@@ -285,18 +348,20 @@ impl Storage for Sim {
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut disk = self.disk();
-        if disk.step() {
-            return Err(error(io::ErrorKind::Other));
-        }
+        let fault = disk.step("sync_dir");
         let pending = std::mem::take(&mut disk.pending);
+        // A sync that fails may have made the first changes durable.
+        let own = pending.iter().filter(|change| change.is_in(path)).count();
+        let mut left = fault.map_or(own, |fault| own * fault.eighths / 8);
         for change in pending {
-            if change.is_in(path) {
+            if change.is_in(path) && left > 0 {
                 change.apply(&mut disk.durable_names);
+                left -= 1;
             } else {
                 disk.pending.push(change);
             }
         }
-        Ok(())
+        fault.map_or(Ok(()), |fault| Err(fault.error()))
     }
 
     fn lock(&self, _: &Path) -> io::Result<Box<dyn Send + Sync>> {
@@ -320,37 +385,62 @@ impl StorageFile for SimFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut disk = self.sim.disk();
-        let fails = disk.step();
+        let fault = disk.step("write");
+        let free = disk.free();
         let offset = offset as usize;
         let file = &mut disk.files[self.number];
         // The head is overwritten in place and never synced, and proves nothing by itself.
         let head = file.current.len() == 1024 && offset < 1024;
         let wrong = file.failed && !head;
-        let bytes = if fails { &bytes[..bytes.len() / 2] } else { bytes };
-        file.current.resize(file.current.len().max(offset + bytes.len()), 0);
-        file.current[offset..offset + bytes.len()].copy_from_slice(bytes);
-        for sector in offset / SECTOR..=(offset + bytes.len().max(1) - 1) / SECTOR {
-            file.lost.remove(&sector);
+        let written = fault.map_or(bytes.len(), |fault| bytes.len() * fault.eighths / 8);
+        let room = (file.current.len().div_ceil(SECTOR).max(1) * SECTOR) as u64;
+        let room = usize::try_from(room.saturating_add(free)).unwrap_or(usize::MAX).saturating_sub(offset);
+        let fault = match fault {
+            None if room < bytes.len() => Some(io::ErrorKind::StorageFull),
+            fault => fault.map(|fault| fault.kind),
+        };
+        let whole = bytes;
+        let bytes = &bytes[..written.min(room)];
+        if !bytes.is_empty() {
+            file.current.resize(file.current.len().max(offset + bytes.len()), 0);
+            file.current[offset..offset + bytes.len()].copy_from_slice(bytes);
+            for sector in offset / SECTOR..=(offset + bytes.len() - 1) / SECTOR {
+                file.lost.remove(&sector);
+            }
         }
-        file.failed |= fails;
+        // Zeros behind the last frame mean nothing, however many of them are there.
+        file.failed |= fault.is_some() && whole.iter().any(|byte| *byte != 0);
         if wrong {
             let reported = format!("operation {}: written to after a failure", disk.operations);
             disk.violations.push(reported);
         }
-        if fails { Err(error(io::ErrorKind::StorageFull)) } else { Ok(()) }
+        fault.map_or(Ok(()), |kind| Err(error(kind)))
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut disk = self.sim.disk();
-        let fails = disk.step();
+        let fault = disk.step("sync");
         let file = &mut disk.files[self.number];
-        if fails {
+        let Some(fault) = fault else {
+            file.sync();
+            return Ok(());
+        };
+        if fault.eighths < 8 {
             file.lose();
-            file.failed = true;
-            return Err(error(io::ErrorKind::Other));
+        } else {
+            file.sync();
         }
-        file.sync();
-        Ok(())
+        file.failed = true;
+        Err(fault.error())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        let mut disk = self.sim.disk();
+        let fault = disk.step("set_len");
+        if fault.is_none_or(Fault::has_effect) {
+            disk.files[self.number].current.truncate(bytes as usize);
+        }
+        fault.map_or(Ok(()), |fault| Err(fault.error()))
     }
 
     fn len(&self) -> io::Result<u64> {

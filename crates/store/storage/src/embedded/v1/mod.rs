@@ -46,7 +46,7 @@ pub(crate) fn upgrade(storage: &Arc<dyn Storage>, directory: &Path, options: Log
         switched.and_then(|()| storage.sync_dir(directory)).map_err(at(&log))?;
     }
     let path = directory.join(MARKER);
-    files::replace(storage.as_ref(), &path, marker(VERSION).as_bytes()).map_err(at(&path))?;
+    files::replace(storage.as_ref(), &path, marker(VERSION).as_bytes()).map_err(|error| at(&path)(error.into()))?;
     let engine = directory.join(ENGINE);
     let removed = storage.remove_dir(&engine).and_then(|()| sync_parent(storage.as_ref(), &engine));
     removed.map_err(at(&engine))
