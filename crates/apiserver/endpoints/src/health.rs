@@ -42,6 +42,10 @@ struct Check {
     passes: AtomicBool,
     /// Evaluates the check, if it is not set by the server.
     probe: Option<Probe>,
+    /// A further condition of a check that is set by the server.
+    further: Option<Probe>,
+    /// The last outcome.
+    passed: AtomicBool,
     /// By endpoint, how often it failed and passed.
     outcomes: [[AtomicU64; 2]; ENDPOINTS.len()],
 }
@@ -51,7 +55,15 @@ pub type Probe = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 impl Check {
     fn new(name: impl Into<Cow<'static, str>>, scope: Scope, passes: bool) -> Self {
-        Check { name: name.into(), scope, passes: AtomicBool::new(passes), probe: None, outcomes: Default::default() }
+        Check {
+            name: name.into(),
+            scope,
+            passes: AtomicBool::new(passes),
+            probe: None,
+            further: None,
+            passed: AtomicBool::new(passes),
+            outcomes: Default::default(),
+        }
     }
 
     /// Why it does not pass.
@@ -62,7 +74,7 @@ impl Check {
                 self.passes.store(outcome.is_ok(), Ordering::Relaxed);
                 outcome
             }
-            None if self.passes.load(Ordering::Relaxed) => Ok(()),
+            None if self.passes.load(Ordering::Relaxed) => self.further.as_ref().map_or(Ok(()), |probe| probe()),
             None if self.name == SHUTDOWN => Err("process is shutting down".to_owned()),
             None => Err("not finished".to_owned()),
         }
@@ -75,6 +87,7 @@ impl Check {
 
     fn run(&self, endpoint: usize) -> bool {
         let passes = self.fault().is_ok();
+        self.passed.store(passes, Ordering::Relaxed);
         if let Some(outcomes) = self.outcomes.get(endpoint) {
             outcomes[usize::from(passes)].fetch_add(1, Ordering::Relaxed);
         }
@@ -164,6 +177,14 @@ impl Health {
         }
     }
 
+    /// Makes a condition, evaluated by `probe`, a part of the readiness of the store. It is not part of liveness.
+    pub fn watch_store(&self, probe: Probe) {
+        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(check) = checks.iter_mut().find(|check| check.name == STORE_READINESS) {
+            check.further = Some(probe);
+        }
+    }
+
     /// From now on the server is not ready.
     pub fn stop(&self) {
         self.set(SHUTDOWN, false);
@@ -210,7 +231,7 @@ impl Health {
         let mut out = Exposition::new(format, Arc::default());
         out.family(&HEALTHY);
         for &(check, endpoint, _) in asked.iter().filter(|(.., counts)| counts.iter().any(|count| *count > 0)) {
-            let passes = u8::from(check.passes.load(Ordering::Relaxed));
+            let passes = u8::from(check.passed.load(Ordering::Relaxed));
             out.sample(HEALTHY.name, &[("name", &check.name), ("type", endpoint)], passes);
         }
         let mut counted = Vec::new();
@@ -354,6 +375,27 @@ mod tests {
         let (code, text) = ask(&health, "/healthz", "");
         assert_eq!(code, 500);
         assert!(text.contains("[-]kms-providers failed: reason withheld\n"), "{text}");
+    }
+
+    #[test]
+    fn a_store_that_is_full_is_alive_and_not_ready() {
+        let health = Health::default();
+        health.set_store(None, true, true);
+        let full = std::sync::Arc::new(AtomicBool::new(true));
+        let asked = full.clone();
+        let probe = move || if asked.load(Ordering::Relaxed) { Err("it is full".to_owned()) } else { Ok(()) };
+        health.watch_store(Box::new(probe));
+        let (code, text) = ask(&health, "/readyz", "");
+        assert!(code == 500 && text.contains("[-]etcd-readiness failed: reason withheld\n"), "{text}");
+        assert_eq!(ask(&health, "/readyz/etcd-readiness", ""), (500, "internal server error: it is full\n".to_owned()));
+        assert_eq!((ask(&health, "/livez", "").0, ask(&health, "/healthz", "").0), (200, 200));
+        let gauge = |value| format!("kubernetes_healthcheck{{name=\"etcd-readiness\",type=\"readyz\"}} {value}\n");
+        assert!(health.metrics(Format::Text).contains(&gauge(0)));
+        full.store(false, Ordering::Relaxed);
+        assert_eq!(ask(&health, "/readyz", ""), (200, "ok".to_owned()));
+        assert!(health.metrics(Format::Text).contains(&gauge(1)));
+        health.set_store(None, true, false);
+        assert_eq!(ask(&health, "/readyz", "").0, 500);
     }
 
     #[test]

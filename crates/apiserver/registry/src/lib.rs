@@ -526,6 +526,8 @@ pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
 pub(crate) fn commit_failed(error: &CommitError) -> Status {
     match error {
         CommitError::Closed => Status::new(503, "ServiceUnavailable", "the server is shutting down"),
+        // Where a server does not end with its store.
+        CommitError::Unknown(_) => Status::new(504, "Timeout", error.to_string()),
         // kube-apiserver passes on the message of its store.
         CommitError::Storage(error) => Status::unexplained(error.to_string()),
         CommitError::ConditionFailed { .. } => Status::redefined(),

@@ -1,6 +1,6 @@
 //! Servers whose store fails, or cannot be written for a while: what is reported, and what continues to work.
-//! Guarantees that the failure of an essential part is never silent, whatever the store. Must never need a full disk: a
-//! limit on the size of files has the same effect.
+//! Guarantees that the failure of an essential part is never silent, whatever the store. Must never fill the disk of the
+//! machine: a limit on the size of files has the same effect, and a small file system of its own is mounted where it may be.
 
 use crate::common::etcd::{Etcd, program};
 use crate::common::http::{Client, Endpoint};
@@ -16,7 +16,8 @@ use pintle_storage::{
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use std::net::Ipv4Addr;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
@@ -98,7 +99,7 @@ fn a_full_disk_is_reported_and_written_again_when_it_has_space() {
         refused
     });
     let status = refused.expect("there is a limit").expect(500);
-    assert_eq!(status["message"], "File too large (os error 27)", "{status}");
+    assert_eq!(status["message"], "etcdserver: mvcc: database space exceeded", "{status}");
     assert_eq!(names(&mut process.endpoint().client()), kept, "what is there is shown");
 
     limit(None);
@@ -106,10 +107,99 @@ fn a_full_disk_is_reported_and_written_again_when_it_has_space() {
     kept.push("small".to_owned());
     kept.sort();
     let told = process.errors();
-    let lines: Vec<_> = told.lines().filter(|line| line.contains("the store can")).collect();
+    let lines: Vec<_> = told.lines().filter(|line| line.contains("the store has ")).collect();
     let (first, last) = (lines.first().expect("a line"), lines.last().expect("a line"));
-    assert_eq!(*first, "warning: the store cannot be written: File too large (os error 27)", "{told}");
-    assert_eq!(*last, "warning: the store can be written again", "{told}");
+    let full = "warning: the store has no space, and accepts only what does not grow: File too large (os error 27)";
+    assert_eq!((*first, *last), (full, "warning: the store has space again"), "{told}");
+    process.kill();
+    assert_eq!(names(&mut installation.start().endpoint().client()), kept);
+}
+
+/// A small file system, unmounted when dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// `None` if this process may not mount.
+    fn at(path: &Path, bytes: u64) -> Option<Mounted> {
+        std::fs::create_dir_all(path).expect("a folder");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={bytes},mode=0700"), "tmpfs"]).arg(path).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then(|| Mounted(path.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What cannot be unmounted now is when nothing uses it any more.
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_can_be_emptied() {
+    let installation = Installation::own();
+    let store = installation.path("data/store");
+    let Some(_mounted) = Mounted::at(&store, 24 << 20) else {
+        eprintln!("skipped: no file system can be mounted here");
+        return;
+    };
+    let mut process = installation.start();
+    let mut client = process.endpoint().client();
+    let files = || std::fs::read_dir(store.join("log")).expect("the log").count();
+    let (mut kept, bulk) = (names(&mut client), "0123456789abcdef".repeat(6_000));
+    let map = |name: &str, value: &str| json!({"metadata": {"name": name}, "data": {"value": value}});
+    let held = json!({"metadata": {"name": "held", "finalizers": ["example.com/held"]}, "data": {"value": bulk}});
+    client.post(CONFIG_MAPS, &held).expect("an answer").expect(201);
+    let refused = (0..1_000).find_map(|number| {
+        let name = format!("n{number:03}");
+        let answer = client.post(CONFIG_MAPS, &map(&name, &bulk)).expect("an answer");
+        kept.extend((answer.status == 201).then_some(name));
+        (answer.status != 201).then_some(answer)
+    });
+    let status = refused.expect("there is a limit").expect(500);
+    assert_eq!(status["message"], "etcdserver: mvcc: database space exceeded", "{status}");
+    kept.push("held".to_owned());
+    kept.sort();
+    assert!(kept.len() > 50, "{}", kept.len());
+    let before = files();
+    for _ in 0..30 {
+        client.post(CONFIG_MAPS, &map("more", &bulk)).expect("an answer").expect(500);
+    }
+    assert_eq!(files(), before, "attempts leave no files");
+
+    // It starts, and shows what is there and that it is full.
+    for _ in 0..3 {
+        process.kill();
+        process = installation.start();
+    }
+    client = process.endpoint().client();
+    assert_eq!(names(&mut client), kept);
+    wait_for("its being told", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
+    let text = client.get("/readyz/etcd-readiness").expect("an answer").text();
+    assert!(text.contains("the store is full"), "{text}");
+    assert_eq!(client.get("/livez").expect("an answer").status, 200);
+    let metrics = client.get("/metrics").expect("an answer").text();
+    assert!(metrics.contains("\npintle_store_full 1\n"), "{metrics}");
+    assert!(files() <= before + 1, "{} files, {before} before", files());
+    client.post(CONFIG_MAPS, &map("more", &bulk)).expect("an answer").expect(500);
+
+    // What does not grow is written: an update, the mark of a deletion, the end of a finalizer, and deletions.
+    let path = |name: &str| format!("{CONFIG_MAPS}/{name}");
+    client.put(&path(&kept[3]), &map(&kept[3], &bulk.replace('0', "x"))).expect("an answer").expect(200);
+    let marked = client.delete(&path("held")).expect("an answer").expect(200);
+    assert!(marked["metadata"]["deletionTimestamp"].is_string(), "{marked}");
+    client.put(&path("held"), &map("held", &bulk)).expect("an answer").expect(200);
+    kept.retain(|name| name != "held");
+    let deleted: Vec<_> = kept.iter().filter(|name| name.starts_with('n')).skip(8).cloned().collect();
+    for name in &deleted {
+        client.delete(&path(name)).expect("an answer").expect(200);
+    }
+    kept.retain(|name| !deleted.contains(name));
+    wait_for("space", || (client.get("/readyz").expect("an answer").status == 200).then_some(()));
+    client.post(CONFIG_MAPS, &map("more", &bulk)).expect("an answer").expect(201);
+    kept.push("more".to_owned());
+    kept.sort();
+    assert!(files() <= before + 4, "{} files, {before} before", files());
     process.kill();
     assert_eq!(names(&mut installation.start().endpoint().client()), kept);
 }
@@ -141,14 +231,17 @@ fn a_server_whose_store_has_failed_says_so_and_ends() {
         let mut client = endpoint.client();
         client.post(CONFIG_MAPS, &json!({"metadata": {"name": "good"}})).expect("an answer").expect(201);
         assert_eq!(client.get("/readyz").expect("an answer").status, 200, "{what}");
-        // No response reports success.
-        let answer = endpoint.client().post(CONFIG_MAPS, &json!({"metadata": {"name": "bad"}}));
-        assert!(answer.map_or(true, |answer| answer.status >= 500), "{what}");
+        let other = endpoint.clone();
+        let bad = std::thread::spawn(move || other.client().post(CONFIG_MAPS, &json!({"metadata": {"name": "bad"}})));
         assert_eq!(*runtime.block_on(ended), format!("{what} has failed"));
         wait_for("its being told", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
         assert_eq!(client.get("/livez").expect("an answer").status, 500, "{what}");
         let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).expect("an answer");
         assert_eq!(answer.status, 503, "{what}: {}", answer.text());
         runtime.block_on(server.stop()).expect("an end");
+        // No response reports success, nor that nothing was written: it may have been.
+        let answer = bad.join().expect("no panic");
+        let is_unknown = answer.as_ref().map_or(true, |answer| answer.status >= 500 && what != "the store's writer");
+        assert!(is_unknown, "{what}: {:?}", answer.map(|answer| answer.text()));
     }
 }

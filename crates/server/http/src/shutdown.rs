@@ -53,7 +53,8 @@ impl Shutdown {
         self.reached(Phase::Draining).await;
     }
 
-    pub(crate) fn abort(&self) {
+    /// Drops everything that is open, without waiting for it to finish.
+    pub fn abort(&self) {
         self.advance(Phase::Aborted);
     }
 

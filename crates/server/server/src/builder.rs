@@ -326,6 +326,9 @@ impl OpenedServer {
         for (number, partition) in builder.store.partitions().iter().enumerate() {
             critical_tasks::follow_health(partition.store.as_ref(), Some(number), builder.store_timeouts, &api);
         }
+        if let Some(space) = builder.store.space() {
+            critical_tasks::follow_space(space, &api);
+        }
         let (store, others, weak) = (builder.store.ended(), fatal_signal.ended(), Arc::downgrade(&api));
         let ends = tokio::spawn(critical_tasks::end_with(store, others, weak, fatal_signal.clone()));
         let options = builder.shutdown;
@@ -359,6 +362,9 @@ pub struct Server {
 /// How long the audit log may take to write what waits when the server stops: longer than a webhook's usual retries.
 const AUDIT_SHUTDOWN: Duration = Duration::from_secs(60);
 
+/// How long requests may take to finish when an essential part has ended: those that do not need it finish in less.
+const GRACE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
 impl Server {
     /// The addresses of the listeners, in their order.
     pub fn addresses(&self) -> &[SocketAddr] {
@@ -376,20 +382,31 @@ impl Server {
         self.fatal_signal.ended()
     }
 
-    /// Takes no more connections, lets requests finish, and ends watches. The store stays open.
+    /// Takes no more connections, lets requests finish, and ends watches. The store stays open. If an essential part has
+    /// ended, requests that do not finish soon are cut off: some may wait for a store that does not answer.
     ///
     /// # Errors
     /// A listener failed while the server ran.
     pub async fn drain(&mut self) -> io::Result<()> {
         self.api.health.stop();
-        tokio::time::sleep(self.options.delay).await;
-        if self.options.send_retry_after {
+        let has_failed = self.fatal_signal.is_reported();
+        if !has_failed {
+            tokio::time::sleep(self.options.delay).await;
+        }
+        if self.options.send_retry_after && !has_failed {
             self.api.health.reject_requests();
             // Requests that still run after this long have been ended by their own time limit.
             let done = self.api.flow.drained();
             drop(tokio::time::timeout(self.api.settings.request_timeout, done).await);
         }
         self.shutdown.trigger();
+        if has_failed {
+            let shutdown = self.shutdown.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(GRACE_AFTER_FAILURE).await;
+                shutdown.abort();
+            });
+        }
         let mut outcome = Ok(());
         for serving in self.serving.drain(..) {
             outcome = outcome.and(serving.await.unwrap_or_else(|error| Err(io::Error::other(error))));

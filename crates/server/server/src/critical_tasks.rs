@@ -1,9 +1,10 @@
 //! The essential parts of a server: its store, its listeners, and its essential tasks. Guarantees that the end of one of them
 //! makes the server unhealthy and is reported. Must never restart one of them.
 
+use crate::sources;
 use futures_util::future::select_all;
 use pintle_endpoints::Api;
-use pintle_storage::{EndedFuture, FatalSignal, Store};
+use pintle_storage::{DiskSpace, EndedFuture, FatalSignal, Store};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -42,6 +43,16 @@ pub fn follow_health(
             (false, Ok(_)) => warn!(partition, "the store answers again"),
             _ => {}
         }
+    }));
+}
+
+/// Makes the space of the store a part of its readiness, and shows it in the metrics.
+pub fn follow_space(space: Arc<DiskSpace>, api: &Arc<Api>) {
+    let shown = space.clone();
+    api.metrics.add_source(move |out| sources::space(&shown, out));
+    api.health.watch_store(Box::new(move || match space.is_full() {
+        true => Err("the store is full: only deletions and writes that do not grow are accepted".to_owned()),
+        false => Ok(()),
     }));
 }
 

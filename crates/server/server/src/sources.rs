@@ -5,6 +5,7 @@ use pintle_audit::{Level, Stats};
 use pintle_discovery::version::{self, EffectiveVersion};
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_storage::DiskSpace;
 use pintle_validation::OUTCOMES;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -33,6 +34,16 @@ const BUILD: Family = Family::gauge(
 );
 /// The size of a store.
 pub const STORAGE_SIZE: Family = Family::gauge("apiserver_storage_size_bytes", "Bytes of the store's files.").stable();
+const FULL: Family = Family::gauge(
+    "pintle_store_full",
+    "1 while the store's disk has no space, so that only deletions and writes that do not grow are accepted, otherwise 0.",
+);
+const RESERVE: Family = Family::gauge(
+    "pintle_store_reserve_bytes",
+    "Bytes of the disk that are kept for deletions, and for freeing space.",
+);
+const REFUSED: Family =
+    Family::counter("pintle_store_refused_writes_total", "Transactions that were refused because the store was full.");
 const VERSION: Family =
     Family::gauge("version_info", "1, labelled with the versions that the server behaves as and is compatible with.");
 const RECEIVED: Family = Family::counter("process_network_receive_bytes_total", "Bytes received.");
@@ -60,6 +71,13 @@ pub fn handshake_errors(count: &AtomicU64, out: &mut Exposition) {
 pub fn storage_size(directory: &Path, out: &mut Exposition) {
     out.family(&STORAGE_SIZE);
     out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", "embedded")], bytes_on_disk(directory, 8));
+}
+
+/// The space of the store's disk.
+pub fn space(space: &DiskSpace, out: &mut Exposition) {
+    out.single(&FULL, u8::from(space.is_full()));
+    out.single(&RESERVE, space.reserve_bytes());
+    out.single(&REFUSED, space.refused());
 }
 
 /// Deeper directories are not counted. Files that are removed meanwhile count as empty.

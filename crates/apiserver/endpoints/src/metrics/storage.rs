@@ -1,5 +1,5 @@
 //! Metrics of the store: number, duration and failures of transactions. Guarantees that a transaction is counted once, under
-//! the resource of its first write. Must never change what is measured.
+//! the resource of its first write. Must never change what is measured; one whose outcome is unknown has no end.
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_metrics::{Histogram, Keyed, Layout};
@@ -123,6 +123,10 @@ impl Store for MeasuredStore {
         CommitFuture::pending(async move {
             let outcome = commit.await;
             series.ended(started, &outcome);
+            if let Err(CommitError::Unknown(_)) = outcome {
+                // Any response might be wrong. The server ends now, and with it the connection.
+                std::future::pending::<()>().await;
+            }
             outcome
         })
     }
