@@ -5,18 +5,19 @@
 use crate::openapi::names;
 use crate::version::EffectiveVersion;
 use pintle_resource::{
-    Action, CustomKind, GroupPriorities, Resource, ResourceTable, Storage, Subresource, VersionPriorities,
+    Action, CustomKind, GroupPriorities, Resource, ResourceTable, Storage, Subresource, TableGroup, VersionPriorities,
 };
 use pintle_schema::{Ref, Str, Struct, Value};
 use ring::digest::{SHA256, digest};
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Everything that is served.
 #[derive(Clone, Default)]
 pub struct Catalog {
-    groups: Vec<GroupEntry>,
+    /// Shared by the catalogs of successive tables as long as they do not change.
+    groups: Vec<Arc<GroupEntry>>,
     server: ServerDescription,
 }
 
@@ -62,6 +63,10 @@ pub struct GroupEntry {
     built_in: bool,
     /// The highest that any version gives its group.
     priority: i32,
+    /// What it was made of; `None` if something was added to it since.
+    made_of: Option<TableGroup>,
+    /// Its item of aggregated discovery as JSON, made when first requested.
+    pub(crate) aggregated: OnceLock<Vec<u8>>,
 }
 
 /// A version of a group with its resources in discovery's order.
@@ -130,26 +135,21 @@ pub struct DiscoveredSubresource {
 impl Catalog {
     /// The catalog of a resource table.
     pub fn of(table: &ResourceTable) -> Self {
-        // Gathered before it is sorted: a table may have ten thousand groups, or as many resources in one.
-        let mut groups: HashMap<&str, GroupEntry> = HashMap::new();
-        for resource in table.served() {
-            let VersionPriorities { group, version } = table.priorities(&resource.group, &resource.version);
-            let entry = groups.entry(&resource.group).or_insert_with(|| GroupEntry {
-                name: resource.group.clone(),
-                versions: Vec::new(),
-                built_in: group.built_in,
-                priority: group.priority,
-            });
-            entry.priority = entry.priority.max(group.priority);
-            entry.built_in |= group.built_in;
-            let resources = &mut entry.version_entry(&resource.version, version).resources;
-            resources.push(DiscoveredResource::from(&**resource));
-        }
-        let mut groups: Vec<GroupEntry> = groups.into_values().collect();
-        let versions = groups.iter_mut().flat_map(|group| &mut group.versions);
-        versions.for_each(|version| version.resources.sort_by(|a, b| a.plural.cmp(&b.plural)));
+        Catalog::default().next(table)
+    }
+
+    /// The catalog of another table, with the groups of this one that have not changed: a table may have ten thousand groups, or as
+    /// many resources in one.
+    #[must_use]
+    pub fn next(&self, table: &ResourceTable) -> Self {
+        let known: HashMap<&str, &Arc<GroupEntry>> = self.groups.iter().map(|group| (&*group.name, group)).collect();
+        let groups = table.groups().filter_map(|(name, content)| {
+            let same = known.get(&**name).filter(|group| group.made_of.as_ref() == Some(&content));
+            same.map(|group| (*group).clone()).or_else(|| GroupEntry::of(name, content, table).map(Arc::new))
+        });
+        let mut groups: Vec<Arc<GroupEntry>> = groups.collect();
         groups.sort_by(|a, b| a.rank().cmp(&b.rank()));
-        Catalog { groups, server: ServerDescription::default() }
+        Catalog { groups, server: self.server.clone() }
     }
 
     /// The same of a server that this describes.
@@ -184,12 +184,12 @@ impl Catalog {
     }
 
     /// The groups in discovery's order, the core group first.
-    pub fn groups(&self) -> &[GroupEntry] {
+    pub fn groups(&self) -> &[Arc<GroupEntry>] {
         &self.groups
     }
 
     pub fn group(&self, name: &str) -> Option<&GroupEntry> {
-        self.groups.iter().find(|group| group.name == name)
+        self.groups.iter().find(|group| group.name == name).map(|group| &**group)
     }
 
     pub fn version(&self, group: &str, version: &str) -> Option<&VersionEntry> {
@@ -206,14 +206,15 @@ impl Catalog {
         let GroupPriorities { priority, built_in } = priorities;
         let known = self.groups.iter().position(|group| group.name == *name);
         let mut entry = match known {
-            Some(at) => self.groups.remove(at),
-            None => GroupEntry { name: name.clone(), versions: Vec::new(), built_in, priority },
+            Some(at) => Arc::unwrap_or_clone(self.groups.remove(at)),
+            None => GroupEntry::new(name.clone(), built_in, priority),
         };
         entry.priority = entry.priority.max(priority);
         entry.built_in |= built_in;
+        (entry.made_of, entry.aggregated) = (None, OnceLock::new());
         let at = self.groups.partition_point(|group| group.rank() < entry.rank());
-        self.groups.insert(at, entry);
-        &mut self.groups[at]
+        self.groups.insert(at, Arc::new(entry));
+        Arc::make_mut(&mut self.groups[at])
     }
 }
 
@@ -225,6 +226,29 @@ impl VersionEntry {
 }
 
 impl GroupEntry {
+    fn new(name: Str, built_in: bool, priority: i32) -> Self {
+        let (made_of, aggregated) = (None, OnceLock::new());
+        GroupEntry { name, versions: Vec::new(), built_in, priority, made_of, aggregated }
+    }
+
+    /// `None` if nothing of the group is served.
+    fn of(name: &Str, content: TableGroup, table: &ResourceTable) -> Option<Self> {
+        let mut entry: Option<GroupEntry> = None;
+        for resource in content.served() {
+            let VersionPriorities { group, version } = table.priorities(name, &resource.version);
+            let entry = entry.get_or_insert_with(|| GroupEntry::new(name.clone(), group.built_in, group.priority));
+            entry.priority = entry.priority.max(group.priority);
+            entry.built_in |= group.built_in;
+            let resources = &mut entry.version_entry(&resource.version, version).resources;
+            resources.push(DiscoveredResource::from(&**resource));
+        }
+        let mut entry = entry?;
+        // Sorted at the end, since a version may have ten thousand resources.
+        let resources = entry.versions.iter_mut().map(|version| &mut version.resources);
+        resources.for_each(|resources| resources.sort_by(|a, b| a.plural.cmp(&b.plural)));
+        Some(GroupEntry { made_of: Some(content), ..entry })
+    }
+
     /// Whether it is a group of Kubernetes itself.
     pub fn is_built_in(&self) -> bool {
         self.built_in

@@ -4,7 +4,7 @@
 //! catalog, so they always agree.
 
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, api_version};
-use crate::document::Document;
+use crate::document::{Document, to_json};
 use pintle_meta::{apidiscovery, meta};
 use pintle_schema::{Map, Str, Value, value};
 
@@ -63,9 +63,33 @@ pub fn aggregated_apis(catalog: &Catalog) -> Document {
     aggregated(named_groups(catalog))
 }
 
+/// `/api` in the aggregated form, as JSON.
+pub fn aggregated_api_json(catalog: &Catalog) -> Vec<u8> {
+    aggregated_json(catalog.group("").into_iter())
+}
+
+/// `/apis` in the aggregated form, as JSON.
+pub fn aggregated_apis_json(catalog: &Catalog) -> Vec<u8> {
+    aggregated_json(named_groups(catalog))
+}
+
+/// The document put together from the items of its groups, which are made once.
+fn aggregated_json<'a>(groups: impl Iterator<Item = &'a GroupEntry>) -> Vec<u8> {
+    let (head, end) = (aggregated(std::iter::empty()).to_json(), b"]}");
+    let mut out = head.strip_suffix(end).unwrap_or(&head).to_vec();
+    for (at, group) in groups.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(group.aggregated.get_or_init(|| to_json(&aggregated_group(group))));
+    }
+    out.extend_from_slice(end);
+    out
+}
+
 /// All but the core group.
 fn named_groups(catalog: &Catalog) -> impl Iterator<Item = &GroupEntry> {
-    catalog.groups().iter().filter(|group| !group.name.is_empty())
+    catalog.groups().iter().map(|group| &**group).filter(|group| !group.name.is_empty())
 }
 
 fn head(kind: &'static str) -> Map {

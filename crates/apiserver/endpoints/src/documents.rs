@@ -96,7 +96,10 @@ impl DiscoveryCache {
 
 impl DocumentSet {
     fn of(table: &ResourceTable, server: &ServerDescription, before: Option<&DocumentSet>) -> Self {
-        let catalog = Catalog::of(table).of_server(server.clone());
+        let catalog = match before {
+            Some(before) => before.catalog.next(table),
+            None => Catalog::of(table).of_server(server.clone()),
+        };
         let built_in = |catalog: &Catalog| catalog.resources().filter(|resource| resource.custom.is_none()).count();
         // As long as only custom resources change, the other documents are not built again for the index.
         let before = before.filter(|before| built_in(&before.catalog) == built_in(&catalog));
@@ -106,6 +109,11 @@ impl DocumentSet {
             catalog,
             documents: Documents::default(),
         }
+    }
+
+    /// Whether documents that no definition has a part in were hashed.
+    fn has_hashes(&self) -> bool {
+        self.hashes.lock().is_ok_and(|hashes| !hashes.is_empty())
     }
 
     /// The index of OpenAPI version 3. The key distinguishes indexes with validation rules from those without.
@@ -130,12 +138,21 @@ impl Documents {
         let [core, named] = &self.aggregated;
         let kept = if is_core { core } else { named };
         let make = if is_core { discovery::aggregated_api } else { discovery::aggregated_apis };
+        let make_json = if is_core { discovery::aggregated_api_json } else { discovery::aggregated_apis_json };
         let Aggregated { json, etag } = kept.get_or_init(|| {
-            let document = make(catalog);
-            Aggregated { json: encode(&document, MediaTypeOptions::JSON), etag: etag(&document.to_json()) }
+            let mut json = make_json(catalog);
+            let etag = etag(&json);
+            // As all JSON is sent.
+            json.push(b'\n');
+            Aggregated { json: json.into(), etag }
         });
         let bytes = if wanted == MediaTypeOptions::JSON { json.clone() } else { encode(&make(catalog), wanted) };
         (bytes, etag.clone())
+    }
+
+    /// The length of the document under a key, if it was built.
+    fn length(&self, key: &str) -> Option<usize> {
+        self.made.lock().ok()?.get(key).map(|made| made.length)
     }
 
     /// The document under a key, built when first requested.
@@ -166,6 +183,42 @@ fn inflate(made: &CompressedDocument) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(made.length);
     flate2::read::DeflateDecoder::new(&made.compressed[..]).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// About how many bytes of documents are made or decompressed to answer a request outside of resources.
+pub fn expected_bytes(api: &Api, path: &str) -> usize {
+    let Some(key) = path.strip_prefix("/openapi/") else { return 0 };
+    let documents = api.documents.current();
+    let catalog = &documents.catalog;
+    let made = documents.documents.length(key);
+    if let Some(bytes) = made.or_else(|| api.documents.with_aggregated(api).documents().length(key)) {
+        return bytes;
+    }
+    let of = |group: &str, version: &str| catalog.version(group, version).map_or(0, |entry| entry.resources.len());
+    let path = key.trim_matches('/').split_once('/').map_or("", |(_, path)| path);
+    let resources = match (path.split_once('/'), key) {
+        (Some(("api", version)), _) => of("", version),
+        (Some(("apis", path)), _) => path.split_once('/').map_or(0, |(group, version)| of(group, version)),
+        (None, "v3" | "v3/") if documents.has_hashes() => return catalog.resources().count() * BYTES_OF_HASHED,
+        (None, "v2" | "v3" | "v3/") => catalog.resources().count(),
+        _ => 0,
+    };
+    resources * BYTES_OF_RESOURCE
+}
+
+/// About what the documents have for a resource.
+const BYTES_OF_RESOURCE: usize = 20 << 10;
+
+/// About what is hashed of a custom resource for the index of documents, once all others are.
+const BYTES_OF_HASHED: usize = 256;
+
+/// Whether the document at a path outside of resources depends on which resources are served.
+pub fn describe_resources(path: &str) -> bool {
+    let roots = ["/api", "/apis", "/openapi"];
+    matches!(path, "" | "/" | "/index.html" | "/statusz")
+        || roots
+            .iter()
+            .any(|root| path.strip_prefix(root).is_some_and(|below| below.is_empty() || below.starts_with('/')))
 }
 
 /// Serves a path outside of resources.

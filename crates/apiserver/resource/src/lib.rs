@@ -26,4 +26,4 @@ pub use strategy::{
     Context, GENERAL, GarbageCollection, NameRule, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE, STATUS_PATHS,
     Strategy, StrategyEnvironment, WITH_STATUS, same, same_at,
 };
-pub use table::{Found, GroupPriorities, ResourceTable, Resources, StoredVersions, VersionPriorities};
+pub use table::{Found, GroupPriorities, ResourceTable, Resources, StoredVersions, TableGroup, VersionPriorities};

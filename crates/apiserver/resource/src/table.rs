@@ -93,6 +93,27 @@ pub enum Found<'a> {
     NoGroup,
 }
 
+/// What a table has of a group. Equal in two tables if nothing of the group has changed.
+#[derive(Clone)]
+pub struct TableGroup {
+    versions: Arc<Versions>,
+    priorities: Arc<BTreeMap<(Str, Str), VersionPriorities>>,
+}
+
+impl TableGroup {
+    /// The served resources, unordered.
+    pub fn served(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        let entries = self.versions.values().flat_map(HashMap::values);
+        entries.filter(|entry| entry.is_served).map(|entry| &entry.resource)
+    }
+}
+
+impl PartialEq for TableGroup {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.versions, &other.versions) && Arc::ptr_eq(&self.priorities, &other.priorities)
+    }
+}
+
 /// All resources that a server has at one time.
 #[derive(Clone, Default)]
 pub struct ResourceTable {
@@ -157,6 +178,13 @@ impl ResourceTable {
     /// Every version of every resource that is served, in no order.
     pub fn served(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.entries().filter(|entry| entry.is_served).map(|entry| &entry.resource)
+    }
+
+    /// The groups, unordered; nothing of a group may be served.
+    pub fn groups(&self) -> impl Iterator<Item = (&Str, TableGroup)> {
+        let group =
+            |versions: &Arc<Versions>| TableGroup { versions: versions.clone(), priorities: self.priorities.clone() };
+        self.groups.iter().map(move |(name, versions)| (name, group(versions)))
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -2,9 +2,13 @@
 
 use super::{assert_same, default_catalog, everything, facts};
 use crate::catalog::{Catalog, DiscoveredResource, compare_versions, storage_version_hash};
-use crate::discovery::{aggregated_api, aggregated_apis, api_versions, group, group_list, resource_list};
+use crate::discovery::{
+    aggregated_api, aggregated_api_json, aggregated_apis, aggregated_apis_json, api_versions, group, group_list,
+    resource_list,
+};
 use pintle_resource::VersionPriorities;
 use pintle_schema::{Str, Value, value};
+use std::sync::Arc;
 
 /// A resource that is like config maps but for its names.
 fn custom(group: &str, version: &str, plural: &str) -> DiscoveredResource {
@@ -138,6 +142,39 @@ fn custom_resources_join_behind_the_built_in_groups() {
         entries.first().and_then(|entry| entry.at(&["verbs"])),
         Some(&value!(["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]))
     );
+}
+
+#[test]
+fn the_next_catalog_shares_the_groups_that_have_not_changed() {
+    let mut table = pintle_groups::table(|_| true);
+    let before = Catalog::of(&table);
+    let json = aggregated_apis_json(&before);
+    assert!(table.remove("apps", "v1", "deployments") && table.remove("events.k8s.io", "v1", "events"));
+    let now = before.next(&table);
+    let shared = |name: &str| {
+        let of = |catalog: &Catalog| catalog.groups().iter().find(|group| group.name == name).cloned();
+        of(&before).zip(of(&now)).map(|(before, now)| Arc::ptr_eq(&before, &now))
+    };
+    assert_eq!([shared(""), shared("batch"), shared("apps")], [Some(true), Some(true), Some(false)]);
+    assert_eq!(shared("events.k8s.io"), None, "a group without resources is gone");
+    assert_eq!(aggregated_apis_json(&now), aggregated_apis(&Catalog::of(&table)).to_json());
+    assert_eq!(aggregated_apis_json(&before), json);
+    table.rank("batch".into(), "v1".into(), VersionPriorities::CUSTOM);
+    let ranked = now.next(&table);
+    assert_eq!(aggregated_apis_json(&ranked), aggregated_apis(&Catalog::of(&table)).to_json());
+}
+
+#[test]
+fn the_assembled_document_is_the_encoded_one() {
+    let mut catalog = everything();
+    for _ in 0..2 {
+        assert_eq!(aggregated_api_json(&catalog), aggregated_api(&catalog).to_json());
+        assert_eq!(aggregated_apis_json(&catalog), aggregated_apis(&catalog).to_json());
+        // A group that was made is made anew with what is added.
+        catalog.add(custom("apps", "v7", "widgets"), VersionPriorities::CUSTOM);
+    }
+    let none = Catalog::default();
+    assert_eq!(aggregated_apis_json(&none), aggregated_apis(&none).to_json());
 }
 
 #[test]
