@@ -15,7 +15,7 @@ use pintle_auth::authorization::abac::CurrentPolicies;
 use pintle_auth::{Authenticator, AuthorizerUnion};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::json;
-use pintle_controllers::{Controller, Controllers};
+use pintle_controllers::{Controller, Controllers, ServedDefinitions};
 use pintle_discovery::{KnownVersions, PublishedPath};
 use pintle_endpoints::Api;
 use pintle_endpoints::backend::ExtensionServers;
@@ -232,7 +232,7 @@ impl Builder {
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.generic.store.expires());
         let servers = self.aggregation.servers.clone();
         let aggregated = ApiServices::new(servers, self.aggregation.routing, self.aggregation.reject_redirects);
-        controllers.webhooks = self.webhooks.clients.clone();
+        let webhooks = self.webhooks.clients.clone();
         let host = self.advertised.host.take().or_else(certs::host_name).unwrap_or_default();
         self.advertised.host = Some(host.clone());
         controllers.host.clone_from(&host);
@@ -260,10 +260,15 @@ impl Builder {
         tasks.push(opened.spawn("the watch of flow schemas", following));
         let (counted, of) = (aggregated, opened.registry.clone());
         opened.builder.metrics.add_source(move |out| counted.render(&of, out));
+        let definitions = controllers.conditions.then(|| ServedDefinitions::follow(opened.registry.clone(), webhooks));
+        let definitions = definitions.flatten();
+        // The first request finds all stored definitions served.
+        opened.registry.install_definitions().await;
         let generic = opened.serve()?;
         let api = generic.api();
         let controllers_thread = OwnThread::start("controllers")?;
-        let controllers = controllers_thread.within(|| Controllers::start(api.registry.clone(), &controllers));
+        let start = || Controllers::start(api.registry.clone(), &controllers, definitions);
+        let controllers = controllers_thread.within(start);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
         Ok(Server {

@@ -253,6 +253,9 @@ async fn process(
         if let Err(why) = allowed {
             return forbidden_response(&request, why);
         }
+        if documents::describe_resources(&request.path) {
+            before_deadline(request_context, api.registry.install_definitions()).await?;
+        }
         return match aggregated_discovery::server_of_document(&api, &request.path) {
             Some(server) => {
                 let delegated = DelegatedRequest { api: api.clone(), request, query, context: request_context.clone() };
@@ -282,7 +285,13 @@ async fn process(
     if path.outside_apis {
         return Ok(ApiResponse::text(404, "404 page not found\n"));
     }
-    let table = api.registry.resources.snapshot();
+    let mut table = api.registry.resources.snapshot();
+    let found = table.find(&path.group, &path.version, &path.resource);
+    // Built-in resources do not depend on definitions.
+    if !matches!(found, Found::Resource(resource) if resource.custom.is_none()) {
+        before_deadline(request_context, api.registry.install_definitions()).await?;
+        table = api.registry.resources.snapshot();
+    }
     let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) if !path.malformed => resource,
         missing => match (elsewhere(&api, &request, path), missing) {
@@ -420,7 +429,8 @@ fn time_limit(api: &Api, query: &Query) -> Duration {
     asked.map_or(allowed, |nanos| allowed.min(Duration::from_nanos(nanos)))
 }
 
-/// Acts under the definition of the resource as it is when the outcome is committed.
+/// Acts under the definition of the resource as it is when the outcome is committed. A definition that was written is installed before
+/// the answer.
 async fn act_as_defined(
     context: &Context,
     resource: &Arc<Resource>,
@@ -437,6 +447,9 @@ async fn act_as_defined(
         let (redefined, request) = repeatable.again(context, &resource, path).await?;
         resource = redefined;
         outcome = act(context, &resource, path, verb, request).await;
+    }
+    if !verb.reads() && outcome.is_ok() {
+        context.api.registry.install_written(&resource).await;
     }
     outcome
 }

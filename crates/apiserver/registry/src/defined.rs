@@ -77,6 +77,7 @@ impl Registry {
         let mut pause = FIRST_PAUSE;
         let mut waited = Duration::ZERO;
         loop {
+            self.install_definitions().await;
             let stored = self.cache.resource(prefix).and_then(|definitions| definitions.get(key));
             let now = match self.resources.read().find(&resource.group, &resource.version, &resource.plural) {
                 Found::Resource(now) => Some(now.clone()),

@@ -10,6 +10,7 @@ mod awaiting;
 pub mod context;
 pub mod create;
 pub mod defined;
+pub mod definitions;
 pub mod delete;
 pub mod environment;
 mod etcd_codec;
@@ -44,6 +45,7 @@ pub use admission::{
 pub use allocation::{Allocator, Reservation};
 pub use apply::ApplyRequest;
 pub use context::{Identity, RequestContext, SERVER_USER, Step};
+pub use definitions::DefinitionInstaller;
 pub use environment::Environment;
 pub use etcd_codec::EtcdCodec;
 pub use field_manager::track_posted;
@@ -61,7 +63,7 @@ use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now,
 use pintle_schema::{Value, names};
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, ValueCodec, Write};
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 /// All resources with their caches, the store behind them, and the environment.
@@ -81,6 +83,8 @@ pub struct Registry {
     pub resources: Arc<Resources>,
     /// Held while the table and the caches are changed together, so that no resource is served without its cache.
     installing: Mutex<()>,
+    /// Installs the resources of stored definitions, if there are definitions.
+    definitions: OnceLock<Weak<dyn DefinitionInstaller>>,
 }
 
 /// The objects a request is about: a resource, and where in it.
@@ -213,6 +217,7 @@ impl Registry {
             known_sets: known_sets::KnownSets::default(),
             resources,
             installing: Mutex::new(()),
+            definitions: OnceLock::new(),
         }
     }
 

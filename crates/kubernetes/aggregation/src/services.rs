@@ -33,6 +33,9 @@ const IN_FLIGHT: usize = 1024;
 /// The default port of a service reference.
 const HTTPS: i32 = 443;
 
+/// The label of APIServices that follow definitions.
+const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+
 /// The versions that API services delegate to other servers. Cheap to clone.
 #[derive(Clone)]
 pub struct ApiServices(pub(crate) Arc<Shared>);
@@ -61,6 +64,8 @@ pub(crate) struct ExtensionApi {
     pub ca_pem: Vec<u8>,
     pub insecure: bool,
     pub available: bool,
+    /// Whether it only repeats what a server serves by a definition: a server that does not serve it does not list it.
+    is_automanaged: bool,
     /// The reason of its condition.
     pub reason: String,
 }
@@ -75,6 +80,8 @@ pub(crate) struct Service {
 impl ExtensionApi {
     pub fn of(service: APIService) -> ExtensionApi {
         let spec = service.spec;
+        let automanaged = service.metadata.labels.iter().find(|(name, _)| *name == AUTOMANAGED);
+        let is_automanaged = automanaged.is_some_and(|(_, value)| value == "true") && spec.service.is_none();
         let conditions = &service.status.conditions;
         let available = conditions.iter().find(|condition| condition.r#type == APIServiceConditionType::AVAILABLE);
         ExtensionApi {
@@ -90,6 +97,7 @@ impl ExtensionApi {
             }),
             ca_pem: spec.ca_bundle.0,
             insecure: spec.insecure_skip_tls_verify,
+            is_automanaged,
             available: available.is_some_and(|condition| condition.status == ConditionStatus::TRUE),
             reason: available.map(|condition| condition.reason.clone()).unwrap_or_default(),
         }
@@ -194,7 +202,7 @@ impl Shared {
         let mut found: Vec<&Arc<ExtensionApi>> = snapshot.entries.values().map(|entry| &entry.api).collect();
         found.retain(|api| {
             let is_wanted = !api.group.is_empty() && (!with_service || api.service.is_some());
-            is_wanted && here.version(&api.group, &api.version).is_none()
+            is_wanted && !api.is_automanaged && here.version(&api.group, &api.version).is_none()
         });
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found.into_iter().filter_map(|api| make(api)).collect()

@@ -4,7 +4,6 @@
 //!
 //! One task passes them every change from the cache; workers process queues and make requests within the process.
 
-mod claimed_names;
 mod conditions;
 mod definitions;
 mod election;
@@ -24,6 +23,7 @@ mod stats;
 mod tests;
 
 pub use conditions::api_services::ApiServiceCheck;
+pub use definitions::ServedDefinitions;
 pub use election::{GATE as ELECTION_GATE, Leadership};
 pub use names::{Controller, UnknownController};
 pub use namespaces::{
@@ -75,8 +75,6 @@ pub struct Settings {
     /// Whether the conditions that an API server itself sets are maintained, independent of the controllers.
     pub conditions: bool,
     /// How the servers of API services are asked whether they answer; without it none is called available.
-    /// Calls conversion webhooks of definitions.
-    pub webhooks: Arc<pintle_webhook::Clients>,
     pub api_services: Option<Arc<dyn ApiServiceCheck>>,
     /// Deletes what extension servers have in a namespace; without it that stays.
     pub aggregated: Option<Arc<dyn AggregatedClient>>,
@@ -95,7 +93,6 @@ impl Default for Settings {
             root_ca: None,
             event_ttl: None,
             conditions: true,
-            webhooks: Arc::default(),
             api_services: None,
             aggregated: None,
             leadership: Leadership::default(),
@@ -121,8 +118,13 @@ impl Queues {
 }
 
 impl Controllers {
-    /// Starts the controllers, which first process the existing objects. Call it within a runtime.
-    pub fn start(registry: Arc<Registry>, settings: &Settings) -> Controllers {
+    /// Starts the controllers, which first process the existing objects. Call it within a runtime. `definitions` are served without
+    /// them; they set their conditions.
+    pub fn start(
+        registry: Arc<Registry>,
+        settings: &Settings,
+        definitions: Option<Arc<ServedDefinitions>>,
+    ) -> Controllers {
         let mut tasks = JoinSet::new();
         let world = Arc::new(ResourceIndex::new(registry));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
@@ -155,10 +157,13 @@ impl Controllers {
         if settings.conditions {
             keep(Dangling, &world, &mut observers, &mut tasks);
             keep(Available(settings.api_services.clone()), &world, &mut observers, &mut tasks);
-            if let Some(controller) = Definitions::new(world.clone(), settings.webhooks.clone()).map(Arc::new) {
+        }
+        if let Some(served) = definitions {
+            if let Some(controller) = Definitions::new(world.clone(), served.clone()).map(Arc::new) {
                 observers.push(controller.clone());
                 tasks.spawn(restarted(async move || controller.work().await));
             }
+            tasks.spawn(restarted(async move || served.work().await));
         }
         if settings.conditions && world.registry.environment.feature_enabled(election::GATE) {
             elect(settings, &world, &mut observers, &mut tasks);

@@ -3,6 +3,7 @@
 
 mod aggregated;
 mod conditions;
+mod definitions;
 mod false_owners;
 mod random_owners;
 mod reconcile;
@@ -119,7 +120,7 @@ impl Fixture {
     }
 
     fn start(&self) -> Controllers {
-        Controllers::start(self.registry.clone(), &Settings::default())
+        Controllers::start(self.registry.clone(), &Settings::default(), None)
     }
 
     /// Waits until a condition holds; only a failure reaches the deadline.
@@ -347,7 +348,7 @@ async fn a_namespace_is_emptied_and_goes() {
 async fn only_what_is_enabled_runs() {
     let fixture = Fixture::new().await;
     let settings = Settings { enabled: vec![Controller::GarbageCollector], ..Settings::default() };
-    let _controllers = Controllers::start(fixture.registry.clone(), &settings);
+    let _controllers = Controllers::start(fixture.registry.clone(), &settings, None);
     let namespace = fixture.target("", "namespaces", "", "other");
     fixture.registry.delete(&namespace, &DeleteOptions::default()).await.map(drop).expect("deleted");
     fixture.quiet().await;

@@ -22,6 +22,7 @@ mod custom_resources;
 mod custom_resources_changing;
 mod custom_resources_requests;
 mod default_accounts;
+mod definitions_at_once;
 mod delegation;
 mod deletion;
 mod documents;

@@ -83,7 +83,7 @@ async fn deleted(fixture: &Fixture, name: &str) -> Target {
 
 fn start(fixture: &Fixture, server: &Arc<Simulated>) -> Controllers {
     let aggregated: Option<Arc<dyn AggregatedClient>> = Some(server.clone());
-    Controllers::start(fixture.registry.clone(), &Settings { aggregated, ..Settings::default() })
+    Controllers::start(fixture.registry.clone(), &Settings { aggregated, ..Settings::default() }, None)
 }
 
 /// The status and the message of a condition.

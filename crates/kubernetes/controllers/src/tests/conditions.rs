@@ -30,7 +30,7 @@ impl Fixture {
 async fn a_flow_schema_dangles_while_its_level_is_missing() {
     let fixture = Fixture::new().await;
     let _controllers =
-        Controllers::start(fixture.registry.clone(), &Settings { enabled: Vec::new(), ..Settings::default() });
+        Controllers::start(fixture.registry.clone(), &Settings { enabled: Vec::new(), ..Settings::default() }, None);
     let schema = value!({"metadata": {"name": "s"}, "spec": {"priorityLevelConfiguration": {"name": "l"}}});
     fixture.create(FLOW_CONTROL, "flowschemas", "", schema).await;
     let schema = fixture.target(FLOW_CONTROL, "flowschemas", "", "s");
@@ -64,7 +64,7 @@ async fn a_flow_schema_dangles_while_its_level_is_missing() {
 async fn an_api_service_is_as_available_as_its_service() {
     let fixture = Fixture::new().await;
     let _controllers =
-        Controllers::start(fixture.registry.clone(), &Settings { enabled: Vec::new(), ..Settings::default() });
+        Controllers::start(fixture.registry.clone(), &Settings { enabled: Vec::new(), ..Settings::default() }, None);
     let reference = value!({"namespace": "other", "name": "s", "port": 8443});
     let api = value!({"metadata": {"name": "v1.example.com"}, "spec": {"group": "example.com", "version": "v1",
         "groupPriorityMinimum": 100, "versionPriority": 10, "insecureSkipTLSVerify": true, "service": reference}});

@@ -10,7 +10,7 @@ impl Fixture {
     fn start_with(&self, controller: Controller) -> Controllers {
         let root_ca = Some("a bundle".to_owned());
         let settings = Settings { enabled: vec![controller], root_ca, conditions: false, ..Settings::default() };
-        Controllers::start(self.registry.clone(), &settings)
+        Controllers::start(self.registry.clone(), &settings, None)
     }
 
     fn read(&self, target: &Target) -> Value {

@@ -123,6 +123,26 @@ def dynamic_client(api):
     assert not jobs.get(namespace=NAMESPACE).items
 
 
+def custom_resources(api):
+    """Definitions are used as soon as they are created, without waiting."""
+    definitions, objects = client.ApiextensionsV1Api(api), client.CustomObjectsApi(api)
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    for number in range(10):
+        group = f"g{number}.example.com"
+        names = {"plural": "widgets", "kind": "Widget"}
+        spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+        metadata = {"name": f"widgets.{group}"}
+        definitions.create_custom_resource_definition({"metadata": metadata, "spec": spec})
+        place = (group, "v1", NAMESPACE, "widgets")
+        assert objects.list_namespaced_custom_object(*place)["items"] == []
+        widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w"}}
+        assert objects.create_namespaced_custom_object(*place, widget)["metadata"]["name"] == "w"
+        found = dynamic.DynamicClient(api).resources.get(api_version=f"{group}/v1", kind="Widget")
+        assert [item.metadata.name for item in found.get(namespace=NAMESPACE).items] == ["w"]
+        definitions.delete_custom_resource_definition(f"widgets.{group}")
+
+
 def main():
     config.load_kube_config()
     with client.ApiClient() as api:
@@ -135,6 +155,7 @@ def main():
         watches(core)
         deployments(api)
         dynamic_client(api)
+        custom_resources(api)
     print(f"kubernetes {kubernetes.__version__}")
     print("ok")
 

@@ -31,18 +31,13 @@ impl ClaimedNames {
         removed
     }
 
-    pub fn contains(&self, name: &str) -> bool {
-        self.groups.contains_key(name)
+    pub fn get(&self, name: &str) -> Option<&NamesInUse> {
+        self.claims.get(self.groups.get(name)?)?.get(name)
     }
 
     /// The definitions of a group, with their names.
     pub fn of_group(&self, group: &str) -> impl Iterator<Item = (&String, &NamesInUse)> {
         self.claims.get(group).into_iter().flatten()
-    }
-
-    /// The names of all definitions, unordered.
-    pub fn into_definitions(self) -> impl Iterator<Item = String> {
-        self.groups.into_keys()
     }
 }
 
@@ -64,7 +59,7 @@ mod tests {
         );
         assert_eq!(names.remove("a.h").map(|claims| claims.group), Some("h".to_owned()));
         assert_eq!(names.remove("a.h"), None);
-        assert!(!names.contains("a.h") && names.contains("a.g"));
+        assert!(names.get("a.h").is_none() && names.get("a.g").is_some());
         names.remove("moved");
         assert_eq!(of(&names, "h"), [""; 0]);
         assert!(names.claims.len() == 1, "nothing is kept of a group without definitions");
