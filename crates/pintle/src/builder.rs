@@ -92,7 +92,7 @@ pub struct Builder {
     /// The node address types for connections to kubelets, the preferred first.
     pub kubelet_address_types: Vec<String>,
     pub health: HealthOptions,
-    /// The controllers that run in the server: by default all of them, without delay.
+    /// The controllers that run in the server: by default those of a part of a control plane, without delay.
     pub controllers: pintle_controllers::Settings,
 }
 
@@ -262,6 +262,7 @@ impl Builder {
         opened.builder.metrics.add_source(move |out| counted.render(&of, out));
         let definitions = controllers.conditions.then(|| ServedDefinitions::follow(opened.registry.clone(), webhooks));
         let definitions = definitions.flatten();
+        Controllers::prepare(opened.registry.clone(), &controllers).await;
         // The first request finds all stored definitions served.
         opened.registry.install_definitions().await;
         let generic = opened.serve()?;

@@ -22,7 +22,6 @@ mod table;
 mod values;
 mod version;
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 pub use audit::{AuditFlags, Delivery, Mode};
@@ -79,18 +78,17 @@ pub enum FlagError {
 
 /// Reads a command line: the program's name first, then its arguments.
 ///
-/// Without a command the server listens on loopback; with the command `serve`, or under the program name
-/// `kube-apiserver`, it listens on kube-apiserver's default address.
+/// Without a command the server listens on loopback and runs all controllers; with the command `serve`, or under the program name
+/// `kube-apiserver`, it takes kube-apiserver's place.
 pub fn parse(command_line: impl IntoIterator<Item = String>) -> Result<Command, FlagError> {
     let mut words = command_line.into_iter().peekable();
     let program = words.next().unwrap_or_default();
-    let mut config = Config::default();
-    let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let mut config = Config::alone();
     if file_name(&program) == "kube-apiserver" {
-        config.bind_address = everywhere;
+        config = Config::in_place_of_kube_apiserver();
     } else if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
         match word.as_str() {
-            "serve" => config.bind_address = everywhere,
+            "serve" => config = Config::in_place_of_kube_apiserver(),
             "help" => return Ok(Command::Help(table::help())),
             "version" => return Ok(Command::Version),
             _ => return Err(FlagError::UnknownCommand(word)),

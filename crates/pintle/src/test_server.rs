@@ -1,12 +1,13 @@
 //! `TestServer`: a whole server in memory, on a free port, within a test's process.
 
 use crate::builder::{Builder, Server, StartError};
+use pintle_controllers::Controller;
 use pintle_storage::{MemoryStore, Store};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// A server for a test: everything is allowed, nothing outlives it.
+/// A server for a test: everything is allowed, nothing outlives it. All controllers run in it, without delay.
 pub struct TestServer {
     server: Server,
 }
@@ -26,7 +27,9 @@ impl TestServer {
     /// The store cannot be opened, or no port can be bound.
     pub async fn start_with(store: Arc<dyn Store>) -> Result<Self, StartError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let server = Builder::new(store).start(listener).await?;
+        let mut builder = Builder::new(store);
+        builder.controllers.enabled = Controller::ALL.to_vec();
+        let server = builder.start(listener).await?;
         Ok(TestServer { server })
     }
 

@@ -43,7 +43,9 @@ use garbage::GarbageCollector;
 use namespaces::NamespaceController;
 use pintle_registry::Registry;
 use pintle_registry::environment::new_uid;
-use reconcile::Reconciling;
+use reconcile::default_accounts::DefaultAccounts;
+use reconcile::root_certificates::RootCertificates;
+use reconcile::{Reconciler, Reconciling};
 use resource_index::ResourceIndex;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,10 +87,10 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// The controllers that are on by default, without delay.
+    /// The controllers of a server that is a part of a control plane, without delay.
     fn default() -> Self {
         Settings {
-            enabled: Controller::on_by_default(),
+            enabled: Controller::beside_others(),
             settle_time: Duration::ZERO,
             root_ca: None,
             event_ttl: None,
@@ -175,6 +177,31 @@ impl Controllers {
         Controllers { tasks, observers }
     }
 
+    /// Gives the namespace `default` what controllers give every namespace, if they are enabled: a pod can be created as soon as
+    /// the server serves. What fails is tried again by the controllers.
+    pub async fn prepare(registry: Arc<Registry>, settings: &Settings) {
+        let index = Arc::new(ResourceIndex::new(registry));
+        let namespace = index.stored("", "namespaces").and_then(|kind| index.place(kind, "", "default"));
+        let Some(namespace) = namespace else { return };
+        let on = |controller| settings.enabled.contains(&controller);
+        let accounts = on(Controller::ServiceAccount).then(|| DefaultAccounts::new(index.clone())).flatten();
+        let bundle = settings.root_ca.clone().filter(|_| on(Controller::RootCaCertificatePublisher));
+        let certificates = bundle.and_then(|bundle| RootCertificates::publishing(index.clone(), bundle));
+        // At the same time, so that they share a sync.
+        tokio::join!(
+            async {
+                if let Some(accounts) = &accounts {
+                    accounts.sync(&namespace).await;
+                }
+            },
+            async {
+                if let Some(certificates) = &certificates {
+                    certificates.sync(&namespace).await;
+                }
+            }
+        );
+    }
+
     /// Their queues, for metrics.
     pub fn queues(&self) -> Queues {
         Queues(self.observers.clone())
@@ -205,15 +232,12 @@ async fn restarted(run: impl AsyncFn()) {
 
 /// The reconciler of each controller.
 mod reconcilers {
-    use super::reconcile::Reconciler;
     use super::reconcile::aggregation::Aggregation;
-    use super::reconcile::default_accounts::DefaultAccounts;
     use super::reconcile::finished_jobs::FinishedJobs;
     use super::reconcile::legacy_tokens::LegacyTokens;
     use super::reconcile::migrations::Migrations;
     use super::reconcile::policy_status::PolicyStatus;
     use super::reconcile::quotas::Quotas;
-    use super::reconcile::root_certificates::RootCertificates;
     use super::reconcile::storage_versions::StorageVersions;
     use super::reconcile::tokens::Tokens;
     use super::*;
@@ -255,7 +279,8 @@ mod reconcilers {
     impl Starting<'_> {
         fn run<R: Reconciler>(&mut self, reconciler: Option<R>) {
             let Some(reconciler) = reconciler else { return };
-            let controller = Arc::new(Reconciling::new(reconciler, self.settle));
+            let settle = if R::SETTLES { self.settle } else { Duration::ZERO };
+            let controller = Arc::new(Reconciling::new(reconciler, settle));
             self.observers.push(controller.clone());
             for _ in 0..R::WORKERS {
                 let controller = controller.clone();

@@ -54,9 +54,9 @@ impl Controller {
         Controller::StorageVersionGarbageCollector,
     ];
 
-    /// Whether it runs by default. Those that write to every namespace or to bootstrap objects do not, so that a new
-    /// server contains only what its users write.
-    pub const fn is_on_by_default(self) -> bool {
+    /// Whether it runs in a server that is a part of a control plane. Those that write to every namespace or to bootstrap objects
+    /// do not: kube-controller-manager has them, and without it such a server contains only what its users write.
+    const fn is_on_beside_others(self) -> bool {
         !matches!(
             self,
             Controller::ServiceAccount
@@ -66,9 +66,9 @@ impl Controller {
         )
     }
 
-    /// The controllers that run by default.
-    pub fn on_by_default() -> Vec<Controller> {
-        Controller::ALL.into_iter().filter(|controller| controller.is_on_by_default()).collect()
+    /// The controllers that run by default in a server that is a part of a control plane.
+    pub fn beside_others() -> Vec<Controller> {
+        Controller::ALL.into_iter().filter(|controller| controller.is_on_beside_others()).collect()
     }
 
     /// The name and its short form.
@@ -104,7 +104,10 @@ impl Controller {
     ///
     /// # Errors
     /// An item names no controller.
-    pub fn select<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Vec<Controller>, UnknownController> {
+    pub fn select<'a>(
+        items: impl IntoIterator<Item = &'a str>,
+        by_default: &[Controller],
+    ) -> Result<Vec<Controller>, UnknownController> {
         let (mut named, mut all) = (Vec::new(), None);
         for item in items {
             let (name, on) = item.strip_prefix('-').map_or((item, true), |name| (name, false));
@@ -121,7 +124,7 @@ impl Controller {
         // The first item that names a controller counts.
         let is_on = |controller: &Controller| {
             let by_name = named.iter().find(|(named, _)| named == controller).map(|(_, on)| *on);
-            by_name.or(all.map(|all| all && controller.is_on_by_default())).unwrap_or(false)
+            by_name.or(all.map(|all| all && by_default.contains(controller))).unwrap_or(false)
         };
         Ok(Controller::ALL.into_iter().filter(is_on).collect())
     }
@@ -134,7 +137,7 @@ mod tests {
 
     #[test]
     fn lists_turn_controllers_on_and_off() {
-        let default = Controller::on_by_default();
+        let default = Controller::beside_others();
         let without =
             |controller| -> Vec<Controller> { default.iter().copied().filter(|other| *other != controller).collect() };
         let rows: [(&[&str], &[Controller]); 9] = [
@@ -149,9 +152,10 @@ mod tests {
             (&["namespace", "serviceaccount-controller"], &[Namespace, ServiceAccount]),
         ];
         for (items, expected) in rows {
-            assert_eq!(Controller::select(items.iter().copied()).as_deref(), Ok(expected), "{items:?}");
+            assert_eq!(Controller::select(items.iter().copied(), &default).as_deref(), Ok(expected), "{items:?}");
         }
-        let error = Controller::select(["*", "-deployment"]).expect_err("unknown");
+        assert_eq!(Controller::select(["*"], &Controller::ALL).as_deref(), Ok(&Controller::ALL[..]));
+        let error = Controller::select(["*", "-deployment"], &default).expect_err("unknown");
         assert_eq!(error.to_string(), "\"deployment\" is not in the list of known controllers");
     }
 }

@@ -18,6 +18,7 @@ use pintle::EndpointReconciler;
 use pintle::browsers::BrowserConfig;
 use pintle::certs::AdministratorBy;
 use pintle::encryption::EncryptionSource;
+use pintle_controllers::Controller;
 use pintle_endpoints::Settings;
 use pintle_endpoints::metrics::AllowedLabels;
 use pintle_endpoints::runtime_config::RuntimeConfig;
@@ -146,6 +147,8 @@ with_defaults! {
         pub shutdown_send_retry_after: bool,
         pub controllers: pintle_controllers::Settings =
             pintle_controllers::Settings { settle_time: CONTROLLERS_SETTLE_TIME, ..Default::default() },
+        /// The controllers that `*` stands for.
+        pub(super) controllers_by_default: Vec<Controller> = Controller::beside_others(),
         /// The items of all `--controllers` flags.
         pub(super) controller_items: Vec<String>,
         pub kubelet: Kubelet,
@@ -205,6 +208,19 @@ with_defaults! {
 }
 
 impl Config {
+    /// The configuration of a server that is all there is of a control plane: it listens on loopback and runs every controller.
+    pub(super) fn alone() -> Config {
+        let mut config = Config { controllers_by_default: Controller::ALL.to_vec(), ..Config::default() };
+        config.controllers.enabled.clone_from(&config.controllers_by_default);
+        config
+    }
+
+    /// The configuration of a server in kube-apiserver's place: it listens on kube-apiserver's default address, and leaves to
+    /// kube-controller-manager what that does in every namespace.
+    pub(super) fn in_place_of_kube_apiserver() -> Config {
+        Config { bind_address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), ..Config::default() }
+    }
+
     /// Checks flags against each other.
     ///
     /// # Errors

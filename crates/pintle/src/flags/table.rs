@@ -181,7 +181,8 @@ fn feature_gates(config: &mut Config, value: &str) -> Result<(), String> {
 fn controllers(config: &mut Config, value: &str) -> Result<(), String> {
     config.controller_items.extend(values::list(value).map(str::to_owned));
     let items = config.controller_items.iter().map(String::as_str);
-    config.controllers.enabled = Controller::select(items).map_err(|error| error.to_string())?;
+    let by_default = &config.controllers_by_default;
+    config.controllers.enabled = Controller::select(items, by_default).map_err(|error| error.to_string())?;
     Ok(())
 }
 
@@ -405,12 +406,13 @@ static OWN_FLAGS: &[Flag] = &[
         "controllers",
         "NAME,...",
         "Controllers to run in this process: '*' is all that are on by default, 'foo' is one, '-foo' is all but \
-         one, and an empty list is none. On by default are namespace-controller, garbage-collector-controller, \
-         event-ttl-controller, resourcequota-controller, ttl-after-finished-controller, \
-         legacy-serviceaccount-token-cleaner-controller, storage-version-migrator-controller and \
-         validatingadmissionpolicy-status-controller; others are \
+         one, and an empty list is none. Without a command all are on by default. With the command serve those are off \
+         that kube-controller-manager has for every namespace or for bootstrap objects: \
          serviceaccount-controller, root-ca-certificate-publisher-controller, clusterrole-aggregation-controller and \
-         token-cleaner-controller. Default: *.",
+         token-cleaner-controller. The others are namespace-controller, garbage-collector-controller, \
+         event-ttl-controller, resourcequota-controller, ttl-after-finished-controller, \
+         legacy-serviceaccount-token-cleaner-controller, storage-version-migrator-controller, \
+         validatingadmissionpolicy-status-controller and storageversion-garbage-collector-controller. Default: *.",
         controllers,
     ),
     Flag::new(

@@ -362,15 +362,19 @@ fn printed_defaults_are_parsed_as_the_same() {
 #[test]
 fn which_controllers_run() {
     use Controller::{EventTtl, Namespace, ServiceAccount};
-    let default = Controller::on_by_default();
-    let without_events: Vec<_> = default.iter().copied().filter(|controller| *controller != EventTtl).collect();
-    let is_wanted = |controller: &Controller| default.contains(controller) || *controller == ServiceAccount;
+    let part = Controller::beside_others();
+    let all_but = |controller| Controller::ALL.into_iter().filter(|other| *other != controller).collect::<Vec<_>>();
+    let is_wanted = |controller: &Controller| part.contains(controller) || *controller == ServiceAccount;
     let with_accounts: Vec<_> = Controller::ALL.into_iter().filter(is_wanted).collect();
-    let rows: [(&str, &[Controller]); 6] = [
-        ("pintle", &default),
+    let rows: [(&str, &[Controller]); 10] = [
+        ("pintle", &Controller::ALL),
+        ("pintle --controllers=*", &Controller::ALL),
+        ("pintle --controllers=*,-event-ttl", &all_but(EventTtl)),
         ("pintle --controllers=", &[]),
-        ("pintle --controllers=*,-event-ttl", &without_events),
-        ("pintle --controllers=*,serviceaccount", &with_accounts),
+        ("pintle serve", &part),
+        ("/usr/bin/kube-apiserver", &part),
+        ("pintle serve --controllers=*", &part),
+        ("pintle serve --controllers=*,serviceaccount", &with_accounts),
         ("pintle --controllers namespace --controllers event-ttl-controller", &[Namespace, EventTtl]),
         ("pintle --controllers=-*", &[]),
     ];

@@ -77,6 +77,8 @@ impl Definitions {
         let Some(stored) = kind.target.cache.get(&kind.target.storage().key("", name)) else { return Outcome::Done };
         let Ok(definition) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         if waits_for(&stored, CLEANUP_FINALIZER) {
+            // Objects are stored only under the definition as it is, so what was before the deletion began is visible then.
+            kind.target.cache.progress.reached(stored.revision).await;
             return self.end(&kind.at(&stored), &definition).await;
         }
         let accepted = self.served.accept(name, &definition);

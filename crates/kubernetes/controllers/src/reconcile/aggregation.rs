@@ -77,6 +77,7 @@ fn set_rules(role: &mut Value, rules: Vec<Value>) -> bool {
 
 impl Reconciler for Aggregation {
     const QUEUE: &'static str = "ClusterRoleAggregator";
+    const SETTLES: bool = false;
 
     fn new(world: Arc<ResourceIndex>) -> Option<Self> {
         let roles = world.stored("rbac.authorization.k8s.io", "clusterroles")?;

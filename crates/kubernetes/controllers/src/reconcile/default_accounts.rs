@@ -21,6 +21,7 @@ pub struct DefaultAccounts {
 
 impl Reconciler for DefaultAccounts {
     const QUEUE: &'static str = "serviceaccount";
+    const SETTLES: bool = false;
 
     fn new(world: Arc<ResourceIndex>) -> Option<Self> {
         let (namespaces, accounts) = (world.stored("", "namespaces")?, world.stored("", "serviceaccounts")?);

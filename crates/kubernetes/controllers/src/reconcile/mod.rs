@@ -27,6 +27,8 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     const QUEUE: &'static str;
     /// The number of workers.
     const WORKERS: usize = 1;
+    /// Whether it waits after a change before it acts. Not if clients wait for what it does.
+    const SETTLES: bool = true;
 
     /// `None` if the kinds that it needs are not stored.
     fn new(world: Arc<ResourceIndex>) -> Option<Self>;

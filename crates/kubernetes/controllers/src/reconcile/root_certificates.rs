@@ -47,6 +47,7 @@ impl RootCertificates {
 
 impl Reconciler for RootCertificates {
     const QUEUE: &'static str = "root_ca_cert_publisher";
+    const SETTLES: bool = false;
 
     fn new(world: Arc<ResourceIndex>) -> Option<Self> {
         let (namespaces, config_maps) = (world.stored("", "namespaces")?, world.stored("", "configmaps")?);

@@ -53,7 +53,17 @@ impl Installation {
     /// The command line of a usual start.
     pub fn command(&self, port: u16) -> Command {
         let mut command = pintle(self.scratch.path());
-        command.args(["serve", "--bind-address", "127.0.0.1", "--secure-port", &port.to_string()]);
+        command.args(["serve", "--bind-address", "127.0.0.1"]);
+        self.with_files(command, port)
+    }
+
+    /// The same without a command: a server that is all there is of a control plane.
+    pub fn command_alone(&self, port: u16) -> Command {
+        self.with_files(pintle(self.scratch.path()), port)
+    }
+
+    fn with_files(&self, mut command: Command, port: u16) -> Command {
+        command.args(["--secure-port", &port.to_string()]);
         command.arg("--data-dir").arg(self.path("data"));
         command.arg("--cert-dir").arg(self.path("certs"));
         command.arg("--token-auth-file").arg(self.path("tokens.csv"));
@@ -66,6 +76,16 @@ impl Installation {
 
     pub fn start(&self) -> Process {
         self.start_changed(|_| {})
+    }
+
+    /// A start without a command, with these flags.
+    pub fn start_alone(&self, flags: &[impl AsRef<OsStr>]) -> Process {
+        let command = |port| {
+            let mut command = self.command_alone(port);
+            command.args(flags);
+            command
+        };
+        start(command, &self.path("certs"))
     }
 
     /// A start with more flags than usual.

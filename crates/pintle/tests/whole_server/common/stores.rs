@@ -3,12 +3,13 @@
 //! store.
 
 use super::etcd::{Etcd, program};
-use pintle::{StartError, TestServer};
+use pintle::{Builder, StartError};
 use pintle_etcd::EtcdOptions;
 use pintle_registry::EtcdCodec;
 use pintle_storage::{MemoryStore, Store};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use tokio::net::TcpListener;
 
 /// An etcd, if tests are to use one.
 pub fn etcd() -> Option<Etcd> {
@@ -20,9 +21,9 @@ pub fn etcd() -> Option<Etcd> {
     }
 }
 
-/// A server in this process.
+/// A server in this process, with the controllers of a part of a control plane: namespaces contain only what a test creates.
 pub struct Server {
-    server: TestServer,
+    server: pintle::Server,
     /// Dropped after the server.
     _etcd: Option<Etcd>,
 }
@@ -44,7 +45,8 @@ pub fn store() -> Result<(Arc<dyn Store>, Option<Etcd>), StartError> {
 impl Server {
     pub async fn start() -> Result<Server, StartError> {
         let (store, etcd) = store()?;
-        Ok(Server { server: TestServer::start_with(store).await?, _etcd: etcd })
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        Ok(Server { server: Builder::new(store).start(listener).await?, _etcd: etcd })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -52,7 +54,7 @@ impl Server {
     }
 
     pub fn url(&self) -> String {
-        self.server.url()
+        format!("http://{}", self.address())
     }
 
     pub async fn stop(self) -> std::io::Result<()> {
