@@ -9,9 +9,13 @@ use crate::fields_v1::{is_v1_of, v1_covers, v1_meets};
 use crate::typed;
 use pintle_schema::{Map, Str, Struct, Value, time::Time};
 use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// Beyond this many entries, a map of the managers is cheaper than comparing each with each: there may be twenty thousand.
+const FEW: usize = 16;
 
 /// How a manager writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     Apply,
     Update,
@@ -27,7 +31,7 @@ impl Operation {
 }
 
 /// A manager of fields. An applier is the same in all versions, an updater differs by version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Manager {
     pub name: Str,
     pub operation: Operation,
@@ -254,8 +258,20 @@ impl Managed {
     /// An entry is malformed.
     pub fn decode(entries: &[Value]) -> Result<Self, InvalidEntry> {
         let mut managed = Managed::default();
+        if entries.len() <= FEW {
+            for entry in entries {
+                managed.put(Entry::decode(entry)?);
+            }
+            return Ok(managed);
+        }
+        let mut places = HashMap::with_capacity(entries.len());
         for entry in entries {
-            managed.put(Entry::decode(entry)?);
+            let entry = Entry::decode(entry)?;
+            let place = *places.entry(entry.manager.clone()).or_insert(managed.entries.len());
+            match managed.entries.get_mut(place) {
+                Some(former) => *former = entry,
+                None => managed.entries.push(entry),
+            }
         }
         Ok(managed)
     }

@@ -270,6 +270,26 @@ fn the_oldest_updaters_are_folded() {
 }
 
 #[test]
+fn very_many_managers_are_decoded_and_folded() {
+    // Comparing each with each would take minutes.
+    const MANAGERS: usize = 60_000;
+    let entry = |number: usize| {
+        let mut entry = value!({"manager": (format!("u{number:05}")), "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"});
+        entry.set_at(&["fieldsV1", "f:data", &format!("f:k{:05}", MANAGERS - number)], Value::map());
+        entry.set_at(&["time"], "2026-01-01T00:00:00Z");
+        entry
+    };
+    let entries: Vec<Value> = (0..MANAGERS).chain([0, MANAGERS - 1]).map(entry).collect();
+    let mut managed = Managed::decode(&entries).expect("entries");
+    assert_eq!(managed.entries().len(), MANAGERS);
+    super::cap::fold_oldest(&mut managed).expect("sets");
+    let names: Vec<&str> = managed.entries().iter().map(|entry| entry.manager.name.as_str()).collect();
+    assert_eq!((names.len(), names.first(), names.last()), (10, Some(&"u59991"), Some(&"ancient-changes")));
+    let folded = managed.entries_mut().last_mut().expect("ten entries");
+    assert_eq!(folded.fields().expect("a set").paths().len(), MANAGERS - 9);
+}
+
+#[test]
 fn what_was_folded_is_lost_when_it_is_folded_itself() {
     let mut fixture = Fixture::created("u00", value!({"k00": "1"}));
     let update = |fixture: &mut Fixture, at: usize| {
