@@ -115,7 +115,12 @@ fn nothing_is_stored_in_a_namespace_that_is_gone() {
     let (called, calls) = mpsc::channel();
     let allowed = Arc::new(Semaphore::new(0));
     let mut url = String::new();
-    let (store, _etcd) = stores::store().expect("a store");
+    let mut etcd = None;
+    let store = || {
+        let (store, started) = stores::store().expect("a store");
+        etcd = started;
+        store
+    };
     let fixture = Fixture::over(store, |builder| {
         url = builder.webhooks.clients.register("w", holding(called, allowed.clone()));
     });
@@ -168,4 +173,6 @@ fn nothing_is_stored_in_a_namespace_that_is_gone() {
         }
     }
     assert!(calls.try_recv().is_err(), "admission was asked once for each");
+    drop(fixture);
+    drop(etcd);
 }

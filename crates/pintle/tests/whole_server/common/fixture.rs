@@ -39,14 +39,17 @@ impl Fixture {
 
     /// A server without a node.
     pub fn empty(prepare: impl FnOnce(&mut Builder)) -> Fixture {
-        Fixture::over(Arc::new(MemoryStore::new()), prepare)
+        Fixture::over(|| Arc::new(MemoryStore::new()), prepare)
     }
 
-    /// The same over a store.
-    pub fn over(store: Arc<dyn Store>, prepare: impl FnOnce(&mut Builder)) -> Fixture {
+    /// The same over a store, which is made in the server's runtime.
+    pub fn over(store: impl FnOnce() -> Arc<dyn Store>, prepare: impl FnOnce(&mut Builder)) -> Fixture {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
-        let mut builder = Builder::new(store);
+        let mut builder = {
+            let _entered = runtime.enter();
+            Builder::new(store())
+        };
         prepare(&mut builder);
         let server = runtime.block_on(async {
             let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
