@@ -16,9 +16,6 @@ use ring::digest::{Context, SHA256};
 use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity};
 use crate::kept::{Kept, Key};
 
-/// Parts of the cache that are locked apart.
-const SHARDS: usize = 16;
-
 /// Bytes of all entries: twice the tokens of a large cluster's clients, at a kilobyte each.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
@@ -63,7 +60,7 @@ impl Default for TokenCacheStats {
 pub struct TokenCache {
     inner: Arc<dyn Authenticator>,
     times: TokenCacheTimes,
-    shards: Box<[Kept<Entry>]>,
+    kept: Kept<Entry>,
     calls: Mutex<HashMap<Key, WeakShared<BoxFuture<'static, Outcome>>>>,
     pub stats: TokenCacheStats,
 }
@@ -80,7 +77,7 @@ impl TokenCache {
         Arc::new(TokenCache {
             inner,
             times,
-            shards: (0..SHARDS).map(|_| Kept::with_bound(MAX_BYTES / SHARDS)).collect(),
+            kept: Kept::with_bound(MAX_BYTES),
             calls: Mutex::default(),
             stats: TokenCacheStats::default(),
         })
@@ -92,12 +89,8 @@ impl TokenCache {
         calls.values().filter(|call| call.upgrade().is_some()).count()
     }
 
-    fn shard(&self, key: &Key) -> &Kept<Entry> {
-        &self.shards[usize::from(key[0]) % SHARDS]
-    }
-
     fn known(&self, key: &Key, now: SystemTime) -> Option<Option<Identity>> {
-        self.shard(key).get(key).filter(|entry| now < entry.until).map(|entry| entry.identity)
+        self.kept.get(key).filter(|entry| now < entry.until).map(|entry| entry.identity)
     }
 
     fn keep(&self, key: Key, outcome: &Outcome, now: SystemTime) {
@@ -105,7 +98,7 @@ impl TokenCache {
         let time = if identity.is_some() { self.times.success } else { self.times.failure };
         let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) else { return };
         let bytes = identity.as_ref().map_or(0, Identity::heap_bytes);
-        self.shard(&key).set(key, Entry { until, identity: identity.clone() }, bytes);
+        self.kept.set(key, Entry { until, identity: identity.clone() }, bytes);
     }
 
     /// The call for a token: the one under way, or a new one.

@@ -259,7 +259,7 @@ fn a_list_of_rules_has_a_bound() {
         verbs: vec!["get".into()],
         api_groups: vec!["".into()],
         resources: vec!["secrets".into()],
-        resource_names: vec![format!("{name:01$}", 1000).into(); 100],
+        resource_names: vec![format!("{name:01000}").into(); 100],
         ..PolicyRule::default()
     };
     let role = Role { namespace: "".into(), name: "many".into(), rules: (0..200).map(rule).collect() };
