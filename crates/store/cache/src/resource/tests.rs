@@ -206,6 +206,31 @@ fn a_cursor_sees_every_change_once_and_in_order() {
     }
 }
 
+#[test]
+fn a_visitor_that_breaks_gets_one_revision() {
+    let mut random = Random(5);
+    let mut subject = Subject::new(Bounds::default());
+    let [mut cursor, mut other] = [(); 2].map(|()| subject.cache.cursor(Revision(1)));
+    (0..20).for_each(|_| subject.step(&mut random));
+    let mut seen = Vec::new();
+    loop {
+        let before = seen.len();
+        let visited = cursor.visit_until(usize::MAX, |event| {
+            seen.push(event.revision);
+            ControlFlow::Break(())
+        });
+        visited.expect("retained");
+        let of_revision = seen.get(before..).unwrap_or_default();
+        assert!(!of_revision.is_empty() && of_revision.iter().all(|revision| Some(revision) == of_revision.first()));
+        if !cursor.is_behind() {
+            break;
+        }
+        assert_eq!(Some(&cursor.revision()), seen.last());
+    }
+    let all = other.take(usize::MAX).expect("retained");
+    assert!(all.iter().map(|event| event.revision).eq(seen));
+}
+
 /// Whether a cursor without pending events would be woken now.
 fn is_woken(cursor: &mut Watcher) -> bool {
     use std::future::Future;
