@@ -1,4 +1,4 @@
-//! Power loss at every operation on the disk, and failures of every operation.
+//! Power loss at every operation on the disk. Failures of operations are in `failures.rs`.
 //! Guarantees that published writes are present afterwards, that the store continues, and that no revision is used
 //! twice.
 //! Must never count as published what the observer did not receive.
@@ -8,10 +8,10 @@ mod support;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use pintle_storage::{Observer, Record, Revision, Started, Store};
+use pintle_storage::{Observer, Record, Revision, Started};
 use support::Random;
 use support::script::{Kind, Script, commit, open};
-use support::sim::{Fault, Sim};
+use support::sim::Sim;
 
 /// Knows what was published: that is durable, whether it was acknowledged or not.
 #[derive(Clone, Default)]
@@ -111,54 +111,4 @@ fn cut_at_every_operation(kind: Kind) {
     println!("{operations} operations, {} cuts", cuts.load(Ordering::Relaxed));
     assert!(operations > 600, "{operations}");
     assert_eq!(sim.disk().violations, Vec::<String>::new());
-}
-
-/// Commits a transaction until the disk accepts it.
-fn insist(store: &dyn Store, transaction: &pintle_storage::Transaction) -> (Revision, u64) {
-    for failed in 0..50 {
-        if let Ok(revision) = commit(store, transaction) {
-            return (revision, failed);
-        }
-    }
-    panic!("the store does not go on");
-}
-
-#[test]
-fn the_disk_fails_at_every_operation() {
-    let kind = Kind::Plain;
-    let script = Script::new(90, 120, 4);
-    let whole = Sim::new();
-    let run = |sim: &Sim, what: &str| {
-        let opened = (0..50).find_map(|_| open(kind, Arc::new(sim.clone())).ok());
-        let (store, watcher, started) = opened.unwrap_or_else(|| panic!("{what}: it never opens"));
-        assert_eq!(started.current, Revision(1), "{what}");
-        let mut refused = 0;
-        for (number, transaction) in script.transactions.iter().enumerate() {
-            let (revision, failed) = insist(&*store, transaction);
-            assert_eq!(revision.0, number as u64 + 2, "{what}: a revision was left out or used again");
-            refused += failed;
-        }
-        assert_eq!(watcher.0.lock().unwrap().published, script.records, "{what}");
-        // Power fails, and only synced data remains.
-        let operations = sim.disk().operations();
-        let left = sim.disk().crashed(&mut Random(operations | 1));
-        drop(store);
-        survives(kind, &script, &left, script.transactions.len() as u64 + 1, what);
-        refused
-    };
-    assert_eq!(run(&whole, "nothing fails"), 0);
-    let operations = whole.disk().operations();
-    let mut refused = 0;
-    for operation in 0..operations {
-        for count in [1, 5] {
-            let sim = Sim::new();
-            let (eighths, kind) = (4 * (operation % 2) as usize, std::io::ErrorKind::StorageFull);
-            sim.disk().fault = Some(Fault { first: operation, count, eighths, kind });
-            let what = format!("operations {operation} and {} after it fail", count - 1);
-            refused += run(&sim, &what);
-            assert_eq!(sim.disk().violations, Vec::<String>::new(), "{what}");
-        }
-    }
-    println!("{operations} operations, {refused} writes were refused");
-    assert!(refused > operations / 4, "{refused} of {operations}");
 }

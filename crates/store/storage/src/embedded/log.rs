@@ -222,11 +222,20 @@ pub(crate) fn make_dir(storage: &dyn Storage, path: &Path) -> io::Result<()> {
         above = directory.parent();
     }
     storage.create_dir(path)?;
-    for directory in missing {
+    sync_names(storage, missing.into_iter())
+}
+
+/// Makes the names of directories durable.
+pub(crate) fn sync_names<'a>(storage: &dyn Storage, directories: impl Iterator<Item = &'a Path>) -> io::Result<()> {
+    for directory in directories.filter(|directory| !directory.as_os_str().is_empty()) {
         let parent = directory.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
         match parent.map_or(Ok(()), |parent| storage.sync_dir(parent)) {
-            // A parent directory that can be traversed but not read was not created here.
-            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+            // A parent directory that can be traversed but not read, or not written, was not created here.
+            Err(error)
+                if !matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
+            {
+                return Err(error);
+            }
             _ => {}
         }
     }

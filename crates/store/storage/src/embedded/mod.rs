@@ -303,7 +303,10 @@ fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, Store
     match found {
         Found::Version1 | Found::Upgraded => v1::upgrade(storage, directory, options.log())?,
         Found::Nothing => {
-            let made = log::create(storage, &log, Revision::EMPTY).and_then(|()| storage.sync_dir(directory));
+            // An earlier attempt may have made the directories, and failed before their names were durable.
+            let made = log::sync_names(storage.as_ref(), directory.ancestors());
+            let made = made.and_then(|()| log::create(storage, &log, Revision::EMPTY));
+            let made = made.and_then(|()| storage.sync_dir(directory));
             let made = made.and_then(|()| write_marker().map_err(io::Error::from));
             made.map_err(|error| StoreError::Io { path: log.clone(), error })?;
         }
