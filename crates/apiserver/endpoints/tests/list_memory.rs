@@ -2,13 +2,14 @@
 //! everywhere. Guarantees that a list takes a window, whatever its length, and that nothing is encoded before the client takes it.
 
 use allocation_counter::measure;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::StreamExt;
 use pintle_cache::{Cache, EncodedObject, Object, encoded_object};
+use pintle_compute::{Turns, run as run_in_turns};
 use pintle_endpoints::Body;
 use pintle_endpoints::encoding::{IncludeObject, ListEncoder};
 use pintle_endpoints::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use pintle_registry::{AdmissionChain, Environment, Items, Page, Registry, Target};
-use pintle_schema::value;
+use pintle_schema::{Str, value};
 use pintle_storage::{MemoryStore, Revision};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -152,11 +153,13 @@ fn nothing_is_encoded_before_it_is_taken() {
 }
 
 #[test]
-fn a_list_that_waits_for_its_turn_is_not_ready() {
+fn a_list_that_is_encoded_before_it_is_sent_takes_turns() {
     let (registry, target) = registry();
     let objects = objects(&target);
     // All objects are encoded before the first byte, but others get their turn meanwhile.
     let wanted = MediaTypeOptions { format: Format::Protobuf, ..MediaTypeOptions::JSON };
     let encoder = ListEncoder::new(&registry, &target, wanted, IncludeObject::None);
-    assert!(encoder.list(page(&objects)).now_or_never().is_none());
+    let (turns, user) = (Arc::<Turns>::default(), Str::new_static("user"));
+    let body = run(run_in_turns(&turns, &user, 0, Box::pin(encoder.list(page(&objects)))));
+    assert!(body.is_ok() && turns.taken() > 0);
 }

@@ -4,9 +4,11 @@
 use super::{Fixture, owner};
 use crate::requests::{Requests, Who};
 use crate::resource_index::ResourceIndex;
+use crate::{Controllers, ServedDefinitions, Settings};
 use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, Target};
 use pintle_schema::{Value, value};
+use std::sync::Arc;
 
 const HOLD: &str = "example.com/hold";
 
@@ -173,7 +175,8 @@ async fn an_object_waits_for_the_version_of_its_owner() {
     let names = value!({"plural": "foos", "singular": "foo", "kind": "Foo", "listKind": "FooList"});
     let spec = value!({"group": "example.com", "scope": "Namespaced", "names": names, "versions": (Value::List(vec![version("v1")]))});
     let definition = value!({"metadata": {"name": "foos.example.com"}, "spec": spec});
-    let _controllers = fixture.start();
+    let definitions = ServedDefinitions::follow(fixture.registry.clone(), Arc::default());
+    let _controllers = Controllers::start(fixture.registry.clone(), &Settings::default(), definitions);
     fixture.create("apiextensions.k8s.io", "customresourcedefinitions", "", definition).await;
     for (name, api_version) in [("of-v1", "example.com/v1"), ("of-v2", "example.com/v2")] {
         map_of(&fixture, "default", name, vec![owner(api_version, "Foo", "nope", "u")], value!([])).await;
