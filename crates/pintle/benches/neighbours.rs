@@ -125,12 +125,14 @@ fn create(client: &mut Client, path: &str, object: &Value) {
     assert_eq!(answer.status, 201, "{path}: {:.300}", answer.text());
 }
 
+type ShortRequest<'a> = dyn Fn(&mut Client) -> std::io::Result<u16> + Sync + 'a;
+
 /// The times of the short requests of the fourth user, sorted, by name.
 fn short_requests(process: &Process) -> BTreeMap<&'static str, Vec<Duration>> {
     let lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/quiet";
     let get = format!("{CONFIG_MAPS}/c1");
     let renewed = json!({"spec": {"leaseDurationSeconds": 15}}).to_string();
-    let kinds: [(&str, &(dyn Fn(&mut Client) -> std::io::Result<u16> + Sync)); 3] = [
+    let kinds: [(&str, &ShortRequest<'_>); 3] = [
         ("/livez", &|client| status(client.get("/livez"))),
         ("get", &|client| status(client.get(&get))),
         ("lease", &|client| status(client.send("PATCH", lease, MERGE_PATCH, renewed.as_bytes()))),

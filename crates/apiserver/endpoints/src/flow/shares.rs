@@ -51,12 +51,6 @@ impl SharedLimit {
         Some(ShareGuard { shares: Arc::clone(self), user: user.clone(), own, amount })
     }
 
-    /// How much a user holds.
-    #[cfg(test)]
-    pub fn held_by(&self, user: &str) -> u64 {
-        self.users().get(user).map_or(0, |own| own.load(Ordering::Relaxed))
-    }
-
     /// Whether nobody holds anything.
     #[cfg(test)]
     pub fn is_untouched(&self) -> bool {
