@@ -123,17 +123,20 @@ const GONE: &str = "namespaces \"n\" not found";
 const TERMINATING: &str =
     "configmaps \"c\" is forbidden: unable to create new content in namespace n because it is being terminated";
 
+/// What happens between admission and the commit.
+type Event = fn(&Registry);
+
 #[test]
 fn a_namespace_is_looked_at_again_when_the_object_is_stored() {
     use NamespaceCheck::{Active, Exists, None};
     // How often admission is asked, or the error.
     type Outcome = std::result::Result<usize, (u16, &'static str)>;
-    let replaced: fn(&Registry) = |registry| {
+    let replaced: Event = |registry| {
         end(registry);
         wait(create(registry, "namespaces", "", "n")).unwrap();
     };
-    let deleted: fn(&Registry) = |registry| wait(delete(registry, "namespaces", "", "n")).unwrap();
-    let rows: [(fn(&Registry), NamespaceCheck, Outcome); 8] = [
+    let deleted: Event = |registry| wait(delete(registry, "namespaces", "", "n")).unwrap();
+    let rows: [(Event, NamespaceCheck, Outcome); 8] = [
         (|_| {}, Active, Ok(1)),
         (|registry| wait(label(registry, 1)).unwrap(), Active, Ok(1)),
         (end, Active, Err((404, GONE))),
@@ -171,8 +174,8 @@ fn a_namespace_is_looked_at_again_when_the_object_is_stored() {
 
 #[test]
 fn an_object_in_another_store_than_its_namespace_is_removed_again() {
-    let deleted: fn(&Registry) = |registry| wait(delete(registry, "namespaces", "", "n")).unwrap();
-    let rows: [(fn(&Registry), Option<(u16, &str)>); 3] = [
+    let deleted: Event = |registry| wait(delete(registry, "namespaces", "", "n")).unwrap();
+    let rows: [(Event, Option<(u16, &str)>); 3] = [
         (|registry| wait(label(registry, 1)).unwrap(), None),
         (end, Some((404, GONE))),
         (deleted, Some((403, TERMINATING))),
@@ -248,7 +251,9 @@ fn content(registry: &Registry) -> Vec<String> {
 fn interleave<'a>(mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + 'a>>>, seed: u64) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while !tasks.is_empty() {
-        (state ^= state << 13, state ^= state >> 7, state ^= state << 17);
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
         let at = usize::try_from(state >> 33).unwrap_or(0) % tasks.len();
         match tasks[at].as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(()) => drop(tasks.swap_remove(at)),
