@@ -82,6 +82,11 @@ pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, b
                 () = changed(&mut cursors) => {}
                 () = world.expected.notified() => {}
                 Ok(()) = tables.changed() => {
+                    // A kind may have been removed and added again: what was deleted meanwhile has no event, so all is
+                    // listed.
+                    if cursors.iter().any(|(_, cursor)| cursor.is_ended()) {
+                        break;
+                    }
                     for (id, kind) in world.refresh() {
                         let state = kind.target.cache.state();
                         add(Listed { id, kind, state }, &observers, &mut cursors).await;

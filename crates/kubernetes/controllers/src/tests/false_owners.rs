@@ -8,6 +8,7 @@ use crate::{Controllers, ServedDefinitions, Settings};
 use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, Target};
 use pintle_schema::{Value, value};
+use pintle_storage::{Expect, Transaction};
 use std::sync::Arc;
 
 const HOLD: &str = "example.com/hold";
@@ -190,4 +191,28 @@ async fn an_object_waits_for_the_version_of_its_owner() {
     let definition = fixture.target("apiextensions.k8s.io", "customresourcedefinitions", "", "foos.example.com");
     change(&fixture, &definition, add_version).await;
     fixture.gone(&["of-v2"]).await;
+}
+
+/// The kind of the owner is removed and added again, and the owner deleted, before the collector looks: it has no event of the
+/// deletion.
+#[tokio::test]
+async fn an_owner_that_went_while_its_kind_was_replaced_is_missed() {
+    let fixture = Fixture::new().await;
+    let _controllers = fixture.start();
+    let kind = pintle_groups::find("", "v1", "secrets").expect("a resource");
+    for round in 0..20 {
+        let name = format!("owner-{round}");
+        let uid = fixture.create("", "secrets", "default", value!({"metadata": {"name": (name.as_str())}})).await;
+        let owned = format!("owned-{round}");
+        map_of(&fixture, "default", &owned, vec![owner("v1", "Secret", &name, &uid)], value!([])).await;
+        fixture.quiet().await;
+        let key = fixture.target("", "secrets", "default", &name).key();
+        fixture.registry.uninstall("", "v1", "secrets");
+        fixture.registry.install(kind.clone());
+        let deletion = fixture.registry.store.commit(Transaction::one(key.into(), Expect::Any, None));
+        // This thread is the controllers', too: they run when the owner has gone.
+        let deleted = std::thread::spawn(|| tokio::runtime::Runtime::new().map(|runtime| runtime.block_on(deletion)));
+        deleted.join().expect("no panic").expect("a runtime").expect("deleted");
+        fixture.gone(&[&owned]).await;
+    }
 }
