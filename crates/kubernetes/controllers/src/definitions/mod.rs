@@ -113,18 +113,20 @@ impl Definitions {
             let Some(of) = self.world.registry.stored_target(&prefix, "", "") else {
                 return Outcome::After(RECHECK);
             };
+            // Those that are being deleted already wait for their finalizers.
             let state = of.cache.state();
-            let objects: Vec<Arc<Object>> = state.objects.values().cloned().collect();
+            let undeleted = state.objects.values().filter(|object| !object.encoded.terminating);
+            let objects: Vec<Arc<Object>> = undeleted.take(DELETED_AT_ONCE).cloned().collect();
             let options = requests.delete_options(Propagation::Background);
-            // The worker is wanted by other definitions, too.
-            for object in objects.iter().take(DELETED_AT_ONCE) {
+            for object in &objects {
                 let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
                 let deleted = requests.delete(&Target { namespace, name, ..of.clone() }, &options).await;
                 if deleted.is_err() {
                     return Outcome::Retry;
                 }
             }
-            if objects.len() > DELETED_AT_ONCE {
+            // The worker is wanted by other definitions, too.
+            if objects.len() == DELETED_AT_ONCE {
                 return Outcome::After(Duration::ZERO);
             }
             if !of.cache.state().objects.is_empty() {

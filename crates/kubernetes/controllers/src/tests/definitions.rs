@@ -1,8 +1,8 @@
 //! The table of resources after the stored definitions have changed.
 
 use super::Fixture;
-use crate::ServedDefinitions;
-use pintle_registry::{DefinitionInstaller, Target};
+use crate::{Controllers, ServedDefinitions, Settings};
+use pintle_registry::{DefinitionInstaller, DeleteOptions, Target, WriteOptions};
 use pintle_resource::Found;
 use pintle_schema::{Value, value};
 use pintle_storage::{Expect, Transaction};
@@ -109,4 +109,28 @@ async fn a_definition_that_was_replaced_has_its_own_objects() {
     let (names, now) = of(registry);
     assert_eq!(names, ["ow"]);
     assert!(!Arc::ptr_eq(&before, &now), "watches of the earlier resource end");
+}
+
+/// More than are deleted at a time: those whose finalizers hold them do not keep the others from being deleted.
+#[tokio::test]
+async fn all_objects_of_a_deleted_definition_are_deleted_although_finalizers_hold_them() {
+    let defining = Defining::new().await;
+    const COUNT: usize = 250;
+    let Defining { fixture, served } = &defining;
+    let _controllers = Controllers::start(fixture.registry.clone(), &Settings::default(), Some(served.clone()));
+    defining.create("owls", "Owl", "o").await;
+    assert_eq!(defining.install(["owls"]).await.0, [true]);
+    let target = fixture.registry.target_of([GROUP, "v1", "owls"], "default", "").expect("served");
+    for number in 0..COUNT {
+        let metadata = value!({"name": (format!("o{number:03}")), "finalizers": ["example.com/held"]});
+        let object = value!({"apiVersion": "example.com/v1", "kind": "Owl", "metadata": metadata});
+        let created = fixture.registry.create(&target, object, &WriteOptions::default()).await;
+        created.map(drop).expect("created");
+    }
+    let deleted = fixture.registry.delete(&defining.target("owls"), &DeleteOptions::default()).await;
+    deleted.map(drop).expect("deleted");
+    let all_deleted =
+        || target.cache.state().objects.values().filter(|object| object.encoded.terminating).count() == COUNT;
+    fixture.until("all objects are being deleted", all_deleted).await;
+    assert!(fixture.get(&defining.target("owls")).is_some(), "it waits for its objects");
 }
