@@ -11,7 +11,7 @@ use super::format::{
     SegmentInfo, StoreId,
 };
 use super::frames::Frame;
-use super::log;
+use super::layout;
 use super::recovery::Files;
 use super::rewrite::Contents;
 use crate::api::{Record, Revision};
@@ -121,7 +121,7 @@ pub(crate) struct HeadFile {
 impl HeadFile {
     /// Creates the head of a new log.
     pub fn create(files: &Files, active: &Active) -> io::Result<HeadFile> {
-        let file = files.storage.create(&log::head_path(files))?;
+        let file = files.storage.create(&layout::head_path(files))?;
         file.write_at(&[0; HEAD_BYTES], 0)?;
         let mut head = HeadFile { file: Some(file.clone()), store: files.store, sequence: 0 };
         head.write(active);
@@ -131,7 +131,7 @@ impl HeadFile {
 
     /// Opens the head of a log, whose newest slot has this sequence; creates it if it is missing.
     pub fn open(files: &Files, sequence: u64) -> io::Result<HeadFile> {
-        let path = log::head_path(files);
+        let path = layout::head_path(files);
         let file = match files.storage.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => files.storage.create(&path)?,
             other => other?,

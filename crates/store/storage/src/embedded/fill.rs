@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::log::{self, Log, LogOptions};
+use super::layout;
+use super::log::{Log, LogOptions};
 use crate::api::{Record, Revision, StoreError};
 use crate::committer::BackendError;
 use crate::files::Storage;
@@ -25,7 +26,7 @@ impl Filler {
     /// Creates an empty log in the directory `path`, after removing its content.
     pub fn new(storage: &Arc<dyn Storage>, path: &Path, options: LogOptions) -> Result<Filler, StoreError> {
         let io = |error| StoreError::Io { path: path.to_owned(), error };
-        log::create(storage, path, Revision::EMPTY).map_err(io)?;
+        layout::create(storage, path, Revision::EMPTY).map_err(io)?;
         let log = Log::open_new(storage, path.to_owned(), LogOptions { background: false, ..options })?;
         Ok(Filler { path: path.to_owned(), log, batch: Vec::new(), bytes: 0, base: Revision::EMPTY })
     }

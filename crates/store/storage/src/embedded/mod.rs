@@ -9,6 +9,7 @@ pub mod format;
 mod frames;
 mod full;
 mod import;
+mod layout;
 mod log;
 mod recovery;
 mod reserve;
@@ -249,7 +250,7 @@ impl fmt::Debug for EmbeddedStore {
 
 /// Creates the directory and locks it. The operating system releases the lock with the process.
 fn lock(storage: &dyn Storage, directory: &Path) -> Result<Lock, StoreError> {
-    log::make_dir(storage, directory).map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
+    layout::make_dir(storage, directory).map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
     let path = directory.join("lock");
     storage.lock(&path).map_err(|error| locked(directory, path, error))
 }
@@ -280,7 +281,7 @@ fn find(directory: &Path, storage: &dyn Storage) -> Result<Found, StoreError> {
     };
     let is_marker = |version| text.as_deref() == Some(marker(version).as_bytes());
     let old = v1::is_there(storage, directory).map_err(io)?;
-    let new = log::exists(storage, &log).map_err(io)?;
+    let new = layout::exists(storage, &log).map_err(io)?;
     match (new, old) {
         (true, true) => Ok(Found::Upgraded),
         // The files of a store exist. It is enough to check that the marker is unchanged.
@@ -297,15 +298,15 @@ fn find(directory: &Path, storage: &dyn Storage) -> Result<Found, StoreError> {
 /// Ensures that the directory contains a log of the current format, and opens it.
 fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, StoreError> {
     let storage = &options.storage;
-    let log = log::directory(directory);
+    let log = layout::directory(directory);
     let found = find(directory, storage.as_ref())?;
     let write_marker = || files::replace(storage.as_ref(), &directory.join(MARKER), marker(VERSION).as_bytes());
     match found {
         Found::Version1 | Found::Upgraded => v1::upgrade(storage, directory, options.log())?,
         Found::Nothing => {
             // An earlier attempt may have made the directories, and failed before their names were durable.
-            let made = log::sync_names(storage.as_ref(), directory.ancestors());
-            let made = made.and_then(|()| log::create(storage, &log, Revision::EMPTY));
+            let made = layout::sync_names(storage.as_ref(), directory.ancestors());
+            let made = made.and_then(|()| layout::create(storage, &log, Revision::EMPTY));
             let made = made.and_then(|()| storage.sync_dir(directory));
             let made = made.and_then(|()| write_marker().map_err(io::Error::from));
             made.map_err(|error| StoreError::Io { path: log.clone(), error })?;
@@ -369,7 +370,7 @@ fn write(queue: &Queue, mut committer: Committer<Log>, fatal_signal: &FatalSigna
             idle(&mut committer, &mut compactions);
         } else {
             let results = serve(&mut committer, requests, &mut compactions);
-            // First the end is told, so that the server stops before anybody knows of the answers.
+            // The end is reported before the answers are sent, so that the server stops before a client has them.
             report_end(&committer, fatal_signal);
             for (result, answer, _room) in results {
                 space.count(&result);

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use super::fill::Filler;
 use super::format::{LOG, MARKER, NEW_LOG, VERSION, marker};
-use super::log::{LogOptions, exists};
+use super::layout::exists;
+use super::log::LogOptions;
 use crate::api::{Observer, Record, Revision, StoreError};
 use crate::committer::Replayed;
 use crate::files::{self, Storage, sync_parent};
