@@ -26,6 +26,7 @@ pub mod limits;
 mod media_type;
 pub mod metrics;
 pub mod negotiation;
+mod non_resource;
 pub mod patch;
 pub mod peers;
 pub mod query;

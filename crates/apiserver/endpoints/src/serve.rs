@@ -20,8 +20,8 @@ use crate::redefined::Repeatable;
 use crate::request::{Request, ResourcePath, Verb, method_name, parse_path};
 use crate::response::{ApiResponse, ResponseOptions, accepts_gzip, error_response, respond};
 use crate::{
-    Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, patch, peers, read, remove,
-    routes, subresource, traces, write,
+    Api, SharedApi, access, aggregated_discovery, documents, health, httplog, limits, non_resource, patch, peers, read,
+    remove, routes, subresource, traces, write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
@@ -38,9 +38,6 @@ use std::time::{Duration, Instant};
 
 /// Closes HTTP/2 connections of unauthenticated clients after one response: over HTTP/2 they could have many requests at a time.
 const HTTP2_DOS_MITIGATION_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
-
-/// The kind of requests for paths that name no resource, to those who take the time of requests.
-const DOCUMENTS: u64 = 0;
 
 /// The user of what is answered before the user of the request is known.
 static NOBODY: Str = Str::new_static("");
@@ -262,8 +259,7 @@ async fn process(
                 delegate(server, delegated, &in_flight, accounting).await
             }
             None => {
-                let answering = Box::pin(non_resource(&api, &query, request, accounting));
-                let answering = pintle_compute::run(&api.flow.turns, &user.name, DOCUMENTS, answering);
+                let answering = non_resource::answer(&api, user, &query, request, &mut accounting.series);
                 let outcome = before_deadline(request_context, answering).await?;
                 accounting.keep_slot(&in_flight, outcome)
             }
@@ -558,42 +554,6 @@ fn count_rejected(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, req
         let series = api.metrics.requests.series(labels_of(resource, path, verb, query, request));
         let client = metrics::system_client(request.header(USER_AGENT));
         series.dropped(429, DryRun::of(query.all("dryRun")), client);
-    }
-}
-
-/// Paths that name no resource: discovery, OpenAPI, version, health, metrics. All but health may take long.
-async fn non_resource(
-    api: &Api,
-    query: &Query,
-    request: Request,
-    accounting: &mut Accounting,
-) -> Result<ApiResponse, Status> {
-    let path = request.path.as_str();
-    let counted = match path {
-        _ if path.starts_with("/openapi/v3/") => Some("openapi/v3/"),
-        "/openapi/v3" => Some("openapi/v3"),
-        _ => health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path),
-    };
-    let mut count = |subresource: &'static str| {
-        let labels = Labels { subresource: Str::new_static(subresource), verb: "GET", ..Labels::default() };
-        accounting.series = Some(api.metrics.requests.series(labels));
-    };
-    counted.into_iter().for_each(&mut count);
-    if let Some(answer) = health::serve(&api.health, path, query) {
-        return Ok(answer);
-    }
-    pintle_compute::expect_long().await;
-    match path {
-        "/metrics" | "/metrics/slis" => Ok(metrics::answer(api, &request)),
-        _ if path.starts_with(flow::DUMPS) && api.flow.controller().is_some() => flow::dump(&api.flow, path, query),
-        _ => {
-            let answer = documents::serve(api, &request, query);
-            // Only aggregated discovery, which alone has an ETag, is counted.
-            let aggregated = metrics::DISCOVERY.into_iter().find(|name| path.strip_prefix('/') == Some(*name));
-            let is_tagged = |answer: &ApiResponse| answer.headers.iter().any(|(name, _)| *name == "etag");
-            aggregated.filter(|_| answer.as_ref().is_ok_and(is_tagged)).into_iter().for_each(count);
-            answer
-        }
     }
 }
 
