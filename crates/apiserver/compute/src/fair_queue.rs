@@ -156,7 +156,7 @@ impl Drop for Part {
         if let Some(user) = state.users.get_mut(&self.user) {
             user.held -= self.amount;
             user.used = user.used.saturating_add(self.used);
-            // Whoever has used no more than others begins anew with the next request.
+            // A user who has used no more than others begins anew with the next request.
             if user.held == 0 && user.waiting.is_empty() && user.used <= begun {
                 state.users.remove(&self.user);
             }

@@ -277,9 +277,11 @@ impl<F: Future + Unpin> Future for Running<F> {
         let Computation { turns, user, .. } = &*computation;
         let input = computation.input.load(Ordering::Relaxed).min(limits::INPUT_BYTES);
         if running.input.as_ref().map_or(0, Part::amount) < input {
-            // Whoever waits for more holds nothing meanwhile.
+            // A request that waits for more room holds none meanwhile.
             running.input = None;
-            running.input = ready!(running.waiting.poll(&turns.inputs, user, input, context));
+            let mut part = ready!(running.waiting.poll(&turns.inputs, user, input, context));
+            part.iter_mut().for_each(|part| part.used = part.amount() as u64);
+            running.input = part;
         }
         let part = ready!(running.waiting.poll(&turns.processors, user, 1, context));
         let _turn = turns.begin(part);

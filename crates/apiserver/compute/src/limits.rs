@@ -22,8 +22,8 @@ pub const LARGE_INPUT_BYTES: usize = 32 << 10;
 /// to two hundred times if it is all structure: this bounds their memory.
 pub const INPUT_BYTES: usize = 8 << 20;
 
-/// What is left of [`INPUT_BYTES`] to users who hold nothing of it: the largest body and a third. Whoever waits for a slow webhook
-/// with large objects leaves it to others.
+/// What is left of [`INPUT_BYTES`] to users who hold nothing of it: the largest body and a third. A user whose large objects wait
+/// for a slow webhook leaves it to others.
 pub const INPUT_BYTES_RESERVED: usize = 4 << 20;
 
 /// Turns beyond one for each processor, for users who have none: they need not wait for the end of a computation that cannot

@@ -138,7 +138,7 @@ fn a_user_without_a_turn_gets_one() {
 
 /// One that waits for something else, such as a webhook, has no turn meanwhile, but keeps the room for its input.
 #[test]
-fn whoever_waits_has_no_turn() {
+fn waiting_requests_hold_no_turn() {
     let runtime = one_worker();
     let turns = Arc::<Turns>::default();
     let waiting: Vec<_> = (0..20)
