@@ -31,8 +31,8 @@ impl Registry {
         self.definitions.get()?.upgrade()
     }
 
-    /// Makes the table of resources that of the definitions in the cache. A request that follows a change of a definition,
-    /// whoever acknowledged or reported the change, is served by it.
+    /// Makes the table of resources that of the definitions in the cache. A request that follows a change of a definition
+    /// is served by it, whether a response or a watch event reported the change.
     pub async fn install_definitions(&self) {
         if let Some(installer) = self.definition_installer().filter(|installer| !installer.is_current()) {
             installer.install().await;

@@ -185,7 +185,7 @@ impl TimingHistogram {
     }
 }
 
-/// The most keys of [`Keyed`]. Names of webhooks, policies and definitions come and go, and whoever may write these could make any number
+/// The most keys of [`Keyed`]. Names of webhooks, policies and definitions come and go, and a user who may write these could make any number
 /// of series; a large cluster has some hundreds. With names of 253 characters, this many histograms take about 10 MB.
 pub const SERIES_MAX: usize = 10_000;
 

@@ -152,7 +152,7 @@ fn a_deleted_definition_is_gone_from_every_document() {
         let name = format!("metadata.name%3Dwidgets.{group}");
         let mut watch = client.watch(&format!("{DEFINITIONS}?watch=true&fieldSelector={name}")).expect("a watch");
         client.delete(&path).expect("an answer").expect(200);
-        // A client asks, or is told.
+        // A client polls, or watches.
         match round % 2 {
             0 => wait_until_gone(client, &path),
             _ => while watch.event().0 != "DELETED" {},

@@ -1,6 +1,6 @@
 //! Deletion of owners: foreground deletion, which waits for dependents, and orphaning, which releases them. Guarantees that
-//! only objects whose references name the owner where it is are its dependents. Must never write to other objects: whoever
-//! writes a reference chooses its UID.
+//! only objects whose references name the owner where it is are its dependents. Must never write to other objects: the author
+//! of a reference chooses its UID.
 
 use super::graph::Waiting;
 use super::references::{self, Place};

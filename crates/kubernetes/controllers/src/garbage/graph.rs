@@ -1,6 +1,6 @@
 //! The dependency graph: dependents by the UIDs that they name, from the headers of encoded objects, and the namespaces of
-//! living objects by UID. Guarantees that a change visits only its own owners. Must never take a UID for an owner: whoever
-//! writes a reference chooses its UID, so that the reference's other fields decide.
+//! living objects by UID. Guarantees that a change visits only its own owners. Must never take a UID for an owner: the author
+//! of a reference chooses its UID, so that the reference's other fields decide.
 
 use crate::resource_index::ObjectKey;
 use std::collections::{BTreeSet, HashMap, HashSet};
