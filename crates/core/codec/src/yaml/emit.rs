@@ -147,10 +147,15 @@ pub(super) fn float_text(float: f64) -> String {
 }
 
 /// Non-letters before letters, digits by their value.
-fn natural(a: &str, b: &str) -> Ordering {
-    let (left, right): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let Some(at) = left.iter().zip(&right).position(|(a, b)| a != b) else { return left.len().cmp(&right.len()) };
-    let (first, second) = (left[at], right[at]);
+pub(super) fn natural(a: &str, b: &str) -> Ordering {
+    let common = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    // The first character that differs may begin before the first byte that does.
+    let at = (0..=common).rev().find(|at| a.is_char_boundary(*at) && b.is_char_boundary(*at)).unwrap_or(0);
+    let (before, left) = a.split_at(at);
+    let right = &b[at..];
+    let (Some(first), Some(second)) = (left.chars().next(), right.chars().next()) else {
+        return left.len().cmp(&right.len());
+    };
     match (first.is_alphabetic(), second.is_alphabetic()) {
         (true, true) => return first.cmp(&second),
         // Non-letters come first.
@@ -159,14 +164,55 @@ fn natural(a: &str, b: &str) -> Ordering {
         (false, false) => {}
     }
     // Zeros count only after another digit.
-    let before = &left[..at];
-    let digits_before = before.iter().rev().take_while(|char| char.is_ascii_digit());
-    let inside = (first == '0' || second == '0') && digits_before.into_iter().any(|digit| *digit != '0');
+    let mut digits_before = before.bytes().rev().take_while(u8::is_ascii_digit);
+    let inside = (first == '0' || second == '0') && digits_before.any(|digit| digit != b'0');
     let start = i64::from(inside);
-    let number = |chars: &[char]| {
-        let digits: Vec<i64> = chars[at..].iter().map_while(|char| char.to_digit(10)).map(i64::from).collect();
-        let value = digits.iter().fold(start, |value, digit| value.wrapping_mul(10).wrapping_add(*digit));
-        (value, digits.len())
+    let number = |text: &str| {
+        text.bytes().take_while(u8::is_ascii_digit).fold((start, 0_usize), |(value, digits), digit| {
+            (value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')), digits + 1)
+        })
     };
-    number(&left).cmp(&number(&right)).then(first.cmp(&second))
+    number(left).cmp(&number(right)).then(first.cmp(&second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+
+    #[test]
+    fn keys_are_in_natural_order() {
+        let ordered = [
+            "",
+            "-a",
+            "1",
+            "2",
+            "2a",
+            "10",
+            "A",
+            "B",
+            "a",
+            "a-1",
+            "a.b",
+            "a1",
+            "a2",
+            "a02",
+            "a10",
+            "a100",
+            "a100b",
+            "aB",
+            "ab",
+            "abc",
+            "b",
+            "z",
+            "\u{e8}",
+            "\u{e9}",
+            "\u{e9}a",
+            "\u{1d4d0}",
+        ];
+        for (at, a) in ordered.iter().enumerate() {
+            for (other, b) in ordered.iter().enumerate() {
+                assert_eq!(natural(a, b), at.cmp(&other), "{a:?} and {b:?}");
+            }
+        }
+    }
 }
