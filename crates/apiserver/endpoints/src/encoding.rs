@@ -21,7 +21,7 @@ use indent::indent;
 pub use list::ListEncoder;
 pub use message::put_message;
 pub use partial::partial;
-use partial::{MetadataForm, hide, put_partial};
+use partial::{MetadataForm, hide, metadata_alone, put_partial};
 use pintle_cache::{Object, Variant};
 use pintle_codec::{cbor, json, protobuf, yaml};
 use pintle_meta::meta::v1::{ObjectMeta, PartialObjectMetadata, Table};
@@ -232,11 +232,12 @@ impl ObjectEncoder<'_> {
 
     /// An object's metadata (`PartialObjectMetadata`).
     pub fn partial(&self, object: &Value) -> Value {
-        let mut shown = partial(object, self.wanted);
-        if let Some(metadata) = shown.get_mut("metadata") {
-            hide(metadata, self.hidden());
-        }
-        shown
+        self.metadata_alone(object.get("metadata").cloned().unwrap_or_else(Value::map))
+    }
+
+    fn metadata_alone(&self, mut metadata: Value) -> Value {
+        hide(&mut metadata, self.hidden());
+        metadata_alone(metadata, self.wanted)
     }
 
     /// The metadata of a stored object alone, which is not decoded as a whole unless it was converted.
@@ -249,7 +250,7 @@ impl ObjectEncoder<'_> {
         }
         let metadata =
             json::decode_trusted(ObjectMeta::schema(), object.encoded.metadata()).map_err(Status::internal)?;
-        Ok(self.partial(&value!({"metadata": metadata})))
+        Ok(self.metadata_alone(metadata))
     }
 
     /// Appends the metadata of a stored object alone, spliced from its bytes if it was not converted.

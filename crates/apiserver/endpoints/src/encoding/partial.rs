@@ -46,7 +46,11 @@ fn put_metadata(metadata: &[u8], form: MetadataForm, out: &mut Vec<u8>) {
 
 /// An object's metadata (`PartialObjectMetadata`).
 pub fn partial(object: &Value, wanted: MediaTypeOptions) -> Value {
-    let mut metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
+    metadata_alone(object.get("metadata").cloned().unwrap_or_else(Value::map), wanted)
+}
+
+/// The same of metadata.
+pub(super) fn metadata_alone(mut metadata: Value, wanted: MediaTypeOptions) -> Value {
     // Those of custom kinds are in another order.
     canonicalize(ObjectMeta::schema(), &mut metadata);
     value!({"kind": "PartialObjectMetadata", "apiVersion": (wanted.meta_version()), "metadata": metadata})
