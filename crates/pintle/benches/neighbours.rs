@@ -39,8 +39,8 @@ const EXPENSIVE: &[Expensive] = &[
     ("list, metadata in YAML", |endpoint, _, _| {
         list(endpoint, "application/yaml;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "")
     }),
-    ("create of 1.4 MB", |_, client, n| {
-        let object = json!({"metadata": {"name": format!("large-{n}")}, "data": {"key": "x".repeat(1_400_000)}});
+    ("create of 1 MB", |_, client, n| {
+        let object = json!({"metadata": {"name": format!("large-{n}")}, "data": {"key": "x".repeat(1_000_000)}});
         status(client.post(&format!("{CONFIG_MAPS}?dryRun=All"), &object))
     }),
     ("create of a pod with 3,000 containers", |_, client, _| {
@@ -48,14 +48,14 @@ const EXPENSIVE: &[Expensive] = &[
         let pod = json!({"metadata": {"generateName": "wide-"}, "spec": {"containers": (0..3000).map(container).collect::<Vec<_>>()}});
         status(client.post(&format!("{PODS}?dryRun=All"), &pod))
     }),
-    ("label of an object of 1.4 MB", |_, client, n| {
+    ("label of an object of 1 MB", |_, client, n| {
         let patch = json!({"metadata": {"labels": {"n": n.to_string()}}});
         let body = patch.to_string();
         status(client.send("PATCH", &format!("{CONFIG_MAPS}/stored-large?dryRun=All"), MERGE_PATCH, body.as_bytes()))
     }),
-    ("apply of an object of 1.4 MB", |_, client, _| {
+    ("apply of an object of 1 MB", |_, client, _| {
         let object = json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied-large"}, "data": {"key": "x".repeat(1_400_000)}
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied-large"}, "data": {"key": "x".repeat(1_000_000)}
         });
         let path = format!("{CONFIG_MAPS}/applied-large?dryRun=All&fieldManager=bench&force=true");
         status(client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()))
@@ -106,6 +106,7 @@ fn populate(process: &Process) {
     });
     create(&mut client, "/apis/rbac.authorization.k8s.io/v1/clusterroles", &role);
     create(&mut client, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding);
+    create(&mut client, "/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
     for n in 0..OBJECTS {
         let object = json!({
             "metadata": {"name": format!("c{n}"), "labels": {"app": "a", "tier": "b"}}, "data": {"key": "x".repeat(2000)}
@@ -114,7 +115,7 @@ fn populate(process: &Process) {
     }
     let finalizers: Vec<String> = (0..60_000).map(|n| format!("example.com/f{n}")).collect();
     create(&mut client, CONFIG_MAPS, &json!({"metadata": {"name": "many-finalizers", "finalizers": finalizers}}));
-    let large = json!({"metadata": {"name": "stored-large"}, "data": {"key": "x".repeat(1_400_000)}});
+    let large = json!({"metadata": {"name": "stored-large"}, "data": {"key": "x".repeat(1_000_000)}});
     create(&mut client, CONFIG_MAPS, &large);
     let lease = json!({"metadata": {"name": "quiet"}, "spec": {"holderIdentity": "quiet"}});
     create(&mut client, "/apis/coordination.k8s.io/v1/namespaces/default/leases", &lease);
