@@ -13,6 +13,7 @@ pub mod duration;
 pub mod field_selector;
 pub mod float;
 pub mod gates;
+pub mod go_sort;
 pub mod int_or_string;
 pub mod label_selector;
 pub mod map;

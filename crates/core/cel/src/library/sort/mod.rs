@@ -2,11 +2,9 @@
 //!
 //! Keys need not have an order among all of them (NaN has none); the result is then any, but the same every time.
 
-mod pattern_defeating;
-
 use super::args::{Result, failed};
 use crate::value::{List, Value, compare};
-use pattern_defeating::Sorter;
+use pintle_schema::go_sort;
 use std::cmp::Ordering;
 
 /// Whether a value has an order to others of its type.
@@ -47,46 +45,13 @@ pub(super) fn by_keys<'a>(list: &List<'a>, keys: &List<'a>) -> Result<'a> {
         (Some(a), Some(b)) => compare(a, b) == Ok(Ordering::Less),
         _ => false,
     };
-    Sorter { items: &mut order, less }.sort();
+    go_sort::sort(&mut order, less);
     Ok(Value::list(order.into_iter().filter_map(|at| elements.get(at).cloned()).collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sorted(items: &[usize], less: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-        let mut items = items.to_vec();
-        Sorter { items: &mut items, less }.sort();
-        items
-    }
-
-    #[test]
-    fn any_pattern_is_sorted() {
-        for length in [0, 1, 12, 13, 49, 50, 200, 3000] {
-            let patterns: [&dyn Fn(usize) -> usize; 6] = [
-                &|at| at,
-                &|at| 3000 - at,
-                &|at| at * 7919 % 3001,
-                &|at| at % 3,
-                &|at| at / 10 * 10 + 9 - at % 10,
-                &|_| 5,
-            ];
-            for (number, pattern) in patterns.iter().enumerate() {
-                let items: Vec<usize> = (0..length).map(pattern).collect();
-                let mut expected = items.clone();
-                expected.sort_unstable();
-                assert_eq!(sorted(&items, |a, b| a < b), expected, "{number} {length}");
-            }
-        }
-    }
-
-    #[test]
-    fn contradictions_end() {
-        let items: Vec<usize> = (0..1000).collect();
-        assert_eq!(sorted(&items, |_, _| true).len(), 1000);
-        assert_eq!(sorted(&items, |a, b| (a * 31 + b * 17) % 3 == 0).len(), 1000);
-    }
 
     #[test]
     fn keys_are_validated() {

@@ -1,7 +1,6 @@
 //! Pattern-defeating quicksort as Go's standard library has it.
-//!
 //! Guarantees Go's order of elements that are equal. Any answers of `less` end it, contradictory ones too, after
-//! n log n steps.
+//! n log n steps. Must never panic, as the sorts of the standard library do where an order contradicts itself.
 
 /// Lengths up to which elements are inserted one by one.
 const MAX_INSERTION: usize = 12;
@@ -14,11 +13,16 @@ const MAX_SHIFTS: usize = 5;
 /// Swaps that finding a pivot makes in a slice that decreases.
 const ALL_SWAPS: usize = 12;
 
+/// Sorts items by whether the first of two comes before the second.
+pub fn sort(items: &mut [usize], less: impl Fn(usize, usize) -> bool) {
+    Sorter { items, less }.sort();
+}
+
 /// A slice under sorting.
-pub(super) struct Sorter<'s, F> {
-    pub items: &'s mut [usize],
+struct Sorter<'s, F> {
+    items: &'s mut [usize],
     /// Whether the first item comes before the second.
-    pub less: F,
+    less: F,
 }
 
 #[derive(PartialEq)]
@@ -29,8 +33,7 @@ enum Hint {
 }
 
 impl<F: Fn(usize, usize) -> bool> Sorter<'_, F> {
-    /// Sorts all items.
-    pub fn sort(&mut self) {
+    fn sort(&mut self) {
         let length = self.items.len();
         self.sort_range(0, length, usize::BITS - length.leading_zeros());
     }
@@ -261,5 +264,43 @@ impl<F: Fn(usize, usize) -> bool> Sorter<'_, F> {
         let (a, b) = ordered(a, b);
         let (b, _) = ordered(b, c);
         ordered(a, b).1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(items: &[usize], less: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+        let mut items = items.to_vec();
+        sort(&mut items, less);
+        items
+    }
+
+    #[test]
+    fn any_pattern_is_sorted() {
+        for length in [0, 1, 12, 13, 49, 50, 200, 3000] {
+            let patterns: [&dyn Fn(usize) -> usize; 6] = [
+                &|at| at,
+                &|at| 3000 - at,
+                &|at| at * 7919 % 3001,
+                &|at| at % 3,
+                &|at| at / 10 * 10 + 9 - at % 10,
+                &|_| 5,
+            ];
+            for (number, pattern) in patterns.iter().enumerate() {
+                let items: Vec<usize> = (0..length).map(pattern).collect();
+                let mut expected = items.clone();
+                expected.sort_unstable();
+                assert_eq!(sorted(&items, |a, b| a < b), expected, "{number} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_end() {
+        let items: Vec<usize> = (0..1000).collect();
+        assert_eq!(sorted(&items, |_, _| true).len(), 1000);
+        assert_eq!(sorted(&items, |a, b| (a * 31 + b * 17) % 3 == 0).len(), 1000);
     }
 }
