@@ -59,11 +59,12 @@ pub use writes_of_others::Seen;
 
 use pintle_cache::{Cache, EncodedObject, Object, ResourceCache, encoded_object};
 use pintle_codec::json;
+use pintle_meta::meta::v1::TypeMeta;
 use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now, convert_one};
 use pintle_schema::{Value, names};
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, ValueCodec, Write};
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 /// All resources with their caches, the store behind them, and the environment.
@@ -87,6 +88,10 @@ pub struct Registry {
     definitions: OnceLock<Weak<dyn DefinitionInstaller>>,
 }
 
+/// A storage without a place and without fields. `Registry` makes no target that needs it: a mistake there has to cost a request its
+/// objects, and not its connection.
+static NO_STORAGE: LazyLock<Storage> = LazyLock::new(|| Storage::of::<TypeMeta>("", "", "", ""));
+
 /// The objects a request is about: a resource, and where in it.
 #[derive(Clone)]
 pub struct Target {
@@ -103,9 +108,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// Where and how the resource is stored.
+    /// Where and how the resource is stored. Of a resource that stores nothing it is only the form of its objects.
     pub fn storage(&self) -> &Storage {
-        self.resource.storage.as_ref().unwrap_or_else(|| unreachable!("a target has a storage"))
+        self.resource.storage.as_ref().unwrap_or(&NO_STORAGE)
     }
 
     /// The target in the working version of a write, from decoding to validation: for custom resources the requested

@@ -528,6 +528,21 @@ impl Resource {
         if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// How objects are kept that are in their own version and stored nowhere.
+    pub fn own_form(&self) -> Storage {
+        Storage {
+            prefix: Str::default(),
+            api_version: self.api_version().into(),
+            kind: self.kind.clone(),
+            schema: self.schema.clone(),
+            version_hash: Str::default(),
+            json: false,
+            conversion: None,
+            default_after_conversion: false,
+            kept_as: None,
+        }
+    }
+
     /// `pods`, `deployments.apps`: how messages name the resource.
     pub fn qualified(&self) -> String {
         if self.group.is_empty() { self.plural.to_string() } else { format!("{}.{}", self.plural, self.group) }

@@ -108,7 +108,7 @@ impl<'a> Form<'a> {
         let subresource = resource.subresource(request.subresource);
         let other = subresource.filter(|subresource| !matches!(subresource.action, Action::Part(_)));
         let schema = other.and_then(|subresource| subresource.schema.as_deref()).unwrap_or(&resource.schema);
-        let is_resource = other.is_none() && resource.storage.is_some();
+        let is_resource = other.is_none();
         Form { resource, schema, is_resource, subresource: request.subresource }
     }
 

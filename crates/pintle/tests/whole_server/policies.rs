@@ -245,6 +245,37 @@ fn each_expression_of_a_policy_may_read_the_namespace() {
 }
 
 #[test]
+fn what_is_not_stored_is_changed_by_policies() {
+    let (server, mut client) = InProcess::for_pods();
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    send(&mut client, "/api/v1/namespaces/default/pods", &pod).expect(201);
+    let rules = json!({"resourceRules": [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["bindings"]}
+    ]});
+    let patch = "[JSONPatch{op: 'replace', path: '/target/name', value: 'right'}]";
+    let configured = "Object{metadata: Object.metadata{annotations: {'by': object.target.name}}}";
+    let mutations = json!([
+        {"patchType": "JSONPatch", "jsonPatch": {"expression": patch}},
+        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": configured}}
+    ]);
+    let spec = json!({"matchConstraints": rules, "mutations": mutations, "reinvocationPolicy": "Never"});
+    let policy = json!({"metadata": {"name": "binds"}, "spec": spec});
+    send(&mut client, &format!("{GROUP}/mutatingadmissionpolicies"), &policy).expect(201);
+    let binding = json!({"metadata": {"name": "binds"}, "spec": {"policyName": "binds"}});
+    send(&mut client, &format!("{GROUP}/mutatingadmissionpolicybindings"), &binding).expect(201);
+    // A validating policy sees the binding as it was changed.
+    let validations = json!([{"expression": "object.target.name == 'right' && object.kind == 'Binding'"}]);
+    validate(&mut client, "bound", json!({"matchConstraints": rules, "validations": validations}), json!({}));
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "wrong"}});
+    send(&mut client, "/api/v1/namespaces/default/bindings", &binding).expect(201);
+    let bound = server.client().get("/api/v1/namespaces/default/pods/p").expect("an answer").expect(200);
+    assert_eq!(
+        (&bound["spec"]["nodeName"], &bound["metadata"]["annotations"]["by"]),
+        (&json!("right"), &json!("right"))
+    );
+}
+
+#[test]
 fn policies_change_objects_one_after_the_other() {
     let server = InProcess::start();
     let mut client = server.client();

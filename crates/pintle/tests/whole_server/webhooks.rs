@@ -5,6 +5,7 @@
 use crate::common::fixture::Fixture;
 use crate::common::http::Client;
 use bytes::Bytes;
+use data_encoding::BASE64;
 use http::Response;
 use pintle_webhook::InProcess;
 use serde_json::{Value, json};
@@ -209,6 +210,85 @@ fn things(url: &str, stored: &str) -> Value {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "things.shop.example.com"},
+/// A closure that allows every review, and patches what this function finds to be patched in its request.
+fn patching(patch: fn(&Value) -> Value) -> InProcess {
+    InProcess::new(move |request| {
+        let review: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+        let patch = BASE64.encode(patch(&review["request"]).to_string().as_bytes());
+        let response =
+            json!({"uid": review["request"]["uid"], "allowed": true, "patch": patch, "patchType": "JSONPatch"});
+        let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+        async move { Response::new(Bytes::from(answer.to_string())) }
+    })
+}
+
+#[test]
+fn what_is_not_stored_is_changed_by_webhooks() {
+    const AUTHENTICATION: &str = "/apis/authentication.k8s.io/v1";
+    const AUTHORIZATION: &str = "/apis/authorization.k8s.io/v1";
+    let mut url = String::new();
+    let fixture = Fixture::start_with(1, |builder| {
+        let patching = patching(|request| {
+            let replace = |path: &str, value: Value| json!([{"op": "replace", "path": path, "value": value}]);
+            match request["kind"]["kind"].as_str().unwrap_or_default() {
+                "Binding" => replace("/target/name", json!("right")),
+                "TokenReview" => replace("/spec/token", json!("replaced")),
+                "SelfSubjectRulesReview" => replace("/spec/namespace", json!("replaced")),
+                "SelfSubjectReview" => replace("/metadata/labels", json!({"by": "webhook"})),
+                _ => replace("/spec/resourceAttributes/verb", json!("replaced")),
+            }
+        });
+        url = builder.webhooks.clients.register("patches", patching);
+    });
+    let mut client = fixture.client();
+    let unbound = json!({"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    fixture.create("/api/v1/namespaces/default/pods", &unbound);
+    let rule = json!({
+        "operations": ["CREATE"], "apiGroups": ["", "authentication.k8s.io", "authorization.k8s.io"], "apiVersions": ["*"],
+        "resources": [
+            "bindings", "tokenreviews", "selfsubjectreviews", "selfsubjectaccessreviews", "subjectaccessreviews",
+            "localsubjectaccessreviews", "selfsubjectrulesreviews"
+        ]
+    });
+    let hook = json!({
+        "name": "w.example.com", "clientConfig": {"url": url}, "rules": [rule], "sideEffects": "None",
+        "admissionReviewVersions": ["v1"]
+    });
+    let configuration = json!({"metadata": {"name": "hooks"}, "webhooks": [hook]});
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+    client.post(path, &configuration).expect("an answer").expect(201);
+    let binding = json!({"metadata": {"name": "q"}, "target": {"name": "wrong"}});
+    client.post("/api/v1/namespaces/default/bindings", &binding).expect("an answer").expect(201);
+    let bound = client.get("/api/v1/namespaces/default/pods/q").expect("an answer").expect(200);
+    assert_eq!(bound["spec"]["nodeName"], "right");
+    let attributes = json!({"verb": "get", "resource": "pods"});
+    let own = json!({"resourceAttributes": attributes});
+    let other = json!({"resourceAttributes": attributes, "user": "bob"});
+    let local =
+        json!({"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "default"}, "user": "bob"});
+    for (path, spec, field, expected) in [
+        (format!("{AUTHENTICATION}/tokenreviews"), json!({"token": "sent"}), "/spec/token", json!("replaced")),
+        (format!("{AUTHENTICATION}/selfsubjectreviews"), Value::Null, "/kind", json!("SelfSubjectReview")),
+        (format!("{AUTHORIZATION}/selfsubjectrulesreviews"), json!({"namespace": "sent"}), "/spec", json!({})),
+        (format!("{AUTHORIZATION}/selfsubjectaccessreviews"), own, "/spec/resourceAttributes/verb", json!("replaced")),
+        (format!("{AUTHORIZATION}/subjectaccessreviews"), other, "/spec/resourceAttributes/verb", json!("replaced")),
+        (
+            format!("{AUTHORIZATION}/namespaces/default/localsubjectaccessreviews"),
+            local,
+            "/spec/resourceAttributes/verb",
+            json!("replaced"),
+        ),
+    ] {
+        // Labels for a review without a spec, to have something that can be replaced.
+        let review = match spec.is_null() {
+            true => json!({"metadata": {"labels": {"by": "client"}}}),
+            false => json!({"spec": spec}),
+        };
+        let answer = client.post(&path, &review).unwrap_or_else(|error| panic!("{path}: {error}")).expect(201);
+        assert_eq!(answer.pointer(field), Some(&expected), "{path}: {answer}");
+    }
+}
+
         "spec": {
             "group": "shop.example.com",
             "scope": "Cluster",

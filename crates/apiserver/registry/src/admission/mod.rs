@@ -223,11 +223,13 @@ impl Registry {
         outcome
     }
 
-    /// The target of a POST to a resource that stores nothing. Look-ups in it find nothing.
+    /// The target of a POST to a resource that stores nothing. Look-ups in it find nothing, and plugins work on the object in the
+    /// version that was sent.
     pub fn posted_target(&self, resource: &Arc<Resource>, namespace: &str) -> Option<Target> {
+        let resource = Arc::new(Resource { storage: Some(resource.own_form()), ..Resource::clone(resource) });
         let stored = Arc::new(StoredVersions::new(vec![resource.clone()])?);
         Some(Target {
-            resource: resource.clone(),
+            resource,
             stored,
             cache: Arc::new(ResourceCache::new("", [])),
             namespace: namespace.to_owned(),
