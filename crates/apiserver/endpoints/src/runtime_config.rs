@@ -20,7 +20,7 @@ pub struct RuntimeConfig {
 impl RuntimeConfig {
     /// Whether a resource is served under this configuration and these feature gates. The group has its other versions.
     pub fn serves(&self, resource: &Resource, group: Option<&Group>, gate: &dyn Fn(&str) -> bool) -> bool {
-        if !self.enables(resource, gate) {
+        if !self.enables(resource, gate) || self.is_removed(resource) {
             return false;
         }
         self.is_introduced(resource)
@@ -31,6 +31,11 @@ impl RuntimeConfig {
     /// Whether the release has a version.
     pub fn is_introduced(&self, resource: &Resource) -> bool {
         resource.introduced <= self.version.emulated_minor
+    }
+
+    /// Whether the release serves a version no longer, whatever items say.
+    pub fn is_removed(&self, resource: &Resource) -> bool {
+        resource.removed != 0 && resource.removed <= self.version.emulated_minor
     }
 
     /// Whether an item names a resource.

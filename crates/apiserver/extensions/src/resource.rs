@@ -359,6 +359,7 @@ fn resource(
         schema: decoded.clone(),
         served: Served::ByDefault,
         introduced: 0,
+        removed: 0,
         subresources: all,
         selectable: selectable.iter().map(|field| selectable_of(text(field, "jsonPath"))).collect(),
         selector_refusal: "field label not supported: {label}".into(),

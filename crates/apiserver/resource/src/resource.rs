@@ -32,6 +32,8 @@ pub struct Resource {
     pub served: Served,
     /// The minor release of Kubernetes 1 that introduced it; 0 if no release that can be emulated is older.
     pub introduced: u32,
+    /// The minor release of Kubernetes 1 that served it no longer; 0 if it is still served.
+    pub removed: u32,
     /// `None`: nothing is stored (reviews, bindings).
     pub storage: Option<Storage>,
     pub subresources: Vec<Subresource>,
@@ -449,6 +451,7 @@ impl Resource {
             introduced: 0,
             storage: None,
             subresources: Vec::new(),
+            removed: 0,
             selectable: Vec::new(),
             selector_refusal: Str::default(),
             unserved: Vec::new(),

@@ -9,15 +9,7 @@ const OTHERS: [(&str, &[&str]); 35] = [
     ("admission.k8s.io/v1", &["AdmissionReview"]),
     ("admission.k8s.io/v1beta1", &["AdmissionReview"]),
     ("admissionregistration.k8s.io/v1alpha1", &["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]),
-    (
-        "admissionregistration.k8s.io/v1beta1",
-        &[
-            "MutatingWebhookConfiguration",
-            "ValidatingAdmissionPolicy",
-            "ValidatingAdmissionPolicyBinding",
-            "ValidatingWebhookConfiguration",
-        ],
-    ),
+    ("admissionregistration.k8s.io/v1beta1", &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]),
     ("apiextensions.k8s.io/v1", &["ConversionReview"]),
     ("apiextensions.k8s.io/v1beta1", &["ConversionReview", "CustomResourceDefinition"]),
     ("apiregistration.k8s.io/v1beta1", &["APIService"]),

@@ -58,9 +58,7 @@ pub(crate) fn encode(
     if !request.subresource.is_empty() {
         map.set("requestSubResource", request.subresource);
     }
-    // A namespace that is created is in itself.
-    let namespace = if request.is_about_namespace() { name } else { request.namespace() };
-    for (field, text) in [("name", name), ("namespace", namespace)] {
+    for (field, text) in [("name", name), ("namespace", request.namespace())] {
         if !text.is_empty() {
             map.set(field, text);
         }

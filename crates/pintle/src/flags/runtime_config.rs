@@ -93,7 +93,9 @@ fn introduced(config: &Config) -> Option<String> {
     for group in pintle_groups::groups() {
         // The last version first, as the API server looks at them.
         for version in group.versions.iter().rev() {
-            let of_version = || group.resources.iter().filter(|resource| resource.version == version.name);
+            let is_left = |resource: &Resource| !runtime_config.is_removed(resource);
+            let of_version =
+                || group.resources.iter().filter(|it| it.version == version.name).filter(|it| is_left(it.as_ref()));
             let mut enabled = of_version().filter(|resource| runtime_config.enables(resource, &gate)).peekable();
             let is_enabled = enabled.peek().is_some();
             let is_served = |resource: &Resource| runtime_config.serves(resource, Some(group), &gate);
@@ -105,7 +107,7 @@ fn introduced(config: &Config) -> Option<String> {
                      after the current version {emulated}. {ADVICE}"
                 ));
             }
-            let api_version = of_version().next().map(|resource| resource.api_version())?;
+            let Some(api_version) = of_version().next().map(|resource| resource.api_version()) else { continue };
             if is_enabled && runtime_config.names_version(&api_version) && !of_version().any(|it| is_served(it)) {
                 return Some(format!(
                     "cannot enable version {api_version} in runtime-config because all the resources have been introduced after \

@@ -569,6 +569,16 @@ fn apis_and_gates_of_an_emulated_release() {
     assert!(!policies(&format!("{emulated} --emulation-forward-compatible"), "v1"));
     assert!(!policies(&format!("{emulated} {beta}"), "v1"));
     let warned = run(&format!("{emulated} --feature-gates=AllAlpha=true")).expect("valid").warnings;
+    // A version that a release has removed is not served, although an item names it.
+    for plural in ["validatingadmissionpolicies", "validatingadmissionpolicybindings"] {
+        let former = |line: &str| serves(line, "admissionregistration.k8s.io", "v1beta1", plural);
+        assert!(former(&format!("pintle --emulated-version=1.33 {beta}")), "{plural}");
+        for line in ["pintle --emulated-version=1.33".to_owned(), format!("pintle --emulated-version=1.34 {beta}")] {
+            assert!(!former(&line), "{plural}: {line}");
+        }
+        let named = format!("pintle --runtime-config=admissionregistration.k8s.io/v1beta1/{plural}=true");
+        assert!(!former(&named), "{plural}");
+    }
     assert!(warned.iter().any(|warning| warning.contains("component has alpha features enabled")), "{warned:?}");
 }
 

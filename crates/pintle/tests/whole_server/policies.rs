@@ -245,6 +245,64 @@ fn each_expression_of_a_policy_may_read_the_namespace() {
 }
 
 #[test]
+fn a_namespace_is_in_itself() {
+    const NAMESPACES: &str = "/api/v1/namespaces";
+    let server = InProcess::start();
+    let mut client = server.client();
+    let rules = |operations: Value| {
+        json!({"resourceRules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": operations, "resources": ["namespaces", "namespaces/status"]}
+        ]})
+    };
+    let shown = "request.operation + ' ' + request.name + ' in ' + (has(request.namespace) ? request.namespace : 'none') + \
+                 (namespaceObject == null ? '' : ', which is shown')";
+    let spec = json!({
+        "matchConstraints": rules(json!(["*"])),
+        "validations": [{"expression": "false", "messageExpression": shown}]
+    });
+    let selector = json!({"namespaceSelector": {"matchLabels": {"told": "yes"}}});
+    validate(&mut client, "tells", spec, json!({"validationActions": ["Warn"], "matchResources": selector}));
+    // No such parameter is in the namespace that is made, so that there is nothing to evaluate.
+    let spec = json!({
+        "matchConstraints": rules(json!(["CREATE"])),
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "validations": [{"expression": "false"}]
+    });
+    let param = json!({"name": "limits", "parameterNotFoundAction": "Allow"});
+    validate(&mut client, "with-parameters", spec, json!({"paramRef": param}));
+    let told = |answer: &Answer| {
+        let warning = answer.header("warning").trim_end_matches('"');
+        warning.rsplit_once("binding 'tells': ").map_or("", |(_, told)| told).to_owned()
+    };
+    let labelled = json!({"name": "home", "labels": {"told": "yes"}});
+    let made = send(&mut client, NAMESPACES, &json!({"metadata": labelled}));
+    assert_eq!((made.status, told(&made).as_str()), (201, "CREATE home in home"), "{}", made.text());
+    let other = send(&mut client, NAMESPACES, &json!({"metadata": {"name": "other"}}));
+    assert_eq!((other.status, told(&other).as_str()), (201, ""), "{}", other.text());
+    let patch = json!({"metadata": {"annotations": {"a": "b"}}}).to_string();
+    for path in ["home", "home/status"] {
+        let path = format!("{NAMESPACES}/{path}");
+        let changed = client.send("PATCH", &path, "application/merge-patch+json", patch.as_bytes()).expect("an answer");
+        assert_eq!((changed.status, told(&changed).as_str()), (200, "UPDATE home in home"), "{path}");
+    }
+    let deleted = client.delete(&format!("{NAMESPACES}/home")).expect("an answer");
+    assert_eq!((deleted.status, told(&deleted).as_str()), (200, "DELETE home in home"), "{}", deleted.text());
+    // A name that is still to be made is in no namespace, where no parameters are either.
+    let generated = json!({"metadata": {"generateName": "made-", "labels": {"told": "yes"}}});
+    let refused = send(&mut client, NAMESPACES, &generated).expect(422);
+    let why = refused["message"].as_str().unwrap_or_default();
+    assert!(
+        why.contains("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"),
+        "{why}"
+    );
+    let bindings = format!("{GROUP}/validatingadmissionpolicybindings/with-parameters");
+    client.delete(&bindings).expect("an answer").expect(200);
+    let generated = send(&mut client, NAMESPACES, &generated);
+    let name = generated.json()["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((generated.status, told(&generated)), (201, format!("CREATE {name} in none")), "{}", generated.text());
+}
+
+#[test]
 fn what_is_not_stored_is_changed_by_policies() {
     let (server, mut client) = InProcess::for_pods();
     let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});

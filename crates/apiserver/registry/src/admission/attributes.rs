@@ -20,11 +20,12 @@ impl<'a> AdmissionRequest<'a> {
         self.resource().strategy.is_namespace
     }
 
-    /// The namespace in the path. That of a namespace that is not being created is its own name.
+    /// The namespace in the path. A namespace is in itself, also a new one if it was sent with a name.
     pub fn namespace(&self) -> &'a str {
-        match self.is_about_namespace() {
-            true => &self.target.name,
-            false => &self.target.namespace,
+        match (self.is_about_namespace(), self.target.name.as_str()) {
+            (false, _) => &self.target.namespace,
+            (true, "") => self.sent_name,
+            (true, name) => name,
         }
     }
 

@@ -34,6 +34,8 @@ pub fn group() -> Group {
             validating_webhook_configurations(),
             mutating_admission_policies_v1beta1(),
             mutating_admission_policy_bindings_v1beta1(),
+            validating_admission_policies_v1beta1(),
+            validating_admission_policy_bindings_v1beta1(),
             mutating_admission_policies_v1alpha1(),
             mutating_admission_policy_bindings_v1alpha1(),
         ]),
@@ -75,8 +77,26 @@ static WEBHOOK_CONFIGURATION: Strategy = Strategy {
 static VALIDATING_ADMISSION_POLICY: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..WITH_STATUS };
 
+fn validating_admission_policy_storage() -> Storage {
+    Storage::of::<v1::ValidatingAdmissionPolicy>(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+        "/registry/validatingadmissionpolicies/",
+        "6OxvlMmQ6is=",
+    )
+}
+
 static VALIDATING_ADMISSION_POLICY_BINDING: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
+
+fn validating_admission_policy_binding_storage() -> Storage {
+    Storage::of::<v1::ValidatingAdmissionPolicyBinding>(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+        "/registry/validatingadmissionpolicybindings/",
+        "v9715VZqakg=",
+    )
+}
 
 /// Whether a webhook has a list, or labels to match, that was sent empty. kube-apiserver tells it from an absent one, as which it
 /// is stored: it is new with each write.
@@ -146,12 +166,7 @@ fn mutating_webhook_configurations() -> Resource {
 fn validating_admission_policies() -> Resource {
     Resource {
         categories: texts(&["api-extensions"]),
-        storage: Some(Storage::of::<v1::ValidatingAdmissionPolicy>(
-            "admissionregistration.k8s.io/v1",
-            "ValidatingAdmissionPolicy",
-            "/registry/validatingadmissionpolicies/",
-            "6OxvlMmQ6is=",
-        )),
+        storage: Some(validating_admission_policy_storage()),
         subresources: vec![Subresource::status::<v1::ValidatingAdmissionPolicy>(
             "ValidatingAdmissionPolicy",
             &STATUS_ALONE,
@@ -173,12 +188,7 @@ fn validating_admission_policies() -> Resource {
 fn validating_admission_policy_bindings() -> Resource {
     Resource {
         categories: texts(&["api-extensions"]),
-        storage: Some(Storage::of::<v1::ValidatingAdmissionPolicyBinding>(
-            "admissionregistration.k8s.io/v1",
-            "ValidatingAdmissionPolicyBinding",
-            "/registry/validatingadmissionpolicybindings/",
-            "v9715VZqakg=",
-        )),
+        storage: Some(validating_admission_policy_binding_storage()),
         strategy: &VALIDATING_ADMISSION_POLICY_BINDING,
         printer: printer(&columns::VALIDATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
@@ -250,6 +260,56 @@ fn mutating_admission_policy_bindings_v1beta1() -> Resource {
             "mutatingadmissionpolicybindings",
             "mutatingadmissionpolicybinding",
             "MutatingAdmissionPolicyBinding",
+        )
+    }
+}
+
+fn validating_admission_policies_v1beta1() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        served: Served::OnRequest,
+        removed: 34,
+        storage: Some(validating_admission_policy_storage()),
+        subresources: vec![Subresource::status::<v1beta1::ValidatingAdmissionPolicy>(
+            "ValidatingAdmissionPolicy",
+            &STATUS_ALONE,
+        )],
+        strategy: &VALIDATING_ADMISSION_POLICY,
+        deprecation: Str::new_static(
+            "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicy is deprecated in v1.31+, unavailable in v1.34+",
+        ),
+        printer: printer(&columns::VALIDATING_ADMISSION_POLICY),
+        warn: Some(rules::warn),
+        unserved: old_versions::VALIDATING_ADMISSION_POLICIES.iter().collect(),
+        ..Resource::cluster::<v1beta1::ValidatingAdmissionPolicy>(
+            "admissionregistration.k8s.io",
+            "v1beta1",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicy",
+            "ValidatingAdmissionPolicy",
+        )
+    }
+}
+
+fn validating_admission_policy_bindings_v1beta1() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        served: Served::OnRequest,
+        removed: 34,
+        storage: Some(validating_admission_policy_binding_storage()),
+        strategy: &VALIDATING_ADMISSION_POLICY_BINDING,
+        deprecation: Str::new_static(
+            "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicyBinding is deprecated in v1.31+, unavailable in v1.34+",
+        ),
+        printer: printer(&columns::VALIDATING_ADMISSION_POLICY_BINDING),
+        warn: Some(rules::warn),
+        unserved: old_versions::VALIDATING_ADMISSION_POLICY_BINDINGS.iter().collect(),
+        ..Resource::cluster::<v1beta1::ValidatingAdmissionPolicyBinding>(
+            "admissionregistration.k8s.io",
+            "v1beta1",
+            "validatingadmissionpolicybindings",
+            "validatingadmissionpolicybinding",
+            "ValidatingAdmissionPolicyBinding",
         )
     }
 }

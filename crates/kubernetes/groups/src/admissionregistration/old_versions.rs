@@ -8,23 +8,13 @@ pub(crate) static MUTATING_WEBHOOK_CONFIGURATIONS: &[Unserved] = &[Unserved::sam
     types::admissionregistration::v1beta1::MutatingWebhookConfiguration,
 >("admissionregistration.k8s.io/v1beta1")];
 
-pub(crate) static VALIDATING_ADMISSION_POLICIES: &[Unserved] = &[
-    Unserved::same::<types::admissionregistration::v1alpha1::ValidatingAdmissionPolicy>(
-        "admissionregistration.k8s.io/v1alpha1",
-    ),
-    Unserved::same::<types::admissionregistration::v1beta1::ValidatingAdmissionPolicy>(
-        "admissionregistration.k8s.io/v1beta1",
-    ),
-];
+pub(crate) static VALIDATING_ADMISSION_POLICIES: &[Unserved] = &[Unserved::same::<
+    types::admissionregistration::v1alpha1::ValidatingAdmissionPolicy,
+>("admissionregistration.k8s.io/v1alpha1")];
 
-pub(crate) static VALIDATING_ADMISSION_POLICY_BINDINGS: &[Unserved] = &[
-    Unserved::same::<types::admissionregistration::v1alpha1::ValidatingAdmissionPolicyBinding>(
-        "admissionregistration.k8s.io/v1alpha1",
-    ),
-    Unserved::same::<types::admissionregistration::v1beta1::ValidatingAdmissionPolicyBinding>(
-        "admissionregistration.k8s.io/v1beta1",
-    ),
-];
+pub(crate) static VALIDATING_ADMISSION_POLICY_BINDINGS: &[Unserved] = &[Unserved::same::<
+    types::admissionregistration::v1alpha1::ValidatingAdmissionPolicyBinding,
+>("admissionregistration.k8s.io/v1alpha1")];
 
 pub(crate) static VALIDATING_WEBHOOK_CONFIGURATIONS: &[Unserved] = &[Unserved::same::<
     types::admissionregistration::v1beta1::ValidatingWebhookConfiguration,
